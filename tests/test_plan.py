@@ -422,7 +422,10 @@ def test_another_benchmark_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.cases[0].launched_by == "peers"
 
 
-@pytest.mark.parametrize(("text", "found"), [("0", 0), ("100us", 100_000), ("1.5ms", 1_500_000), ("2s", 2_000_000_000)])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("0", 0), ("100us", 100_000), ("1.5ms", 1_500_000), ("2s", 2_000_000_000), ("10000000000ns", 10**10)],
+)
 def test_a_test_interval_is_a_time(text: str, found: int) -> None:
     assert suites.nanoseconds("--test-interval", text) == found
 

@@ -187,6 +187,30 @@ def test_a_hang_says_where_each_rank_is(folder: RunFolder) -> None:
     )
 
 
+def test_an_early_end_on_several_nodes_names_them_where_the_launcher_does_not(folder: RunFolder) -> None:
+    record = folder.partial / "records" / f"{CASE.stem}.jsonl"
+    record.parent.mkdir(parents=True, exist_ok=True)
+    places = [{"rank": rank, "host": f"node{rank + 1}"} for rank in range(10)]
+    record.write_text(json.dumps({"type": "header", "nodes": 10, "placement": places}) + "\n")
+    log(folder, "[proxy:0@n] HYD_pmcd_pmip_control_cmd_cb (/pmip_cb.c:490): assert (!closed) failed\n")
+    reason = judged(folder, failed("sanity error: exit code 7"))[1]
+    assert reason.endswith("; it ran on node1, node2, node3, node4, node5, node6, node7, node8 and 2 more nodes")
+    log(folder, "prterun noticed that process rank 1 with PID 4711 on node node2 exited on\nsignal 9 (Killed).\n")
+    assert "it ran on" not in judged(folder, failed("sanity error: exit code 7"))[1]
+
+
+def test_a_hang_names_the_nodes_and_those_that_nothing_was_heard_from(folder: RunFolder) -> None:
+    places = [{"rank": rank, "host": f"node{rank // 2 + 1}"} for rank in range(4)]
+    record = folder.partial / "records" / f"{CASE.stem}.jsonl"
+    record.parent.mkdir(parents=True, exist_ok=True)
+    record.write_text(json.dumps({"type": "header", "nodes": 2, "placement": places}) + "\n")
+    log(folder, "nbc_overlap: rank 0 hangs in MPI_Wait\nnbc_overlap: rank 1 hangs in MPI_Wait\n")
+    reason = judged(folder, failed("sanity error: not over after 160 s"))[1]
+    assert reason.endswith(
+        ": rank 0 on node1 hangs in MPI_Wait; rank 1 on node1 hangs in MPI_Wait; nothing was heard from node2"
+    )
+
+
 def test_without_basic_a_configuration_is_missing(folder: RunFolder) -> None:
     assert CASE.basic is not None
     assert judged(folder, failed("no footer", CASE.basic.stem)) == (

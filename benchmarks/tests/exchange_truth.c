@@ -79,7 +79,7 @@ static struct truth measure(exchange *x, const struct collective *collective, ui
     collective_arrange(&call, collective->message, data ? (size_t)bytes / COLLECTIVE_ELEMENT : 0);
     int64_t received = 0;
     for (int i = 0; i < call.received.blocks; i++) {
-        received += call.received.counts[i];
+        received += collective->message->varies ? call.received.counts[i] : call.count;
     }
     gather((int64_t)((call.sent.extent + call.received.extent) * COLLECTIVE_ELEMENT), truth.buffers);
     collective_call_free(&call);

@@ -400,6 +400,16 @@ _BARE_ENDS: Sequence[Known] = (
         "a rank ended with exit code {what}, and said nothing",
     ),
     _signal(15, "a rank was ended by SIGTERM: something asked it to end, such as a batch system or a time limit"),
+    _known(
+        r"process rank (?P<rank>\d{1,9}) with pid \d{1,9} on node (?P<host>\S{1,200}) exited on signal 9\b",
+        "rank {rank} on {host} was killed (SIGKILL): perhaps memory was short, or a batch system ended it, or its "
+        "launcher did because another rank had ended",
+    ),
+    _known(
+        r"pid \d{1,9} running at (?P<host>[^\s=]{1,200})(?:.|\n){0,300}?(?:exit code: 9\b|signal: 9\b|\(signal 9\))",
+        "a rank on {host} was killed (SIGKILL): perhaps memory was short, or a batch system ended it, or its launcher "
+        "did because another rank had ended",
+    ),
     _signal(
         9,
         "a rank was killed (SIGKILL): perhaps memory was short, or a batch system ended it, or its launcher did "
@@ -459,11 +469,12 @@ _BANNER = re.compile(
             r"a non-zero exit code", r"per user-direction", r"the first process to do so was", r"^error stack",
             r"^abort\(-?\d+\)", r"forwarding signal", r"total processes failed to start", r"force-terminate",
             # what follows from a cause
-            r"it looks like \w+ failed for some reason", r"this failure appears", r"your (?:mpi|parallel) ",
-            r"^an error occurred in MPI_", r"mpi_errors_are_fatal", r"mpi will try", r"^reported by process",
-            r"^on (?:a null )?communicator", r"unknown error$", r"local abort before", r"the job will now be aborted",
-            r"an internal error has occurred", r"ORTE_ERROR_LOG", r"PMIX ERROR", r"PRTE ERROR",
-            r"callback returned error", r"error waiting for", r"process manager (?:error|returned)",
+            r"setpgid\(.{1,30}\) failed", r"it looks like \w+ failed for some reason", r"this failure appears",
+            r"your (?:mpi|parallel) ",
+            r"^an error occurred in (?:MPI_|socket closed)", r"mpi_errors_are_fatal", r"mpi will try",
+            r"^reported by process", r"^on (?:a null )?communicator", r"unknown error$", r"local abort before",
+            r"the job will now be aborted", r"an internal error has occurred", r"ORTE_ERROR_LOG", r"PMIX ERROR",
+            r"PRTE ERROR", r"callback returned error", r"error waiting for", r"process manager (?:error|returned)",
             r"^sock write error", r"unable to (?:write data|send signal|parse user|set process topology)",
             r"(?:argument matching|match handler|launch_procs|create process) returned",
             r"error parsing (?:input|parameters|hostfile)", r"error setting up the bootstrap", r"assert \(!closed\)",

@@ -97,7 +97,7 @@ _NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 def nanoseconds(option: str, text: str, *, zero: bool = True) -> int:
     """A duration as the benchmarks read it: a number and a unit, or 0 where `zero` allows it. Raises CampaignError."""
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|ms|s)", text)
+    match = re.fullmatch(r"(\d{1,11}(?:\.\d{1,9})?)(ns|us|ms|s)", text)
     time_ns = round(float(match[1]) * _NANOSECONDS[match[2]]) if match else 0
     if time_ns < 1 and not (zero and text == "0"):
         none = "; 0 is measured in any case" if zero else ""

@@ -1,7 +1,8 @@
 """The result of each planned case: pass, fail, skip or missing, with one sentence that says why."""
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +19,9 @@ from mpi_campaign.running.reframe_session import Outcome
 from mpi_campaign.this_machine import host
 from mpi_campaign.toolchains.spack import tool
 from postprocess.records.run import PERFORMANCE
+
+MOST_HOSTS = 8
+"""A sentence names at most so many hosts."""
 
 
 def results(
@@ -120,9 +124,9 @@ def _reason(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
     """Why a case failed: the benchmark's own sentence, else the cause that the launcher told, else ReFrame's reason."""
     output = _output_of(folder, case)
     reframe_says = outcome.fail_reason.removeprefix("sanity error: ").strip()
-    hangs = set(re.findall(rf"^\s*{case.benchmark}: (rank \d+ hangs in .*?)\s*$", output, re.MULTILINE))
+    hangs = _hangs(output, case, _hosts(_record(folder, case)))
     if hangs or "timed out" in reframe_says:
-        where = "; ".join(sorted(hangs))  # one entry for each rank: its last phase
+        where = "; ".join(hangs)
         limit = f"its limit of {duration(plan.case_limit_seconds)} (--case-limit-seconds)"
         return f"it hung: no end within {limit}{': ' * bool(where)}{where}"
     if run_folders.is_complete(_record(folder, case)):
@@ -131,7 +135,39 @@ def _reason(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
         return from_program[-1]
     # The memory of nodes is known on this machine only.
     cause = causes.of_launch(output, host.shm_bytes(Path("/"))[0] if plan.options.system == "local" else None)
-    return f"it ended early{cause.after_early_end}" if cause else reframe_says
+    hosts = list(dict.fromkeys(_hosts(_record(folder, case)).values()))
+    unnamed = cause is not None and not any(name in cause.words for name in hosts)
+    where = f"; it ran on {_some_of(hosts)}" if hosts and unnamed else ""
+    return f"it ended early{cause.after_early_end}{where}" if cause else reframe_says
+
+
+def _hosts(record: Path) -> dict[int, str]:
+    """The host of each rank by the header of a record; empty where there is no header, or only one node."""
+    try:
+        header = json.loads(next(iter(_text(record).splitlines()), ""))
+        return {place["rank"]: place["host"] for place in header["placement"]} if header["nodes"] > 1 else {}
+    except (ValueError, KeyError, TypeError):
+        return {}
+
+
+def _some_of(hosts: Sequence[str]) -> str:
+    """The names of hosts, at most MOST_HOSTS of them."""
+    left = len(hosts) - MOST_HOSTS
+    return ", ".join(hosts[:MOST_HOSTS]) + (f" and {left} more nodes" if left > 0 else "")
+
+
+def _hangs(output: str, case: Case, hosts: Mapping[int, str]) -> list[str]:
+    """What ranks of a hung launch said of themselves, and from which nodes nothing was heard.
+
+    hosts: of each rank, where there are several.
+    """
+    said = set(re.findall(rf"^\s*{case.benchmark}: rank (\d+) (hangs in .*?)\s*$", output, re.MULTILINE))
+    found = sorted(
+        f"rank {rank}{f' on {hosts[int(rank)]}' if int(rank) in hosts else ''} {where}" for rank, where in said
+    )
+    heard = {hosts.get(int(rank)) for rank, _ in said}
+    silent = [host for host in dict.fromkeys(hosts.values()) if host not in heard]
+    return [*found, f"nothing was heard from {_some_of(silent)}"] if found and silent else found
 
 
 def build_error(outcome: Outcome) -> str:

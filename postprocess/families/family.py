@@ -242,10 +242,13 @@ class ByNode:
 
     metrics: the names of the times.
     times: returns the times of a record for one of these names.
+    waiting: those of the names whose times ranks spend waiting for each other, so that the slowest node of a record
+    makes all its nodes slow.
     """
 
     metrics: tuple[str, ...]
     times: Callable[[Any, str], Iterator[RankTimes]]
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -371,32 +371,45 @@ def host_ratios(records: Sequence[Any], one: Criterion) -> dict[str, tuple[float
     host: of two hosts, the slower one is compared with the other, not with their mean.
 
     Hosts of one record are compared at each of its points. Records of one host each, made on every node in turn, are
-    compared where case, point and size are the same. Points with wrong data or too few repetitions do not count.
+    compared where case, point and size are the same. So are records of different sets of hosts, such as pairs, by a
+    time that ranks spend waiting for each other: the time of a host is then that of its fastest set, because a slow
+    host makes every set slow that it is in. Points with wrong data or too few repetitions do not count.
     """
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for by_host in _times_of_hosts(records, one):
+        middle = statistics.median_low(by_host.values())
+        if len(by_host) > 1 and middle > 0:
+            for host, time in by_host.items():
+                ratios[host].append(time / middle)
+    return {host: tuple(of_host) for host, of_host in sorted(ratios.items())}
+
+
+def _times_of_hosts(records: Sequence[Any], one: Criterion) -> Iterator[dict[str, float]]:
+    """The times that can be compared with each other: at one point, a time of each host."""
+    by_node = BY_NODE[one.metric].by_node
+    waiting = by_node is not None and one.metric in by_node.waiting
     where = where_of(BY_NODE[one.metric])
-    times: dict[Hashable, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for number, record in enumerate(records):
-        header = record.header
+    together: dict[Hashable, dict[frozenset[str], list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
         hosts: dict[str, list[int]] = defaultdict(list)
-        for place in header.placement:
+        for place in record.header.placement:
             hosts[place.host].append(place.rank)
         case = tuple(str(value) for name in where if (value := _of_whole(record, name)) is not None)
         for point in _rank_times(record, one):
-            if not _counts(one, point) or len(point.by_rank) != header.ranks:
-                continue
-            alone = (*case, *point.axes.values(), point.size)
-            cell = alone if len(hosts) == 1 else (number, point.index)
-            for host, ranks in hosts.items():
-                known = [point.by_rank[rank] for rank in ranks if rank < len(point.by_rank)]
-                times[cell][host] += [max(known)] if known else []
-    ratios: dict[str, list[float]] = defaultdict(list)
-    for by_host in times.values():
-        typical = {host: float(np.median(several)) for host, several in by_host.items() if several}
-        middle = statistics.median_low(typical.values()) if typical else 0.0
-        if len(typical) > 1 and middle > 0:
-            for host, time in typical.items():
-                ratios[host].append(time / middle)
-    return {host: tuple(of_host) for host, of_host in sorted(ratios.items())}
+            if _counts(one, point) and len(point.by_rank) == record.header.ranks:
+                slowest = {host: max(point.by_rank[rank] for rank in ranks) for host, ranks in hosts.items()}
+                cell = (len(hosts), *case, *point.axes.values(), point.size)
+                together[cell][frozenset(hosts)].append(slowest)
+    for by_set in together.values():
+        alone = all(len(hosts) == 1 for hosts in by_set)
+        if alone or (waiting and len(by_set) > 1):
+            times: dict[str, float] = {}
+            for names, measured in by_set.items():
+                typical = float(np.median([max(times_of.values()) for times_of in measured]))
+                times |= {host: min(times.get(host, math.inf), typical) for host in names}
+            yield times
+        else:
+            yield from (times_of for measured in by_set.values() for times_of in measured)
 
 
 def _rank_times(record: Any, one: Criterion) -> Iterable[RankTimes]:

@@ -250,6 +250,27 @@ def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Pa
     assert "n2" in weak.evidence[-1]
 
 
+@pytest.mark.parametrize("weak", ["n0", "n2", None])
+def test_a_node_with_a_weak_link_is_told_from_the_partners_that_wait_for_it(tmp_path: Path, weak: str | None) -> None:
+    """Pairs in a ring of four: both nodes of a pair take equally long, because each waits for the other."""
+    found = one(tmp_path, "metric: t_comm_ref_ns", "by: host", "at_most: 1.05", "hosts: 4")
+
+    def pair(first: str, second: str) -> OverlapRecord:
+        lines = synthetic.sweep(ranks=2, nodes=2)
+        for rank, host in enumerate((first, second)):
+            lines[0]["placement"][rank] |= {"host": host, "node": rank}
+        for line in lines[1:-1]:
+            factor = 1.3 if weak in (first, second) else 1
+            line["rank_medians"]["t_comm_ref_ns"] = [round(factor * t) for t in line["rank_medians"]["t_comm_ref_ns"]]
+        return load_overlap(synthetic.write(tmp_path / f"{first}-{second}.jsonl", lines))
+
+    pairs = [pair(f"n{number}", f"n{(number + 1) % 4}") for number in range(4)]
+    (result,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, pairs)
+    assert result.verdict == (FAIL if weak else PASS)
+    named = [line for line in result.evidence if line.startswith("weak node: ")]
+    assert [line.split(",")[0] for line in named] == ([f"weak node: {weak}"] if weak else [])
+
+
 def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> None:
     loaded = load_run(run)
 

@@ -452,12 +452,16 @@ const struct collective collective_table[COLLECTIVE_COUNT] = {
 
 /* ---- the layout ---- */
 
-static void make_room(struct collective_side *side, size_t blocks) {
-    side->counts = fail_alloc(blocks, sizeof *side->counts);
-    side->displacements = fail_alloc(blocks, sizeof *side->displacements);
-    side->byte_displacements = fail_alloc(blocks, sizeof *side->byte_displacements);
-    side->addresses = fail_alloc(blocks, sizeof *side->addresses);
-    side->types = fail_alloc(blocks, sizeof *side->types);
+/* Room for what the call takes: a side whose blocks are all alike needs no arrays, however many ranks there are. */
+static void make_room(struct collective_side *side, const struct collective_message *message) {
+    const size_t blocks = (size_t)side->blocks;
+    const size_t varied = message->varies ? blocks : 0;
+    const size_t typed = message->typed ? blocks : 0;
+    side->counts = fail_realloc(side->counts, varied, sizeof *side->counts);
+    side->displacements = fail_realloc(side->displacements, varied, sizeof *side->displacements);
+    side->byte_displacements = fail_realloc(side->byte_displacements, typed, sizeof *side->byte_displacements);
+    side->addresses = fail_realloc(side->addresses, typed, sizeof *side->addresses);
+    side->types = fail_realloc(side->types, typed, sizeof *side->types);
 }
 
 static void free_room(struct collective_side *side) {
@@ -482,9 +486,6 @@ struct collective_call collective_call_create(MPI_Comm world, uint64_t seed) {
                                              &call.ring));
     MPI_CHECK(MPI_Type_contiguous(2, MPI_UINT32_T, &call.pair));
     MPI_CHECK(MPI_Type_commit(&call.pair));
-    const size_t most = call.ranks > 2 ? (size_t)call.ranks : 2;
-    make_room(&call.sent, most);
-    make_room(&call.received, most);
     return call;
 }
 
@@ -523,10 +524,12 @@ static int source_of(const struct collective_message *message, int block, int ra
 
 static void put_block(struct collective_side *side, int block, size_t length, size_t begin,
                       const struct collective_message *message, MPI_Datatype type) {
-    side->counts[block] = (int)length;
-    side->displacements[block] = (int)begin;
-    side->types[block] = type;
+    if (message->varies) {
+        side->counts[block] = (int)length;
+        side->displacements[block] = (int)begin;
+    }
     if (message->typed) { /* others may begin further off than an int counts bytes */
+        side->types[block] = type;
         side->byte_displacements[block] = (int)(begin * COLLECTIVE_ELEMENT);
         side->addresses[block] = (MPI_Aint)(begin * COLLECTIVE_ELEMENT);
     }
@@ -548,6 +551,8 @@ void collective_arrange(struct collective_call *call, const struct collective_me
     received->blocks = message->receive_blocks(rank, ranks);
     sent->extent = 0;
     received->extent = 0;
+    make_room(sent, message);
+    make_room(received, message);
     for (int block = 0; block < sent->blocks; block++) {
         put_block(sent, block, length_of(message, count, rank, block, ranks),
                   begin_of(message, count, rank, block, ranks), message, type_of(call, rank, block));
@@ -565,14 +570,18 @@ void collective_arrange(struct collective_call *call, const struct collective_me
 
 /* ---- what arrived ---- */
 
+/* Returns where a received block begins, in elements. */
+static size_t received_begin(const struct collective_call *call, const struct collective_message *message, int block) {
+    return message->varies ? (size_t)call->received.displacements[block] : (size_t)block * (size_t)call->count;
+}
+
 static uint64_t check_block(const struct collective_call *call, const struct collective_message *message, int block,
                             struct pattern_fault *fault) {
     const int source = source_of(message, block, call->rank, call->ranks);
     const int place = message->place(block, call->rank, call->ranks);
     const size_t begin = call->first + begin_of(message, (size_t)call->count, source, place, call->ranks);
-    const size_t length = (size_t)call->received.counts[block];
-    const char *received =
-        (const char *)call->receive + (size_t)call->received.displacements[block] * COLLECTIVE_ELEMENT;
+    const size_t length = message->varies ? (size_t)call->received.counts[block] : (size_t)call->count;
+    const char *received = (const char *)call->receive + received_begin(call, message, block) * COLLECTIVE_ELEMENT;
     if (message->summed != NULL) {
         return pattern_check_sums((const void *)received, length, call->seed, message->summed(call->rank, call->ranks),
                                   begin, fault);
@@ -586,7 +595,7 @@ uint64_t collective_check(const struct collective_call *call, const struct colle
     for (int block = 0; block < call->received.blocks; block++) {
         struct pattern_fault found = {0};
         const uint64_t wrong = check_block(call, message, block, &found);
-        found.position += (size_t)call->received.displacements[block];
+        found.position += received_begin(call, message, block);
         if (wrong > 0 && (faults == 0 || found.position < fault->position)) {
             *fault = found;
         }

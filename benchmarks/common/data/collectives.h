@@ -30,11 +30,12 @@
 /* Bytes of an element: words and terms (pattern.h) have the same size. */
 #define COLLECTIVE_ELEMENT 8
 
-/* Where the blocks of a rank's buffer lie, in elements; for w forms also in bytes, and with their datatypes. */
+/* Where the blocks of a rank's buffer lie. The arrays have a value for each block, and only where the call takes them:
+ * counts and displacements in v and w forms, the others in w forms. */
 struct collective_side {
     int blocks;
     size_t extent; /* from the first element to the last, gaps included */
-    int *counts;
+    int *counts;   /* elements, as displacements */
     int *displacements;
     int *byte_displacements;
     MPI_Aint *addresses; /* the byte displacements in the type that Ineighbor_alltoallw takes */

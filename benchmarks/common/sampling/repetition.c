@@ -67,9 +67,6 @@ static int64_t end_of(const struct running *running, const struct repetition_ser
                               : terms[span->end] - terms[span->term];
 }
 
-/* The time of a rank that takes no part: so small that it is never the largest. */
-#define NO_TIME (INT64_MIN / 4)
-
 /* Collective: combines the terms of all ranks. late: number of starts already known to have been late, including the
  * one that ended the repetition; 0: whether the last start was late is found out here. */
 static struct repetition_outcome combine(const struct running *running, int late) {
@@ -80,10 +77,11 @@ static struct repetition_outcome combine(const struct running *running, int late
     for (size_t i = 0; i < kind->series_count; i++) {
         const struct repetition_series *series = &kind->series[i];
         if (series->over == OVER_SPAN) {
-            all[count++] = running->active ? end_of(running, series) : NO_TIME;
-            all[count++] = running->active ? -begin_of(running, series) : NO_TIME;
+            const bool timed = running->active && running->r->terms[series->end] != 0;
+            all[count++] = timed ? end_of(running, series) : REPETITION_NO_TIME;
+            all[count++] = timed ? -begin_of(running, series) : REPETITION_NO_TIME;
         } else if (series->over == OVER_LARGEST) {
-            all[count++] = running->active ? running->r->terms[series->term] : NO_TIME;
+            all[count++] = running->active ? running->r->terms[series->term] : REPETITION_NO_TIME;
         }
     }
     all[count++] = late > 0 || start_was_late(running->line);
@@ -95,7 +93,8 @@ static struct repetition_outcome combine(const struct running *running, int late
     const int64_t *next = all;
     for (size_t i = 0; i < kind->series_count; i++) {
         if (kind->series[i].over == OVER_SPAN) {
-            outcome.times[i] = next[0] + next[1];
+            /* A repetition that was given up has parts that no rank timed. */
+            outcome.times[i] = next[0] > REPETITION_NO_TIME ? next[0] + next[1] : 0;
             next += 2;
         } else if (kind->series[i].over == OVER_LARGEST) {
             outcome.times[i] = *next++;

@@ -67,6 +67,9 @@ struct repetition_outcome {
     bool wrong_data;
 };
 
+/* The time of a rank that takes no part: so small that neither the value nor the sum of two is ever the largest. */
+#define REPETITION_NO_TIME (INT64_MIN / 4)
+
 /* Collective: makes a repetition. A part whose start a rank was late at is done again, a few times. active: this rank
  * takes part; a rank that does not only starts with the others. *r gets this rank's terms. */
 struct repetition_outcome repetition_run(const struct repetition_kind *kind, void *context, start_line *line,

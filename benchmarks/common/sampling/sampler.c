@@ -52,8 +52,9 @@ sampler *sampler_create(const struct sampler_kind *kind, void *context, const st
     s->session = *session;
     s->line = start_create(MPI_COMM_WORLD, session->clock, plan->start);
     start_settle(s->line, plan->settle_ns);
-    s->samples = samples_create(&kind->samples, session->clock, plan->rule.interval_relative,
-                                plan->rule.warmup_relative, session->threads);
+    s->samples =
+        samples_create(&kind->samples, session->clock, plan->rule.interval_relative, plan->rule.warmup_relative,
+                       session->threads, plan->every_rank || session->ranks <= MOST_RANKS_WITH_SAMPLES);
     s->result.reason = s->reason;
     return s;
 }
@@ -333,7 +334,7 @@ static bool write_point(sampler *s, struct sampler_point *p, enum decision decis
                                   .start_method = start_method_name(p->start),
                                   .clock = s->session.clockless ? NULL : &clock,
                                   .own = own};
-    samples_describe(s->samples, s->plan->every_rank || s->session.ranks <= MOST_RANKS_WITH_SAMPLES, &record);
+    samples_describe(s->samples, &record);
     s->result.measured_seconds += samples_seconds(s->samples);
     s->result.warmup_seconds += samples_warmup_seconds(s->samples);
     phase_total(&(struct phase_totals){.measured_ns = (int64_t)(s->result.measured_seconds * 1e9),

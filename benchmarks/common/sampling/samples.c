@@ -9,13 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arrays that a record_point points at, without warm-ups. */
-struct described {
-    int64_t *spreads; /* [spread][min, median, max, rank of max][repetition] */
-    int64_t *medians; /* [sum][rank] */
-    int64_t *ranks;   /* [sum][rank][repetition] */
+/* What rank 0 keeps of all ranks' repetitions, without the warm-up; NULL elsewhere and before samples_gather. Its size
+ * grows with repetitions and with ranks, and with their product only where the record has every rank's samples. */
+struct gathered {
+    int64_t *spreads;                               /* [spread][min, median, max, rank of max][repetition] */
+    int64_t *medians;                               /* [sum][rank] */
+    int64_t *thread_medians;                        /* [thread_medians][rank][thread] */
+    int64_t *ranks;                                 /* [sum][rank][repetition] */
+    int64_t largest_medians[REPETITION_MOST_TERMS]; /* over ranks */
     struct record_spread *spread_items;
-    struct record_values *items; /* of all lists, one behind the other */
+    struct record_values *items; /* of all lists, one behind the other: samples_describe */
 };
 
 struct samples {
@@ -23,6 +26,7 @@ struct samples {
     const clock_model *clock;
     double asked_relative;
     double warmup_relative;
+    bool every_rank;
     int rank;
     int ranks;
     size_t threads;
@@ -31,43 +35,32 @@ struct samples {
     int64_t *times[REPETITION_MOST_SERIES];
     size_t capacity;
     size_t count;
-    size_t closed;           /* the moments of the first so many are global */
-    int *active;             /* rank 0, after samples_gather: [rank] */
-    int64_t *all;            /* likewise: [rank][repetition][term] */
-    int64_t *thread_medians; /* likewise: [thread_medians][rank][thread] */
-    struct described described;
+    size_t closed; /* the moments of the first so many are global */
+    struct gathered gathered;
 };
 
 samples *samples_create(const struct samples_kind *kind, const clock_model *clock, double asked_relative,
-                        double warmup_relative, int threads) {
+                        double warmup_relative, int threads, bool every_rank) {
     samples *s = fail_alloc(1, sizeof *s);
     s->kind = kind;
     s->clock = clock;
     s->asked_relative = asked_relative;
     s->warmup_relative = warmup_relative;
     s->threads = (size_t)threads;
+    s->every_rank = every_rank;
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &s->rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &s->ranks));
     return s;
 }
 
-static void free_described(samples *s) {
-    free(s->described.spreads);
-    free(s->described.medians);
-    free(s->described.ranks);
-    free(s->described.spread_items);
-    free(s->described.items);
-    s->described = (struct described){0};
-}
-
 static void free_gathered(samples *s) {
-    free_described(s);
-    free(s->active);
-    free(s->all);
-    free(s->thread_medians);
-    s->active = NULL;
-    s->all = NULL;
-    s->thread_medians = NULL;
+    free(s->gathered.spreads);
+    free(s->gathered.medians);
+    free(s->gathered.thread_medians);
+    free(s->gathered.ranks);
+    free(s->gathered.spread_items);
+    free(s->gathered.items);
+    s->gathered = (struct gathered){0};
 }
 
 void samples_destroy(samples *s) {
@@ -243,43 +236,158 @@ void samples_close(samples *s) {
     s->closed = s->count;
 }
 
-/* ---- on rank 0, after samples_gather ---- */
+/* ---- gathering: every function here is collective ---- */
 
-static int64_t term_of(const samples *s, size_t rank, size_t repetition, int term) {
-    return s->all[(rank * s->count + repetition) * term_count(s) + (size_t)term];
+/* Rank 0 gathers at most so many values at a time, so that its memory does not grow with ranks times repetitions. */
+enum { MOST_GATHERED = 1 << 17 };
+
+/* Returns memory on rank 0, which alone receives; NULL elsewhere. */
+static int64_t *room_on_rank_0(const samples *s, size_t count) {
+    return s->rank == 0 ? fail_alloc(count, sizeof(int64_t)) : NULL;
 }
 
-/* Of one repetition, over the ranks that took part. */
-static int64_t over_ranks(const samples *s, const struct repetition_series *series, size_t repetition) {
-    int64_t first = INT64_MAX;
-    int64_t latest = INT64_MIN;
-    int64_t last = INT64_MIN;
-    int64_t longest = 0;
-    for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
-        if (s->active[rank] != 0) {
-            const int64_t begin = term_of(s, rank, repetition, series->term);
-            const int64_t end = term_of(s, rank, repetition, series->end);
-            first = begin < first ? begin : first;
-            latest = begin > latest ? begin : latest;
-            last = end > last ? end : last;
-            longest = end - begin > longest ? end - begin : longest;
+static void gather_values(const int64_t *own, size_t count, int64_t *all) {
+    MPI_CHECK(MPI_Gather(own, (int)count, MPI_INT64_T, all, (int)count, MPI_INT64_T, 0, MPI_COMM_WORLD));
+}
+
+static int64_t term_of(const samples *s, size_t repetition, int term) {
+    return s->own[repetition * term_count(s) + (size_t)term];
+}
+
+/* This rank's two numbers of a repetition in a series. Their largest values over ranks add up to the series' value. */
+static void extremes_of(const samples *s, const struct repetition_series *series, size_t repetition, int64_t *last,
+                        int64_t *minus_first) {
+    const int64_t begin = term_of(s, repetition, series->term);
+    const int64_t end = term_of(s, repetition, series->end);
+    const bool span = series->over == OVER_SPAN;
+    const bool between_ranks = (span && has_clock(s)) || series->over == OVER_IMBALANCE;
+    *last = !span ? begin : has_clock(s) ? end : end - begin;
+    *minus_first = between_ranks ? -begin : 0;
+}
+
+/* Rank 0's times over ranks become those of the interpolated clock. */
+static void combine_series(samples *s, bool active) {
+    int64_t *extremes = fail_alloc(2 * s->count, sizeof *extremes);
+    for (size_t i = 0; i < series_count(s); i++) {
+        if (series_of(s, i)->over == OVER_ELAPSED) {
+            continue;
+        }
+        for (size_t j = 0; j < s->count; j++) {
+            extremes[j] = REPETITION_NO_TIME;
+            extremes[s->count + j] = REPETITION_NO_TIME;
+            if (active) {
+                extremes_of(s, series_of(s, i), j, &extremes[j], &extremes[s->count + j]);
+            }
+        }
+        MPI_CHECK(MPI_Reduce(s->rank == 0 ? MPI_IN_PLACE : extremes, extremes, (int)(2 * s->count), MPI_INT64_T,
+                             MPI_MAX, 0, MPI_COMM_WORLD));
+        for (size_t j = 0; s->rank == 0 && j < s->count; j++) {
+            s->times[i][j] = extremes[j] + extremes[s->count + j];
         }
     }
-    if (series->over == OVER_SPAN) {
-        return has_clock(s) ? last - first : longest;
-    }
-    return series->over == OVER_IMBALANCE ? latest - first : latest;
+    free(extremes);
 }
 
-/* Collective. Medians after the warm-up, which rank 0 knows; none where nothing comes after it. */
-static void gather_threads(samples *s) {
-    const size_t numbers = s->kind->thread_median_count;
+/* This rank's sums in the repetitions after the warm-up. */
+static void own_sums(const samples *s, size_t warmup, const struct samples_sum *sum, int64_t *out) {
+    for (size_t i = warmup; i < s->count; i++) {
+        int64_t found = 0;
+        for (size_t j = 0; j < sum->count; j++) {
+            found += term_of(s, i, sum->terms[j]);
+        }
+        *out++ = found;
+    }
+}
+
+/* The values of one repetition in all ranks. */
+struct across {
+    const int *active;     /* [rank] */
+    const int64_t *values; /* [rank * stride] */
+    size_t stride;
+    size_t ranks;
+    int64_t *scratch; /* [rank] */
+};
+
+/* Of one repetition: min, median, max and the rank of max, each `count` values further on. */
+static void fill_spread(const struct across *across, int64_t *spread, size_t count) {
+    size_t taking_part = 0;
+    size_t longest = 0;
+    int64_t max_rank = 0;
+    for (size_t rank = 0; rank < across->ranks; rank++) {
+        if (across->active[rank] != 0) {
+            across->scratch[taking_part] = across->values[rank * across->stride];
+            if (taking_part == 0 || across->scratch[taking_part] > across->scratch[longest]) {
+                longest = taking_part;
+                max_rank = (int64_t)rank;
+            }
+            taking_part++;
+        }
+    }
+    spread[3 * count] = max_rank;
+    spread[2 * count] = across->scratch[longest];
+    spread[count] = stats_median_of(across->scratch, taking_part);
+    spread[0] = across->scratch[0]; /* sorted by stats_median_of */
+}
+
+static void gather_spreads(samples *s, size_t warmup, bool active) {
+    const size_t count = s->count - warmup;
     const size_t ranks = (size_t)s->ranks;
-    uint64_t warmup = warmup_of(s);
-    MPI_CHECK(MPI_Bcast(&warmup, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
+    const size_t most = MOST_GATHERED / ranks > 0 ? MOST_GATHERED / ranks : 1;
+    const size_t block = count < most ? count : most;
+    const int own_active = active;
+    int *actives = s->rank == 0 ? fail_alloc(ranks, sizeof *actives) : NULL;
+    int64_t *scratch = room_on_rank_0(s, ranks);
+    int64_t *values = fail_alloc(count, sizeof *values);
+    int64_t *all = room_on_rank_0(s, ranks * block);
+    MPI_CHECK(MPI_Gather(&own_active, 1, MPI_INT, actives, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    s->gathered.spreads = room_on_rank_0(s, 4 * s->kind->spread_count * count);
+    for (size_t i = 0; i < s->kind->spread_count; i++) {
+        own_sums(s, warmup, &s->kind->spreads[i], values);
+        for (size_t first = 0; first < count; first += block) {
+            const size_t now = count - first < block ? count - first : block;
+            gather_values(values + first, now, all);
+            for (size_t j = 0; s->rank == 0 && j < now; j++) {
+                const struct across across = {actives, all + j, now, ranks, scratch};
+                fill_spread(&across, s->gathered.spreads + 4 * i * count + first + j, count);
+            }
+        }
+    }
+    free(all);
+    free(values);
+    free(scratch);
+    free(actives);
+}
+
+/* Each rank's median of every sum, and the largest of the ranks' medians of every term. */
+static void gather_medians(samples *s, size_t warmup) {
+    const size_t count = s->count - warmup;
+    const size_t sums = s->kind->rank_median_count;
+    const size_t ranks = (size_t)s->ranks;
+    int64_t *values = fail_alloc(count, sizeof *values);
+    s->gathered.medians = room_on_rank_0(s, sums * ranks);
+    for (size_t i = 0; i < sums; i++) {
+        own_sums(s, warmup, &s->kind->rank_medians[i], values);
+        const int64_t median = stats_median_of(values, count);
+        gather_values(&median, 1, s->rank == 0 ? s->gathered.medians + i * ranks : NULL);
+    }
+    for (size_t term = 0; term < term_count(s); term++) {
+        const struct samples_sum sum = {.count = 1, .terms = {(int)term}};
+        own_sums(s, warmup, &sum, values);
+        const int64_t median = stats_median_of(values, count);
+        s->gathered.largest_medians[term] = median > 0 ? median : 0;
+    }
+    MPI_CHECK(MPI_Reduce(s->rank == 0 ? MPI_IN_PLACE : s->gathered.largest_medians, s->gathered.largest_medians,
+                         (int)term_count(s), MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD));
+    free(values);
+}
+
+/* Every thread's median. */
+static void gather_threads(samples *s, size_t warmup) {
+    const size_t numbers = s->kind->thread_median_count;
+    const size_t per_number = (size_t)s->ranks * s->threads;
     int64_t *medians = fail_alloc(s->threads, sizeof *medians);
     int64_t *values = fail_alloc(s->count, sizeof *values);
-    s->thread_medians = s->rank == 0 ? fail_alloc(numbers * ranks * s->threads, sizeof *s->thread_medians) : NULL;
+    s->gathered.thread_medians = room_on_rank_0(s, numbers * per_number);
     for (size_t number = 0; number < numbers; number++) {
         for (size_t thread = 0; thread < s->threads; thread++) {
             for (size_t i = warmup; i < s->count; i++) {
@@ -287,98 +395,42 @@ static void gather_threads(samples *s) {
             }
             medians[thread] = stats_median_of(values, s->count - warmup);
         }
-        int64_t *all = s->rank == 0 ? s->thread_medians + number * ranks * s->threads : NULL;
-        MPI_CHECK(
-            MPI_Gather(medians, (int)s->threads, MPI_INT64_T, all, (int)s->threads, MPI_INT64_T, 0, MPI_COMM_WORLD));
+        gather_values(medians, s->threads, s->rank == 0 ? s->gathered.thread_medians + number * per_number : NULL);
     }
     free(values);
     free(medians);
+}
+
+/* Every rank's samples. */
+static void gather_ranks(samples *s, size_t warmup) {
+    const size_t count = s->count - warmup;
+    const size_t block = (size_t)s->ranks * count;
+    int64_t *values = fail_alloc(count, sizeof *values);
+    s->gathered.ranks = room_on_rank_0(s, s->kind->rank_sample_count * block);
+    for (size_t i = 0; i < s->kind->rank_sample_count; i++) {
+        own_sums(s, warmup, &s->kind->rank_samples[i], values);
+        gather_values(values, count, s->rank == 0 ? s->gathered.ranks + i * block : NULL);
+    }
+    free(values);
 }
 
 void samples_gather(samples *s, bool active) {
     free_gathered(s);
-    if (s->rank == 0) {
-        s->active = fail_alloc((size_t)s->ranks, sizeof *s->active);
-        s->all = fail_alloc((size_t)s->ranks * s->count * term_count(s), sizeof *s->all);
-    }
-    const int own = active;
-    const int values = (int)(s->count * term_count(s));
-    MPI_CHECK(MPI_Gather(&own, 1, MPI_INT, s->active, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Gather(s->own, values, MPI_INT64_T, s->all, values, MPI_INT64_T, 0, MPI_COMM_WORLD));
-    for (size_t i = 0; s->rank == 0 && i < series_count(s); i++) {
-        for (size_t j = 0; series_of(s, i)->over != OVER_ELAPSED && j < s->count; j++) {
-            s->times[i][j] = over_ranks(s, series_of(s, i), j);
-        }
-    }
-    gather_threads(s);
-}
-
-static int64_t sum_of(const samples *s, size_t rank, size_t repetition, const struct samples_sum *sum) {
-    int64_t found = 0;
-    for (size_t i = 0; i < sum->count; i++) {
-        found += term_of(s, rank, repetition, sum->terms[i]);
-    }
-    return found;
-}
-
-/* min, median, max and the rank of max over ranks: spread[4][count]. */
-static struct record_spread fill_spread(const samples *s, size_t warmup, const struct samples_sum *sum,
-                                        int64_t *spread) {
-    const size_t count = s->count - warmup;
-    int64_t *values = fail_alloc((size_t)s->ranks, sizeof *values);
-    for (size_t i = 0; i < count; i++) {
-        size_t taking_part = 0;
-        size_t longest = 0;
-        int64_t max_rank = 0;
-        for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
-            if (s->active[rank] != 0) {
-                values[taking_part] = sum_of(s, rank, warmup + i, sum);
-                if (taking_part == 0 || values[taking_part] > values[longest]) {
-                    longest = taking_part;
-                    max_rank = (int64_t)rank;
-                }
-                taking_part++;
-            }
-        }
-        spread[3 * count + i] = max_rank;
-        spread[2 * count + i] = values[longest];
-        spread[count + i] = stats_median_of(values, taking_part);
-        spread[i] = values[0]; /* sorted by stats_median_of */
-    }
-    free(values);
-    return (struct record_spread){sum->name, spread, spread + count, spread + 2 * count, spread + 3 * count};
-}
-
-/* The sum in all ranks and repetitions, [rank][repetition]. */
-static void fill_ranks(const samples *s, size_t warmup, const struct samples_sum *sum, int64_t *out) {
-    for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
-        for (size_t i = warmup; i < s->count; i++) {
-            *out++ = sum_of(s, rank, i, sum);
-        }
+    combine_series(s, active);
+    uint64_t warmup = s->rank == 0 ? warmup_of(s) : 0;
+    MPI_CHECK(MPI_Bcast(&warmup, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
+    gather_spreads(s, warmup, active);
+    gather_medians(s, warmup);
+    if (s->every_rank) {
+        gather_threads(s, warmup);
+        gather_ranks(s, warmup);
     }
 }
 
-/* Each rank's median of a sum, [rank]. */
-static void fill_medians(const samples *s, size_t warmup, const struct samples_sum *sum, int64_t *out) {
-    const size_t count = s->count - warmup;
-    int64_t *values = fail_alloc((size_t)s->ranks * count, sizeof *values);
-    fill_ranks(s, warmup, sum, values);
-    for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
-        out[rank] = stats_median_of(values + rank * count, count);
-    }
-    free(values);
-}
+/* ---- on rank 0, after samples_gather ---- */
 
 int64_t samples_largest_median(const samples *s, int term) {
-    const struct samples_sum sum = {.count = 1, .terms = {term}};
-    int64_t *medians = fail_alloc((size_t)s->ranks, sizeof *medians);
-    int64_t largest = 0;
-    fill_medians(s, warmup_of(s), &sum, medians);
-    for (int i = 0; i < s->ranks; i++) {
-        largest = medians[i] > largest ? medians[i] : largest;
-    }
-    free(medians);
-    return largest;
+    return s->gathered.largest_medians[term];
 }
 
 /* The lists of series: those that count, and those that stop a point with their warm-ups. */
@@ -404,65 +456,57 @@ static struct record_values *describe_series(samples *s, const struct samples_lo
 
 static void describe_spreads(samples *s, const struct samples_look *look, struct record_point *record) {
     const size_t count = s->kind->spread_count;
-    s->described.spreads = fail_alloc(4 * count * look->count, sizeof(int64_t));
-    s->described.spread_items = fail_alloc(count, sizeof *s->described.spread_items);
+    s->gathered.spread_items = fail_alloc(count, sizeof *s->gathered.spread_items);
     for (size_t i = 0; i < count; i++) {
-        s->described.spread_items[i] =
-            fill_spread(s, look->warmup, &s->kind->spreads[i], s->described.spreads + 4 * i * look->count);
+        const int64_t *spread = s->gathered.spreads + 4 * i * look->count;
+        s->gathered.spread_items[i] = (struct record_spread){s->kind->spreads[i].name, spread, spread + look->count,
+                                                             spread + 2 * look->count, spread + 3 * look->count};
     }
-    record->spreads = s->described.spread_items;
+    record->spreads = s->gathered.spread_items;
     record->spread_count = count;
 }
 
-static struct record_values *describe_medians(samples *s, const struct samples_look *look, struct record_values *next,
-                                              struct record_point *record) {
-    const size_t ranks = (size_t)s->ranks;
-    s->described.medians = fail_alloc(s->kind->rank_median_count * ranks, sizeof(int64_t));
-    record->rank_medians.items = next;
-    record->rank_medians.count = s->kind->rank_median_count;
-    for (size_t i = 0; i < s->kind->rank_median_count; i++) {
-        int64_t *values = s->described.medians + i * ranks;
-        fill_medians(s, look->warmup, &s->kind->rank_medians[i], values);
-        *next++ = (struct record_values){s->kind->rank_medians[i].name, values};
+/* A list of the values of several sums, `size` values each. */
+static struct record_values *describe_sums(const struct samples_sum *sums, size_t count, const int64_t *values,
+                                           size_t size, struct record_values *next, struct record_list *list) {
+    *list = (struct record_list){next, count};
+    for (size_t i = 0; i < count; i++) {
+        *next++ = (struct record_values){sums[i].name, values + i * size};
     }
     return next;
 }
 
 /* Every thread's medians, and every rank's samples. */
-static void describe_ranks(samples *s, const struct samples_look *look, struct record_values *next,
+static void describe_ranks(const samples *s, const struct samples_look *look, struct record_values *next,
                            struct record_point *record) {
     const size_t ranks = (size_t)s->ranks;
-    const size_t block = ranks * look->count;
     record->thread_medians.items = next;
     record->thread_medians.count = s->kind->thread_median_count;
     for (size_t i = 0; i < s->kind->thread_median_count; i++) {
-        *next++ = (struct record_values){s->kind->thread_medians[i], s->thread_medians + i * ranks * s->threads};
+        *next++ =
+            (struct record_values){s->kind->thread_medians[i], s->gathered.thread_medians + i * ranks * s->threads};
     }
-    s->described.ranks = fail_alloc(s->kind->rank_sample_count * block, sizeof(int64_t));
-    record->rank_samples.items = next;
-    record->rank_samples.count = s->kind->rank_sample_count;
-    for (size_t i = 0; i < s->kind->rank_sample_count; i++) {
-        int64_t *values = s->described.ranks + i * block;
-        fill_ranks(s, look->warmup, &s->kind->rank_samples[i], values);
-        *next++ = (struct record_values){s->kind->rank_samples[i].name, values};
-    }
+    describe_sums(s->kind->rank_samples, s->kind->rank_sample_count, s->gathered.ranks, ranks * look->count, next,
+                  &record->rank_samples);
 }
 
-void samples_describe(samples *s, bool every_rank, struct record_point *record) {
+void samples_describe(samples *s, struct record_point *record) {
     const struct samples_look look = samples_look_at(s);
-    free_described(s);
-    s->described.items = fail_alloc(2 * series_count(s) + s->kind->rank_median_count + s->kind->rank_sample_count +
-                                        s->kind->thread_median_count,
-                                    sizeof *s->described.items);
+    free(s->gathered.items);
+    free(s->gathered.spread_items);
+    s->gathered.items = fail_alloc(2 * series_count(s) + s->kind->rank_median_count + s->kind->rank_sample_count +
+                                       s->kind->thread_median_count,
+                                   sizeof *s->gathered.items);
     record->repetitions = look.count;
     record->warmup_repetitions = look.warmup;
     record->interval_relative_reached = look.widest < 0 ? NAN : look.widest;
     record->ranks = (size_t)s->ranks;
     record->threads = s->threads;
-    struct record_values *next = describe_series(s, &look, s->described.items, record);
+    struct record_values *next = describe_series(s, &look, s->gathered.items, record);
     describe_spreads(s, &look, record);
-    next = describe_medians(s, &look, next, record);
-    if (every_rank) {
+    next = describe_sums(s->kind->rank_medians, s->kind->rank_median_count, s->gathered.medians, (size_t)s->ranks, next,
+                         &record->rank_medians);
+    if (s->every_rank) {
         describe_ranks(s, &look, next, record);
     }
 }

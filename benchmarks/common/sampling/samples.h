@@ -5,6 +5,9 @@
  * Which leading repetitions are warm-up is found in the times over all ranks (series_warmup), not fixed in advance.
  * They are left out where they are slower than the later repetitions by more than half the asked width of the interval,
  * which is how uncertain the median may be. A smaller difference can be seen on a quiet machine, and does no harm.
+ *
+ * Memory: a rank keeps its own repetitions. Rank 0 gets one number per repetition of each series, four of each spread,
+ * and one number per rank of each median; the values of all ranks in all repetitions only where the record has them.
  */
 #ifndef CAMPAIGN_SAMPLES_H
 #define CAMPAIGN_SAMPLES_H
@@ -54,11 +57,11 @@ typedef struct samples samples;
 
 /*
  * asked_relative: the width that the intervals must reach. warmup_relative: by how much slower than the repetitions
- * that follow, in the median, a warm-up must be to be left out. threads: computing threads of each rank. Both kind and
- * clock must outlive the samples.
+ * that follow, in the median, a warm-up must be to be left out. threads: computing threads of each rank. every_rank:
+ * the record has the samples of each rank and the medians of its threads. Both kind and clock must outlive the samples.
  */
 samples *samples_create(const struct samples_kind *kind, const clock_model *clock, double asked_relative,
-                        double warmup_relative, int threads);
+                        double warmup_relative, int threads, bool every_rank);
 void samples_destroy(samples *s);
 void samples_clear(samples *s);
 
@@ -89,16 +92,15 @@ void samples_close(samples *s);
  * repetitions made before cannot be mixed with later ones in such a series. */
 bool samples_need_clock(const samples *s);
 
-/* Collective: gathers all ranks' repetitions, and the medians of their threads, on rank 0. From then on, rank 0's
- * times over ranks come from the interpolated clock. active: whether this rank takes part in the point. */
+/* Collective: gathers on rank 0 what the record has of all ranks. From then on, rank 0's times over ranks come from the
+ * interpolated clock. active: whether this rank takes part in the point. */
 void samples_gather(samples *s, bool active);
 
 /*
  * Rank 0, after samples_gather: fills in the parts of the record that the repetitions give. Its arrays are valid until
- * the next call that changes the samples. every_rank: with the samples of each rank. Ranks that take no part have 0 in
- * arrays by rank.
+ * the next call that changes the samples. Ranks that take no part have 0 in arrays by rank.
  */
-void samples_describe(samples *s, bool every_rank, struct record_point *record);
+void samples_describe(samples *s, struct record_point *record);
 
 /* Rank 0, after samples_gather: returns the largest of the ranks' medians of a term. */
 int64_t samples_largest_median(const samples *s, int term);

@@ -1,12 +1,10 @@
 #include "group.h"
 
-#include "fail.h"
 #include "fail_mpi.h"
 
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* FNV-1a: a colour that all ranks compute alike. */
@@ -20,23 +18,32 @@ static int colour_of(const char *text) {
 
 void group_split(MPI_Comm comm, const char *text, MPI_Comm *out) {
     int rank = 0;
+    int own_number = 0;
     int size = 0;
     char own[GROUP_MOST_TEXT] = "";
     MPI_Comm alike = MPI_COMM_NULL;
     snprintf(own, sizeof own, "%s", text);
     MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    /* By hash first, so that the texts of a whole machine need not be gathered anywhere; then by the texts themselves.
-     */
+    /* By hash first, then by the texts themselves, one after the other: ranks of one hash nearly always have one text.
+     * So no rank keeps the texts of others, however many they are. */
     MPI_CHECK(MPI_Comm_split(comm, colour_of(own), rank, &alike));
     MPI_CHECK(MPI_Comm_set_errhandler(alike, MPI_ERRORS_RETURN));
+    MPI_CHECK(MPI_Comm_rank(alike, &own_number));
     MPI_CHECK(MPI_Comm_size(alike, &size));
-    char *all = fail_alloc((size_t)size, sizeof own);
-    MPI_CHECK(MPI_Allgather(own, sizeof own, MPI_CHAR, all, sizeof own, MPI_CHAR, alike));
-    int colour = 0;
-    while (memcmp(all + (size_t)colour * sizeof own, own, sizeof own) != 0) {
-        colour++;
+    int colour = size; /* not known yet */
+    for (;;) {
+        char first[GROUP_MOST_TEXT] = "";
+        int teller = colour == size ? own_number : size;
+        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &teller, 1, MPI_INT, MPI_MIN, alike));
+        if (teller == size) {
+            break;
+        }
+        snprintf(first, sizeof first, "%s", own);
+        MPI_CHECK(MPI_Bcast(first, sizeof first, MPI_CHAR, teller, alike));
+        if (colour == size && strcmp(first, own) == 0) {
+            colour = teller;
+        }
     }
-    free(all);
     MPI_CHECK(MPI_Comm_split(alike, colour, rank, out));
     MPI_CHECK(MPI_Comm_set_errhandler(*out, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_free(&alike));

@@ -104,7 +104,7 @@ NBC_OVERLAP = Family(
         Bound("r_overhead_vs_basic", absolute=True, margin=LEAST_DIFFERENCE),
         Bound("t_comm_ref_ratio_to_sizes", absolute=False, margin=LEAST_RATIO, of_sizes=True),
     ),
-    by_node=ByNode(("t_comp_ref_ns", "t_comm_ref_ns"), inside.rank_times),
+    by_node=ByNode(("t_comp_ref_ns", "t_comm_ref_ns"), inside.rank_times, waiting=("t_comm_ref_ns",)),
     wrong=inside.wrong,
     communicated_ns=inside.communicated_ns,
     payload=expected_wire_bytes,

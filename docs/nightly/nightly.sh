@@ -1,0 +1,68 @@
+#!/bin/sh
+# One night: measures, compares with the baseline, looks for lasting changes, and writes pages to publish.
+#
+#   docs/nightly/nightly.sh FOLDER [OPTION of `campaign run`]...
+#
+# FOLDER gets index.html and the pages that it links to. Variables:
+#   NIGHTLY_ARCHIVE   folder of the archive, outside of what a CI runner cleans; default: results
+#   NIGHTLY_SYSTEM    the system that is measured; default: local
+#
+# The exit code is the largest of all steps: 0 good; 1 a case failed, is slower than the baseline, or an alarm rings;
+# 2 something could not run or could not be compared. 130: interrupted, nothing is compared.
+set -u
+
+if [ $# -eq 0 ]; then
+    echo "usage: $0 FOLDER [OPTION of 'campaign run']..." >&2
+    exit 2
+fi
+mkdir -p "$1" || exit 2
+pages=$(cd "$1" && pwd) || exit 2
+shift
+cd "$(dirname "$0")/../.." || exit 2
+archive=${NIGHTLY_ARCHIVE:-results}
+system=${NIGHTLY_SYSTEM:-local}
+worst=0
+
+# Runs one step and remembers the largest exit code.
+step() {
+    "$@"
+    code=$?
+    if [ "$code" -gt "$worst" ]; then
+        worst=$code
+    fi
+}
+
+# Yesterday's pages would pass for today's.
+rm -rf "$pages/index.html" "$pages/report.html" "$pages/report-maps" "$pages/compare.html" "$pages/compare.xml" \
+    "$pages/history.html" || exit 2
+
+step ./campaign run --system "$system" --output "$archive" "$@"
+if [ "$worst" -gt 1 ]; then
+    exit "$worst" # nothing was measured: the last run is another night's
+fi
+step ./campaign report last --output "$archive" -o "$pages/report.html"
+if [ -e "systems/$system/references.yaml" ]; then
+    step ./campaign compare "$system,baseline" last --output "$archive" --html "$pages/compare.html" \
+        --junit "$pages/compare.xml"
+    step ./campaign history "$system" --output "$archive" --html "$pages/history.html"
+else
+    echo "nightly: no baseline yet; after five nights: ./campaign baseline RUN RUN RUN RUN RUN --output $archive"
+fi
+
+{
+    echo '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>MPI overlap, nightly</title>'
+    echo "<h1>MPI overlap on $system, $(date -u +%Y-%m-%d)</h1>"
+    case $worst in
+    0) echo '<p>Good: no case failed, none is slower than the baseline, no alarm rings.</p>' ;;
+    1) echo '<p><strong>A case failed, is slower than the baseline, or an alarm rings.</strong></p>' ;;
+    *) echo '<p><strong>A step could not run: see the log.</strong></p>' ;;
+    esac
+    echo '<ul>'
+    for page in report compare history; do
+        if [ -e "$pages/$page.html" ]; then
+            echo "<li><a href=\"$page.html\">$page</a></li>"
+        fi
+    done
+    echo '</ul></html>'
+} >"$pages/index.html" || exit 2
+exit "$worst"

@@ -1,0 +1,118 @@
+"""Memory and records of the programs where there are many ranks: measured on 32, computed for more."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpi_campaign.toolchains import resolving
+from tests.support import check_record, launch
+
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
+
+OPENMPI = resolving.DEFAULT_TOOLCHAINS[0]  # its ranks let others run where there are more ranks than cores
+FEW, MORE = 4, 16  # ranks, on however few cores
+LARGE = (64, 512, 4096)
+MESSAGE_BYTES = 8192
+REPETITIONS = 20
+EVERY_RANK = ("rank_samples", "thread_medians")  # the parts of a point that only records of at most 64 ranks have
+
+Build = Callable[[str], Path]
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a run took, in bytes. A record of more than 64 ranks has no `EVERY_RANK`: so the size is without it."""
+
+    ranks: int
+    rank_0: int
+    others: int  # the largest
+    record: int
+
+
+def at(ranks: int, fewer: Used, more: Used) -> Used:
+    """What a run of so many ranks takes, on the straight line through two runs."""
+
+    def line(name: str) -> int:
+        low, high = getattr(fewer, name), getattr(more, name)
+        return int(high + (high - low) / (more.ranks - fewer.ranks) * (ranks - more.ranks))
+
+    return Used(ranks, line("rank_0"), line("others"), line("record"))
+
+
+def record_bytes(path: Path) -> int:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    kept = [{name: value for name, value in line.items() if name not in EVERY_RANK} for line in lines]
+    return sum(len(json.dumps(line, separators=(",", ":"))) + 1 for line in kept)
+
+
+def sizes(collective: str, ranks: int) -> dict[str, Any]:
+    """The sizes file of one point, so that nothing is calibrated."""
+    known = {"target_ns": 1_000_000, "status": "off_target", "time_ns": 1_000_000}
+    return {
+        "schema": "mpi-campaign.sizes",
+        "schema_version": 3,
+        "ranks": ranks,
+        "threads_per_rank": 1,
+        "computation": "dgemm",
+        "collectives": {collective: [known | {"message_bytes": MESSAGE_BYTES}]},
+        "work": [known | {"work_size": 100}],
+        "points": [],
+    }
+
+
+def measure(build: Path, folder: Path, collective: str, ranks: int) -> Used:
+    record, given = folder / f"{collective}-{ranks}.jsonl", folder / f"{collective}-{ranks}.json"
+    given.write_text(json.dumps(sizes(collective, ranks)))
+    done = launch(
+        build / "nbc_overlap",
+        *("--collective", collective, "--comm-times", "1ms", "--comp-times", "1ms", "--sizes", str(given)),
+        *("--min-repetitions", str(REPETITIONS), "--max-repetitions", str(REPETITIONS), "--start", "barrier"),
+        *("--record", str(record)),
+        ranks=ranks,
+        toolchain=OPENMPI,
+        env={"LD_PRELOAD": str(build / "memory_preload.so")},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_record(record)
+    held = {int(rank): int(size) for rank, size in re.findall(r"rank (\d+) held at most (\d+) bytes", done.stderr)}
+    assert sorted(held) == list(range(ranks))
+    return Used(ranks, held[0], max(held[rank] for rank in range(1, ranks)), record_bytes(record))
+
+
+@pytest.mark.parametrize("numbers", [(4, 8, 16), pytest.param((8, 16, 32), marks=pytest.mark.rare)], ids=str)
+def test_a_rank_takes_no_more_memory_where_there_are_more_ranks(
+    build_for: Build, tmp_path: Path, numbers: tuple[int, int, int]
+) -> None:
+    """A broadcast needs one buffer, whatever the number of ranks."""
+    few, more, most = (measure(build_for(OPENMPI), tmp_path, "ibcast", ranks) for ranks in numbers)
+    computed = at(most.ranks, few, more)
+    assert most.rank_0 == pytest.approx(computed.rank_0, rel=0.01)  # the line holds
+    assert most.others == pytest.approx(computed.others, rel=0.01)
+    assert most.record == pytest.approx(computed.record, rel=0.05)
+    for ranks in LARGE:
+        large = at(ranks, few, most)
+        print(f"{large}; bytes of the record for each rank: {large.record / ranks:.0f}")
+        # Rank 0 keeps a few numbers of each rank; up to 64 ranks also the six times of every repetition.
+        assert large.rank_0 - few.rank_0 < (ranks - few.ranks) * 8 * (8 + 6 * REPETITIONS)
+        # A rank keeps not even one number of each other rank.
+        assert large.others - few.others < (ranks - few.ranks) * 8
+        # A rank adds to the record its placement, four medians for each point, and the CPU time of MPI's threads.
+        assert large.record - few.record < (ranks - few.ranks) * 320
+
+
+@pytest.mark.rare
+@pytest.mark.parametrize("collective", ["ialltoall", "ialltoallv", "ialltoallw"])
+def test_an_exchange_takes_its_buffers_and_the_arrays_of_its_call(
+    build_for: Build, tmp_path: Path, collective: str
+) -> None:
+    """One block for each rank, sent and received, with what the call takes of each block."""
+    few, more = (measure(build_for(OPENMPI), tmp_path, collective, ranks) for ranks in (FEW, MORE))
+    arrays = {"ialltoall": 0, "ialltoallv": 2 * 4, "ialltoallw": 2 * 4 + 4 + 8 + 8}[collective]
+    of_a_rank = 2 * (1.125 * MESSAGE_BYTES + arrays)  # a buffer has an eighth more than it needs
+    grown = (more.others - few.others) / (more.ranks - few.ranks)
+    assert 2 * MESSAGE_BYTES < grown <= 1.05 * of_a_rank
