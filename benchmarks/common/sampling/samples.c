@@ -255,6 +255,7 @@ static int64_t over_ranks(const samples *s, const struct repetition_series *seri
     int64_t latest = INT64_MIN;
     int64_t last = INT64_MIN;
     int64_t longest = 0;
+    int64_t sum = 0;
     for (size_t rank = 0; rank < (size_t)s->ranks; rank++) {
         if (s->active[rank] != 0) {
             const int64_t begin = term_of(s, rank, repetition, series->term);
@@ -263,12 +264,13 @@ static int64_t over_ranks(const samples *s, const struct repetition_series *seri
             latest = begin > latest ? begin : latest;
             last = end > last ? end : last;
             longest = end - begin > longest ? end - begin : longest;
+            sum += begin;
         }
     }
     if (series->over == OVER_SPAN) {
         return has_clock(s) ? last - first : longest;
     }
-    return series->over == OVER_IMBALANCE ? latest - first : latest;
+    return series->over == OVER_IMBALANCE ? latest - first : series->over == OVER_SUM ? sum : latest;
 }
 
 /* Collective. Medians after the warm-up, which rank 0 knows; none where nothing comes after it. */

@@ -29,6 +29,7 @@ from postprocess.drawing.curves import (
 )
 from postprocess.drawing.text import plural
 from postprocess.families import axes
+from postprocess.families.cpu_overhead.record import BLOCKING
 from postprocess.families.cpu_overhead.table import configuration_words
 
 SHARE, TIME = "idle_share", "idle_ns"
@@ -58,7 +59,7 @@ _GROUP = [
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `cpu_table`: both kinds for each group of points, as far as there is a curve."""
-    for _, rows in table.groupby(_GROUP, sort=False):
+    for _, rows in _of_all_ranks(table).groupby(_GROUP, sort=False):
         for kind in FIGURES:
             values = rows[kind].to_numpy(np.float64)
             drawn = rows[np.isfinite(values) & ((values > 0) | (kind == SHARE))]
@@ -79,6 +80,14 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
                     left_out=len(rows) - len(drawn),
                     lost="at or below 0, or not measured," if kind == TIME else "without a value",
                 )
+
+
+def _of_all_ranks(table: pd.DataFrame) -> pd.DataFrame:
+    """The blocking calls on the largest communicator of their record."""
+    calls = table[table["way"] == BLOCKING]
+    largest = calls.groupby("record")["communicator_ranks"].transform("max")
+    chosen: pd.DataFrame = calls[calls["communicator_ranks"] == largest]
+    return chosen
 
 
 def _title(kind: str, rows: pd.DataFrame) -> str:

@@ -10,8 +10,9 @@ import pandas as pd
 
 from postprocess.families.cpu_overhead import inside
 from postprocess.families.cpu_overhead.axes import AXES
-from postprocess.families.cpu_overhead.record import FAMILY, CpuRecord, cpu_record
-from postprocess.families.cpu_overhead.table import COLUMNS, SHOWN, cpu_table, record_numbers
+from postprocess.families.cpu_overhead.record import FAMILY, WORKING, CpuRecord, cpu_record
+from postprocess.families.cpu_overhead.shown import cpu_text
+from postprocess.families.cpu_overhead.table import COLUMNS, cpu_table, record_numbers
 from postprocess.families.family import (
     STATE,
     Bound,
@@ -32,8 +33,9 @@ from postprocess.statistics.limits import LEAST_RATIO
 TITLE = "CPU time of blocking collectives"
 FILE = "cpu_overhead.parquet"
 METRICS = (
-    Metric("t_wall_ns", "time of a blocking collective", ratio=True, usual=True),
-    Metric("cpu_share", "CPU share of a blocking collective", ratio=False, state="reliable", usual=True),
+    Metric("t_wall_ns", "time of a collective", ratio=True, usual=True),
+    Metric("cpu_share", "CPU share of a collective", ratio=False, state="reliable", usual=True),
+    Metric("availability", "available share of a collective's time", ratio=False, better="larger"),
 )
 BOUNDS = (
     Bound("t_wall_ns", absolute=False, margin=LEAST_RATIO),
@@ -49,7 +51,7 @@ def _table(run: Run, records: Sequence[CpuRecord]) -> pd.DataFrame:
 
 
 def _text(found: Found) -> str:
-    return SHOWN.text(found.table)
+    return cpu_text(found.table)
 
 
 def _view(page: Page, found: Found) -> Any:
@@ -88,7 +90,7 @@ CPU_OVERHEAD = Family(
     launches=Launches(
         columns={FILE: (*(one.name for one in AXES), *(one.name for one in METRICS), *STATE)},
         of_files=lambda _run, tables: tables[0],
-        of_table=lambda table: table,
+        of_table=lambda table: table[table["way"] != WORKING],  # steps of a search: no two runs make the same
     ),
     text=_text,
     short_text=_text,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import duration
 from postprocess.families.cpu_overhead.record import CpuRecord
 from postprocess.families.cpu_overhead.table import case_of, configuration_words
 from postprocess.families.cpu_overhead.validity import invalid_reasons
 from postprocess.families.family import Details, Spent
+from postprocess.statistics.metrics import least_crossing_bytes
 
 
 def words(record: CpuRecord) -> str:
@@ -57,42 +58,7 @@ def wrong(record: CpuRecord) -> Iterator[str]:
 
 def communicated_ns(record: CpuRecord) -> float:
     """The time of all batches of a record, in ns."""
-    return sum(float(point.t_wall_ns.sum()) for point in record.points)
-
-
-_Blocks = Callable[[Sequence[int]], int]
-
-
-def _others(on_place: Sequence[int]) -> int:
-    return len(on_place) - 1
-
-
-def _outside_first(on_place: Sequence[int]) -> int:
-    return sum(on_place[1:])
-
-
-def _from_outside_of_each(on_place: Sequence[int]) -> int:
-    return sum(sum(on_place) - own for own in on_place)
-
-
-def _between_all(on_place: Sequence[int]) -> int:
-    return sum(own * (sum(on_place) - own) for own in on_place)
-
-
-CROSSING: Mapping[str, _Blocks] = {
-    "bcast": _others,
-    "gather": _outside_first,
-    "scatter": _outside_first,
-    "allgather": _from_outside_of_each,
-    "alltoall": _between_all,
-    "reduce": _others,
-    "allreduce": lambda on_place: 2 * _others(on_place),
-    "scan": _others,
-}
-"""By operation: the least number of blocks of message_bytes that cross between places in one call, whatever the
-algorithm. The argument is the number of ranks on each place, that of the root first. Each other place gets a broadcast
-once, and hands in one partial sum; the result of an allreduce goes back to it. All of gathered and scattered data
-crosses that starts on another place. A barrier has no data."""
+    return sum(float(point.t_wall_ns.sum() + point.t_reference_wall_ns.sum()) for point in record.points)
 
 
 def payload_bytes(record: CpuRecord) -> int:
@@ -101,13 +67,13 @@ def payload_bytes(record: CpuRecord) -> int:
     Ranks of a node count as one place. On a `wire` each rank is a place of its own.
     """
     header = record.header
-    if header.network.partition(":")[0] == "wire":
-        on_place = [1] * header.ranks
-    else:
-        nodes = [place.node for place in header.placement]
-        on_place = [nodes.count(node) for node in dict.fromkeys(nodes)]
-    return sum(
-        point.repetitions * point.calls * point.message_bytes * CROSSING[point.operation](on_place)
-        for point in record.points
-        if point.operation in CROSSING and len(on_place) > 1
-    )
+    on_wire = header.network.partition(":")[0] == "wire"
+    places = [place.rank if on_wire else place.node for place in header.placement]
+    total = 0
+    for point in record.points:
+        taking_part = places[: point.communicator_ranks]
+        groups = [taking_part.count(place) for place in dict.fromkeys(taking_part)]
+        of_reference = point.reference_calls if point.t_reference_wall_ns.size else 0
+        calls = point.repetitions * (point.calls + of_reference)
+        total += calls * least_crossing_bytes(f"i{point.operation}", point.message_bytes, groups)
+    return total

@@ -10,15 +10,15 @@ import pandas as pd
 from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.families.cpu_overhead.charts import charts
-from postprocess.families.cpu_overhead.table import SHOWN
+from postprocess.families.cpu_overhead.shown import tables
 
 
 @dataclass(frozen=True)
 class CpuView:
-    """The section of the report. files: the addresses of the pictures."""
+    """The section of the report. tables: each with its title.  files: the addresses of the pictures."""
 
     charts: list[ChartView]
-    points: PointsView
+    tables: list[tuple[str, PointsView]]
     files: Sequence[str]
 
 
@@ -26,4 +26,5 @@ def cpu_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> CpuVi
     """What the section shows; None for an empty table."""
     if table.empty:
         return None
-    return CpuView(list(map(chart_view, charts(table))), SHOWN.view(table, most_rows), files)
+    shown = [(title, columns.view(rows, most_rows)) for title, columns, rows in tables(table)]
+    return CpuView(list(map(chart_view, charts(table))), shown, files)
