@@ -46,6 +46,8 @@ enum method { METHOD_CAMPAIGN, METHOD_PAPER };
 static const char *const method_names[] = {"campaign", "paper", NULL};
 enum { PAPERS_CALLS = 10000 };
 
+static const char *const setting_names[] = {"usual", "yielding", "modelled", NULL};
+
 static struct settings {
     bool list;
     struct option_list operations;
@@ -53,6 +55,7 @@ static struct settings {
     struct option_list message_bytes;
     struct option_list ways;
     int method;
+    int setting;
     int grid;
     int64_t seed;
 } settings = {.seed = 1};
@@ -91,6 +94,13 @@ static void describe_options(struct option_entry *entries) {
          .value_name = "NAME",
          .help = "`paper`: a batch has 10000 calls, and only blocking calls are measured; `campaign`: as many calls as "
                  "the CPU clocks need; default: campaign"},
+        {.name = "library-setting",
+         .kind = OPTION_CHOICE,
+         .target = &s->setting,
+         .choices = setting_names,
+         .value_name = "NAME",
+         .help = "how the environment has set the library, for the record: to give the CPU up while it waits "
+                 "(`yielding`), or to use the algorithms that a model describes (`modelled`); default: usual"},
         {.name = "grid",
          .kind = OPTION_CHOICE,
          .target = &s->grid,
@@ -244,6 +254,7 @@ static int measure(struct program *program, const struct settings *s, bool prese
     const char *ways[WAY_COUNT];
     const bool paper = s->method == METHOD_PAPER;
     const char *const method[] = {method_names[s->method]};
+    const char *const setting[] = {setting_names[s->setting]};
     struct batches batches = {.program = program,
                               .operation_count = s->operations.count,
                               .message_bytes = s->message_bytes.values,
@@ -274,7 +285,8 @@ static int measure(struct program *program, const struct settings *s, bool prese
                                .count = batches.communicator_count},
         [AXIS_MESSAGE] = {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
         [AXIS_WAY] = {.name = "way", .texts = ways, .count = s->ways.count},
-        [AXES] = {.name = "method", .texts = method, .count = 1, .constant = true}};
+        [AXES] = {.name = "method", .texts = method, .count = 1, .constant = true},
+        [AXES + 1] = {.name = "library_setting", .texts = setting, .count = 1, .constant = true}};
     const int64_t step_ns = cpu_clock_step_ns();
     batches.target_ns = batches_target_ns(step_ns);
     program_configure(program, impossible, sizeof impossible);
@@ -282,13 +294,13 @@ static int measure(struct program *program, const struct settings *s, bool prese
         check_ranks(program, &batches, impossible, sizeof impossible);
     }
     char *own = own_text(step_ns, &batches);
-    const int code =
-        program_measure(program, &(struct program_measurement){.context = &batches,
-                                                               .plan = program_plan(program, axes, AXES + 1),
-                                                               .seed = s->seed,
-                                                               .sizes_given = RECORD_UNKNOWN,
-                                                               .own = own,
-                                                               .impossible = impossible});
+    const int code = program_measure(
+        program, &(struct program_measurement){.context = &batches,
+                                               .plan = program_plan(program, axes, sizeof axes / sizeof *axes),
+                                               .seed = s->seed,
+                                               .sizes_given = RECORD_UNKNOWN,
+                                               .own = own,
+                                               .impossible = impossible});
     free(own);
     return code;
 }

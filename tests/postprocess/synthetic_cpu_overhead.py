@@ -130,6 +130,7 @@ def header(operations: Sequence[str] = ("bcast",), sizes: Sequence[int] = SIZES,
         "communicator_ranks": [changes.get("ranks", first["ranks"])],
         "message_bytes": list(sizes),
         "way": ["blocking", "working"],
+        "library_setting": ["usual"],
         "method": ["campaign"],
     }
     first["own"] = {"cpu_clock_step_ns": 500, "kernel_tick_ns": 4_000_000, "batch_target_ns": 10_000_000}
@@ -155,4 +156,72 @@ def record(
     for work in works:
         points.append(point(len(points), truth, *cells[-1], ranks=ranks, way="working", work=work))
     first["plan"]["points"] = len(points)
+    return [first, *points, synthetic.footer(len(points), first["ranks"])]
+
+
+def with_one_more(lines: Lines, one: dict[str, Any]) -> Lines:
+    """The lines of a complete record and one point more."""
+    *before, footer = lines
+    before[0]["plan"]["points"] += 1
+    return [*before, one, {**footer, "points": footer["points"] + 1}]
+
+
+@dataclass(frozen=True)
+class Messages:
+    """The truth of messages: parameters of the LogGP model, in ns, and ns per byte."""
+
+    latency: float = 900.0
+    send: float = 200.0
+    receive: float = 300.0
+    gap: float = 450.0
+    gap_per_byte: float = 0.25
+    gamma_hot: float = 0.1
+    gamma_cold: float = 0.4
+    noise: float = 0.01
+
+
+def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: float, repetitions: int = 21) -> Any:
+    """A point of `loggp` whose medians are the truth's."""
+    rng = np.random.default_rng([index, message_bytes])
+    trains, messages, exchanges, delay = 40, 16, 600, 10 * truth.latency
+    bytes_ns = (message_bytes - 1) * truth.gap_per_byte
+    round_trip = 2 * (truth.send + truth.latency + bytes_ns + truth.receive)
+    between = max(truth.send, truth.gap + bytes_ns)
+    medians = {
+        "t_round_trips_ns": exchanges * round_trip,
+        "t_trains_ns": trains * (round_trip + (messages - 1) * between),
+        "t_delayed_trains_ns": trains * (round_trip + (messages - 1) * max(truth.send + delay, between)),
+        "t_delays_ns": trains * (messages - 1) * delay,
+        "t_receives_ns": exchanges * (truth.receive + clock_ns),
+        "t_reductions_hot_ns": exchanges * message_bytes * truth.gamma_hot,
+        "t_reductions_cold_ns": exchanges * message_bytes * truth.gamma_cold,
+    }
+    noise = np.exp(_around_0(rng, truth.noise, repetitions))
+    like = point(index, repetitions=repetitions)
+    return {
+        **like,
+        "parameters": {"pair": "within_node", "message_bytes": message_bytes},
+        "series": {name: [round(float(value)) for value in median * noise] for name, median in medians.items()},
+        "warmup": {"t_round_trips_ns": [1], "t_trains_ns": [1]},
+        "rank_medians": {},
+        "own": {
+            "partner_rank": 1,
+            "round_trips": exchanges,
+            "trains": trains,
+            "messages_of_train": messages,
+            "reductions": exchanges,
+        },
+    }
+
+
+def messages_record(
+    truth: Messages = Messages(), sizes: Sequence[int] = (8, 512, 32768), **header_changes: Any
+) -> Lines:
+    """The lines of a complete record of `loggp`."""
+    first = header(**header_changes)
+    first["benchmark"], first["seed"], first["own"] = "loggp", None, {}
+    first["plan"]["parameters"] = {"pair": ["within_node"], "message_bytes": list(sizes)}
+    first["plan"]["points"] = len(sizes)
+    clock_ns = first["timer"]["overhead_ns"]
+    points = [message_point(i, truth, size, clock_ns) for i, size in enumerate(sizes)]
     return [first, *points, synthetic.footer(len(points), first["ranks"])]

@@ -18,8 +18,8 @@ from postprocess.drawing.curve_plot import write_charts
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DASHED, SOLID
 from postprocess.families import axes, registry
-from postprocess.families.cpu_overhead import inside
-from postprocess.families.cpu_overhead.charts import SHARE, TIME, charts
+from postprocess.families.cpu_overhead import claims, inside
+from postprocess.families.cpu_overhead.charts import SHARE, TIME, charts, rank_charts
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
 from postprocess.families.cpu_overhead.record import load_cpu_overhead
 from postprocess.families.cpu_overhead.section import cpu_view
@@ -40,6 +40,7 @@ from tests.postprocess.synthetic_cpu_overhead import (
     point,
     record,
     true_time_ns,
+    with_one_more,
 )
 from tests.support import check_record
 
@@ -68,7 +69,7 @@ def test_a_record_is_valid_and_gives_a_row_per_point(tmp_path: Path) -> None:
     assert len(table) == 1 + 8 * len(SIZES)
     assert table["valid"].all() and table["reliable"].all()
     assert list(dict.fromkeys(table["operation"])) == list(ALL)
-    assert len(cpu_text(table).splitlines()) == len(table) + 2  # with a title and heads
+    assert len(cpu_text(table).partition("\n\n")[0].splitlines()) == len(table) + 2  # with a title and heads
 
 
 @pytest.mark.parametrize("truth", [POLLS, SLEEPS, HELPED])
@@ -117,6 +118,63 @@ def test_the_interval_of_a_share_of_ticks_is_right_in_95_of_100_cases() -> None:
     rng = np.random.default_rng(1)
     found = [cpu_use.tick_share(4e6 * n, 4e6 * (200 - n), 4e6) for n in rng.binomial(200, 0.1, 2000)]
     assert np.mean([one.low <= 0.1 <= one.high for one in found]) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("share", "says"),
+    [
+        (0.2, "below the 30 % of MPICH2 1.0.3, above the 10 % of LAM/MPI 7.1.2"),
+        (0.3, "whether it is below the 30 % of MPICH2 1.0.3 cannot be told"),
+        (1.0, "above the 30 % of MPICH2 1.0.3, above the 10 % of LAM/MPI 7.1.2"),
+    ],
+)
+def test_a_claim_of_the_paper_is_judged_only_where_the_interval_excludes_its_threshold(
+    tmp_path: Path, share: float, says: str
+) -> None:
+    truth = replace(SLEEPS, cpu_share=share, thread_share=share)
+    (of_all, of_user) = claims.sentences(table_of(tmp_path, record(truth, operations=("allreduce",))))
+    assert says in of_all
+    assert of_all.startswith("openmpi@5.0.11, basic, wire:2gbit: MPI_Allreduce takes ")
+    assert "of the CPU in user mode" in of_user
+    crowded = table_of(tmp_path, record(truth, operations=("allreduce",), oversubscribed=True))
+    (nothing,) = claims.sentences(crowded)
+    assert "no point of MPI_Allreduce is reliable" in nothing
+
+
+def test_what_the_librarys_own_waiting_changes_is_told_by_cpu_time(tmp_path: Path) -> None:
+    def of(truth: Truth) -> str:
+        usual, yielding = record(POLLS), record(truth)
+        yielding[0]["plan"]["parameters"]["library_setting"] = ["yielding"]
+        (sentence,) = claims.sentences(table_of(tmp_path, usual, yielding))
+        return sentence
+
+    assert "changes nothing for sure, in 3 points" in of(POLLS)
+    assert "takes the CPU share from 100 % to 30 %" in of(SLEEPS)
+
+
+def test_a_way_of_waiting_is_held_against_the_blocking_call(tmp_path: Path) -> None:
+    """The negative control: the same wait again saves nothing. The positive one: a wait that uses a third."""
+
+    def of(relative: float) -> str:
+        lines = record(POLLS, sizes=(1024,))
+        other = point(1, POLLS, way="sleeping")
+        other["series"]["t_cpu_ns"] = [round(relative * value) for value in other["series"]["t_cpu_ns"]]
+        (sentence,) = claims.sentences(table_of(tmp_path, with_one_more(lines, other)))
+        return sentence
+
+    assert "waiting by `sleeping` saves no CPU time for sure, in 1 point" in of(1.0)
+    assert "waiting by `sleeping` takes 67 % [67 %, 67 %] less CPU time than the blocking call" in of(0.33)
+
+
+def test_the_idle_time_is_drawn_over_the_ranks_of_communicators(tmp_path: Path) -> None:
+    lines = record(SLEEPS, sizes=(1024,), ranks=4, placement=synthetic.header(4)["placement"])
+    smaller = point(1, replace(SLEEPS, latency_ns=400), ranks=2)
+    smaller["rank_medians"] = {name: [*values, 0, 0] for name, values in smaller["rank_medians"].items()}
+    (chart,) = rank_charts(table_of(tmp_path, with_one_more(lines, smaller)))
+    assert chart.places == [2, 4]
+    first, second = chart.curves[0].marks
+    assert first.value < second.value
+    assert list(rank_charts(table_of(tmp_path, record(SLEEPS)))) == []
 
 
 WORKS = (0.625, 0.3125, 0.47, 0.55)

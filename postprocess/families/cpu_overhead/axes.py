@@ -1,4 +1,4 @@
-"""The axes of a point of this family."""
+"""The axes of the points of this family."""
 
 from __future__ import annotations
 
@@ -30,10 +30,18 @@ WAY = Axis(
     },
 )
 """How a rank spends the time of a collective."""
+PAIR = Axis(
+    "pair",
+    "between",
+    usual="",  # empty for collectives
+    of="point",
+    values={"within_node": "two ranks of a node", "between_nodes": "a rank of one node and a rank of another"},
+)
+"""The ranks between which messages of `loggp` go."""
 AXES = axes.with_parameters(
     FAMILY,
     axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
-    axes.GIVEN_UP, axes.OPERATION, axes.LAUNCH, COMMUNICATOR, MESSAGE_BYTES, WAY,
+    axes.GIVEN_UP, axes.OPERATION, axes.LAUNCH, COMMUNICATOR, MESSAGE_BYTES, WAY, PAIR,
 )  # fmt: skip
 CASE = tuple(one.name for one in AXES if one.of != "point")
 """The columns that identify a launch of a case. `launch` counts the repeats of a case in a run from 1."""

@@ -9,15 +9,20 @@ import pandas as pd
 
 from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
-from postprocess.families.cpu_overhead.charts import charts
+from postprocess.families.cpu_overhead.charts import all_charts
+from postprocess.families.cpu_overhead.claims import sentences
 from postprocess.families.cpu_overhead.shown import tables
 
 
 @dataclass(frozen=True)
 class CpuView:
-    """The section of the report. tables: each with its title.  files: the addresses of the pictures."""
+    """The section of the report.
+
+    sentences: what the tables say.  tables: each with its title.  files: the addresses of the pictures.
+    """
 
     charts: list[ChartView]
+    sentences: list[str]
     tables: list[tuple[str, PointsView]]
     files: Sequence[str]
 
@@ -27,4 +32,4 @@ def cpu_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> CpuVi
     if table.empty:
         return None
     shown = [(title, columns.view(rows, most_rows)) for title, columns, rows in tables(table)]
-    return CpuView(list(map(chart_view, charts(table))), shown, files)
+    return CpuView(list(map(chart_view, all_charts(table))), sentences(table), shown, files)

@@ -1,4 +1,4 @@
-"""The tables of `cpu_overhead` for a reader: blocking calls, other ways of spending the time, and availability."""
+"""The tables of `cpu_overhead` for a reader: blocking calls, other ways of spending the time, availability, LogGP."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, percent, ratio, size
+from postprocess.families.cpu_overhead.claims import sentences
 from postprocess.families.cpu_overhead.record import BLOCKING, WORKING
 from postprocess.families.cpu_overhead.table import configuration_words
 
@@ -19,11 +20,13 @@ def remarks(row: Mapping[Any, Any]) -> list[str]:
     return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
 
 
+def _case_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [str(row["toolchain"]), str(row["network"]), configuration_words(row)]
+
+
 def _point_cells(row: Mapping[Any, Any]) -> list[str]:
     return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        configuration_words(row),
+        *_case_cells(row),
         str(row["operation"]),
         str(row["communicator_ranks"]),
         size(row["message_bytes"]) if row["message_bytes"] else "",
@@ -79,6 +82,50 @@ def _availability_cells(row: Mapping[Any, Any]) -> list[str]:
     ]
 
 
+def _time(row: Mapping[Any, Any], name: str) -> str:
+    """A time with its interval."""
+    low, high = row[f"{name}_ci95_low"], row[f"{name}_ci95_high"]
+    if not math.isfinite(row[name]):
+        return ""
+    return f"{duration(row[name])} [{duration(low)}, {duration(high)}]" if low <= high else duration(row[name])
+
+
+def _per_byte(row: Mapping[Any, Any], name: str) -> str:
+    """A time per byte with its interval, in ps."""
+    ends = [f"{1000 * row[f'{name}{end}']:.3g}" for end in ("", "_ci95_low", "_ci95_high")]
+    return f"{ends[0]} [{ends[1]}, {ends[2]}] ps" if math.isfinite(row[name]) else ""
+
+
+def _loggp_cells(row: Mapping[Any, Any]) -> list[str]:
+    at_most = "≤ " if row["g_hidden"] and math.isfinite(row["g_ns"]) else ""
+    return [
+        *_case_cells(row),
+        str(row["pair"]).replace("_", " "),
+        _time(row, "L_ns"),
+        _time(row, "o_send_ns"),
+        _time(row, "o_recv_ns"),
+        f"{at_most}{_time(row, 'g_ns')}",
+        _per_byte(row, "G_ns_per_byte"),
+        _per_byte(row, "gamma_hot_ns_per_byte"),
+        _per_byte(row, "gamma_cold_ns_per_byte"),
+        "; ".join(remarks(row)),
+    ]
+
+
+def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        *_point_cells(row),
+        _time(row, "t_wall_ns"),
+        _time(row, "predicted_ns"),
+        ratio(row["t_wall_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan),
+        _time(row, "t_cpu_ns"),
+        _time(row, "predicted_cpu_ns"),
+        ratio(row["cpu_share"]),
+        ratio(row["predicted_cpu_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan),
+        "; ".join(remarks(row)),
+    ]
+
+
 def _count(number: float) -> str:
     return f"{number:.0f}" if math.isfinite(number) else ""
 
@@ -104,6 +151,22 @@ AVAILABILITY = Columns(
     heads=(*_HEADS, "available", "95 %", "steps"), right=frozenset(range(4, 9)), cells=_availability_cells
 )
 
+LOGGP_PARAMETERS = Columns(
+    heads=(
+        "toolchain", "network", "configuration", "between", "L", "o send", "o receive", "g", "G per byte",
+        "γ per byte, cached", "γ per byte, not cached", "remarks",
+    ),
+    right=frozenset(range(4, 11)),
+    cells=_loggp_cells,
+)  # fmt: skip
+PREDICTED = Columns(
+    heads=(
+        *_HEADS, "measured", "predicted", "ratio", "CPU time", "predicted", "CPU share", "predicted", "remarks",
+    ),
+    right=frozenset(range(4, 13)),
+    cells=_predicted_cells,
+)  # fmt: skip
+
 
 def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of blocking calls."""
@@ -113,7 +176,7 @@ def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:
 
 def other_ways(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of other ways of spending the time, without the steps of the search for availability."""
-    chosen: pd.DataFrame = table[~table["way"].isin([BLOCKING, WORKING])]
+    chosen: pd.DataFrame = table[~table["way"].isin([BLOCKING, WORKING, ""])]
     return chosen
 
 
@@ -122,8 +185,21 @@ def availabilities(table: pd.DataFrame) -> pd.DataFrame:
     steps = table[table["way"] == WORKING]
     cell = ["record", "operation", "communicator_ranks", "message_bytes"]
     counts = steps.groupby(cell)["way"].transform("size")
-    one_each: pd.DataFrame = steps.assign(steps=counts).drop_duplicates(cell)
+    one_each: pd.DataFrame = steps.copy().assign(steps=counts).drop_duplicates(cell)
     return one_each
+
+
+def parameters(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per record and pair of the LogGP parameters: that of the smallest messages."""
+    messages = table[table["pair"] != ""].sort_values("message_bytes", kind="stable")
+    chosen: pd.DataFrame = messages.drop_duplicates(["record", "pair"]).sort_index()
+    return chosen
+
+
+def predicted(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of which the LogGP model predicts something."""
+    chosen: pd.DataFrame = table[table["predicted_ns"].notna()]
+    return chosen
 
 
 def tables(table: pd.DataFrame) -> Iterator[tuple[str, Columns, pd.DataFrame]]:
@@ -134,12 +210,16 @@ def tables(table: pd.DataFrame) -> Iterator[tuple[str, Columns, pd.DataFrame]]:
             ("Blocking collectives", BLOCKING_CALLS, blocking_calls(table)),
             ("Other ways of spending the time of a collective", WAYS, other_ways(table)),
             ("Work that fits beside the nonblocking collective", AVAILABILITY, availabilities(table)),
+            ("Parameters of the LogGP model", LOGGP_PARAMETERS, parameters(table)),
+            ("What the LogGP model predicts of blocking collectives", PREDICTED, predicted(table)),
         )
         if not rows.empty
     )
 
 
 def cpu_text(table: pd.DataFrame) -> str:
-    """All tables as text, each under its title where there are several; empty for an empty table."""
+    """All tables as text, each under its title, and what they say in sentences; empty for an empty table."""
     shown = list(tables(table))
-    return "\n\n".join(f"{title}:\n{columns.text(rows)}" for title, columns, rows in shown)
+    parts = [f"{title}:\n{columns.text(rows)}" for title, columns, rows in shown]
+    said = sentences(table) if shown else []
+    return "\n\n".join([*parts, *(["\n".join(said)] if said else [])])

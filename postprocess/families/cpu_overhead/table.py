@@ -18,6 +18,12 @@ independent.
     availability      the knee of slowdown over work_share (`cpu_use.availability`), from all points of `working` with
                       the same collective, ranks and size; every point of these has it
 
+A record of `loggp` has a row per size of messages; `loggp_table` says what its columns mean. A blocking collective that
+the model describes (`loggp.MODELLED`) has what the parameters of the same launches, network and configuration predict:
+
+    predicted_ns, predicted_cpu_ns, predicted_network_ns    the equations; an end of an interval is the prediction from
+                                                            the same ends of all parameters
+
 t_wall is that of the slowest rank, from the first begin to the last end; t_cpu that of the rank that used most. So no
 rank is idle for less than idle_share. Nothing is clamped: with a progress thread, a process uses two CPUs, and its
 idle share is about -1.
@@ -29,18 +35,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from postprocess.families import axes
-from postprocess.families.cpu_overhead import validity
+from postprocess.families.cpu_overhead import loggp_table, validity
 from postprocess.families.cpu_overhead.axes import CASE
-from postprocess.families.cpu_overhead.record import BLOCKING, SOAKING, WORKING, CpuPoint, CpuRecord
+from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord, loggp_record
+from postprocess.families.cpu_overhead.record import BLOCKING, SOAKING, WORKING, CpuPoint, CpuRecord, cpu_record
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.record import Record
 from postprocess.records.run import failed_reasons
-from postprocess.statistics import cpu_use
+from postprocess.statistics import cpu_use, loggp
 from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate, scaled
 
 _ESTIMATES = (
@@ -49,14 +57,18 @@ _ESTIMATES = (
 )  # fmt: skip
 _BY_TICKS = ("user_share", "system_share")
 _OF_CELL = ("availability",)
+_PREDICTED = ("predicted_ns", "predicted_cpu_ns", "predicted_network_ns")
+_ALL_ESTIMATES = (
+    *_ESTIMATES, *_BY_TICKS, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
+)  # fmt: skip
 _OF_POINT = (
     "communicator_ranks", "message_bytes", "way", "calls", "repetitions", "warmup_repetitions", "late_repetitions",
     "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached", "start_method", "index",
 )  # fmt: skip
 COLUMNS = (
-    *CASE, NAMED, "communicator_ranks", "message_bytes", "way",
-    *(f"{name}{end}" for name in (*_ESTIMATES, *_BY_TICKS, *_OF_CELL) for end in ("", "_ci95_low", "_ci95_high")),
-    "cpu_all_ranks_ns", "calls", "cpu_clock_step_ns",
+    "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "pair",
+    *(f"{name}{end}" for name in _ALL_ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    "cpu_all_ranks_ns", "calls", "cpu_clock_step_ns", "g_hidden", "misfit",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
@@ -64,24 +76,85 @@ COLUMNS = (
 """The columns of `cpu_table`, in order.
 
 Times and switches are medians of one call, times in nanoseconds, sizes in bytes; shares have no unit. An unknown value
-is NaN. `calls` are those of a batch.
+is NaN, an unknown text empty. `calls` are those of a batch.
 """
+_ABSENT: Mapping[str, Any] = {axes.OPERATION.name: "", "way": "", "pair": "", "calls": 0, "g_hidden": False}
+"""What a row has in columns of the other program that are no numbers. In the others it has NaN."""
+AnyRecord: TypeAlias = CpuRecord | LogGPRecord
 
 
-def cpu_table(records: Sequence[CpuRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
+def any_record(record: Record) -> AnyRecord:
+    """A record of one of this family's programs. Raises RecordError where the record does not fit."""
+    return loggp_record(record) if record.header.benchmark == LOGGP else cpu_record(record)
+
+
+def cpu_table(records: Sequence[AnyRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(rows, columns=list(COLUMNS))
+    rows = [row for record in records for row in _rows_of(record, why.get(record.name, ""))]
+    whole = pd.DataFrame(_with_predictions(rows), columns=list(COLUMNS))
     table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
     return table
 
 
-def case_of(record: CpuRecord) -> dict[str, Any]:
+def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
+    reasons = failed_reasons(failed)
+    rows = loggp_table.loggp_rows(record, reasons) if isinstance(record, LogGPRecord) else _rows(record, reasons)
+    for plain, estimates in rows:
+        yield {
+            **_ABSENT,
+            **case_of(record),
+            **plain,
+            **{column: value for name, found in estimates.items() for column, value in _columns(name, found)},
+            "benchmark": record.header.benchmark,
+            "oversubscribed": record.header.oversubscribed,
+            "shared_core": record.header.shared_core,
+            "complete": record.complete,
+            "record": record.name,
+        }
+
+
+_Row: TypeAlias = tuple[dict[str, Any], dict[str, Estimate]]
+"""The plain values of a row, and its estimates."""
+_SAME_LAUNCHES = ("toolchain", "provider", "network", "configuration", "ranks", "nodes", "launch")
+
+
+def _with_predictions(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows, with what the model predicts of those that it describes."""
+    parameters: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        pair = "between_nodes" if row["nodes"] > 1 else "within_node"
+        if row["benchmark"] == LOGGP and row["pair"] == pair:
+            parameters.setdefault(tuple(row[name] for name in _SAME_LAUNCHES), row)
+    for row in rows:
+        found = parameters.get(tuple(row[name] for name in _SAME_LAUNCHES))
+        modelled = row["way"] == BLOCKING and row[axes.OPERATION.name] in loggp.MODELLED
+        yield {**row, **_predicted(row, found)} if found is not None and modelled else row
+
+
+def _predicted(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, float]:
+    model = loggp.MODELLED[row[axes.OPERATION.name]]
+    columns = {}
+    for end in ("", "_ci95_low", "_ci95_high"):
+        names = ("L_ns", "o_ns", "G_ns_per_byte", "gamma_hot_ns_per_byte")
+        found = model(
+            loggp.Parameters(*(parameters[f"{name}{end}"] for name in names)),
+            row["communicator_ranks"],
+            row["message_bytes"],
+        )
+        for name, value in zip(_PREDICTED, (found.whole, found.cpu, found.network), strict=True):
+            columns[f"{name}{end}"] = value
+    return columns
+
+
+def case_of(record: AnyRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
+    own = {name: getattr(header, name) for name in CASE if hasattr(header, name)}
+    asked = axes.asked(header.plan.parameters, (axes.LIBRARY_SETTING, axes.METHOD))
     return {
-        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        **own,
+        **asked,
         "given_up_cores": header.progress.given_up_cores,
         "launch": repeat_of(header.metadata) or 1,
         NAMED: named_cores_of(header.metadata),
@@ -142,22 +215,19 @@ def _cell_of(point: CpuPoint) -> tuple[str, int, int]:
     return point.operation, point.communicator_ranks, point.message_bytes
 
 
-def _rows(record: CpuRecord, failed: str) -> Iterator[dict[str, Any]]:
-    header, case, knees = record.header, case_of(record), availabilities(record)
-    unknown = median_estimate(np.zeros(0))
+def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
+    knees, unknown = availabilities(record), median_estimate(np.zeros(0))
     for point in record.points:
         found = estimates_of(point, record.kernel_tick_ns)
         found["availability"] = knees.get(_cell_of(point), unknown)
         reasons = [
-            *failed_reasons(failed),
+            *failed,
             *validity.unreliable_reasons(
-                point, found["cpu_share"], record.cpu_clock_step_ns, oversubscribed=header.oversubscribed
+                point, found["cpu_share"], record.cpu_clock_step_ns, oversubscribed=record.header.oversubscribed
             ),
         ]
-        yield {
-            **case,
+        plain = {
             axes.OPERATION.name: point.operation,
-            **{column: value for name in found for column, value in _columns(name, found[name])},
             **{name: getattr(point, name) for name in _OF_POINT},
             "cpu_all_ranks_ns": point.cpu_all_ranks_ns / point.calls,
             "cpu_clock_step_ns": record.cpu_clock_step_ns,
@@ -167,11 +237,8 @@ def _rows(record: CpuRecord, failed: str) -> Iterator[dict[str, Any]]:
             "reliable": not reasons,
             "unreliable_reasons": reasons,
             "flags": validity.flags(point),
-            "oversubscribed": header.oversubscribed,
-            "shared_core": header.shared_core,
-            "complete": record.complete,
-            "record": record.name,
         }
+        yield plain, found
 
 
 def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
@@ -214,4 +281,4 @@ def record_numbers(record: CpuRecord) -> dict[str, float]:
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values, without the collective."""
-    return axes.configuration_words(row, (axes.NAMED_CORES,))
+    return axes.configuration_words(row, (axes.NAMED_CORES, axes.LIBRARY_SETTING, axes.METHOD))
