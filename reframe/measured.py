@@ -34,8 +34,7 @@ from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, su
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host
-from postprocess.families.axes import PROTOCOL
-from postprocess.families.axes import LIBRARY_SETTING
+from postprocess.families.axes import LIBRARY_SETTING, PROTOCOL
 from postprocess.families.family import Value
 
 

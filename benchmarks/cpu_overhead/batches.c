@@ -36,7 +36,7 @@ enum term {
  * than the last value. */
 enum { LEAST_BATCH_NS = 10000000, LEAST_STEPS = 200, MOST_BATCH_NS = 1000000000 };
 
-enum { MOST_CALLS = 10000000, MOST_GROWTH = 16, MOST_TRIES = 20 };
+enum { MOST_GROWTH = 16, MOST_TRIES = 20 };
 
 /* The bisection, in millionths of the time of the collective: it begins between no work and so much that the collective
  * with it takes longer in any case. A collective grows where it takes GROWTH longer; the table decides again, with
@@ -120,11 +120,12 @@ static struct batches_found search_calls(struct batches *o, const struct way *wa
     struct batches_found found = {.calls = o->calls > 0 ? o->calls : 1};
     spend(o, way, 1); /* connections and buffers are made */
     found.time_ns = time_calls(o, way, found.calls);
-    for (int i = 0; o->calls == 0 && i < MOST_TRIES && found.time_ns < o->target_ns && found.calls < MOST_CALLS; i++) {
+    for (int i = 0; o->calls == 0 && i < MOST_TRIES && found.time_ns < o->target_ns && found.calls < BATCHES_MOST_CALLS;
+         i++) {
         const double wanted = 1.1 * (double)o->target_ns / (double)(found.time_ns > 0 ? found.time_ns : 1);
         const double factor = wanted < MOST_GROWTH ? wanted : MOST_GROWTH;
         const int64_t more = (int64_t)(factor * (double)found.calls) + 1;
-        found.calls = more < MOST_CALLS ? more : MOST_CALLS;
+        found.calls = more < BATCHES_MOST_CALLS ? more : BATCHES_MOST_CALLS;
         found.time_ns = time_calls(o, way, found.calls);
     }
     return found;

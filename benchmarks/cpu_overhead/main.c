@@ -54,6 +54,7 @@ static struct settings {
     struct option_list communicators;
     struct option_list message_bytes;
     struct option_list ways;
+    int64_t calls; /* 0: not given */
     int method;
     int setting;
     int grid;
@@ -87,6 +88,13 @@ static void describe_options(struct option_entry *entries) {
              "sleeps that grow (`sleeping`); the blocking call beside a thread of the lowest priority (`soaking`); "
              "work beside the nonblocking call (`working`). Other ways than blocking are measured on all ranks, for "
              "some sizes of a grid, or all of --message-bytes. Default: all"},
+        {.name = "calls",
+         .kind = OPTION_INTEGER,
+         .target = &s->calls,
+         .minimum = 1,
+         .maximum = BATCHES_MOST_CALLS,
+         .value_name = "N",
+         .help = "calls of every batch; default: as many as the CPU clocks need"},
         {.name = "method",
          .kind = OPTION_CHOICE,
          .target = &s->method,
@@ -181,6 +189,10 @@ static void check_options(const struct settings *s, char *error, size_t error_si
         snprintf(error, error_size, "--communicators: %zu sizes are too many: at most %d", s->communicators.count,
                  BATCHES_MOST_COMMUNICATORS);
     }
+    if (s->calls > 0 && s->method == METHOD_PAPER && error[0] == '\0') {
+        snprintf(error, error_size, "--calls: --method paper has its own number, %d; leave one of the two out",
+                 PAPERS_CALLS);
+    }
     for (size_t i = 0; i < s->ways.count && s->method == METHOD_PAPER && error[0] == '\0'; i++) {
         if (s->ways.values[i] != WAY_BLOCKING) {
             snprintf(error, error_size, "--ways: with --method paper only blocking calls are measured, no `%s`",
@@ -265,7 +277,9 @@ static int measure(struct program *program, const struct settings *s, bool prese
                               .detailed_count = preset ? grids[s->grid].detailed.count : s->message_bytes.count,
                               .bisections = grids[s->grid].bisections,
                               .preset = preset,
-                              .calls = paper ? PAPERS_CALLS : 0,
+                              .calls = s->calls > 0 ? s->calls
+                                       : paper      ? PAPERS_CALLS
+                                                    : 0,
                               .seed = (uint64_t)s->seed};
     fill_communicators(&batches, s, program->ranks);
     for (size_t i = 0; i < s->operations.count; i++) {

@@ -29,8 +29,7 @@ from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import matrix
 from postprocess.drawing.text import plural
-from postprocess.families.axes import PROTOCOL
-from postprocess.families.axes import LIBRARY_SETTING
+from postprocess.families.axes import LIBRARY_SETTING, PROTOCOL
 from postprocess.families.family import Value
 
 PROVIDERS: Mapping[str, str] = {

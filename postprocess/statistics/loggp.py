@@ -14,10 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from postprocess.statistics.metrics import Estimate, Floats, as_float
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
+
+Indices: TypeAlias = NDArray[np.int64]
 
 RESAMPLES = 500
 _SEED = 2006
@@ -103,7 +107,10 @@ class Times:
 
     @property
     def gap(self) -> Floats:
-        """From a message to the next: (PRTT(n, 0, s) - PRTT(1, 0, s)) / (n - 1), which is max(o, g + (s - 1) G)."""
+        """From a message to the next: (PRTT(n, 0, s) - PRTT(1, 0, s)) / (n - 1).
+
+        It is g + (s - 1) G, or o of the sender or of the receiver where one of them is longer.
+        """
         return (self.train - self.round_trip) / (self.messages - 1)
 
 
@@ -111,9 +118,12 @@ class Times:
 class Fitted:
     """The parameters of messages of all sizes, with 95 % intervals.
 
-    latency: L, without o.  send_overhead, receive_overhead: o of messages of the smallest size.  gap, gap_per_byte: g
-    and G.  gamma_hot, gamma_cold: of operands that are in a cache, and of others.
-    misfit: the largest difference of a measured gap from the fitted line, relative to the line.
+    latency: L, without o.  send_overhead, receive_overhead: o of messages of the smallest size.
+    gap, gap_per_byte: g and G, of the sizes whose gaps o does not hide.
+    gamma_hot, gamma_cold: of operands that are in a cache, and of others.
+    hides_gap: o is as long as the gap of the smallest size. Then g cannot be seen, and `gap` is this gap, which is an
+    upper bound of g.
+    misfit: the largest difference of a measured gap from the fitted line, relative to the line, of those sizes.
     """
 
     latency: Estimate
@@ -123,13 +133,8 @@ class Fitted:
     gap_per_byte: Estimate
     gamma_hot: Estimate
     gamma_cold: Estimate
+    hides_gap: bool
     misfit: float
-
-    @property
-    def hides_gap(self) -> bool:
-        """Whether o of the sender may be as long as the gap between messages: then g cannot be seen, and what is called
-        g is an upper bound."""
-        return not as_float(self.gap.low) > as_float(self.send_overhead.high)
 
     @property
     def parameters(self) -> Parameters:
@@ -151,6 +156,15 @@ def line(sizes: Sequence[int], times: Sequence[float]) -> tuple[float, float]:
     return float(gap), float(per_byte)
 
 
+LEAST_SEEN = 1.05
+"""A gap that is no longer than this factor times o of the sender or of the receiver is taken for that o."""
+
+
+def _is_seen(times: Times) -> bool:
+    longest = max(_median(times.send_overhead), _median(times.receive))
+    return _median(times.gap) > LEAST_SEEN * longest
+
+
 def fit(of_sizes: Sequence[Times]) -> Fitted:
     """The parameters from the medians of what was measured. Raises ValueError without two sizes.
 
@@ -161,37 +175,48 @@ def fit(of_sizes: Sequence[Times]) -> Fitted:
     ordered = sorted(of_sizes, key=lambda one: one.message_bytes)
     if len({one.message_bytes for one in ordered}) < 2:
         raise ValueError("g and G need messages of at least two sizes")
+    seen = [_is_seen(one) for one in ordered]
+    fitted = seen if sum(seen) > 1 else [True] * len(ordered)
     whole = [np.arange(one.round_trip.size) for one in ordered]
     rng = np.random.default_rng(_SEED)
-    value = _fit_of(ordered, whole)
-    resampled = np.array(
-        [_fit_of(ordered, [rng.integers(0, n.size, n.size) if n.size else n for n in whole]) for _ in range(RESAMPLES)]
+    value = _fit_of(ordered, whole, fitted, seen[0])
+    if min(n.size for n in whole) < MIN_REPETITIONS:  # too few to say anything about an interval
+        low = high = np.full_like(value, np.nan)
+    else:
+        resampled = [
+            _fit_of(ordered, [rng.integers(0, n.size, n.size) for n in whole], fitted, seen[0])
+            for _ in range(RESAMPLES)
+        ]
+        low, high = np.percentile(resampled, [2.5, 97.5], axis=0)
+    latency, send, receive, gap, per_byte, hot, cold, first = (
+        Estimate(*map(np.float64, ends)) for ends in zip(value, low, high, strict=True)
     )
-    low, high = np.nanpercentile(resampled, [2.5, 97.5], axis=0) if np.isfinite(value).all() else (value, value)
-    enough = min(n.size for n in whole) >= 6  # fewer repetitions say nothing about an interval
-    bound_low, bound_high = (low, high) if enough else (np.full_like(value, np.nan),) * 2
-    latency, send, receive, gap, per_byte, hot, cold = (
-        Estimate(*map(np.float64, ends)) for ends in zip(value, bound_low, bound_high, strict=True)
-    )
-    fitted = np.array([value[3] + (one.message_bytes - 1) * value[4] for one in ordered])
-    measured = np.array([_median(one.gap) for one in ordered])
-    misfit = float(np.max(np.abs(measured - fitted) / fitted)) if (fitted > 0).all() else math.nan
-    return Fitted(latency, send, receive, gap, per_byte, hot, cold, misfit)
+    line_of = [as_float(first.value) + (one.message_bytes - 1) * as_float(per_byte.value) for one in ordered]
+    differences = [
+        abs(_median(one.gap) / expected - 1) if expected > 0 else math.nan
+        for one, expected, chosen in zip(ordered, line_of, fitted, strict=True)
+        if chosen
+    ]
+    return Fitted(latency, send, receive, gap, per_byte, hot, cold, not seen[0], max(differences))
 
 
 def _median(values: Floats) -> float:
     return float(np.median(values)) if values.size else math.nan
 
 
-def _fit_of(ordered: Sequence[Times], chosen: Sequence[np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> Floats:
-    """L, o_send, o_receive, g, G, gamma hot, gamma cold, from the chosen repetitions of each size."""
-    gap, per_byte = line(
-        [one.message_bytes for one in ordered],
-        [_median(one.gap[of]) for one, of in zip(ordered, chosen, strict=True)],
+def _fit_of(ordered: Sequence[Times], repetitions: Sequence[Indices], fitted: Sequence[bool], sees_gap: bool) -> Floats:
+    """L, o_send, o_receive, g, G, gamma hot, gamma cold and the start of the line, from some repetitions of each size.
+
+    fitted: the sizes that the line goes through.  sees_gap: g is the start of the line, else the gap of the first size.
+    """
+    gaps = [_median(one.gap[of]) for one, of in zip(ordered, repetitions, strict=True)]
+    start, per_byte = line(
+        [one.message_bytes for one, chosen in zip(ordered, fitted, strict=True) if chosen],
+        [gap for gap, chosen in zip(gaps, fitted, strict=True) if chosen],
     )
-    first, of_first = ordered[0], chosen[0]
-    last, of_last = ordered[-1], chosen[-1]
+    first, of_first = ordered[0], repetitions[0]
+    last, of_last = ordered[-1], repetitions[-1]
     send, receive = _median(first.send_overhead[of_first]), _median(first.receive[of_first])
     latency = _median(first.round_trip[of_first]) / 2 - send - receive - (first.message_bytes - 1) * per_byte
     gammas = [_median(times[of_last]) / last.message_bytes for times in (last.hot, last.cold)]
-    return np.array([latency, send, receive, gap, per_byte, *gammas])
+    return np.array([latency, send, receive, start if sees_gap else gaps[0], per_byte, *gammas, start])

@@ -186,7 +186,7 @@ def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: flo
     trains, messages, exchanges, delay = 40, 16, 600, 10 * truth.latency
     bytes_ns = (message_bytes - 1) * truth.gap_per_byte
     round_trip = 2 * (truth.send + truth.latency + bytes_ns + truth.receive)
-    between = max(truth.send, truth.gap + bytes_ns)
+    between = max(truth.send, truth.receive, truth.gap + bytes_ns)
     medians = {
         "t_round_trips_ns": exchanges * round_trip,
         "t_trains_ns": trains * (round_trip + (messages - 1) * between),

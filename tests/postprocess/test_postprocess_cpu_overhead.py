@@ -359,6 +359,6 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     write_report(run, page)
     text = page.read_text()
-    assert "<h2>CPU time of blocking collectives</h2>" in text
+    assert "<h2>CPU time of collectives</h2>" in text
     assert "as figure 3 of Hoefler et al. 2006" in text
     assert text.count("bcast: 0.70") >= 3

@@ -32,16 +32,16 @@ from postprocess.families.family import (
 from postprocess.records.run import Run, failed_records
 from postprocess.statistics.limits import LEAST_RATIO
 
-TITLE = "CPU time of blocking collectives"
+TITLE = "CPU time of collectives"
 FILE = "cpu_overhead.parquet"
 METRICS = (
     Metric("t_wall_ns", "time of a collective", ratio=True, usual=True),
     Metric("cpu_share", "CPU share of a collective", ratio=False, state="reliable", usual=True),
-    Metric("L_ns", "L, the latency of a message without overheads", ratio=True),
-    Metric("o_ns", "o, the overhead of a message", ratio=True),
-    Metric("g_ns", "g, the gap between messages", ratio=True),
-    Metric("G_ns_per_byte", "G, the gap per byte", ratio=True),
-    Metric("availability", "available share of a collective's time", ratio=False, better="larger"),
+    Metric("L_ns", "L, the latency of a message without overheads", ratio=True, usual=True),
+    Metric("o_ns", "o, the overhead of a message", ratio=True, usual=True),
+    Metric("g_ns", "g, the gap between messages", ratio=True, usual=True),
+    Metric("G_ns_per_byte", "G, the gap per byte", ratio=True, usual=True),
+    Metric("availability", "available share of a collective's time", ratio=False, better="larger", usual=True),
 )
 BOUNDS = (
     Bound("t_wall_ns", absolute=False, margin=LEAST_RATIO),
@@ -99,7 +99,7 @@ def _unit_of(name: str) -> str:
 
 CPU_OVERHEAD = Family(
     name=FAMILY,
-    title="CPU time of blocking collectives",
+    title="CPU time of collectives",
     benchmarks=(FAMILY, LOGGP),
     view=any_record,
     table=_table,
@@ -114,7 +114,7 @@ CPU_OVERHEAD = Family(
     ),
     text=_text,
     short_text=_text,
-    nothing="no blocking collective was measured",
+    nothing="no CPU time of collectives was measured",
     sections=(
         Section("cpu-overhead", TITLE, 34, f"{_TEMPLATES}/section.html", _view, pictures=_pictures),
         Section("cpu-overhead-reading", TITLE, 34, f"{_TEMPLATES}/reading.html", _view, "reading"),
