@@ -1,6 +1,8 @@
-"""What a blocking collective costs the CPU (Hoefler et al. 2006): one test per configuration and collective.
+"""What a collective costs the CPU (Hoefler et al. 2006): one test per configuration, collective and library setting;
+and the parameters of the LogGP model: one test per configuration.
 
-    cpu_overhead %configuration=async %operation=bcast
+    cpu_overhead %configuration=async %operation=bcast %library_setting=usual
+    loggp %configuration=async
 
 No case takes anything from `basic`: each searches the number of calls of its batches itself.
 """
@@ -14,14 +16,14 @@ from measured import MeasuredTest
 from mpi_campaign.launching import wire
 
 Parameters: Any = own_parameters("cpu_overhead")
+LogGPParameters: Any = own_parameters("loggp")
 
 
-@rfm.simple_test
-class cpu_overhead(MeasuredTest, Parameters):
-    descr = "CPU time of blocking collectives"
+class OfCpuOverhead(MeasuredTest):
+    """The common part of both tests."""
+
     valid_systems = ["+mpi"]
     valid_prog_environs = ["+mpi"]
-    benchmark = "cpu_overhead"
 
     def benchmark_options(self) -> list[str]:
         options = ["--grid", self.grid]
@@ -30,3 +32,15 @@ class cpu_overhead(MeasuredTest, Parameters):
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         return options
+
+
+@rfm.simple_test
+class cpu_overhead(OfCpuOverhead, Parameters):
+    descr = "CPU time of collectives"
+    benchmark = "cpu_overhead"
+
+
+@rfm.simple_test
+class loggp(OfCpuOverhead, LogGPParameters):
+    descr = "parameters of the LogGP model"
+    benchmark = "loggp"

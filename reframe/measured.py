@@ -34,7 +34,7 @@ from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, su
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host
-from postprocess.families.axes import PROTOCOL
+from postprocess.families.axes import LIBRARY_SETTING, PROTOCOL
 from postprocess.families.family import Value
 
 
@@ -269,6 +269,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             launcher=partition.launcher,
             hosts=partition.hosts(self.nodes),
             protocol=str(self.case.parameters[PROTOCOL.name]),
+            setting=str(self.case.parameters[LIBRARY_SETTING.name]),
         )
         self.eager_limit_variable = registry.library(extras["family"]).eager_limit(request)
         answer = launches.launch(extras["family"], request)

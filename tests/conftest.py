@@ -42,6 +42,11 @@ def _mpi() -> str | None:
     return None if machine.cores().physical >= 2 else "two ranks need two cores"
 
 
+def _simgrid() -> str | None:
+    lacking = not (shutil.which("smpicc") and shutil.which("smpirun"))
+    return "no SimGrid on PATH: smpicc, smpirun (Debian, Ubuntu: libsimgrid-dev)" if lacking else None
+
+
 def _slurm() -> str | None:
     missing = ", ".join(slurm.lacking())
     return f"not installed: {missing} (Debian, Ubuntu: {slurm.PACKAGES})" if missing else machine.nodes_refusal()
@@ -100,6 +105,7 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
     "mount": _mount,
     "mpi": _mpi,
     "nodes": machine.nodes_refusal,
+    "simgrid": _simgrid,
     "slurm": _slurm,
     "spack": _spack,
     "system-mpi": _system_mpi,

@@ -673,3 +673,35 @@ def test_the_variable_of_the_eager_limit_is_recorded() -> None:
         for network in ("shm", WIRE):
             name = entry.eager_limit(Request(Path("/opt/mpi"), NEWEST, "basic", network, EIGHT_CORES))
             assert not name or any(fnmatchcase(name, pattern) for pattern in entry.controls)
+
+
+@pytest.mark.parametrize(
+    ("family", "version", "name", "value"),
+    [
+        ("mpich", "5.0.2", "MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"),
+        ("mpich", "4.2.3", "MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"),
+        ("openmpi", "4.1.8", "OMPI_MCA_mpi_yield_when_idle", "1"),
+        ("intel", "2021.18.1", "I_MPI_THREAD_SLEEP", "100"),
+    ],
+)
+def test_a_library_is_set_to_give_the_cpu_up_only_where_that_is_asked_for(
+    family: str, version: str, name: str, value: str
+) -> None:
+    def launched_with(setting: str) -> Settings:
+        request = Request(Path("/opt/mpi"), version, "basic", "shm", TWO_CORES, setting=setting)
+        answer = launches.launch(family, request)
+        assert isinstance(answer, Settings)
+        return answer
+
+    assert launched_with("yielding").env[name] == value
+    assert name not in launched_with("usual").env
+
+
+def test_a_library_without_variables_for_a_setting_says_so() -> None:
+    def refusal(family: str, version: str, setting: str) -> str:
+        answer = launches.launch(family, Request(Path("/opt"), version, "basic", "shm", TWO_CORES, setting=setting))
+        assert isinstance(answer, Impossible)
+        return answer.reason
+
+    assert refusal("mvapich2", "2.3.7", "yielding") == "no variables are known that set MVAPICH2 yielding"
+    assert "the names of the algorithms of MPICH 4.2.3 are not known here" in refusal("mpich", "4.2.3", "modelled")

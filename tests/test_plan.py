@@ -226,12 +226,15 @@ def test_blocking_collectives_are_measured_on_request_each_in_a_case() -> None:
     nightly = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("async",), suite="nightly")
     assert [case.parameters["operation"] for case in nightly.cases] == list(axes.OPERATION.values)
     assert all(case.basic is None for case in nightly.cases)
-    (choice,) = choices.of_family("cpu_overhead")
-    assert choice.words("scan") == ["--collective", "scan"]
+    operation, setting, _method = choices.of_family("cpu_overhead")
+    assert operation.words("scan") == ["--collective", "scan"]
+    assert setting.words("yielding") == ["--library-setting", "yielding"]
     with pytest.raises(CampaignError, match="cpu_overhead runs in basic, async, dedicated only"):
         planned(MPICH, benchmarks=("cpu_overhead",), configurations=("apphelper",))
     with pytest.raises(CampaignError, match="--operation is nothing to nbc_overlap: add --benchmark cpu_overhead"):
         plan.check(Options.of(benchmarks=("nbc_overlap",), operations=("bcast",)))
+    (messages,) = planned(MPICH, benchmarks=("loggp",), configurations=("basic",)).cases
+    assert messages.stem == "mpich-5_0_2.shm.basic.loggp"
     with pytest.raises(CampaignError, match="there is no operation 'ibcast'; there are: barrier, bcast"):
         planned(MPICH, benchmarks=("cpu_overhead",), operations=("ibcast",))
 
@@ -275,6 +278,19 @@ def test_messages_to_a_late_receiver_have_a_control_and_protocols() -> None:
         planned(INTEL, benchmarks=("sync_overlap",), configurations=("basic",), protocols=("eager",))
     with pytest.raises(CampaignError, match="there is no send 'never'; there are: early, late"):
         planned(MPICH, benchmarks=("sync_overlap",), sends=("never",))
+
+
+def test_a_library_setting_makes_a_case_of_its_own_or_is_skipped_where_none_is_known() -> None:
+    asked: dict[str, Any] = {"benchmarks": ("cpu_overhead",), "configurations": ("basic",), "operations": ("bcast",)}
+    found = planned(MPICH, **asked, library_settings=("usual", "yielding", "modelled"))
+    assert [case.label for case in found.cases] == [
+        "mpich@5.0.2 shm basic cpu_overhead bcast",
+        "mpich@5.0.2 shm basic cpu_overhead bcast (library yielding)",
+        "mpich@5.0.2 shm basic cpu_overhead bcast (library modelled)",
+    ]
+    assert not found.skipped
+    with pytest.raises(CampaignError, match="there is no library setting 'fast'; there are: usual, yielding, modelled"):
+        planned(MPICH, **asked, library_settings=("fast",))
 
 
 @pytest.mark.parametrize("network", ["shm", "wire:2gbit"])

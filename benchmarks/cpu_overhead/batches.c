@@ -5,19 +5,44 @@
 #include "group.h"
 #include "phase.h"
 #include "timer.h"
+#include "work.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* What each rank times in a repetition, of a whole batch. BEGIN and END are local times; START is when the rank left
- * the common start. */
-enum term { START, BEGIN, END, WALL, CPU, THREAD_CPU, VOLUNTARY, INVOLUNTARY, TERMS };
+ * the common start. Those with REFERENCE are of the reference. */
+enum term {
+    START,
+    BEGIN,
+    END,
+    WALL,
+    CPU,
+    THREAD_CPU,
+    USER,
+    SYSTEM,
+    VOLUNTARY,
+    INVOLUNTARY,
+    SOAKED,
+    REFERENCE_BEGIN,
+    REFERENCE_END,
+    REFERENCE_CPU,
+    WORK,
+    TERMS
+};
 
 /* A batch takes at least this long, and so many steps of the CPU clock; a clock with long steps must not make it longer
  * than the last value. */
 enum { LEAST_BATCH_NS = 10000000, LEAST_STEPS = 200, MOST_BATCH_NS = 1000000000 };
 
-enum { MOST_CALLS = 10000000, MOST_GROWTH = 16, MOST_TRIES = 20 };
+enum { MOST_GROWTH = 16, MOST_TRIES = 20 };
+
+/* The bisection, in millionths of the time of the collective: it begins between no work and so much that the collective
+ * with it takes longer in any case. A collective grows where it takes GROWTH longer; the table decides again, with
+ * intervals (postprocess). */
+enum { WHOLE = 1000000, MOST_SHARE = 1250000 };
+static const double growth = 1.05;
 
 int64_t batches_target_ns(int64_t cpu_clock_step_ns) {
     const int64_t resolved = LEAST_STEPS * cpu_clock_step_ns;
@@ -30,86 +55,183 @@ uint64_t batches_most_bytes(const struct program *program, const struct collecti
     return program->memory_bytes > 0 && fits < counted ? fits : counted;
 }
 
-/* ---- a batch ---- */
+/* ---- the communicator ---- */
 
-static const struct collective *collective_of(const struct batches *o, const size_t at[SAMPLER_MOST_AXES]) {
-    return &o->collectives[at[AXIS_OPERATION]];
-}
-
-/* A collective without data has one point, of 0 bytes. */
-static int64_t message_of(const struct batches *o, const size_t at[SAMPLER_MOST_AXES]) {
-    return collective_has_message(collective_of(o, at)) ? o->message_bytes[at[AXIS_MESSAGE]] : 0;
-}
-
-static void call_all(struct batches *o, int64_t calls) {
-    for (int64_t i = 0; i < calls; i++) {
-        exchange_call(o->exchange);
+/* Collective: makes the communicator of so many ranks, and the buffers of those. */
+static void use_communicator(struct batches *o, size_t index) {
+    if (o->has_comm && o->comm_index == index) {
+        return;
+    }
+    exchange_destroy(o->exchange);
+    o->exchange = NULL;
+    if (o->comm != MPI_COMM_NULL) {
+        MPI_CHECK(MPI_Comm_free(&o->comm));
+    }
+    const bool member = o->program->rank < o->communicators[index];
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, o->program->rank, &o->comm));
+    o->comm_index = index;
+    o->has_comm = true;
+    if (member) {
+        MPI_CHECK(MPI_Comm_set_errhandler(o->comm, MPI_ERRORS_RETURN));
+        o->exchange = exchange_create(o->comm, o->seed, false, o->program->memory_bytes);
     }
 }
 
-/* Collective: returns the time of so many calls, ns, on the slowest rank: the shortest of a few readings, so that one
- * in which a rank was preempted does not count. A few calls are read more often: a time slice of another process is
- * longer than they are. */
-static int64_t time_calls(struct batches *o, int64_t calls) {
+/* ---- a batch ---- */
+
+/* A collective without data has one point, of 0 bytes. */
+static int64_t message_of(const struct batches *o, const size_t at[AXES]) {
+    return collective_has_message(&o->blocking[at[AXIS_OPERATION]]) ? o->message_bytes[at[AXIS_MESSAGE]] : 0;
+}
+
+static const struct way *way_of(const struct batches *o, const size_t at[AXES]) {
+    return &way_table[o->ways[at[AXIS_WAY]]];
+}
+
+static const struct way *reference_way(const struct way *way) {
+    return &way_table[way->works ? WAY_NONBLOCKING : WAY_BLOCKING];
+}
+
+static void spend(struct batches *o, const struct way *way, int64_t calls) {
+    for (int64_t i = 0; i < calls; i++) {
+        way->spend(o->exchange, o->point.units);
+    }
+}
+
+/* Collective over the point's ranks: returns the time of so many calls, ns, on the slowest rank: the shortest of a few
+ * readings, so that one in which a rank was preempted does not count. A few calls are read more often: a time slice of
+ * another process is longer than they are. */
+static int64_t time_calls(struct batches *o, const struct way *way, int64_t calls) {
     enum { FEW_CALLS = 100, READINGS_OF_FEW = 10, READINGS = 2 };
     int64_t shorter = INT64_MAX;
     for (int i = 0; i < (calls < FEW_CALLS && shorter > o->target_ns / 2 ? READINGS_OF_FEW : READINGS); i++) {
-        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        MPI_CHECK(MPI_Barrier(o->comm));
         const int64_t began = timer_now_ns();
-        call_all(o, calls);
+        spend(o, way, calls);
         int64_t taken = timer_now_ns() - began;
-        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_INT64_T, MPI_MAX, o->comm));
         shorter = taken < shorter ? taken : shorter;
     }
     return shorter;
 }
 
-/* Collective: searches the number of calls of a batch, and sets it. Returns the time of such a batch, ns. */
-static int64_t search_calls(struct batches *o) {
-    o->point.calls = 1;
-    call_all(o, 1); /* connections and buffers are made */
-    int64_t taken = time_calls(o, o->point.calls);
-    for (int i = 0; i < MOST_TRIES && taken < o->target_ns && o->point.calls < MOST_CALLS; i++) {
-        const double wanted = 1.1 * (double)o->target_ns / (double)(taken > 0 ? taken : 1);
+/* Collective over the point's ranks: searches the number of calls of a batch. */
+static struct batches_found search_calls(struct batches *o, const struct way *way) {
+    struct batches_found found = {.calls = o->calls > 0 ? o->calls : 1};
+    spend(o, way, 1); /* connections and buffers are made */
+    found.time_ns = time_calls(o, way, found.calls);
+    for (int i = 0; o->calls == 0 && i < MOST_TRIES && found.time_ns < o->target_ns && found.calls < BATCHES_MOST_CALLS;
+         i++) {
+        const double wanted = 1.1 * (double)o->target_ns / (double)(found.time_ns > 0 ? found.time_ns : 1);
         const double factor = wanted < MOST_GROWTH ? wanted : MOST_GROWTH;
-        const int64_t more = (int64_t)(factor * (double)o->point.calls) + 1;
-        o->point.calls = more < MOST_CALLS ? more : MOST_CALLS;
-        taken = time_calls(o, o->point.calls);
+        const int64_t more = (int64_t)(factor * (double)found.calls) + 1;
+        found.calls = more < BATCHES_MOST_CALLS ? more : BATCHES_MOST_CALLS;
+        found.time_ns = time_calls(o, way, found.calls);
     }
-    return taken;
+    return found;
 }
 
-/* ---- the part of a repetition ---- */
+/* Collective over the point's ranks: the calls of a batch of a way, searched once for all points of an operation,
+ * communicator and size. */
+static struct batches_found calls_of(struct batches *o, const struct way *way, const struct collective *collective) {
+    struct batches_found *found = &o->found[way - way_table];
+    if (found->calls == 0) {
+        exchange_prepare(o->exchange, collective, o->point.message_bytes);
+        *found = search_calls(o, way);
+        exchange_check(o->exchange);
+    }
+    return *found;
+}
 
-static void prepare(void *context) {
+/* What was searched for another cell is forgotten. */
+static void forget_calls(struct batches *o) {
+    if (memcmp(o->found_for, o->cell.at, sizeof o->found_for) != 0) {
+        memcpy(o->found_for, o->cell.at, sizeof o->found_for);
+        memset(o->found, 0, sizeof o->found);
+    }
+}
+
+/* ---- the parts of a repetition ---- */
+
+static void prepare_reference(void *context) {
     struct batches *o = context;
-    exchange_prepare(o->exchange, o->point.collective, o->point.message_bytes);
+    if (o->point.way->soaks) {
+        soaker_rest(o->soaker); /* it is awake where this part is done again */
+    }
+    exchange_prepare(o->exchange, o->point.reference, o->point.message_bytes);
 }
 
-static void time_batch(void *context, start_line *line, struct repetition *r) {
+static void time_reference(void *context, start_line *line, struct repetition *r) {
+    struct batches *o = context;
+    start_spin(line);
+    phase_enter(PHASE_CALL);
+    const struct cpu_time before = cpu_time_now();
+    r->terms[REFERENCE_BEGIN] = timer_now_ns();
+    spend(o, reference_way(o->point.way), o->point.reference_calls);
+    r->terms[REFERENCE_END] = timer_now_ns();
+    r->terms[REFERENCE_CPU] = cpu_time_now().process_ns - before.process_ns;
+}
+
+static void prepare_way(void *context) {
+    struct batches *o = context;
+    exchange_prepare(o->exchange, o->point.own, o->point.message_bytes);
+    if (o->point.way->soaks) {
+        soaker_wake(o->soaker);
+    }
+}
+
+static int64_t soaked_ns(const struct batches *o) {
+    return o->point.way->soaks ? soaker_cpu_ns(o->soaker) : 0;
+}
+
+static void time_way(void *context, start_line *line, struct repetition *r) {
     struct batches *o = context;
     r->terms[START] = start_spin(line);
     phase_enter(PHASE_CALL);
+    const int64_t soaked_before = soaked_ns(o);
     const struct cpu_time before = cpu_time_now();
     r->terms[BEGIN] = timer_now_ns();
-    call_all(o, o->point.calls);
+    spend(o, o->point.way, o->point.calls);
     r->terms[END] = timer_now_ns();
     const struct cpu_time after = cpu_time_now();
+    const int64_t soaked = soaked_ns(o) - soaked_before;
+    if (o->point.way->soaks) {
+        soaker_rest(o->soaker);
+    }
     r->terms[WALL] = r->terms[END] - r->terms[BEGIN];
-    r->terms[CPU] = after.process_ns - before.process_ns;
+    r->terms[CPU] = after.process_ns - before.process_ns - soaked;
     r->terms[THREAD_CPU] = after.thread_ns - before.thread_ns;
+    /* The kernel counts the soaker's own code with the caller's: beside it, the two are not told apart. */
+    r->terms[USER] = o->point.way->soaks ? 0 : after.user_ns - before.user_ns;
+    r->terms[SYSTEM] = o->point.way->soaks ? 0 : after.system_ns - before.system_ns;
     r->terms[VOLUNTARY] = after.voluntary - before.voluntary;
     r->terms[INVOLUNTARY] = after.involuntary - before.involuntary;
+    r->terms[SOAKED] = soaked;
 }
 
-static void finish(void *context) {
+static void check(void *context) {
     struct batches *o = context;
     phase_enter(PHASE_CHECK);
     exchange_check(o->exchange);
 }
 
-static const struct repetition_part batch_part = {.prepare = prepare, .time = time_batch, .finish = finish};
-static const struct repetition_part *const parts[] = {&batch_part};
+/* The same work without a collective. */
+static void time_work(void *context, start_line *line, struct repetition *r) {
+    const struct batches *o = context;
+    start_spin(line);
+    phase_enter(PHASE_COMPUTATION_ALONE);
+    const int64_t began = timer_now_ns();
+    for (int64_t i = 0; i < (o->point.way->works ? o->point.calls : 0); i++) {
+        work_do(o->point.units);
+    }
+    r->terms[WORK] = o->point.way->works ? timer_now_ns() - began : 0;
+}
+
+static const struct repetition_part reference_part = {
+    .prepare = prepare_reference, .time = time_reference, .finish = check};
+static const struct repetition_part way_part = {.prepare = prepare_way, .time = time_way, .finish = check};
+static const struct repetition_part work_part = {.time = time_work};
+static const struct repetition_part *const parts[] = {&reference_part, &way_part, &work_part};
 
 static bool wrong(void *context) {
     const struct batches *o = context;
@@ -118,31 +240,164 @@ static bool wrong(void *context) {
 
 /* ---- points ---- */
 
-static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
-    const struct batches *o = context;
-    const struct collective *collective = collective_of(o, at);
-    if (!collective_has_message(collective)) {
-        return at[AXIS_MESSAGE] == 0;
+static bool is_detailed(const struct batches *o, const size_t at[AXES]) {
+    const int64_t message_bytes = message_of(o, at);
+    bool found = message_bytes == 0;
+    for (size_t i = 0; i < o->detailed_count; i++) {
+        found = found || o->detailed[i] == message_bytes;
     }
-    return !o->preset || (uint64_t)message_of(o, at) <= batches_most_bytes(o->program, collective);
+    return found;
+}
+
+static bool is_point(const struct batches *o, const size_t at[AXES]) {
+    const struct collective *collective = &o->blocking[at[AXIS_OPERATION]];
+    const struct way *way = way_of(o, at);
+    if (!collective_has_message(collective) && at[AXIS_MESSAGE] > 0) {
+        return false;
+    }
+    if (o->preset && (uint64_t)message_of(o, at) > batches_most_bytes(o->program, collective)) {
+        return false;
+    }
+    if (way->nonblocking && !o->nonblocking[at[AXIS_OPERATION]].available) {
+        return false;
+    }
+    const bool all_ranks = at[AXIS_COMMUNICATOR] + 1 == o->communicator_count;
+    return way == &way_table[WAY_BLOCKING] || (all_ranks && is_detailed(o, at));
+}
+
+/* Advances to the next cell of the product that is a point, or the first one. false: there is none. */
+static bool next_cell(const struct batches *o, size_t at[AXES], bool first) {
+    const size_t counts[AXES] = {o->operation_count, o->communicator_count, o->message_count, o->way_count};
+    do {
+        size_t i = AXES;
+        while (!first && i > 0 && ++at[i - 1] == counts[i - 1]) {
+            at[--i] = 0;
+        }
+        if (!first && i == 0) {
+            return false;
+        }
+        first = false;
+    } while (!is_point(o, at));
+    return true;
+}
+
+/* Rank 0: halves what the last step left open. */
+static void bisect(struct batches_cell *cell, const samples *last) {
+    const double with_work = (double)samples_median(last, 0);
+    const double without = (double)samples_median(last, 1);
+    if (without > 0 && with_work > growth * without) {
+        cell->growth_share = cell->share;
+    } else {
+        cell->free_share = cell->share;
+    }
+    cell->share = (cell->free_share + cell->growth_share) / 2;
+}
+
+static void begin_bisection(struct batches_cell *cell, bool works) {
+    cell->free_share = 0;
+    cell->growth_share = works ? MOST_SHARE : 0;
+    cell->share = cell->growth_share / 2;
+    cell->step = 0;
+}
+
+/* Collective: the next step of a bisection. false: it is over, or its last step was not measured. */
+static bool next_step(struct batches *o, const sampler *s) {
+    struct batches_cell *cell = &o->cell;
+    if (!way_of(o, cell->at)->works || cell->step + 1 >= o->bisections) {
+        return false;
+    }
+    int64_t share = -1;
+    if (o->program->rank == 0 && samples_count(sampler_samples(s)) > 0) {
+        bisect(cell, sampler_samples(s));
+        share = cell->share;
+    }
+    MPI_CHECK(MPI_Bcast(&share, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    cell->share = share;
+    cell->step++;
+    return share >= 0;
+}
+
+static bool next_point(void *context, const sampler *s, struct sampler_point *p) {
+    struct batches *o = context;
+    struct batches_cell *cell = &o->cell;
+    if (p->index == 0 || !next_step(o, s)) {
+        if (!next_cell(o, cell->at, p->index == 0)) {
+            return false;
+        }
+        begin_bisection(cell, way_of(o, cell->at)->works);
+    }
+    for (size_t i = 0; i < AXES; i++) {
+        p->at[i] = cell->at[i];
+    }
+    return true;
+}
+
+static double points_of(const struct batches *o, const struct batches_cell *cell) {
+    return way_of(o, cell->at)->works ? (double)(o->bisections - cell->step) : 1;
+}
+
+static double points_left(void *context) {
+    const struct batches *o = context;
+    double left = points_of(o, &o->cell);
+    struct batches_cell cell = o->cell;
+    cell.step = 0;
+    while (next_cell(o, cell.at, false)) {
+        left += points_of(o, &cell);
+    }
+    return left;
+}
+
+/* Collective over the point's ranks: the units of work that take the point's share of the collective's time on rank
+ * 0. */
+static void find_work(struct batches *o, int64_t reference_ns) {
+    const int64_t call_ns = reference_ns / o->point.reference_calls;
+    o->point.units = work_units((int64_t)((double)call_ns * (double)o->cell.share / WHOLE));
+    MPI_CHECK(MPI_Bcast(&o->point.units, 1, MPI_INT64_T, 0, o->comm));
+}
+
+/* Collective: whether the budget of the run is spent, as rank 0 sees it. */
+static bool is_spent(const struct program *program) {
+    const struct budget budget = {.seconds = program->settings.budget_seconds, .began_ns = program->began};
+    return program_agree(budget_is_over(&budget));
 }
 
 static bool begin(void *context, struct sampler_point *p) {
     struct batches *o = context;
-    const struct collective *collective = collective_of(o, p->at);
-    o->point.collective = collective;
-    o->point.message_bytes = (uint64_t)message_of(o, p->at);
-    phase_collective(collective->mpi_name);
+    const size_t operation = o->cell.at[AXIS_OPERATION];
+    const struct way *way = way_of(o, o->cell.at);
+    use_communicator(o, o->cell.at[AXIS_COMMUNICATOR]);
+    p->comm = o->comm;
+    if (is_spent(o->program)) {
+        return false; /* the search takes time, too */
+    }
+    o->point.way = way;
+    o->point.own = way->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
+    o->point.reference = reference_way(way)->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
+    o->point.message_bytes = (uint64_t)message_of(o, o->cell.at);
+    o->point.units = 0;
+    phase_collective(o->point.own->mpi_name);
     phase_enter(PHASE_CALL);
-    prepare(o);
-    p->shortest_ns = search_calls(o);
-    exchange_check(o->exchange);
+    int64_t shortest = 0;
+    forget_calls(o);
+    if (o->exchange != NULL) {
+        const struct batches_found reference = calls_of(o, reference_way(way), o->point.reference);
+        /* A way that does something beside the calls of its reference makes as many of them. */
+        const struct batches_found own = way->soaks || way->works ? reference : calls_of(o, way, o->point.own);
+        o->point.reference_calls = reference.calls;
+        o->point.calls = own.calls;
+        if (way->works) {
+            find_work(o, reference.time_ns);
+        }
+        shortest = own.time_ns < reference.time_ns ? own.time_ns : reference.time_ns;
+    }
+    MPI_CHECK(MPI_Bcast(&shortest, 1, MPI_INT64_T, 0, MPI_COMM_WORLD)); /* also to ranks that take no part */
+    p->shortest_ns = shortest;
     return true;
 }
 
 static int64_t count_faults(void *context, char *text, size_t text_size) {
     const struct batches *o = context;
-    int64_t faults = (int64_t)exchange_faults(o->exchange);
+    int64_t faults = o->exchange != NULL ? (int64_t)exchange_faults(o->exchange) : 0;
     snprintf(text, text_size, "%s", faults > 0 ? exchange_fault_text(o->exchange) : "");
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     group_share_error(text, text_size);
@@ -151,8 +406,10 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
 
 static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
     const struct batches *o = context;
-    json_put_string(line, "operation", collective_of(o, p->at)->name);
+    json_put_string(line, "operation", o->operations[p->at[AXIS_OPERATION]]->name);
+    json_put_integer(line, "communicator_ranks", o->communicators[p->at[AXIS_COMMUNICATOR]]);
     json_put_integer(line, "message_bytes", message_of(o, p->at));
+    json_put_string(line, "way", way_of(o, p->at)->name);
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
@@ -160,11 +417,19 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     (void)p;
     (void)s;
     json_put_integer(line, "calls", o->point.calls);
+    json_put_integer(line, "reference_calls", o->point.reference_calls);
+    json_put_integer(line, "work_units", o->point.units);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct batches *o = context;
-    snprintf(text, text_size, "%s, %" PRId64 " bytes", collective_of(o, p->at)->name, message_of(o, p->at));
+    char work[32] = "";
+    if (way_of(o, p->at)->works) {
+        snprintf(work, sizeof work, " %.2f", (double)o->cell.share / WHOLE);
+    }
+    snprintf(text, text_size, "%s, %" PRId64 " ranks, %" PRId64 " bytes, %s%s",
+             o->operations[p->at[AXIS_OPERATION]]->name, o->communicators[p->at[AXIS_COMMUNICATOR]],
+             message_of(o, p->at), way_of(o, p->at)->name, work);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -172,10 +437,16 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 /* Of a whole batch. */
 static const struct repetition_series series[] = {
     {.name = "t_wall_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
+    {.name = "t_reference_wall_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END},
     {.name = "t_cpu_ns", .over = OVER_LARGEST, .term = CPU},
+    {.name = "t_reference_cpu_ns", .over = OVER_LARGEST, .term = REFERENCE_CPU},
     {.name = "t_thread_cpu_ns", .over = OVER_LARGEST, .term = THREAD_CPU},
+    {.name = "t_user_all_ranks_ns", .over = OVER_SUM, .term = USER},
+    {.name = "t_system_all_ranks_ns", .over = OVER_SUM, .term = SYSTEM},
     {.name = "voluntary_switches", .over = OVER_LARGEST, .term = VOLUNTARY},
     {.name = "involuntary_switches", .over = OVER_LARGEST, .term = INVOLUNTARY},
+    {.name = "t_soaked_all_ranks_ns", .over = OVER_SUM, .term = SOAKED},
+    {.name = "t_work_ns", .over = OVER_LARGEST, .term = WORK},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
 
@@ -194,7 +465,8 @@ const struct sampler_kind batches_points = {
                              .wrong = wrong},
                 .rank_medians = rank_medians,
                 .rank_median_count = COUNT(rank_medians)},
-    .has_point = has_point,
+    .next_point = next_point,
+    .points_left = points_left,
     .begin = begin,
     .faults = count_faults,
     .parameters = put_parameters,
@@ -202,13 +474,29 @@ const struct sampler_kind batches_points = {
     .name = name_point,
 };
 
+static bool has_way(const struct batches *o, const struct way *way) {
+    bool found = false;
+    for (size_t i = 0; i < o->way_count; i++) {
+        found = found || &way_table[o->ways[i]] == way;
+    }
+    return found;
+}
+
 bool batches_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
     struct batches *o = context;
+    char error[256] = "";
     (void)s;
-    (void)reason;
-    (void)reason_size;
-    o->exchange = exchange_create(MPI_COMM_WORLD, o->seed, false, program->memory_bytes);
-    return true;
+    o->comm = MPI_COMM_NULL;
+    work_units(1); /* reads the CPU's speed */
+    ways_sharpen_sleeps();
+    if (has_way(o, &way_table[WAY_SOAKING])) {
+        placement_look_again(program->place);
+        o->soaker = soaker_create(error, sizeof error);
+        placement_own_threads(program->place);
+    }
+    group_share_error(error, sizeof error);
+    snprintf(reason, reason_size, "%s", error);
+    return error[0] == '\0';
 }
 
 bool batches_end(struct program *program, void *context, char *reason, size_t reason_size) {
@@ -216,6 +504,10 @@ bool batches_end(struct program *program, void *context, char *reason, size_t re
     (void)program;
     (void)reason;
     (void)reason_size;
+    soaker_destroy(o->soaker);
     exchange_destroy(o->exchange);
+    if (o->comm != MPI_COMM_NULL) {
+        MPI_CHECK(MPI_Comm_free(&o->comm));
+    }
     return true;
 }

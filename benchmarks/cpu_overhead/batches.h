@@ -1,8 +1,14 @@
 /*
- * batches - the points of cpu_overhead: batches of calls of a blocking collective, each timed by the clock and by the
- * CPU time that it took.
+ * batches - the points of cpu_overhead: batches of calls of a collective, each timed by the clock and by the CPU time
+ * that it took.
+ *
+ * Each repetition has a batch of the reference beside the batch of the way that the point is about. The reference of
+ * `working` is the nonblocking call that is waited for at once; that of all other ways is the blocking call. The
+ * reference of `blocking` is the same call again: a control, in which there must be no difference.
  *
  * A batch has so many calls that the CPU clocks resolve its time. Their number is searched once per point.
+ *
+ * How much work fits beside an open collective (availability) is found by bisection: each step is a point.
  */
 #ifndef CAMPAIGN_BATCHES_H
 #define CAMPAIGN_BATCHES_H
@@ -10,22 +16,61 @@
 #include "exchange.h"
 #include "operations.h"
 #include "program.h"
+#include "soaker.h"
+#include "ways.h"
 
-enum { AXIS_OPERATION, AXIS_MESSAGE, AXES };
+enum { AXIS_OPERATION, AXIS_COMMUNICATOR, AXIS_MESSAGE, AXIS_WAY, AXES };
+
+enum { BATCHES_MOST_COMMUNICATORS = 64, BATCHES_MOST_CALLS = 10000000 };
+
+/* A point. */
+struct batches_cell {
+    size_t at[AXES];      /* indices of the values below */
+    int64_t share;        /* of `working`: the work relative to the time of the collective, millionths */
+    int64_t free_share;   /* the bisection so far: the largest work that fits, */
+    int64_t growth_share; /* and the smallest that does not */
+    int step;
+};
 
 struct batches {
     struct program *program;
-    struct collective collectives[OPERATION_COUNT]; /* those that were asked for, in that order */
-    size_t collective_count;
+    const struct operation *operations[OPERATION_COUNT]; /* those that were asked for, in that order */
+    struct collective blocking[OPERATION_COUNT];
+    struct collective nonblocking[OPERATION_COUNT];
+    size_t operation_count;
+    int64_t communicators[BATCHES_MOST_COMMUNICATORS]; /* their sizes, ascending: the first ranks of MPI_COMM_WORLD */
+    size_t communicator_count;
     const int64_t *message_bytes;
     size_t message_count;
-    bool preset;       /* the sizes are a grid's: those that do not fit are no points */
-    int64_t target_ns; /* the least time of a batch */
+    const int64_t *ways;
+    size_t way_count;
+    const int64_t *detailed; /* sizes for which other ways than `blocking` are measured */
+    size_t detailed_count;
+    int64_t bisections; /* steps of the search for the work that fits */
+    bool preset;        /* the sizes are a grid's: those that do not fit are no points */
+    int64_t calls;      /* of every batch; 0: searched */
+    int64_t target_ns;  /* the least time of a batch */
     uint64_t seed;
-    exchange *exchange;
+    MPI_Comm comm; /* the communicator of the exchange; MPI_COMM_NULL: this rank is not in it, or there is none yet */
+    size_t comm_index;
+    bool has_comm;
+    exchange *exchange; /* NULL: this rank has none */
+    soaker *soaker;     /* NULL: no way needs it */
+    struct batches_cell cell;
+    /* What was searched for the operation, communicator and size of `found_for`: by way, the calls of a batch (0: not
+     * searched), and its time. */
+    size_t found_for[AXIS_WAY];
+    struct batches_found {
+        int64_t calls;
+        int64_t time_ns;
+    } found[WAY_COUNT];
     struct {
-        const struct collective *collective;
+        const struct way *way;
+        const struct collective *reference;
+        const struct collective *own;
         uint64_t message_bytes;
+        int64_t units; /* of work */
+        int64_t reference_calls;
         int64_t calls; /* of a batch */
     } point;           /* that is being measured */
 };

@@ -22,6 +22,10 @@ static int64_t read_process(void) {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID, "CLOCK_PROCESS_CPUTIME_ID");
 }
 
+static int64_t nanoseconds(struct timeval time) {
+    return (int64_t)time.tv_sec * INT64_C(1000000000) + (int64_t)time.tv_usec * 1000;
+}
+
 struct cpu_time cpu_time_now(void) {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) != 0) {
@@ -29,6 +33,8 @@ struct cpu_time cpu_time_now(void) {
     }
     return (struct cpu_time){.process_ns = read_process(),
                              .thread_ns = read_clock(CLOCK_THREAD_CPUTIME_ID, "CLOCK_THREAD_CPUTIME_ID"),
+                             .user_ns = nanoseconds(usage.ru_utime),
+                             .system_ns = nanoseconds(usage.ru_stime),
                              .voluntary = usage.ru_nvcsw,
                              .involuntary = usage.ru_nivcsw};
 }
@@ -49,4 +55,12 @@ int64_t cpu_time_step_ns(void) {
         last = now;
     }
     return largest;
+}
+
+int64_t cpu_time_tick_ns(void) {
+    struct timespec step;
+    if (clock_getres(CLOCK_MONOTONIC_COARSE, &step) != 0) {
+        fail_die("the step of CLOCK_MONOTONIC_COARSE cannot be read: %s", strerror(errno));
+    }
+    return (int64_t)step.tv_sec * INT64_C(1000000000) + (int64_t)step.tv_nsec;
 }

@@ -25,19 +25,38 @@ struct values {
     int64_t items[MOST_OF_GRID];
     size_t count;
 };
-/* Sizes of messages, bytes. */
-static const struct values grids[] = {
-    [GRID_SMOKE] = {{8, 1024, 16384, 262144}, 4},
-    [GRID_NIGHTLY] = {{8, 64, 512, 4096, 32768, 262144, 1048576}, 7},
-    [GRID_FULL] = {{8,    16,    32,    64,    128,    256,    512,    1024,    2048,    4096,
-                    8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304},
-                   20},
+struct sizes {
+    struct values blocking; /* sizes of messages, bytes, for the blocking call */
+    struct values detailed; /* those of them for which the other ways are measured too */
+    int64_t bisections;     /* steps of the search for the work that fits beside a collective */
 };
+static const struct sizes grids[] = {
+    [GRID_SMOKE] = {.blocking = {{8, 1024, 16384, 262144}, 4}, .detailed = {{262144}, 1}, .bisections = 4},
+    [GRID_NIGHTLY] = {.blocking = {{8, 64, 512, 4096, 32768, 262144, 1048576}, 7},
+                      .detailed = {{512, 32768, 1048576}, 3},
+                      .bisections = 5},
+    [GRID_FULL] = {.blocking = {{8,    16,    32,    64,    128,    256,    512,    1024,    2048,    4096,
+                                 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304},
+                                20},
+                   .detailed = {{8, 1024, 16384, 131072, 1048576, 4194304}, 6},
+                   .bisections = 6},
+};
+
+enum method { METHOD_CAMPAIGN, METHOD_PAPER };
+static const char *const method_names[] = {"campaign", "paper", NULL};
+enum { PAPERS_CALLS = 10000 };
+
+static const char *const setting_names[] = {"usual", "yielding", "modelled", NULL};
 
 static struct settings {
     bool list;
     struct option_list operations;
+    struct option_list communicators;
     struct option_list message_bytes;
+    struct option_list ways;
+    int64_t calls; /* 0: not given */
+    int method;
+    int setting;
     int grid;
     int64_t seed;
 } settings = {.seed = 1};
@@ -51,6 +70,45 @@ static void describe_options(struct option_entry *entries) {
          .choices = operation_names(),
          .value_name = "LIST",
          .help = "collectives to measure, comma-separated, may be repeated, see --list; default: all"},
+        {.name = "communicators",
+         .kind = OPTION_INTEGERS,
+         .target = &s->communicators,
+         .minimum = 2,
+         .maximum = INT_MAX,
+         .value_name = "LIST",
+         .help = "ranks of the communicators; default: powers of two from 2 on, and all ranks"},
+        {.name = "ways",
+         .kind = OPTION_CHOICES,
+         .target = &s->ways,
+         .choices = way_names(),
+         .value_name = "LIST",
+         .help =
+             "how the ranks spend the time: `blocking` as the library waits in the blocking call; the nonblocking "
+             "call, waited for at once (`nonblocking`), tested for all the time (`testing`), or tested for between "
+             "sleeps that grow (`sleeping`); the blocking call beside a thread of the lowest priority (`soaking`); "
+             "work beside the nonblocking call (`working`). Other ways than blocking are measured on all ranks, for "
+             "some sizes of a grid, or all of --message-bytes. Default: all"},
+        {.name = "calls",
+         .kind = OPTION_INTEGER,
+         .target = &s->calls,
+         .minimum = 1,
+         .maximum = BATCHES_MOST_CALLS,
+         .value_name = "N",
+         .help = "calls of every batch; default: as many as the CPU clocks need"},
+        {.name = "method",
+         .kind = OPTION_CHOICE,
+         .target = &s->method,
+         .choices = method_names,
+         .value_name = "NAME",
+         .help = "`paper`: a batch has 10000 calls, and only blocking calls are measured; `campaign`: as many calls as "
+                 "the CPU clocks need; default: campaign"},
+        {.name = "library-setting",
+         .kind = OPTION_CHOICE,
+         .target = &s->setting,
+         .choices = setting_names,
+         .value_name = "NAME",
+         .help = "how the environment has set the library, for the record: to give the CPU up while it waits "
+                 "(`yielding`), or to use the algorithms that a model describes (`modelled`); default: usual"},
         {.name = "grid",
          .kind = OPTION_CHOICE,
          .target = &s->grid,
@@ -79,27 +137,68 @@ static void describe_options(struct option_entry *entries) {
     memcpy(entries, table, sizeof table);
 }
 
-/* Lists that were not given get all collectives and the grid's sizes. Returns whether the sizes are the grid's. */
-static bool fill_lists(struct settings *s) {
-    const struct values *grid = &grids[s->grid];
-    const bool preset = s->message_bytes.count == 0;
-    if (s->operations.count == 0) {
-        s->operations.values = fail_alloc(OPERATION_COUNT, sizeof *s->operations.values);
-        s->operations.count = OPERATION_COUNT;
-        for (int i = 0; i < OPERATION_COUNT; i++) {
-            s->operations.values[i] = i;
+/* A list that was not given gets the numbers from 0 to count - 1. */
+static void fill_choices(struct option_list *list, size_t count) {
+    if (list->count == 0) {
+        list->values = fail_alloc(count, sizeof *list->values);
+        list->count = count;
+        for (size_t i = 0; i < count; i++) {
+            list->values[i] = (int64_t)i;
         }
     }
+}
+
+/* Lists that were not given get all collectives, all ways and the grid's sizes. Returns whether the sizes are the
+ * grid's. */
+static bool fill_lists(struct settings *s) {
+    const struct values *sizes = &grids[s->grid].blocking;
+    const bool preset = s->message_bytes.count == 0;
+    fill_choices(&s->operations, OPERATION_COUNT);
+    fill_choices(&s->ways, s->method == METHOD_PAPER ? 1 : WAY_COUNT);
     if (preset) {
-        s->message_bytes.values = fail_alloc(grid->count, sizeof *grid->items);
-        memcpy(s->message_bytes.values, grid->items, grid->count * sizeof *grid->items);
-        s->message_bytes.count = grid->count;
+        s->message_bytes.values = fail_alloc(sizes->count, sizeof *sizes->items);
+        memcpy(s->message_bytes.values, sizes->items, sizes->count * sizeof *sizes->items);
+        s->message_bytes.count = sizes->count;
     }
     return preset;
 }
 
+/* Powers of two below the number of ranks, and that number, where no sizes of communicators were asked for. */
+static void fill_communicators(struct batches *o, const struct settings *s, int ranks) {
+    const struct option_list *asked = &s->communicators;
+    for (size_t i = 0; i < asked->count && o->communicator_count < BATCHES_MOST_COMMUNICATORS; i++) {
+        o->communicators[o->communicator_count++] = asked->values[i];
+    }
+    for (int64_t size = 2; asked->count == 0 && size < ranks; size *= 2) {
+        o->communicators[o->communicator_count++] = size;
+    }
+    if (asked->count == 0) {
+        o->communicators[o->communicator_count++] = ranks;
+    }
+}
+
 /* One line in error. */
-static void check_sizes(const struct settings *s, char *error, size_t error_size) {
+static void check_options(const struct settings *s, char *error, size_t error_size) {
+    for (size_t i = 1; i < s->communicators.count && error[0] == '\0'; i++) {
+        if (s->communicators.values[i] <= s->communicators.values[i - 1]) {
+            snprintf(error, error_size, "--communicators: the sizes must ascend, %" PRId64 " follows %" PRId64,
+                     s->communicators.values[i], s->communicators.values[i - 1]);
+        }
+    }
+    if (s->communicators.count > BATCHES_MOST_COMMUNICATORS && error[0] == '\0') {
+        snprintf(error, error_size, "--communicators: %zu sizes are too many: at most %d", s->communicators.count,
+                 BATCHES_MOST_COMMUNICATORS);
+    }
+    if (s->calls > 0 && s->method == METHOD_PAPER && error[0] == '\0') {
+        snprintf(error, error_size, "--calls: --method paper has its own number, %d; leave one of the two out",
+                 PAPERS_CALLS);
+    }
+    for (size_t i = 0; i < s->ways.count && s->method == METHOD_PAPER && error[0] == '\0'; i++) {
+        if (s->ways.values[i] != WAY_BLOCKING) {
+            snprintf(error, error_size, "--ways: with --method paper only blocking calls are measured, no `%s`",
+                     way_table[s->ways.values[i]].name);
+        }
+    }
     for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
         if (s->message_bytes.values[i] % COLLECTIVE_ELEMENT != 0) {
             snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole words of %d bytes",
@@ -122,8 +221,14 @@ static void check_ranks(const struct program *program, const struct batches *o, 
                  "configuration %s: a blocking collective has no request for the helper; use basic, async or dedicated",
                  program->configuration->name);
     }
-    for (size_t i = 0; i < o->collective_count && !o->preset && error[0] == '\0'; i++) {
-        const struct collective *collective = &o->collectives[i];
+    for (size_t i = 0; i < o->communicator_count && error[0] == '\0'; i++) {
+        if (o->communicators[i] > program->ranks) {
+            snprintf(error, error_size, "--communicators: %" PRId64 " ranks are more than the %d that there are",
+                     o->communicators[i], program->ranks);
+        }
+    }
+    for (size_t i = 0; i < o->operation_count && !o->preset && error[0] == '\0'; i++) {
+        const struct collective *collective = &o->blocking[i];
         const uint64_t most = batches_most_bytes(program, collective);
         for (size_t j = 0; j < o->message_count && collective_has_message(collective); j++) {
             if ((uint64_t)o->message_bytes[j] > most) {
@@ -144,11 +249,12 @@ static int64_t cpu_clock_step_ns(void) {
 }
 
 /* Returns the header's own object. Free with free(). */
-static char *own_text(int64_t step_ns, int64_t target_ns) {
+static char *own_text(int64_t step_ns, const struct batches *o) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_integer(line, "cpu_clock_step_ns", step_ns);
-    json_put_integer(line, "batch_target_ns", target_ns);
+    json_put_integer(line, "kernel_tick_ns", cpu_time_tick_ns());
+    json_put_integer(line, "batch_target_ns", o->target_ns);
     json_close_object(line);
     return json_line_take(line);
 }
@@ -156,35 +262,59 @@ static char *own_text(int64_t step_ns, int64_t target_ns) {
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct settings *s, bool preset) {
     char impossible[PROGRAM_MOST_REASON] = "";
-    const char *names[OPERATION_COUNT];
+    const char *operations[OPERATION_COUNT];
+    const char *ways[WAY_COUNT];
+    const bool paper = s->method == METHOD_PAPER;
+    const char *const method[] = {method_names[s->method]};
+    const char *const setting[] = {setting_names[s->setting]};
     struct batches batches = {.program = program,
-                              .collective_count = s->operations.count,
+                              .operation_count = s->operations.count,
                               .message_bytes = s->message_bytes.values,
                               .message_count = s->message_bytes.count,
+                              .ways = s->ways.values,
+                              .way_count = s->ways.count,
+                              .detailed = preset ? grids[s->grid].detailed.items : s->message_bytes.values,
+                              .detailed_count = preset ? grids[s->grid].detailed.count : s->message_bytes.count,
+                              .bisections = grids[s->grid].bisections,
                               .preset = preset,
+                              .calls = s->calls > 0 ? s->calls
+                                       : paper      ? PAPERS_CALLS
+                                                    : 0,
                               .seed = (uint64_t)s->seed};
+    fill_communicators(&batches, s, program->ranks);
     for (size_t i = 0; i < s->operations.count; i++) {
         const struct operation *operation = &operation_table[s->operations.values[i]];
-        names[i] = operation->name;
-        batches.collectives[i] = operation_collective(operation);
+        operations[i] = operation->name;
+        batches.operations[i] = operation;
+        batches.blocking[i] = operation_collective(operation);
+        batches.nonblocking[i] = operation_nonblocking(operation);
     }
-    const struct sampler_axis axes[AXES] = {
-        [AXIS_OPERATION] = {.name = "operation", .texts = names, .count = s->operations.count},
-        [AXIS_MESSAGE] = {
-            .name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count}};
+    for (size_t i = 0; i < s->ways.count; i++) {
+        ways[i] = way_table[s->ways.values[i]].name;
+    }
+    const struct sampler_axis axes[] = {
+        [AXIS_OPERATION] = {.name = "operation", .texts = operations, .count = s->operations.count},
+        [AXIS_COMMUNICATOR] = {.name = "communicator_ranks",
+                               .numbers = batches.communicators,
+                               .count = batches.communicator_count},
+        [AXIS_MESSAGE] = {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
+        [AXIS_WAY] = {.name = "way", .texts = ways, .count = s->ways.count},
+        [AXES] = {.name = "method", .texts = method, .count = 1, .constant = true},
+        [AXES + 1] = {.name = "library_setting", .texts = setting, .count = 1, .constant = true}};
     const int64_t step_ns = cpu_clock_step_ns();
     batches.target_ns = batches_target_ns(step_ns);
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
         check_ranks(program, &batches, impossible, sizeof impossible);
     }
-    char *own = own_text(step_ns, batches.target_ns);
-    const int code = program_measure(program, &(struct program_measurement){.context = &batches,
-                                                                            .plan = program_plan(program, axes, AXES),
-                                                                            .seed = s->seed,
-                                                                            .sizes_given = RECORD_UNKNOWN,
-                                                                            .own = own,
-                                                                            .impossible = impossible});
+    char *own = own_text(step_ns, &batches);
+    const int code = program_measure(
+        program, &(struct program_measurement){.context = &batches,
+                                               .plan = program_plan(program, axes, sizeof axes / sizeof *axes),
+                                               .seed = s->seed,
+                                               .sizes_given = RECORD_UNKNOWN,
+                                               .own = own,
+                                               .impossible = impossible});
     free(own);
     return code;
 }
@@ -199,13 +329,15 @@ static int run(struct program *program) {
         }
         return PROGRAM_GOOD;
     }
-    check_sizes(s, error, sizeof error);
+    check_options(s, error, sizeof error);
     if (program_all_good(error)) {
         const bool preset = fill_lists(s);
         code = measure(program, s, preset);
     }
     options_free_list(&s->operations);
+    options_free_list(&s->communicators);
     options_free_list(&s->message_bytes);
+    options_free_list(&s->ways);
     return code;
 }
 
@@ -213,16 +345,18 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "cpu_overhead",
         .family = "cpu_overhead",
-        .method = 1,
+        .method = 2,
         .configurations = true,
         .repeats = true,
         .help =
             "usage: mpiexec -n RANKS cpu_overhead [OPTION]...\n\n"
-            "Measures what a blocking collective costs the CPU (Hoefler et al. 2006, section 3): batches of calls are\n"
-            "timed by the clock and by the CPU time of the process. The table and the record have whole batches.\n\n"
-            "  t_wall_ns  from the first rank's start to the last rank's end\n"
-            "  t_cpu_ns   CPU time of the process, on the rank where it is largest\n"
-            "  cpu_share  t_cpu / t_wall: 1 where the library polls; the rest is idle\n",
+            "Measures what a collective costs the CPU (Hoefler et al. 2006, section 3): batches of calls are timed by\n"
+            "the clock and by the CPU time of the process, beside batches of a reference. The table and the record\n"
+            "have whole batches.\n\n"
+            "  t_wall_ns            from the first rank's start to the last rank's end\n"
+            "  t_reference_wall_ns  the same of the blocking call; beside `working`, of the nonblocking call alone\n"
+            "  t_cpu_ns             CPU time of the process, on the rank where it is largest\n"
+            "  cpu_share            t_cpu / t_wall: 1 where the library polls; the rest is idle\n",
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,

@@ -49,14 +49,18 @@ const char *const *operation_names(void) {
     return names;
 }
 
-struct collective operation_collective(const struct operation *operation) {
+struct collective operation_nonblocking(const struct operation *operation) {
     const int index = collective_find(operation->nonblocking);
     if (index < 0) {
         fail_die("there is no collective %s", operation->nonblocking);
     }
+    return collective_table[index];
+}
+
+struct collective operation_collective(const struct operation *operation) {
     return (struct collective){.name = operation->name,
                                .mpi_name = operation->mpi_name,
-                               .message = collective_table[index].message,
+                               .message = operation_nonblocking(operation).message,
                                .start = operation->call,
                                .available = true};
 }

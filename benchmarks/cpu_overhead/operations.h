@@ -26,4 +26,7 @@ const char *const *operation_names(void);
  * for. */
 struct collective operation_collective(const struct operation *operation);
 
+/* Returns the nonblocking form, which exchange_call begins and exchange_wait completes. */
+struct collective operation_nonblocking(const struct operation *operation);
+
 #endif

@@ -210,10 +210,10 @@ bool approach_started_for(const struct approach *approach, int threads, char *er
     }
     free(streams);
     if (approach->streams && made < threads) {
-        snprintf(error, error_size,
-                 "approach %s: MPIX_Stream_create makes %d of %d streams, one per thread; start with "
-                 "MPIR_CVAR_CH4_RESERVE_VCIS=%d",
-                 approach->name, made, threads, threads);
+        snprintf(
+            error, error_size,
+            "approach %s: MPIX_Stream_create makes %d of %d streams, one per thread; virtual interfaces to reserve: %d",
+            approach->name, made, threads, threads);
         return false;
     }
     return true;

@@ -176,9 +176,9 @@ def table_as_json(run: Run, family: Family, benchmark: str = "") -> str:
 
 
 def _of_benchmark(run: Run, family: Family, benchmark: str) -> Found:
-    """What a run has of a family. Where the benchmark is one of several, only its rows."""
+    """What a run has of a family: its rows of one benchmark, or all of them where that has the family's name."""
     of_family = registry.found(run, family)
-    if benchmark not in family.benchmarks or len(family.benchmarks) == 1:
+    if benchmark == family.name or benchmark not in family.benchmarks or len(family.benchmarks) == 1:
         return of_family
     return replace(of_family, table=of_family.table[of_family.table["benchmark"] == benchmark])
 

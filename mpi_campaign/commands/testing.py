@@ -10,7 +10,7 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Campai
 
 # Parts of the suite that a machine may lack. A test names its part with @pytest.mark.needs("part").
 PARTS = (
-    "another-user", "browser", "clang", "git", "mount", "mpi", "nodes", "slurm", "spack", "system-mpi",
+    "another-user", "browser", "clang", "git", "mount", "mpi", "nodes", "simgrid", "slurm", "spack", "system-mpi",
     "user-namespaces", "wire",
 )  # fmt: skip
 

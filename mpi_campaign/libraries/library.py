@@ -35,6 +35,7 @@ class Library:
     networks: {name: rule that selects the network}. Without a rule, `shm` and `native` get no settings.
     configurations: {name: rule that starts and binds the library's progress thread}. Other configurations get no
     settings.
+    settings: {value of the axis `library_setting`: rule}. `usual` needs none.
     protocols: {name of a value of the axis `protocol`: rule that tells the library to transfer messages that way}.
     eager_limit: returns the name of the MPI_T control variable with the largest message that is sent eagerly over a
     network; empty where there is none.
@@ -63,6 +64,7 @@ class Library:
     always: Callable[[Request], Settings] = nothing
     networks: Mapping[str, Rule] = field(default_factory=dict)
     configurations: Mapping[str, Rule] = field(default_factory=dict)
+    settings: Mapping[str, Rule] = field(default_factory=dict)
     protocols: Mapping[str, Rule] = field(default_factory=dict)
     eager_limit: Callable[[Request], str] = lambda _request: ""
     without: Mapping[str, str] = field(default_factory=dict)
@@ -92,6 +94,11 @@ class Library:
         """The rule that selects a configuration, or the reason why the library lacks it."""
         entry = self.configurations.get(name)
         return entry or (self._lacks(name) if CONFIGURATIONS[name].progress == "library" else nothing)
+
+    def setting(self, name: str) -> Rule | Impossible:
+        """The rule of a library setting, or the reason why the library has none."""
+        usual = nothing if name == "usual" else Impossible(f"no variables are known that set {self.title} {name}")
+        return self.settings.get(name, usual)
 
     def protocol(self, name: str) -> Rule | Impossible:
         """The rule that selects a protocol, or the reason why the library lacks it."""

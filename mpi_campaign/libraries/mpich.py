@@ -28,6 +28,12 @@ def _unless_finalize_hangs(rule: Rule) -> Rule:
     return checked
 
 
+def _modelled(request: Request) -> Answer:
+    if request.major < 5:
+        return Impossible(f"the names of the algorithms of MPICH {request.version} are not known here; 5.0 has them")
+    return ch4.SETTINGS["modelled"](request)
+
+
 LIBRARY = Library(
     title="MPICH",
     package="mpich",
@@ -39,6 +45,7 @@ LIBRARY = Library(
     protocols=ch4.PROTOCOLS,
     eager_limit=ch4.eager_limit,
     streams=ch4.streams,
+    settings={"yielding": ch4.SETTINGS["yielding"], "modelled": _modelled},
     variables=ch4.VARIABLES,
     controls=ch4.CONTROLS,
     wheels=("mpich",),

@@ -74,6 +74,7 @@ class Request:
     here: on this machine, rather than on the nodes of a batch job.  launcher: ReFrame's name of the launcher.
     hosts: where the launcher starts ranks through an agent; None: on this machine, or where the batch system says.
     protocol: how the library is told to transfer messages, a value of the axis `protocol`.
+    setting: how the library is set beside that, a value of the axis `library_setting`.
     """
 
     prefix: Path
@@ -85,6 +86,7 @@ class Request:
     launcher: str = "mpiexec"
     hosts: Hosts | None = None
     protocol: str = DEFAULT_PROTOCOL
+    setting: str = "usual"
 
     @property
     def major(self) -> int:

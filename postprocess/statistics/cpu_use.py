@@ -1,14 +1,19 @@
-"""What a blocking call leaves of the CPU (Hoefler et al. 2006, section 3), elementwise. Nothing is clamped.
+"""What a collective leaves of the CPU (Hoefler et al. 2006, section 3). Nothing is clamped.
 
 Times of one call or of one batch of calls are in one unit; shares have none. NaN where the wall time is not above 0.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import beta
 
-from postprocess.statistics.metrics import Floats
+from postprocess.statistics.metrics import Estimate, Floats, as_float
 
 
 def cpu_share(t_cpu: ArrayLike, t_wall: ArrayLike) -> Floats:
@@ -26,3 +31,56 @@ def idle_share(t_cpu: ArrayLike, t_wall: ArrayLike) -> Floats:
 def idle_time(t_cpu: ArrayLike, t_wall: ArrayLike) -> Floats:
     """The time of a call in which one CPU is idle (figures 2 and 3), in the unit of its arguments."""
     return np.asarray(t_wall, dtype=np.float64) - np.asarray(t_cpu, dtype=np.float64)
+
+
+def tick_share(of_ns: float, rest_ns: float, tick_ns: float) -> Estimate:
+    """The share of a CPU time that the kernel counted as one of two kinds, with its 95 % interval.
+
+    of_ns, rest_ns: the time counted as that kind, such as user, and as the other kind, such as system. The kernel
+    divides a CPU time by what it saw at the ticks of its clock: a sample of time / tick_ns ticks. The interval is that
+    of a binomial share (Clopper and Pearson). All NaN without a tick.
+    """
+    total = of_ns + rest_ns
+    ticks = round(total / tick_ns) if tick_ns > 0 and total > 0 else 0
+    if ticks < 1:
+        return Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
+    share = min(max(of_ns / total, 0.0), 1.0)
+    found = min(round(share * ticks), ticks)
+    low = float(beta.ppf(0.025, found, ticks - found + 1)) if found > 0 else 0.0
+    high = float(beta.ppf(0.975, found + 1, ticks - found)) if found < ticks else 1.0
+    return Estimate(np.float64(share), np.float64(min(low, share)), np.float64(max(high, share)))
+
+
+GROWTH_LIMIT = 1.05
+"""A collective with work beside it takes as long as without, as far as this factor."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the search for the work that fits beside an open collective.
+
+    work: the time of the work, relative to that of the collective alone.
+    growth: the time of both together, relative to that of the collective alone.
+    """
+
+    work: Estimate
+    growth: Estimate
+
+
+def availability(steps: Sequence[Step]) -> Estimate:
+    """How much of a collective's time an application can compute: the knee of its time over the work beside it.
+
+    As the availability of Sandia's mpi_overhead (Lawry et al. 2002, COMB), for collectives and with an interval. The
+    work of a step fits where the interval of its growth ends below `GROWTH_LIMIT`, and does not fit where it begins
+    above. The interval of the knee reaches from the largest work that fits, below all that do not fit, to the smallest
+    that does not fit; its value is the middle. Without work every collective has its own time, so the lower end is at
+    least 0. All NaN without steps; the value and the upper end are NaN where no step is known not to fit.
+    """
+    known = [step for step in steps if math.isfinite(as_float(step.growth.low))]
+    if not known:
+        return Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
+    too_much = [as_float(step.work.high) for step in known if as_float(step.growth.low) > GROWTH_LIMIT]
+    high = min(too_much, default=math.nan)
+    fits = [as_float(step.work.low) for step in known if as_float(step.growth.high) <= GROWTH_LIMIT]
+    low = max((work for work in fits if not work >= high), default=0.0)
+    return Estimate(np.float64((low + high) / 2), np.float64(low), np.float64(high))

@@ -22,13 +22,17 @@ class Truth:
     cpu_share, thread_share: CPU time of the process, and of the calling thread, relative to the wall time.
     noise: relative deviation of a repetition, the same for all of its times.
     share_noise: deviation of the CPU share of a repetition.
+    user_share: of the CPU time of the process.
     voluntary, involuntary: context switches of a batch.
+    available: the share of a collective's time in which work beside it takes nothing from it.
     """
 
     cpu_share: float = 1.0
     thread_share: float = 1.0
     latency_ns: float = 900.0
     bytes_per_second: float = 5e9
+    user_share: float = 0.9
+    available: float = 0.0
     noise: float = 0.05
     share_noise: float = 0.0
     voluntary: int = 0
@@ -59,27 +63,42 @@ def point(
     message_bytes: int = 1024,
     repetitions: int = 21,
     ranks: int = 2,
+    way: str = "blocking",
+    work: float = 0.0,
     **changes: Any,
 ) -> dict[str, Any]:
-    """A point whose median time and share are the truth's."""
+    """A point whose median time and share are the truth's.  work: that beside the call, relative to its time."""
     rng = np.random.default_rng([index, message_bytes])
     call_ns = true_time_ns(truth, message_bytes)
     calls = max(1, round(11e6 / call_ns))
-    wall = calls * call_ns * np.exp(_around_0(rng, truth.noise, repetitions))
+    noise = np.exp(_around_0(rng, truth.noise, repetitions))
+    wall = calls * call_ns * noise * (1 + max(0.0, work - truth.available))
     share = truth.cpu_share + _around_0(rng, truth.share_noise, repetitions)
+    reference = calls * call_ns * noise * np.exp(_around_0(rng, 0.003, repetitions))
     series = {
         "t_wall_ns": wall,
         "t_cpu_ns": wall * share,
         "t_thread_cpu_ns": wall * truth.thread_share,
         "voluntary_switches": np.full(repetitions, truth.voluntary),
         "involuntary_switches": np.full(repetitions, truth.involuntary),
+        "t_reference_wall_ns": reference,
+        "t_reference_cpu_ns": reference * share,
+        "t_user_all_ranks_ns": ranks * wall * share * truth.user_share,
+        "t_system_all_ranks_ns": ranks * wall * share * (1 - truth.user_share),
+        "t_soaked_all_ranks_ns": np.zeros(repetitions),
+        "t_work_ns": reference * work,
         "start_imbalance_ns": np.full(repetitions, 20),
     }
     medians = {name: int(np.median(series[name])) if repetitions else 0 for name in list(series)[:3]}
     line = {
         "type": "point",
         "index": index,
-        "parameters": {"operation": operation, "message_bytes": message_bytes},
+        "parameters": {
+            "operation": operation,
+            "communicator_ranks": ranks,
+            "message_bytes": message_bytes,
+            "way": way,
+        },
         "repetitions": repetitions,
         "warmup_repetitions": 1,
         "late_repetitions": 0,
@@ -93,7 +112,7 @@ def point(
         "warmup": {"t_wall_ns": [round(1.2 * calls * call_ns)]},
         "spreads": {},
         "rank_medians": {name: [value] * ranks for name, value in medians.items()},
-        "own": {"calls": calls},
+        "own": {"calls": calls, "reference_calls": calls, "work_units": round(1000 * work)},
     }
     return synthetic.changed(line, **changes)
 
@@ -101,10 +120,20 @@ def point(
 def header(operations: Sequence[str] = ("bcast",), sizes: Sequence[int] = SIZES, **changes: Any) -> dict[str, Any]:
     """The first line."""
     first = synthetic.header(
-        family="cpu_overhead", benchmark="cpu_overhead", command_line=["cpu_overhead", "--collective", *operations],
-    )  # fmt: skip
-    first["plan"]["parameters"] = {"operation": list(operations), "message_bytes": list(sizes)}
-    first["own"] = {"cpu_clock_step_ns": 500, "batch_target_ns": 10_000_000}
+        family="cpu_overhead",
+        benchmark="cpu_overhead",
+        method=2,
+        command_line=["cpu_overhead", "--collective", *operations],
+    )
+    first["plan"]["parameters"] = {
+        "operation": list(operations),
+        "communicator_ranks": [changes.get("ranks", first["ranks"])],
+        "message_bytes": list(sizes),
+        "way": ["blocking", "working"],
+        "library_setting": ["usual"],
+        "method": ["campaign"],
+    }
+    first["own"] = {"cpu_clock_step_ns": 500, "kernel_tick_ns": 4_000_000, "batch_target_ns": 10_000_000}
     assert set(changes) <= set(first)
     return {**first, **changes}
 
@@ -113,11 +142,86 @@ def record(
     truth: Truth = POLLS,
     operations: Sequence[str] = ("bcast",),
     sizes: Sequence[int] = SIZES,
+    works: Sequence[float] = (),
     **header_changes: Any,
 ) -> Lines:
-    """The lines of a complete record: a point for each collective and size; a barrier has one."""
+    """The lines of a complete record: a point for each collective and size; a barrier has one.
+
+    works: the steps of a search for availability, for the last of these cells.
+    """
     cells = [(one, size) for one in operations for size in (sizes if one != "barrier" else (0,))]
     first = header(operations, sizes, **header_changes)
-    points = [point(i, truth, one, size, ranks=first["ranks"]) for i, (one, size) in enumerate(cells)]
+    ranks = first["ranks"]
+    points = [point(i, truth, one, size, ranks=ranks) for i, (one, size) in enumerate(cells)]
+    for work in works:
+        points.append(point(len(points), truth, *cells[-1], ranks=ranks, way="working", work=work))
     first["plan"]["points"] = len(points)
+    return [first, *points, synthetic.footer(len(points), first["ranks"])]
+
+
+def with_one_more(lines: Lines, one: dict[str, Any]) -> Lines:
+    """The lines of a complete record and one point more."""
+    *before, footer = lines
+    before[0]["plan"]["points"] += 1
+    return [*before, one, {**footer, "points": footer["points"] + 1}]
+
+
+@dataclass(frozen=True)
+class Messages:
+    """The truth of messages: parameters of the LogGP model, in ns, and ns per byte."""
+
+    latency: float = 900.0
+    send: float = 200.0
+    receive: float = 300.0
+    gap: float = 450.0
+    gap_per_byte: float = 0.25
+    gamma_hot: float = 0.1
+    gamma_cold: float = 0.4
+    noise: float = 0.01
+
+
+def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: float, repetitions: int = 21) -> Any:
+    """A point of `loggp` whose medians are the truth's."""
+    rng = np.random.default_rng([index, message_bytes])
+    trains, messages, exchanges, delay = 40, 16, 600, 10 * truth.latency
+    bytes_ns = (message_bytes - 1) * truth.gap_per_byte
+    round_trip = 2 * (truth.send + truth.latency + bytes_ns + truth.receive)
+    between = max(truth.send, truth.receive, truth.gap + bytes_ns)
+    medians = {
+        "t_round_trips_ns": exchanges * round_trip,
+        "t_trains_ns": trains * (round_trip + (messages - 1) * between),
+        "t_delayed_trains_ns": trains * (round_trip + (messages - 1) * max(truth.send + delay, between)),
+        "t_delays_ns": trains * (messages - 1) * delay,
+        "t_receives_ns": exchanges * (truth.receive + clock_ns),
+        "t_reductions_hot_ns": exchanges * message_bytes * truth.gamma_hot,
+        "t_reductions_cold_ns": exchanges * message_bytes * truth.gamma_cold,
+    }
+    noise = np.exp(_around_0(rng, truth.noise, repetitions))
+    like = point(index, repetitions=repetitions)
+    return {
+        **like,
+        "parameters": {"pair": "within_node", "message_bytes": message_bytes},
+        "series": {name: [round(float(value)) for value in median * noise] for name, median in medians.items()},
+        "warmup": {"t_round_trips_ns": [1], "t_trains_ns": [1]},
+        "rank_medians": {},
+        "own": {
+            "partner_rank": 1,
+            "round_trips": exchanges,
+            "trains": trains,
+            "messages_of_train": messages,
+            "reductions": exchanges,
+        },
+    }
+
+
+def messages_record(
+    truth: Messages = Messages(), sizes: Sequence[int] = (8, 512, 32768), **header_changes: Any
+) -> Lines:
+    """The lines of a complete record of `loggp`."""
+    first = header(**header_changes)
+    first["benchmark"], first["seed"], first["own"] = "loggp", None, {}
+    first["plan"]["parameters"] = {"pair": ["within_node"], "message_bytes": list(sizes)}
+    first["plan"]["points"] = len(sizes)
+    clock_ns = first["timer"]["overhead_ns"]
+    points = [message_point(i, truth, size, clock_ns) for i, size in enumerate(sizes)]
     return [first, *points, synthetic.footer(len(points), first["ranks"])]

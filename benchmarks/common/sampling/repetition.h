@@ -18,7 +18,7 @@
 
 /* The terms that one rank measured: durations, moments (local times when taken), or counts. A benchmark numbers its
  * terms itself. */
-enum { REPETITION_MOST_TERMS = 16 };
+enum { REPETITION_MOST_TERMS = 24 };
 struct repetition {
     int64_t terms[REPETITION_MOST_TERMS];
 };
@@ -36,6 +36,7 @@ struct repetition_part {
 enum repetition_over {
     OVER_LARGEST,   /* the largest value of a term */
     OVER_SPAN,      /* max(end) - min(begin) of two moments; without a clock the longest of the ranks' own durations */
+    OVER_SUM,       /* the sum of a term; known when the repetitions are gathered, not earlier */
     OVER_IMBALANCE, /* max(begin) - min(begin) of one moment; not known without a clock */
     OVER_ELAPSED    /* no term: the time since the point began, on rank 0 */
 };
@@ -48,7 +49,7 @@ struct repetition_series {
     bool stops; /* the point is repeated until the interval of this series is narrow */
 };
 
-enum { REPETITION_MOST_SERIES = 12 };
+enum { REPETITION_MOST_SERIES = 16 };
 struct repetition_kind {
     const struct repetition_part *const *parts; /* in the order in which they run */
     size_t part_count;

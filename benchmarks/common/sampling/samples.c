@@ -254,7 +254,8 @@ static int64_t term_of(const samples *s, size_t repetition, int term) {
     return s->own[repetition * term_count(s) + (size_t)term];
 }
 
-/* This rank's two numbers of a repetition in a series. Their largest values over ranks add up to the series' value. */
+/* This rank's two numbers of a repetition in a series. Their largest values over ranks add up to the series' value; of
+ * an OVER_SUM series, their sums do. */
 static void extremes_of(const samples *s, const struct repetition_series *series, size_t repetition, int64_t *last,
                         int64_t *minus_first) {
     const int64_t begin = term_of(s, repetition, series->term);
@@ -272,15 +273,16 @@ static void combine_series(samples *s, bool active) {
         if (series_of(s, i)->over == OVER_ELAPSED) {
             continue;
         }
+        const bool sum = series_of(s, i)->over == OVER_SUM;
         for (size_t j = 0; j < s->count; j++) {
-            extremes[j] = REPETITION_NO_TIME;
-            extremes[s->count + j] = REPETITION_NO_TIME;
+            extremes[j] = sum ? 0 : REPETITION_NO_TIME;
+            extremes[s->count + j] = extremes[j];
             if (active) {
                 extremes_of(s, series_of(s, i), j, &extremes[j], &extremes[s->count + j]);
             }
         }
         MPI_CHECK(MPI_Reduce(s->rank == 0 ? MPI_IN_PLACE : extremes, extremes, (int)(2 * s->count), MPI_INT64_T,
-                             MPI_MAX, 0, MPI_COMM_WORLD));
+                             sum ? MPI_SUM : MPI_MAX, 0, MPI_COMM_WORLD));
         for (size_t j = 0; s->rank == 0 && j < s->count; j++) {
             s->times[i][j] = extremes[j] + extremes[s->count + j];
         }

@@ -88,7 +88,11 @@ _ENTRIES = (
         metavar="DURATION",
     ),
     Choice(axes.CACHE, several=False, about="Buffers of messages: warm or cold."),
-    Choice(axes.METHOD, several=False, about="How partitioned communication is measured: campaign or paper."),
+    Choice(
+        axes.METHOD,
+        several=False,
+        about="How it is measured: campaign, or paper: as the paper did that the benchmark measures again.",
+    ),
     Choice(axes.NOISE, tests=_loaded(axes.NOISE, ("last",), NOISES), variable=NOISES),
     Choice(
         axes.APPROACH,
@@ -100,7 +104,7 @@ _ENTRIES = (
     Choice(
         axes.OPERATION,
         told=lambda _option, operation: ("--collective", operation),
-        about="The blocking collective whose CPU time is measured, such as bcast; `campaign list` names all.",
+        about="The collective whose CPU time is measured, such as bcast; `campaign list` names all.",
     ),
     Choice(
         axes.GRID_POINTS,

@@ -1,4 +1,4 @@
-"""What a blocking collective costs the CPU."""
+"""What a collective costs the CPU, and the parameters of the LogGP model."""
 
 import math
 
@@ -15,9 +15,17 @@ def _most_seconds(grid: Grid) -> float:
 
 
 CPU_OVERHEAD = Benchmark(
-    "what a blocking collective costs the CPU (Hoefler et al. 2006, section 3)",
+    "what a collective costs the CPU, and how much of it is free for work (Hoefler et al. 2006, section 3)",
     test="cpu_overhead",
     choices=choices.of_family("cpu_overhead"),
+    configurations=("basic", "async", "dedicated"),
+    most_seconds=_most_seconds,
+)
+
+LOGGP = Benchmark(
+    "the parameters of the LogGP model, for what it predicts of collectives (Hoefler et al. 2006, section 2)",
+    test="loggp",
+    tests_file="cpu_overhead",
     configurations=("basic", "async", "dedicated"),
     most_seconds=_most_seconds,
 )

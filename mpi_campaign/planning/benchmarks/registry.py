@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.choice import Choice
-from mpi_campaign.planning.benchmarks.cpu_overhead import CPU_OVERHEAD
+from mpi_campaign.planning.benchmarks.cpu_overhead import CPU_OVERHEAD, LOGGP
 from mpi_campaign.planning.benchmarks.mpi_impact import MPI_IMPACT
 from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONED
@@ -20,6 +20,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "mpi_impact": MPI_IMPACT,
     "partitioned": PARTITIONED,
     "cpu_overhead": CPU_OVERHEAD,
+    "loggp": LOGGP,
     "transfer_overlap": TRANSFER_OVERLAP,
     "sync_overlap": SYNC_OVERLAP,
     **PEERS,

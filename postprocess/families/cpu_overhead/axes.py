@@ -1,4 +1,4 @@
-"""The axes of a point of this family."""
+"""The axes of the points of this family."""
 
 from __future__ import annotations
 
@@ -11,10 +11,37 @@ MESSAGE_BYTES = Axis(
     "message_bytes", "message", usual=0, of="point", kind="integer", unit="bytes", words=size
 )  # fmt: skip
 """The buffer, or the block of one rank; 0 for a barrier."""
+COMMUNICATOR = Axis(
+    "communicator_ranks", "of ranks", usual=0, of="point", kind="integer", words="{} ranks".format
+)  # fmt: skip
+"""The ranks that take part in the collective: the first ones of the launch."""
+WAY = Axis(
+    "way",
+    "way",
+    usual="blocking",
+    of="point",
+    values={
+        "blocking": "the blocking call; its reference is the same call again, as a control",
+        "nonblocking": "the nonblocking call, and MPI_Wait at once",
+        "testing": "the nonblocking call, and MPI_Test until it is complete",
+        "sleeping": "the same, with sleeps between the tests that grow with the time waited",
+        "soaking": "the blocking call, beside a thread of the lowest priority on the same core",
+        "working": "the nonblocking call, a fixed amount of work, and MPI_Wait",
+    },
+)
+"""How a rank spends the time of a collective."""
+PAIR = Axis(
+    "pair",
+    "between",
+    usual="",  # empty for collectives
+    of="point",
+    values={"within_node": "two ranks of a node", "between_nodes": "a rank of one node and a rank of another"},
+)
+"""The ranks between which messages of `loggp` go."""
 AXES = axes.with_parameters(
     FAMILY,
     axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
-    axes.GIVEN_UP, axes.OPERATION, axes.LAUNCH, MESSAGE_BYTES,
+    axes.GIVEN_UP, axes.OPERATION, axes.LAUNCH, COMMUNICATOR, MESSAGE_BYTES, WAY, PAIR,
 )  # fmt: skip
 CASE = tuple(one.name for one in AXES if one.of != "point")
 """The columns that identify a launch of a case. `launch` counts the repeats of a case in a run from 1."""

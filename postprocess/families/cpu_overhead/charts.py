@@ -1,9 +1,9 @@
-"""The curves of blocking collectives: the counterparts of figures 1 and 3 of Hoefler et al. 2006.
+"""The curves of blocking collectives: the counterparts of figures 1 to 3 of Hoefler et al. 2006.
 
 A chart has the points of one library, network, configuration and placement, with a curve per collective, against the
-message size: the idle share (figure 1 shows its complement, the CPU share), or the idle time of a call (figure 3).
-Figure 2 has the same values against the number of ranks, which is one number per run. A barrier has no size: its value
-is a level line.
+message size: the idle share (figure 1 shows the user share, which is at most its complement), or the idle time of a
+call (figure 3). Against the number of ranks, for the size that is nearest to 1 KiB, there is the idle time of a call
+(figure 2), where there are several communicators. A barrier has no size: against sizes its value is a level line.
 
 Idle times are drawn on a logarithmic scale; those at or below 0 are left out, and counted.
 """
@@ -19,6 +19,7 @@ from postprocess.drawing.curves import (
     COLOURS,
     DASHED,
     MESSAGE,
+    RANKS,
     Axis,
     Chart,
     Curve,
@@ -27,16 +28,20 @@ from postprocess.drawing.curves import (
     ratio_axis,
     time_axis,
 )
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import plural, size
 from postprocess.families import axes
+from postprocess.families.cpu_overhead.record import BLOCKING
 from postprocess.families.cpu_overhead.table import configuration_words
 
 SHARE, TIME = "idle_share", "idle_ns"
 """The kinds of charts, each the column that it shows."""
 FIGURES: Mapping[str, str] = {
-    SHARE: "figure 1 of Hoefler et al. 2006, which shows 1 minus this share",
+    SHARE: "figure 1 of Hoefler et al. 2006, which shows the CPU share in user mode",
     TIME: "figure 3 of Hoefler et al. 2006",
 }
+RANKS_FIGURE = "figure 2 of Hoefler et al. 2006"
+PAPERS_BYTES = 1024
+"""The size of figure 2."""
 _VERTICAL: Mapping[str, Axis] = {SHARE: ratio_axis("idle share"), TIME: time_axis("idle time of a call")}
 _COLOURS = {
     "barrier": "black",
@@ -52,13 +57,13 @@ _COLOURS = {
 """A collective keeps its colour in every picture."""
 _GROUP = [
     "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
-    axes.NAMED_CORES.name,
+    axes.NAMED_CORES.name, axes.LIBRARY_SETTING.name, axes.METHOD.name,
 ]  # fmt: skip
 
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `cpu_table`: both kinds for each group of points, as far as there is a curve."""
-    for _, rows in table.groupby(_GROUP, sort=False):
+    for _, rows in _of_all_ranks(table).groupby(_GROUP, sort=False):
         for kind in FIGURES:
             values = rows[kind].to_numpy(np.float64)
             drawn = rows[np.isfinite(values) & ((values > 0) | (kind == SHARE))]
@@ -79,6 +84,55 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
                     left_out=len(rows) - len(drawn),
                     lost="at or below 0, or not measured," if kind == TIME else "without a value",
                 )
+
+
+def rank_charts(table: pd.DataFrame) -> Iterator[Chart]:
+    """Yield the charts against the number of ranks: one for each group of points with several communicators."""
+    calls = table[table["way"] == BLOCKING]
+    for _, rows in calls.groupby(_GROUP, sort=False):
+        near = _nearest_size(rows)
+        chosen = rows[rows["message_bytes"].isin([0, near]) & (rows[TIME] > 0)]
+        if chosen["communicator_ranks"].nunique() > 1:
+            curves = tuple(_curves_of_ranks(chosen))
+            low, high = _edges(TIME, [mark.value for curve in curves for mark in curve.marks])
+            yield Chart(
+                kind=TIME,
+                title=f"{_title(TIME, rows)} and fewer, {size(near)}",
+                figures=RANKS_FIGURE,
+                horizontal=RANKS,
+                vertical=_VERTICAL[TIME],
+                low=low,
+                high=high,
+                curves=curves,
+            )
+
+
+def _nearest_size(rows: pd.DataFrame) -> int:
+    sizes = sorted({int(one) for one in rows["message_bytes"] if one > 0})
+    return min(sizes, key=lambda one: abs(np.log(one / PAPERS_BYTES)), default=0)
+
+
+def _curves_of_ranks(rows: pd.DataFrame) -> Iterator[Curve]:
+    for operation, of_operation in rows.groupby("operation", sort=False):
+        marks = tuple(
+            mark_of(int(str(ranks)), of_ranks, TIME, _VERTICAL[TIME])
+            for ranks, of_ranks in of_operation.groupby("communicator_ranks")
+        )
+        yield Curve(str(operation), Style(COLOURS[_COLOURS.get(str(operation), "grey")]), marks)
+
+
+def all_charts(table: pd.DataFrame) -> Iterator[Chart]:
+    """Yield all charts of a table of `cpu_table`."""
+    yield from charts(table)
+    yield from rank_charts(table)
+
+
+def _of_all_ranks(table: pd.DataFrame) -> pd.DataFrame:
+    """The blocking calls on the largest communicator of their record."""
+    calls = table[table["way"] == BLOCKING]
+    largest = calls.groupby("record")["communicator_ranks"].transform("max")
+    chosen: pd.DataFrame = calls[calls["communicator_ranks"] == largest]
+    return chosen
 
 
 def _title(kind: str, rows: pd.DataFrame) -> str:

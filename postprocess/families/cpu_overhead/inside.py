@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import duration
-from postprocess.families.cpu_overhead.record import CpuRecord
-from postprocess.families.cpu_overhead.table import case_of, configuration_words
-from postprocess.families.cpu_overhead.validity import invalid_reasons
+from postprocess.families.cpu_overhead import loggp_table, validity
+from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessagePoint
+from postprocess.families.cpu_overhead.record import CpuPoint, CpuRecord
+from postprocess.families.cpu_overhead.table import AnyRecord, case_of, configuration_words
 from postprocess.families.family import Details, Spent
+from postprocess.statistics.metrics import least_crossing_bytes
 
 
-def words(record: CpuRecord) -> str:
+def words(record: AnyRecord) -> str:
     """The configuration of a record in words."""
-    return f"{configuration_words(case_of(record))}, blocking collectives"
+    what = "LogGP parameters" if isinstance(record, LogGPRecord) else "CPU time of collectives"
+    return f"{configuration_words(case_of(record))}, {what}"
 
 
-def spent(record: CpuRecord) -> list[Spent]:
+def spent(record: AnyRecord) -> list[Spent]:
     """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
     end = record.footer
     return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
 
 
-def covered(records: Sequence[CpuRecord]) -> Details:
-    """The collectives that the records measured."""
-    names = dict.fromkeys(point.operation for record in records for point in record.points)
-    return [("Blocking collectives", ", ".join(names))] if names else []
+def covered(records: Sequence[AnyRecord]) -> Details:
+    """What the records measured."""
+    names = dict.fromkeys(
+        point.operation for record in records if isinstance(record, CpuRecord) for point in record.points
+    )
+    pairs = dict.fromkeys(
+        point.pair.replace("_", " ") for record in records if isinstance(record, LogGPRecord) for point in record.points
+    )
+    return [
+        *([("CPU time of collectives", ", ".join(names))] if names else []),
+        *([("LogGP parameters", ", ".join(pairs))] if pairs else []),
+    ]
 
 
-def timing(records: Sequence[CpuRecord]) -> Details:
+def timing(records: Sequence[AnyRecord]) -> Details:
     """Facts about starts, clocks and batches, over the records of one configuration."""
     points = [point for record in records for point in record.points]
     starts = dict.fromkeys(point.start_method for point in points)
-    steps = [record.cpu_clock_step_ns for record in records]
+    steps = [record.cpu_clock_step_ns for record in records if isinstance(record, CpuRecord)]
     residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
     late = sum(point.late_repetitions for point in points)
     facts = [
@@ -45,69 +56,49 @@ def timing(records: Sequence[CpuRecord]) -> Details:
     return [(name, value) for name, value in facts if value and points]
 
 
-def wrong(record: CpuRecord) -> Iterator[str]:
+def _invalid_reasons(point: CpuPoint | MessagePoint) -> list[str]:
+    if isinstance(point, MessagePoint):
+        return loggp_table.invalid_reasons(point)
+    return validity.invalid_reasons(point)
+
+
+def wrong(record: AnyRecord) -> Iterator[str]:
     """A phrase if a record received wrong data, or is complete without a valid point."""
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
-    elif record.complete and all(invalid_reasons(point) for point in record.points):
-        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
+    elif record.complete and all(_invalid_reasons(point) for point in record.points):
+        reasons = dict.fromkeys(reason for point in record.points for reason in _invalid_reasons(point))
         yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
 
 
-def communicated_ns(record: CpuRecord) -> float:
-    """The time of all batches of a record, in ns."""
-    return sum(float(point.t_wall_ns.sum()) for point in record.points)
+def communicated_ns(record: AnyRecord) -> float:
+    """The time of all batches, or round trips, of a record, in ns."""
+    if isinstance(record, LogGPRecord):
+        return sum(point.part_ns for point in record.points)
+    return sum(float(point.t_wall_ns.sum() + point.t_reference_wall_ns.sum()) for point in record.points)
 
 
-_Blocks = Callable[[Sequence[int]], int]
-
-
-def _others(on_place: Sequence[int]) -> int:
-    return len(on_place) - 1
-
-
-def _outside_first(on_place: Sequence[int]) -> int:
-    return sum(on_place[1:])
-
-
-def _from_outside_of_each(on_place: Sequence[int]) -> int:
-    return sum(sum(on_place) - own for own in on_place)
-
-
-def _between_all(on_place: Sequence[int]) -> int:
-    return sum(own * (sum(on_place) - own) for own in on_place)
-
-
-CROSSING: Mapping[str, _Blocks] = {
-    "bcast": _others,
-    "gather": _outside_first,
-    "scatter": _outside_first,
-    "allgather": _from_outside_of_each,
-    "alltoall": _between_all,
-    "reduce": _others,
-    "allreduce": lambda on_place: 2 * _others(on_place),
-    "scan": _others,
-}
-"""By operation: the least number of blocks of message_bytes that cross between places in one call, whatever the
-algorithm. The argument is the number of ranks on each place, that of the root first. Each other place gets a broadcast
-once, and hands in one partial sum; the result of an allreduce goes back to it. All of gathered and scattered data
-crosses that starts on another place. A barrier has no data."""
-
-
-def payload_bytes(record: CpuRecord) -> int:
+def payload_bytes(record: AnyRecord) -> int:
     """A lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
 
     Ranks of a node count as one place. On a `wire` each rank is a place of its own.
     """
     header = record.header
-    if header.network.partition(":")[0] == "wire":
-        on_place = [1] * header.ranks
-    else:
-        nodes = [place.node for place in header.placement]
-        on_place = [nodes.count(node) for node in dict.fromkeys(nodes)]
-    return sum(
-        point.repetitions * point.calls * point.message_bytes * CROSSING[point.operation](on_place)
-        for point in record.points
-        if point.operation in CROSSING and len(on_place) > 1
-    )
+    on_wire = header.network.partition(":")[0] == "wire"
+    places = [place.rank if on_wire else place.node for place in header.placement]
+    if isinstance(record, LogGPRecord):
+        # Of a repetition at least the round trips are messages, two each.
+        return sum(
+            2 * point.round_trips * point.repetitions * point.message_bytes
+            for point in record.points
+            if places[0] != places[point.partner_rank]
+        )
+    total = 0
+    for point in record.points:
+        taking_part = places[: point.communicator_ranks]
+        groups = [taking_part.count(place) for place in dict.fromkeys(taking_part)]
+        of_reference = point.reference_calls if point.t_reference_wall_ns.size else 0
+        calls = point.repetitions * (point.calls + of_reference)
+        total += calls * least_crossing_bytes(f"i{point.operation}", point.message_bytes, groups)
+    return total

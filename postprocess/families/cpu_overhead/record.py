@@ -1,4 +1,4 @@
-"""The records of `cpu_overhead`: points with named fields, checked.
+"""The records of the program `cpu_overhead`: points with named fields, checked.
 
 `results/schema/cpu_overhead-v4.schema.json` defines the fields that only this family has.
 """
@@ -11,30 +11,51 @@ from pathlib import Path
 import numpy as np
 
 from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.records.header import Header
 from postprocess.records.reading import load_record
 from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
 
 FAMILY = "cpu_overhead"
 SERIES = ("t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "voluntary_switches", "involuntary_switches")
 """The series that every point has."""
+LATER_SERIES = (
+    "t_reference_wall_ns", "t_reference_cpu_ns", "t_user_all_ranks_ns", "t_system_all_ranks_ns",
+    "t_soaked_all_ranks_ns", "t_work_ns",
+)  # fmt: skip
+"""The series that points have since method 2."""
+BLOCKING, WORKING, SOAKING = "blocking", "working", "soaking"
+"""Ways of spending the time of a collective that differ in what can be said of them."""
 
 
 @dataclass(frozen=True)
 class CpuPoint:
-    """One blocking collective with one size. Arrays are int64, with a value per valid repetition, of a whole batch.
+    """One way of spending the time of one collective with one size.
+
+    Arrays are int64, with a value per valid repetition, of a whole batch.
 
     operation: the collective.  message_bytes: the buffer, or the block of one rank; 0 for a barrier.
-    calls: the calls of a batch.
+    communicator_ranks: the ranks that took part.  way: one of `axes.WAY`.
+    calls, reference_calls: the calls of a batch, and of the reference's.  work_units: the work beside a call.
     t_wall_ns: from the first rank's begin to the last rank's end.  t_cpu_ns: CPU time of the process, on the rank where
     it is largest.  t_thread_cpu_ns: CPU time of the thread that makes the calls, likewise.
     voluntary_switches, involuntary_switches: context switches of the process, likewise.
     cpu_all_ranks_ns: the sum over ranks of each rank's median CPU time of the process; NaN without repetitions.
+
+    The rest is empty in records of method 1:
+    t_reference_wall_ns, t_reference_cpu_ns: of the reference's batch.
+    t_user_all_ranks_ns, t_system_all_ranks_ns: the CPU time of all ranks together, in their own code and in the kernel.
+    t_soaked_all_ranks_ns: the CPU time of the threads of lowest priority, of all ranks together.
+    t_work_ns: the work of a batch alone, on the slowest rank.
     """
 
     index: int
     operation: str
     message_bytes: int
+    communicator_ranks: int
+    way: str
     calls: int
+    reference_calls: int
+    work_units: int
     start_method: str
     repetitions: int
     warmup_repetitions: int
@@ -50,6 +71,12 @@ class CpuPoint:
     voluntary_switches: Nanoseconds
     involuntary_switches: Nanoseconds
     cpu_all_ranks_ns: float
+    t_reference_wall_ns: Nanoseconds
+    t_reference_cpu_ns: Nanoseconds
+    t_user_all_ranks_ns: Nanoseconds
+    t_system_all_ranks_ns: Nanoseconds
+    t_soaked_all_ranks_ns: Nanoseconds
+    t_work_ns: Nanoseconds
 
 
 @dataclass(frozen=True)
@@ -57,9 +84,11 @@ class CpuRecord(RecordFile):
     """A record of `cpu_overhead`.
 
     cpu_clock_step_ns: the step in which the CPU clocks advance.  batch_target_ns: the least time of a batch.
+    kernel_tick_ns: the time between two looks of the kernel, from which it divides CPU times; 0 where it is not known.
     """
 
     cpu_clock_step_ns: int
+    kernel_tick_ns: int
     batch_target_ns: int
     points: tuple[CpuPoint, ...]
 
@@ -79,16 +108,18 @@ def cpu_record(record: Record) -> CpuRecord:
         footer=record.footer,
         incomplete=record.incomplete,
         cpu_clock_step_ns=own.positive("cpu_clock_step_ns"),
+        kernel_tick_ns=own.count("kernel_tick_ns") if "kernel_tick_ns" in record.header.own else 0,
         batch_target_ns=own.positive("batch_target_ns"),
-        points=tuple(map(_point, record.points)),
+        points=tuple(_point(point, record.header) for point in record.points),
     )
 
 
-def _point(point: Point) -> CpuPoint:
+def _point(point: Point, header: Header) -> CpuPoint:
     where, clock, n = point.where, point.clock, point.repetitions
     if clock is None or n is None:
         fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
-    missing = next((name for name in SERIES if name not in point.series), None)
+    needed = (*SERIES, *(LATER_SERIES if header.method > 1 else ()))
+    missing = next((name for name in needed if name not in point.series), None)
     if missing is not None:
         fail(where, f"series.{missing} is missing")
     if (clock.method != "none") != ("start_imbalance_ns" in point.series):
@@ -98,11 +129,17 @@ def _point(point: Point) -> CpuPoint:
     if "t_cpu_ns" not in point.rank_medians:
         fail(where, "rank_medians.t_cpu_ns is missing")
     parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
+    calls = own.positive("calls")
+    none = np.zeros(0, dtype=np.int64)
     return CpuPoint(
         index=point.index,
         operation=parameters.text("operation"),
         message_bytes=parameters.count("message_bytes"),
-        calls=own.positive("calls"),
+        communicator_ranks=parameters.positive("communicator_ranks") if header.method > 1 else header.ranks,
+        way=parameters.text("way") if header.method > 1 else BLOCKING,
+        calls=calls,
+        reference_calls=own.positive("reference_calls") if header.method > 1 else calls,
+        work_units=own.count("work_units") if header.method > 1 else 0,
         start_method=point.start_method,
         repetitions=n,
         warmup_repetitions=point.warmup_repetitions,
@@ -118,4 +155,10 @@ def _point(point: Point) -> CpuPoint:
         voluntary_switches=point.series["voluntary_switches"],
         involuntary_switches=point.series["involuntary_switches"],
         cpu_all_ranks_ns=float(np.sum(point.rank_medians["t_cpu_ns"])) if n else float("nan"),
+        t_reference_wall_ns=point.series.get("t_reference_wall_ns", none),
+        t_reference_cpu_ns=point.series.get("t_reference_cpu_ns", none),
+        t_user_all_ranks_ns=point.series.get("t_user_all_ranks_ns", none),
+        t_system_all_ranks_ns=point.series.get("t_system_all_ranks_ns", none),
+        t_soaked_all_ranks_ns=point.series.get("t_soaked_all_ranks_ns", none),
+        t_work_ns=point.series.get("t_work_ns", none),
     )

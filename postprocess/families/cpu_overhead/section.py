@@ -9,16 +9,21 @@ import pandas as pd
 
 from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
-from postprocess.families.cpu_overhead.charts import charts
-from postprocess.families.cpu_overhead.table import SHOWN
+from postprocess.families.cpu_overhead.charts import all_charts
+from postprocess.families.cpu_overhead.claims import sentences
+from postprocess.families.cpu_overhead.shown import tables
 
 
 @dataclass(frozen=True)
 class CpuView:
-    """The section of the report. files: the addresses of the pictures."""
+    """The section of the report.
+
+    sentences: what the tables say.  tables: each with its title.  files: the addresses of the pictures.
+    """
 
     charts: list[ChartView]
-    points: PointsView
+    sentences: list[str]
+    tables: list[tuple[str, PointsView]]
     files: Sequence[str]
 
 
@@ -26,4 +31,5 @@ def cpu_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> CpuVi
     """What the section shows; None for an empty table."""
     if table.empty:
         return None
-    return CpuView(list(map(chart_view, charts(table))), SHOWN.view(table, most_rows), files)
+    shown = [(title, columns.view(rows, most_rows)) for title, columns, rows in tables(table)]
+    return CpuView(list(map(chart_view, all_charts(table))), sentences(table), shown, files)

@@ -1,14 +1,28 @@
-"""The table of blocking collectives and the CPU: one row per point, with its shares and its validity.
+"""The table of collectives and the CPU: one row per point, with its shares and its validity.
 
-All values are of one call: those of a batch divided by its calls. Shares are made within repetitions, so that what
-disturbs both times cancels: their value is the median over repetitions, and the 95 % interval is that of a median,
+All times are of one call: those of a batch divided by its calls. Shares and ratios are made within repetitions, so that
+what disturbs both times cancels: their value is the median over repetitions, and the 95 % interval is that of a median,
 distribution free, from order statistics (`metrics.median_estimate`). The ratio of two medians would take both as
 independent.
 
-    cpu_share         t_cpu / t_wall           `cpu_use.cpu_share`: the process, all threads
-    thread_cpu_share  t_thread_cpu / t_wall    the same of the calling thread alone
-    idle_share        1 - cpu_share            `cpu_use.idle_share`
-    idle_ns           t_wall - t_cpu           `cpu_use.idle_time`
+    cpu_share         t_cpu / t_wall                  `cpu_use.cpu_share`: the process, all threads
+    thread_cpu_share  t_thread_cpu / t_wall           the same of the calling thread alone
+    idle_share        1 - cpu_share                   `cpu_use.idle_share`
+    idle_ns           t_wall - t_cpu                  `cpu_use.idle_time`
+    user_share        t_user / t_wall                 over all ranks; binomial interval (`cpu_use.tick_share`)
+    system_share      t_system / t_wall               likewise
+    slowdown          t_wall / t_reference_wall       per call; 1 for the control, where both are the same call
+    cpu_change        t_cpu / t_reference_cpu - 1     per call; 0 for the control
+    soaked_share      t_soaked / t_wall               over all ranks: what a thread of lowest priority got
+    work_share        t_work / t_reference_wall       of `working`
+    availability      the knee of slowdown over work_share (`cpu_use.availability`), from all points of `working` with
+                      the same collective, ranks and size; every point of these has it
+
+A record of `loggp` has a row per size of messages; `loggp_table` says what its columns mean. A blocking collective that
+the model describes (`loggp.MODELLED`) has what the parameters of the same launches, network and configuration predict:
+
+    predicted_ns, predicted_cpu_ns, predicted_network_ns    the equations; an end of an interval is the prediction from
+                                                            the same ends of all parameters
 
 t_wall is that of the slowest rank, from the first begin to the last end; t_cpu that of the rank that used most. So no
 rank is idle for less than idle_share. Nothing is clamped: with a progress thread, a process uses two CPUs, and its
@@ -21,34 +35,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, circumstances
-from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes
-from postprocess.families.cpu_overhead import validity
+from postprocess.families.cpu_overhead import loggp_table, validity
 from postprocess.families.cpu_overhead.axes import CASE
-from postprocess.families.cpu_overhead.record import CpuPoint, CpuRecord
+from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord, loggp_record
+from postprocess.families.cpu_overhead.record import BLOCKING, SOAKING, WORKING, CpuPoint, CpuRecord, cpu_record
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.record import Record
 from postprocess.records.run import failed_reasons
-from postprocess.statistics import cpu_use
-from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
+from postprocess.statistics import cpu_use, loggp
+from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate, scaled
 
 _ESTIMATES = (
     "t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "idle_ns", "cpu_share", "thread_cpu_share", "idle_share",
-    "voluntary_switches", "involuntary_switches",
+    "voluntary_switches", "involuntary_switches", "slowdown", "cpu_change", "soaked_share", "work_share",
+)  # fmt: skip
+_BY_TICKS = ("user_share", "system_share")
+_OF_CELL = ("availability",)
+_PREDICTED = ("predicted_ns", "predicted_cpu_ns", "predicted_network_ns")
+_ALL_ESTIMATES = (
+    *_ESTIMATES, *_BY_TICKS, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
 )  # fmt: skip
 _OF_POINT = (
-    "message_bytes", "calls", "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
-    "data_errors", "stop_reason", "interval_relative_reached", "start_method", "index",
+    "communicator_ranks", "message_bytes", "way", "calls", "repetitions", "warmup_repetitions", "late_repetitions",
+    "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached", "start_method", "index",
 )  # fmt: skip
 COLUMNS = (
-    *CASE, NAMED, "message_bytes",
-    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
-    "cpu_all_ranks_ns", "calls", "cpu_clock_step_ns",
+    "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "pair",
+    *(f"{name}{end}" for name in _ALL_ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    "cpu_all_ranks_ns", "calls", "cpu_clock_step_ns", "g_hidden", "misfit",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
@@ -56,24 +76,85 @@ COLUMNS = (
 """The columns of `cpu_table`, in order.
 
 Times and switches are medians of one call, times in nanoseconds, sizes in bytes; shares have no unit. An unknown value
-is NaN. `calls` are those of a batch.
+is NaN, an unknown text empty. `calls` are those of a batch.
 """
+_ABSENT: Mapping[str, Any] = {axes.OPERATION.name: "", "way": "", "pair": "", "calls": 0, "g_hidden": False}
+"""What a row has in columns of the other program that are no numbers. In the others it has NaN."""
+AnyRecord: TypeAlias = CpuRecord | LogGPRecord
 
 
-def cpu_table(records: Sequence[CpuRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
+def any_record(record: Record) -> AnyRecord:
+    """A record of one of this family's programs. Raises RecordError where the record does not fit."""
+    return loggp_record(record) if record.header.benchmark == LOGGP else cpu_record(record)
+
+
+def cpu_table(records: Sequence[AnyRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(rows, columns=list(COLUMNS))
+    rows = [row for record in records for row in _rows_of(record, why.get(record.name, ""))]
+    whole = pd.DataFrame(_with_predictions(rows), columns=list(COLUMNS))
     table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
     return table
 
 
-def case_of(record: CpuRecord) -> dict[str, Any]:
+def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
+    reasons = failed_reasons(failed)
+    rows = loggp_table.loggp_rows(record, reasons) if isinstance(record, LogGPRecord) else _rows(record, reasons)
+    for plain, estimates in rows:
+        yield {
+            **_ABSENT,
+            **case_of(record),
+            **plain,
+            **{column: value for name, found in estimates.items() for column, value in _columns(name, found)},
+            "benchmark": record.header.benchmark,
+            "oversubscribed": record.header.oversubscribed,
+            "shared_core": record.header.shared_core,
+            "complete": record.complete,
+            "record": record.name,
+        }
+
+
+_Row: TypeAlias = tuple[dict[str, Any], dict[str, Estimate]]
+"""The plain values of a row, and its estimates."""
+_SAME_LAUNCHES = ("toolchain", "provider", "network", "configuration", "ranks", "nodes", "launch")
+
+
+def _with_predictions(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows, with what the model predicts of those that it describes."""
+    parameters: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        pair = "between_nodes" if row["nodes"] > 1 else "within_node"
+        if row["benchmark"] == LOGGP and row["pair"] == pair:
+            parameters.setdefault(tuple(row[name] for name in _SAME_LAUNCHES), row)
+    for row in rows:
+        found = parameters.get(tuple(row[name] for name in _SAME_LAUNCHES))
+        modelled = row["way"] == BLOCKING and row[axes.OPERATION.name] in loggp.MODELLED
+        yield {**row, **_predicted(row, found)} if found is not None and modelled else row
+
+
+def _predicted(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, float]:
+    model = loggp.MODELLED[row[axes.OPERATION.name]]
+    columns = {}
+    for end in ("", "_ci95_low", "_ci95_high"):
+        names = ("L_ns", "o_ns", "G_ns_per_byte", "gamma_hot_ns_per_byte")
+        found = model(
+            loggp.Parameters(*(parameters[f"{name}{end}"] for name in names)),
+            row["communicator_ranks"],
+            row["message_bytes"],
+        )
+        for name, value in zip(_PREDICTED, (found.whole, found.cpu, found.network), strict=True):
+            columns[f"{name}{end}"] = value
+    return columns
+
+
+def case_of(record: AnyRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
+    own = {name: getattr(header, name) for name in CASE if hasattr(header, name)}
+    asked = axes.asked(header.plan.parameters, (axes.LIBRARY_SETTING, axes.METHOD))
     return {
-        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        **own,
+        **asked,
         "given_up_cores": header.progress.given_up_cores,
         "launch": repeat_of(header.metadata) or 1,
         NAMED: named_cores_of(header.metadata),
@@ -90,23 +171,63 @@ def values_of(point: CpuPoint) -> dict[str, Floats]:
         "cpu_share": cpu_use.cpu_share(cpu, batch),
         "thread_cpu_share": cpu_use.cpu_share(point.t_thread_cpu_ns, batch),
         "idle_share": cpu_use.idle_share(cpu, batch),
+        **(_beside_reference(point) if point.t_reference_wall_ns.size else {}),
     }
 
 
-def _rows(record: CpuRecord, failed: str) -> Iterator[dict[str, Any]]:
-    header, case = record.header, case_of(record)
+def _beside_reference(point: CpuPoint) -> dict[str, Floats]:
+    """The values of `values_of` that need the reference's batch, or what records have since it is measured."""
+    batch, one = point.t_wall_ns, point.reference_calls / point.calls
+    values = {
+        "slowdown": cpu_use.cpu_share(batch, point.t_reference_wall_ns) * one,
+        "cpu_change": cpu_use.cpu_share(point.t_cpu_ns, point.t_reference_cpu_ns) * one - 1,
+    }
+    if point.way == SOAKING:
+        values["soaked_share"] = cpu_use.cpu_share(point.t_soaked_all_ranks_ns, batch) / point.communicator_ranks
+    if point.way == WORKING:
+        values["work_share"] = cpu_use.cpu_share(point.t_work_ns, point.t_reference_wall_ns) * one
+    return values
+
+
+def estimates_of(point: CpuPoint, tick_ns: float) -> dict[str, Estimate]:
+    """The estimates of a point by the names of their columns. Those that it does not have are NaN."""
+    values, unknown = values_of(point), median_estimate(np.zeros(0))
+    found = {name: median_estimate(values[name]) if name in values else unknown for name in _ESTIMATES}
+    user, system = float(point.t_user_all_ranks_ns.sum()), float(point.t_system_all_ranks_ns.sum())
+    wall = float(point.t_wall_ns.sum()) * point.communicator_ranks
+    of_wall = (user + system) / wall if wall > 0 else math.nan
+    for name, of, rest in (("user_share", user, system), ("system_share", system, user)):
+        found[name] = scaled(cpu_use.tick_share(of, rest, tick_ns), of_wall)
+    return found
+
+
+def availabilities(record: CpuRecord) -> dict[tuple[str, int, int], Estimate]:
+    """The availability by collective, ranks of the communicator and size."""
+    steps: dict[tuple[str, int, int], list[cpu_use.Step]] = {}
     for point in record.points:
-        found = {name: median_estimate(values) for name, values in values_of(point).items()}
+        if point.way == WORKING and not validity.invalid_reasons(point):
+            found = estimates_of(point, 0.0)
+            steps.setdefault(_cell_of(point), []).append(cpu_use.Step(found["work_share"], found["slowdown"]))
+    return {cell: cpu_use.availability(found) for cell, found in steps.items()}
+
+
+def _cell_of(point: CpuPoint) -> tuple[str, int, int]:
+    return point.operation, point.communicator_ranks, point.message_bytes
+
+
+def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
+    knees, unknown = availabilities(record), median_estimate(np.zeros(0))
+    for point in record.points:
+        found = estimates_of(point, record.kernel_tick_ns)
+        found["availability"] = knees.get(_cell_of(point), unknown)
         reasons = [
-            *failed_reasons(failed),
+            *failed,
             *validity.unreliable_reasons(
-                point, found["cpu_share"], record.cpu_clock_step_ns, oversubscribed=header.oversubscribed
+                point, found["cpu_share"], record.cpu_clock_step_ns, oversubscribed=record.header.oversubscribed
             ),
         ]
-        yield {
-            **case,
+        plain = {
             axes.OPERATION.name: point.operation,
-            **{column: value for name in _ESTIMATES for column, value in _columns(name, found[name])},
             **{name: getattr(point, name) for name in _OF_POINT},
             "cpu_all_ranks_ns": point.cpu_all_ranks_ns / point.calls,
             "cpu_clock_step_ns": record.cpu_clock_step_ns,
@@ -116,11 +237,8 @@ def _rows(record: CpuRecord, failed: str) -> Iterator[dict[str, Any]]:
             "reliable": not reasons,
             "unreliable_reasons": reasons,
             "flags": validity.flags(point),
-            "oversubscribed": header.oversubscribed,
-            "shared_core": header.shared_core,
-            "complete": record.complete,
-            "record": record.name,
         }
+        yield plain, found
 
 
 def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
@@ -144,12 +262,13 @@ def geometric_mean(values: pd.Series[Any]) -> float:
 
 
 def record_numbers(record: CpuRecord) -> dict[str, float]:
-    """The numbers that sum up a record, for ReFrame. Numbers that are not finite are left out.
+    """The numbers that sum up the blocking calls of a record, for ReFrame. Numbers that are not finite are left out.
 
     Geometric means over the `usable` points, so that each size weighs the same: t_wall_ns and t_cpu_ns, of one call,
     and cpu_share. Counts: points, points_valid, points_reliable.
     """
     table = cpu_table([record])
+    table = table[table["way"] == BLOCKING]
     chosen = usable(table)
     numbers = {
         **{name: geometric_mean(chosen[name]) for name in ("t_wall_ns", "t_cpu_ns", "cpu_share")},
@@ -162,47 +281,4 @@ def record_numbers(record: CpuRecord) -> dict[str, float]:
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values, without the collective."""
-    return axes.configuration_words(row, (axes.NAMED_CORES,))
-
-
-def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """The remarks on a row, each a phrase, the worst first."""
-    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
-
-
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `cpu_table`. Context switches are those of a batch."""
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        configuration_words(row),
-        str(row["operation"]),
-        size(row["message_bytes"]) if row["message_bytes"] else "",
-        duration(row["t_wall_ns"]),
-        ratio(row["cpu_share"]),
-        interval(row["cpu_share_ci95_low"], row["cpu_share_ci95_high"]),
-        ratio(row["idle_share"]),
-        interval(row["idle_share_ci95_low"], row["idle_share_ci95_high"]),
-        duration(row["idle_ns"]),
-        ratio(row["thread_cpu_share"]),
-        _count(row["voluntary_switches"] * row["calls"]),
-        _count(row["involuntary_switches"] * row["calls"]),
-        str(row["calls"]),
-        str(row["repetitions"]),
-        "; ".join(remarks(row)),
-    ]
-
-
-def _count(number: float) -> str:
-    return f"{number:.0f}" if math.isfinite(number) else ""
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "collective", "message", "time", "CPU share", "95 %", "idle", "95 %",
-        "idle time", "thread", "waits", "preempted", "calls", "reps", "remarks",
-    ),
-    right=frozenset(range(4, 16)),
-    cells=_cells,
-)  # fmt: skip
-"""The columns of a table of `cpu_table` for a reader."""
+    return axes.configuration_words(row, (axes.NAMED_CORES, axes.LIBRARY_SETTING, axes.METHOD))

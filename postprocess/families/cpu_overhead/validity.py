@@ -9,7 +9,8 @@ reliable    Valid, the case did not fail, and
               count as idle;
             * nobody else took the CPU: where the idle share is above 5 %, the process waited more often than it was
               preempted (medians of its voluntary and involuntary context switches). A process that never waits has no
-              idle time of its own: other processes had the CPU.
+              idle time of its own: other processes had the CPU. Beside a thread of the lowest priority, the kernel
+              counts that one's switches, too, and this is not checked.
 flags       Worth knowing, but the shares stand:
             * other threads of the process used more than 5 % of the wall time, such as a progress thread;
             * ranks were started by a barrier, or without a common clock, or most repetitions began late.
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from postprocess.drawing.text import duration, percent
-from postprocess.families.cpu_overhead.record import CpuPoint
+from postprocess.families.cpu_overhead.record import SOAKING, CpuPoint
 from postprocess.statistics.cpu_use import cpu_share, idle_share
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
 
@@ -68,7 +69,7 @@ def unreliable_reasons(point: CpuPoint, share: Estimate, cpu_clock_step_ns: int,
         reasons.append("oversubscribed: ranks share cores")
     idle = _median(idle_share(point.t_cpu_ns, point.t_wall_ns))
     waits, preempted = _median(point.voluntary_switches), _median(point.involuntary_switches)
-    if idle > TAKEN_LIMIT and waits <= preempted:
+    if idle > TAKEN_LIMIT and waits <= preempted and point.way != SOAKING:
         counts = f"in a batch the process waited {waits:.0f} times and was preempted {preempted:.0f} times"
         reasons.append(f"idle for {percent(idle)} of the time, but others had the CPU: {counts}")
     return reasons

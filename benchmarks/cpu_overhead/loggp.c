@@ -1,0 +1,377 @@
+#include "loggp.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "group.h"
+#include "phase.h"
+#include "timer.h"
+#include "topology.h"
+#include "work.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What rank 0 times in a repetition, of a whole part; 0 on other ranks. */
+enum term { ROUND_TRIPS, TRAINS, DELAYED_TRAINS, DELAYS, RECEIVES, HOT, COLD, START, TERMS };
+
+const char *const loggp_pair_names[LOGGP_PAIRS + 1] = {[LOGGP_WITHIN] = "within_node",
+                                                       [LOGGP_BETWEEN] = "between_nodes"};
+
+/* A part takes about so long, unless one exchange takes longer. */
+enum { PART_NS = 1000000, MOST_ROUND_TRIPS = 100000 };
+
+/* ---- pairs ---- */
+
+/* Ranks with equal names are on one node. */
+enum { MOST_NAME = 512 };
+static void name_node(const struct program *program, char name[MOST_NAME]) {
+    char boot[128] = "";
+    topology_boot_id(boot, sizeof boot);
+    snprintf(name, MOST_NAME, "%s %s", placement_host(program->place), boot);
+}
+
+void loggp_find_pairs(struct loggp *o) {
+    const struct program *program = o->program;
+    char own[MOST_NAME] = "";
+    char first[MOST_NAME] = "";
+    name_node(program, own);
+    memcpy(first, own, sizeof first);
+    MPI_CHECK(MPI_Bcast(first, MOST_NAME, MPI_CHAR, 0, MPI_COMM_WORLD));
+    const bool alike = strcmp(own, first) == 0;
+    /* The lowest rank above 0 on rank 0's node, and the lowest on another one. */
+    int lowest[LOGGP_PAIRS] = {program->ranks, program->ranks};
+    if (program->rank > 0) {
+        lowest[alike ? LOGGP_WITHIN : LOGGP_BETWEEN] = program->rank;
+    }
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, lowest, LOGGP_PAIRS, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    for (int i = 0; i < LOGGP_PAIRS; i++) {
+        if (lowest[i] < program->ranks) {
+            o->pairs[o->pair_count] = (enum loggp_pair)i;
+            o->partners[o->pair_count++] = lowest[i];
+        }
+    }
+}
+
+/* ---- the parts of a repetition ---- */
+
+enum { TAG = 1 };
+
+static void send(struct loggp *o) {
+    MPI_CHECK(MPI_Send(o->sent, o->point.message_bytes, MPI_BYTE, 1 - o->point.rank, TAG, o->point.comm));
+}
+
+static void receive(struct loggp *o) {
+    MPI_CHECK(MPI_Recv(o->received, o->point.message_bytes, MPI_BYTE, 1 - o->point.rank, TAG, o->point.comm,
+                       MPI_STATUS_IGNORE));
+}
+
+static void prepare(void *context) {
+    struct loggp *o = context;
+    const size_t last = (size_t)o->point.message_bytes - 1;
+    o->point.mark++;
+    o->sent[0] = o->point.mark;
+    o->sent[last] = o->point.mark;
+    o->received[0] = (unsigned char)~o->point.mark;
+    o->received[last] = (unsigned char)~o->point.mark;
+}
+
+/* The last message of a part must have come whole. */
+static void check(void *context) {
+    struct loggp *o = context;
+    phase_enter(PHASE_CHECK);
+    const size_t last = (size_t)o->point.message_bytes - 1;
+    o->wrong += o->received[0] != o->point.mark || o->received[last] != o->point.mark;
+}
+
+static void make_round_trips(struct loggp *o, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        if (o->point.rank == 0) {
+            send(o);
+            receive(o);
+        } else {
+            receive(o);
+            send(o);
+        }
+    }
+}
+
+/* units: the work between two messages; 0: none. */
+static void make_trains(struct loggp *o, int64_t count, int64_t units) {
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t j = 0; j < LOGGP_TRAIN; j++) {
+            if (o->point.rank != 0) {
+                receive(o);
+                continue;
+            }
+            if (j > 0 && units > 0) {
+                work_do(units);
+            }
+            send(o);
+        }
+        if (o->point.rank == 0) {
+            receive(o);
+        } else {
+            send(o);
+        }
+    }
+}
+
+static void time_round_trips(void *context, start_line *line, struct repetition *r) {
+    struct loggp *o = context;
+    r->terms[START] = start_spin(line);
+    phase_enter(PHASE_CALL);
+    const int64_t began = timer_now_ns();
+    make_round_trips(o, o->point.round_trips);
+    r->terms[ROUND_TRIPS] = o->point.rank == 0 ? timer_now_ns() - began : 0;
+}
+
+static void time_trains(void *context, start_line *line, struct repetition *r) {
+    struct loggp *o = context;
+    start_spin(line);
+    phase_enter(PHASE_CALL);
+    const int64_t began = timer_now_ns();
+    make_trains(o, o->point.trains, 0);
+    r->terms[TRAINS] = o->point.rank == 0 ? timer_now_ns() - began : 0;
+}
+
+static void time_delayed_trains(void *context, start_line *line, struct repetition *r) {
+    struct loggp *o = context;
+    start_spin(line);
+    phase_enter(PHASE_CALL);
+    const int64_t began = timer_now_ns();
+    make_trains(o, o->point.trains, o->point.units);
+    r->terms[DELAYED_TRAINS] = o->point.rank == 0 ? timer_now_ns() - began : 0;
+}
+
+/* What rank 0 can time alone: the delays of the trains; and receives. The other rank only answers. */
+static void time_receives(void *context, start_line *line, struct repetition *r) {
+    struct loggp *o = context;
+    start_spin(line);
+    phase_enter(PHASE_COMPUTATION_ALONE);
+    const int64_t began = timer_now_ns();
+    for (int64_t i = 0; i < o->point.trains * (LOGGP_TRAIN - 1) && o->point.rank == 0; i++) {
+        work_do(o->point.units);
+    }
+    r->terms[DELAYS] = o->point.rank == 0 ? timer_now_ns() - began : 0;
+    phase_enter(PHASE_CALL);
+    int64_t receiving = 0;
+    for (int64_t i = 0; i < o->point.round_trips; i++) {
+        char asked = 0;
+        if (o->point.rank == 0) {
+            MPI_CHECK(MPI_Send(&asked, 1, MPI_BYTE, 1, TAG, o->point.comm));
+            work_do(o->point.units);
+            const int64_t called = timer_now_ns();
+            receive(o);
+            receiving += timer_now_ns() - called;
+        } else {
+            MPI_CHECK(MPI_Recv(&asked, 1, MPI_BYTE, 0, TAG, o->point.comm, MPI_STATUS_IGNORE));
+            send(o);
+        }
+    }
+    r->terms[RECEIVES] = receiving;
+}
+
+/* Returns the operands of the next reduction: those of the last one, or others, which have left the caches. */
+static double *operands(struct loggp *o, size_t count, bool cold) {
+    if (!cold || o->next_operand + 2 * count > o->operand_count) {
+        o->next_operand = 0;
+    }
+    double *first = o->operands + o->next_operand;
+    o->next_operand += cold ? 2 * count : 0;
+    return first;
+}
+
+static int64_t time_reductions(struct loggp *o, bool cold) {
+    const int count = o->point.message_bytes / (int)sizeof(double);
+    const int64_t began = timer_now_ns();
+    for (int64_t i = 0; i < o->point.reductions; i++) {
+        double *first = operands(o, (size_t)count, cold);
+        MPI_CHECK(MPI_Reduce_local(first, first + count, count, MPI_DOUBLE, MPI_SUM));
+    }
+    return timer_now_ns() - began;
+}
+
+static void time_both_reductions(void *context, start_line *line, struct repetition *r) {
+    struct loggp *o = context;
+    start_spin(line);
+    phase_enter(PHASE_COMPUTATION_ALONE);
+    r->terms[HOT] = o->point.rank == 0 ? time_reductions(o, false) : 0;
+    r->terms[COLD] = o->point.rank == 0 ? time_reductions(o, true) : 0;
+}
+
+static const struct repetition_part round_trips_part = {.prepare = prepare, .time = time_round_trips, .finish = check};
+static const struct repetition_part trains_part = {.prepare = prepare, .time = time_trains, .finish = check};
+static const struct repetition_part delayed_part = {.prepare = prepare, .time = time_delayed_trains, .finish = check};
+static const struct repetition_part receives_part = {.time = time_receives};
+static const struct repetition_part reductions_part = {.time = time_both_reductions};
+static const struct repetition_part *const parts[] = {&round_trips_part, &trains_part, &delayed_part, &receives_part,
+                                                      &reductions_part};
+
+static bool wrong(void *context) {
+    const struct loggp *o = context;
+    return o->wrong > 0;
+}
+
+/* ---- points ---- */
+
+/* Rank 0 of the pair: about the time of a round trip, ns, the shortest of a few readings. */
+static int64_t shortest_round_trip(struct loggp *o) {
+    enum { READINGS = 5, ROUND_TRIPS_OF_READING = 20 };
+    int64_t shortest = INT64_MAX;
+    make_round_trips(o, 1); /* connections are made */
+    for (int i = 0; i < READINGS; i++) {
+        const int64_t began = timer_now_ns();
+        make_round_trips(o, ROUND_TRIPS_OF_READING);
+        const int64_t taken = (timer_now_ns() - began) / ROUND_TRIPS_OF_READING;
+        shortest = taken < shortest ? taken : shortest;
+    }
+    return shortest > 0 ? shortest : 1;
+}
+
+static int64_t between(int64_t least, int64_t value, int64_t most) {
+    return value < least ? least : value > most ? most : value;
+}
+
+/* A delay is longer than a round trip, so that every message and every answer has arrived when it ends. */
+static void find_counts(struct loggp *o) {
+    static const double longer = 1.5;
+    enum { LEAST_DELAY_NS = 2000, LEAST_REDUCTION_NS_PER_KIB = 100 };
+    int64_t counts[3] = {0};
+    const int64_t round_trip_ns = shortest_round_trip(o);
+    const int64_t delay_ns = (int64_t)(longer * (double)round_trip_ns) + LEAST_DELAY_NS;
+    counts[0] = between(1, PART_NS / (round_trip_ns + delay_ns), MOST_ROUND_TRIPS);
+    counts[1] = between(1, PART_NS / (LOGGP_TRAIN * (round_trip_ns + delay_ns)), MOST_ROUND_TRIPS);
+    counts[2] = work_units(delay_ns);
+    MPI_CHECK(MPI_Bcast(counts, 3, MPI_INT64_T, 0, o->point.comm));
+    o->point.round_trips = counts[0];
+    o->point.trains = counts[1];
+    o->point.units = counts[2];
+    const int64_t reduction_ns = (int64_t)o->point.message_bytes * LEAST_REDUCTION_NS_PER_KIB / 1024 + 20;
+    o->point.reductions = between(1, PART_NS / 2 / reduction_ns, MOST_ROUND_TRIPS);
+}
+
+static bool begin(void *context, struct sampler_point *p) {
+    struct loggp *o = context;
+    const size_t pair = p->at[LOGGP_PAIR];
+    p->comm = o->comms[pair];
+    o->point.comm = p->comm;
+    o->point.message_bytes = (int)o->message_bytes[p->at[LOGGP_MESSAGE]];
+    phase_enter(PHASE_CALL);
+    if (p->comm != MPI_COMM_NULL) {
+        MPI_CHECK(MPI_Comm_rank(p->comm, &o->point.rank));
+        find_counts(o);
+    }
+    p->shortest_ns = PART_NS;
+    return true;
+}
+
+static int64_t count_faults(void *context, char *text, size_t text_size) {
+    const struct loggp *o = context;
+    int64_t faults = o->wrong;
+    text[0] = '\0';
+    if (faults > 0) {
+        snprintf(text, text_size, "rank %d received %" PRId64 " messages with wrong contents", o->program->rank,
+                 faults);
+    }
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    group_share_error(text, text_size);
+    return faults;
+}
+
+static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    const struct loggp *o = context;
+    (void)s;
+    json_put_integer(line, "partner_rank", o->partners[p->at[LOGGP_PAIR]]);
+    json_put_integer(line, "round_trips", o->point.round_trips);
+    json_put_integer(line, "trains", o->point.trains);
+    json_put_integer(line, "messages_of_train", LOGGP_TRAIN);
+    json_put_integer(line, "reductions", o->point.reductions);
+}
+
+static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
+    const struct loggp *o = context;
+    snprintf(text, text_size, "%s, %" PRId64 " bytes", loggp_pair_names[o->pairs[p->at[LOGGP_PAIR]]],
+             o->message_bytes[p->at[LOGGP_MESSAGE]]);
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Of a whole part, on rank 0. */
+static const struct repetition_series series[] = {
+    {.name = "t_round_trips_ns", .over = OVER_LARGEST, .term = ROUND_TRIPS, .stops = true},
+    {.name = "t_trains_ns", .over = OVER_LARGEST, .term = TRAINS, .stops = true},
+    {.name = "t_delayed_trains_ns", .over = OVER_LARGEST, .term = DELAYED_TRAINS},
+    {.name = "t_delays_ns", .over = OVER_LARGEST, .term = DELAYS},
+    {.name = "t_receives_ns", .over = OVER_LARGEST, .term = RECEIVES},
+    {.name = "t_reductions_hot_ns", .over = OVER_LARGEST, .term = HOT},
+    {.name = "t_reductions_cold_ns", .over = OVER_LARGEST, .term = COLD},
+};
+
+const struct sampler_kind loggp_points = {
+    .samples = {.repeated = {.parts = parts,
+                             .part_count = COUNT(parts),
+                             .terms = TERMS,
+                             .series = series,
+                             .series_count = COUNT(series),
+                             .wrong = wrong}},
+    .begin = begin,
+    .faults = count_faults,
+    .own = put_own,
+    .name = name_point,
+};
+
+/* Memory of operands: twice the largest cache, and at least two messages. */
+static void make_operands(struct loggp *o, size_t largest_bytes) {
+    const size_t cache = (size_t)topology_cache_bytes();
+    const size_t bytes = 2 * cache > 2 * largest_bytes ? 2 * cache : 2 * largest_bytes;
+    o->operand_count = bytes / sizeof *o->operands;
+    o->operands = fail_alloc(o->operand_count, sizeof *o->operands);
+    for (size_t i = 0; i < o->operand_count; i++) {
+        o->operands[i] = 1.0;
+    }
+}
+
+bool loggp_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
+    struct loggp *o = context;
+    size_t largest = 0;
+    (void)s;
+    (void)reason;
+    (void)reason_size;
+    for (size_t i = 0; i < o->message_count; i++) {
+        largest = (size_t)o->message_bytes[i] > largest ? (size_t)o->message_bytes[i] : largest;
+    }
+    for (size_t i = 0; i < o->pair_count; i++) {
+        const bool member = program->rank == 0 || program->rank == o->partners[i];
+        MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, program->rank, &o->comms[i]));
+        if (member) {
+            MPI_CHECK(MPI_Comm_set_errhandler(o->comms[i], MPI_ERRORS_RETURN));
+        }
+    }
+    o->sent = fail_alloc(largest, 1);
+    o->received = fail_alloc(largest, 1);
+    memset(o->sent, 1, largest);
+    memset(o->received, 1, largest);
+    if (program->rank == 0) {
+        make_operands(o, largest);
+    }
+    work_units(1); /* reads the CPU's speed */
+    return true;
+}
+
+bool loggp_end(struct program *program, void *context, char *reason, size_t reason_size) {
+    struct loggp *o = context;
+    (void)program;
+    (void)reason;
+    (void)reason_size;
+    for (size_t i = 0; i < o->pair_count; i++) {
+        if (o->comms[i] != MPI_COMM_NULL) {
+            MPI_CHECK(MPI_Comm_free(&o->comms[i]));
+        }
+    }
+    free(o->sent);
+    free(o->received);
+    free(o->operands);
+    return true;
+}

@@ -1,0 +1,72 @@
+/*
+ * loggp - the points of the program loggp: from which the parameters of the LogGP model are computed, for messages
+ * between rank 0 and one other rank.
+ *
+ * Each repetition makes these parts, one after the other, each of many exchanges so that the clock resolves them:
+ *
+ *   round trip     PRTT(1, 0, s): a message there and one back
+ *   train          PRTT(n, 0, s): n messages there, one after the other, and one back
+ *   delayed train  PRTT(n, d, s): the same with work of the time d between them, longer than a round trip
+ *   delay          that work alone
+ *   receive        MPI_Recv of a message that has arrived already
+ *   reduction      MPI_Reduce_local, of operands that are in a cache, and of operands that are not
+ *
+ * Sources: T. Hoefler, A. Lichei, W. Rehm, "Low-Overhead LogGP Parameter Assessment for Modern Interconnection
+ * Networks", 2007 (PRTT, o of the sender, g, G); T. Kielmann, H. E. Bal, K. Verstoep, "Fast Measurement of LogP
+ * Parameters for Message Passing Platforms", 2000 (o of the receiver).
+ */
+#ifndef CAMPAIGN_LOGGP_H
+#define CAMPAIGN_LOGGP_H
+
+#include "program.h"
+
+#include <mpi.h>
+#include <stdint.h>
+
+enum { LOGGP_PAIR, LOGGP_MESSAGE, LOGGP_AXES };
+enum loggp_pair { LOGGP_WITHIN, LOGGP_BETWEEN, LOGGP_PAIRS };
+
+/* Messages of a train: n. */
+enum { LOGGP_TRAIN = 16 };
+
+struct loggp {
+    struct program *program;
+    const int64_t *message_bytes;
+    size_t message_count;
+    enum loggp_pair pairs[LOGGP_PAIRS]; /* those that there are */
+    int partners[LOGGP_PAIRS];          /* the rank that rank 0 exchanges messages with */
+    size_t pair_count;
+    MPI_Comm comms[LOGGP_PAIRS]; /* MPI_COMM_NULL: this rank is not of the pair */
+    uint64_t seed;
+    unsigned char *sent;
+    unsigned char *received;
+    size_t buffer_bytes;
+    double *operands; /* of reductions: larger than the caches */
+    size_t operand_count;
+    size_t next_operand;
+    int64_t wrong; /* messages that arrived with other contents */
+    struct {
+        MPI_Comm comm;
+        int message_bytes;
+        int rank;            /* in comm: 0 begins, 1 answers */
+        int64_t round_trips; /* of a part */
+        int64_t trains;
+        int64_t units; /* of the work of a delay */
+        int64_t reductions;
+        unsigned char mark; /* of this repetition: the first and the last byte of its messages */
+    } point;
+};
+
+/* The names of the pairs: within a node, and between two nodes. */
+extern const char *const loggp_pair_names[LOGGP_PAIRS + 1];
+
+/* Collective: finds the ranks that rank 0 can exchange messages with. Needs two ranks. */
+void loggp_find_pairs(struct loggp *o);
+
+extern const struct sampler_kind loggp_points;
+
+/* For struct program_kind; the context is a struct loggp. */
+bool loggp_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
+bool loggp_end(struct program *program, void *context, char *reason, size_t reason_size);
+
+#endif

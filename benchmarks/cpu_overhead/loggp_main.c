@@ -1,0 +1,135 @@
+/*
+ * loggp - what does a message cost? The parameters of the LogGP model (loggp.h).
+ */
+#include "fail.h"
+#include "json.h"
+#include "loggp.h"
+#include "options.h"
+#include "program.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
+static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
+
+enum { MOST_OF_GRID = 16, LARGEST_BYTES = 1 << 28 };
+struct values {
+    int64_t items[MOST_OF_GRID];
+    size_t count;
+};
+/* Sizes of messages, bytes. */
+static const struct values grids[] = {
+    [GRID_SMOKE] = {{8, 64, 512, 4096, 32768, 262144}, 6},
+    [GRID_NIGHTLY] = {{8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288}, 9},
+    [GRID_FULL] = {{8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 32768, 131072, 524288, 1048576, 4194304}, 16},
+};
+
+static struct settings {
+    struct option_list message_bytes;
+    int grid;
+} settings;
+
+static void describe_options(struct option_entry *entries) {
+    struct settings *s = &settings;
+    const struct option_entry table[] = {
+        {.name = "grid",
+         .kind = OPTION_CHOICE,
+         .target = &s->grid,
+         .choices = grid_names,
+         .value_name = "NAME",
+         .help = "the sizes of messages; --message-bytes replaces them; default: smoke"},
+        {.name = "message-bytes",
+         .kind = OPTION_INTEGERS,
+         .target = &s->message_bytes,
+         .minimum = sizeof(double),
+         .maximum = LARGEST_BYTES,
+         .value_name = "LIST",
+         .help = "sizes of messages, bytes, multiples of 8, at least two of them: a line is fitted to their times"},
+        {.name = NULL},
+    };
+    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
+    memcpy(entries, table, sizeof table);
+}
+
+/* One line in error. */
+static void check_sizes(const struct option_list *sizes, char *error, size_t error_size) {
+    for (size_t i = 0; i < sizes->count && error[0] == '\0'; i++) {
+        if (sizes->values[i] % (int64_t)sizeof(double) != 0) {
+            snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole numbers of %zu bytes",
+                     sizes->values[i], sizeof(double));
+        } else if (sizes->count < 2) {
+            snprintf(error, error_size,
+                     "--message-bytes: one size is too few: G is the slope of a line through at least two");
+        }
+    }
+}
+
+/* Collective: measures what was asked for. Returns the exit code. */
+static int measure(struct program *program, const struct option_list *sizes) {
+    char impossible[PROGRAM_MOST_REASON] = "";
+    const char *pairs[LOGGP_PAIRS];
+    struct loggp loggp = {.program = program, .message_bytes = sizes->values, .message_count = sizes->count};
+    loggp_find_pairs(&loggp);
+    for (size_t i = 0; i < loggp.pair_count; i++) {
+        pairs[i] = loggp_pair_names[loggp.pairs[i]];
+    }
+    const struct sampler_axis axes[] = {
+        [LOGGP_PAIR] = {.name = "pair", .texts = pairs, .count = loggp.pair_count},
+        [LOGGP_MESSAGE] = {.name = "message_bytes", .numbers = sizes->values, .count = sizes->count},
+    };
+    program_configure(program, impossible, sizeof impossible);
+    if (impossible[0] == '\0') {
+        program_check_crowd(program, impossible, sizeof impossible);
+    }
+    if (program->ranks < 2) {
+        snprintf(impossible, sizeof impossible, "1 rank: a message needs 2; start with mpiexec -n 2 or more");
+    }
+    return program_measure(program, &(struct program_measurement){.context = &loggp,
+                                                                  .plan = program_plan(program, axes, LOGGP_AXES),
+                                                                  .seed = RECORD_UNKNOWN,
+                                                                  .sizes_given = RECORD_UNKNOWN,
+                                                                  .impossible = impossible});
+}
+
+static int run(struct program *program) {
+    struct option_list *sizes = &settings.message_bytes;
+    char error[PROGRAM_MOST_REASON] = "";
+    int code = PROGRAM_WRONG_USE;
+    check_sizes(sizes, error, sizeof error);
+    if (program_all_good(error)) {
+        const struct values *grid = &grids[settings.grid];
+        if (sizes->count == 0) {
+            sizes->values = fail_alloc(grid->count, sizeof *grid->items);
+            sizes->count = grid->count;
+            memcpy(sizes->values, grid->items, grid->count * sizeof *grid->items);
+        }
+        code = measure(program, sizes);
+    }
+    options_free_list(sizes);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const struct program_kind kind = {
+        .name = "loggp",
+        .family = "cpu_overhead",
+        .method = 2,
+        .configurations = true,
+        .repeats = true,
+        .help =
+            "usage: mpiexec -n RANKS loggp [OPTION]...\n\n"
+            "Measures what the parameters of the LogGP model are computed from: messages between rank 0 and a rank\n"
+            "of its node, and a rank of another node, as far as there are such (Hoefler, Lichei, Rehm 2007;\n"
+            "Kielmann, Bal, Verstoep 2000). `campaign show` has the parameters. The table and the record have the\n"
+            "times of whole parts of many exchanges.\n",
+        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
+        .describe = describe_options,
+        .run = run,
+        .points = &loggp_points,
+        .begin = loggp_begin,
+        .end = loggp_end,
+    };
+    return program_main(&kind, argc, argv);
+}

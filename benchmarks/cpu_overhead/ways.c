@@ -1,0 +1,88 @@
+#include "ways.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "timer.h"
+#include "work.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+static void block(exchange *x, int64_t units) {
+    (void)units;
+    exchange_call(x);
+}
+
+static void wait_at_once(exchange *x, int64_t units) {
+    (void)units;
+    exchange_call(x);
+    exchange_wait(x);
+}
+
+static bool is_complete(exchange *x) {
+    int complete = 0;
+    MPI_CHECK(MPI_Test(exchange_request(x), &complete, MPI_STATUS_IGNORE));
+    return complete != 0;
+}
+
+static void test(exchange *x, int64_t units) {
+    (void)units;
+    exchange_call(x);
+    while (!is_complete(x)) {
+    }
+}
+
+static void sleep_for(int64_t time_ns) {
+    const struct timespec time = {.tv_sec = time_ns / 1000000000, .tv_nsec = time_ns % 1000000000};
+    if (nanosleep(&time, NULL) != 0 && errno != EINTR) {
+        fail_die("nanosleep failed: %s", strerror(errno));
+    }
+}
+
+/* Each sleep is a quarter of the time that the call has taken so far: so it ends at most a quarter too late, however
+ * long it takes. The first ones are too short to be worth a sleep: it tests without a pause for as long as a sleep and
+ * the way back take. */
+static void sleep_between_tests(exchange *x, int64_t units) {
+    enum { WORTH_A_SLEEP_NS = 20000, SHARE = 4, LONGEST_SLEEP_NS = 1000000 };
+    (void)units;
+    const int64_t began = timer_now_ns();
+    exchange_call(x);
+    while (!is_complete(x)) {
+        const int64_t waited = timer_now_ns() - began;
+        if (waited >= WORTH_A_SLEEP_NS) {
+            sleep_for(waited / SHARE < LONGEST_SLEEP_NS ? waited / SHARE : LONGEST_SLEEP_NS);
+        }
+    }
+}
+
+static void work_meanwhile(exchange *x, int64_t units) {
+    exchange_call(x);
+    work_do(units);
+    exchange_wait(x);
+}
+
+const struct way way_table[WAY_COUNT] = {
+    [WAY_BLOCKING] = {.name = "blocking", .spend = block},
+    [WAY_NONBLOCKING] = {.name = "nonblocking", .nonblocking = true, .spend = wait_at_once},
+    [WAY_TESTING] = {.name = "testing", .nonblocking = true, .spend = test},
+    [WAY_SLEEPING] = {.name = "sleeping", .nonblocking = true, .spend = sleep_between_tests},
+    [WAY_SOAKING] = {.name = "soaking", .soaks = true, .spend = block},
+    [WAY_WORKING] = {.name = "working", .nonblocking = true, .works = true, .spend = work_meanwhile},
+};
+
+const char *const *way_names(void) {
+    static const char *names[WAY_COUNT + 1]; /* the last stays NULL */
+    for (size_t i = 0; i < WAY_COUNT; i++) {
+        names[i] = way_table[i].name;
+    }
+    return names;
+}
+
+void ways_sharpen_sleeps(void) {
+    const unsigned long slack_ns = 1;
+    if (prctl(PR_SET_TIMERSLACK, slack_ns, 0UL, 0UL, 0UL) != 0) {
+        fail_die("prctl(PR_SET_TIMERSLACK) failed: %s", strerror(errno));
+    }
+}

@@ -1,0 +1,32 @@
+/*
+ * ways - the table of the ways in which a rank can spend the time of a collective. A new one is a new entry.
+ *
+ * Whether a way leaves the CPU to others is never assumed: the CPU time of each batch says so.
+ */
+#ifndef CAMPAIGN_WAYS_H
+#define CAMPAIGN_WAYS_H
+
+#include "exchange.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct way {
+    const char *name;
+    bool nonblocking; /* it makes the nonblocking call */
+    bool works;       /* it does a fixed amount of work of its own while the call is open */
+    bool soaks;       /* a thread of the lowest priority computes meanwhile on the same core (soaker.h) */
+    /* Makes one call and completes it. units: its work (work.h). */
+    void (*spend)(exchange *x, int64_t units);
+};
+
+enum { WAY_BLOCKING, WAY_NONBLOCKING, WAY_TESTING, WAY_SLEEPING, WAY_SOAKING, WAY_WORKING, WAY_COUNT };
+extern const struct way way_table[WAY_COUNT];
+
+/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
+const char *const *way_names(void);
+
+/* Lets sleeps of the calling thread end on time, rather than 50 us late. Dies where the system refuses. */
+void ways_sharpen_sleeps(void);
+
+#endif

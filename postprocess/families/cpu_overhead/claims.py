@@ -1,0 +1,179 @@
+"""What a run says about the claims of Hoefler et al. 2006 and about ways of waiting, in sentences.
+
+A sentence says that a share is below or above a threshold only where its whole interval is. Only reliable points count.
+The interval of an average over points reaches from the average of their lower ends to that of their upper ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.text import percent, plural, size
+from postprocess.families import axes
+from postprocess.families.cpu_overhead.record import BLOCKING, WORKING
+from postprocess.families.cpu_overhead.table import configuration_words
+from postprocess.statistics.metrics import Estimate, as_float
+
+PAPERS_COLLECTIVE = "allreduce"
+LEAST_CHANGE = 0.05
+"""A smaller change of the CPU share is none."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says of the CPU share of MPI_Allreduce over TCP (section 3): below `threshold`, on average."""
+
+    column: str
+    what: str
+    library: str
+    threshold: float
+
+
+CLAIMS = (
+    Claim("cpu_share", "CPU", "MPICH2 1.0.3", 0.30),
+    Claim("cpu_share", "CPU", "LAM/MPI 7.1.2", 0.10),
+    Claim("user_share", "CPU in user mode", "MPICH2 1.0.3", 0.10),
+    Claim("user_share", "CPU in user mode", "LAM/MPI 7.1.2", 0.03),
+)
+_GROUP = [
+    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
+    axes.NAMED_CORES.name, axes.METHOD.name,
+]  # fmt: skip
+
+
+def judged(share: Estimate, threshold: float) -> str:
+    """below, above, or cannot tell: the interval contains the threshold, or is not known."""
+    low, high = as_float(share.low), as_float(share.high)
+    return "below" if high < threshold else "above" if low > threshold else "cannot tell"
+
+
+def average(rows: pd.DataFrame, column: str) -> Estimate:
+    """The average of a column over rows, with the averages of the ends of its intervals."""
+    ends = (rows[f"{column}{end}"].to_numpy(np.float64) for end in ("", "_ci95_low", "_ci95_high"))
+    return Estimate(*(np.float64(values.mean()) if values.size else np.float64(math.nan) for values in ends))
+
+
+def sentences(table: pd.DataFrame) -> list[str]:
+    """The sentences about a table of `cpu_table`, in its order."""
+    collectives = table[table["way"] != ""]
+    return [
+        f"{_where(rows)}: {sentence}"
+        for _, rows in collectives.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False)
+        for sentence in (*_of_papers_claims(rows), *_of_ways(rows), *_of_availability(rows))
+    ] + [
+        f"{_where(rows)}: {sentence}"
+        for _, rows in collectives.groupby(_GROUP, sort=False)
+        for sentence in _of_yielding(rows)
+    ]
+
+
+def _where(rows: pd.DataFrame) -> str:
+    first = {str(name): value for name, value in rows.iloc[0].items()}
+    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+
+
+def _share(estimate: Estimate) -> str:
+    value, low, high = (percent(as_float(end)) for end in (estimate.value, estimate.low, estimate.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _of_row(row: pd.Series[Any], name: str, sign: int = 1) -> Estimate:
+    """A column of a row with its interval; sign -1: the opposite of it."""
+    low, high = (sign * row[f"{name}_ci95_{end}"] for end in ("low", "high")[::sign])
+    return Estimate(np.float64(sign * row[name]), np.float64(low), np.float64(high))
+
+
+def _of_papers_claims(rows: pd.DataFrame) -> Iterator[str]:
+    calls = rows[(rows["way"] == BLOCKING) & (rows[axes.OPERATION.name] == PAPERS_COLLECTIVE)]
+    reliable = calls[calls["reliable"].astype(bool)]
+    if calls.empty:
+        return
+    if reliable.empty:
+        yield "no point of MPI_Allreduce is reliable, so nothing is said of the paper's claims about its CPU share"
+        return
+    for column in dict.fromkeys(claim.column for claim in CLAIMS):
+        share = average(reliable, column)
+        claims = [claim for claim in CLAIMS if claim.column == column]
+        verdicts = (
+            f"{judged(share, claim.threshold)} the {percent(claim.threshold)} of {claim.library}"
+            if judged(share, claim.threshold) != "cannot tell"
+            else f"whether it is below the {percent(claim.threshold)} of {claim.library} cannot be told"
+            for claim in claims
+        )
+        yield (
+            f"MPI_Allreduce takes {_share(share)} of the {claims[0].what}, on average over "
+            f"{plural(len(reliable), 'reliable point')}: {', '.join(verdicts)}"
+        )
+
+
+def _cell(row: pd.Series[Any]) -> str:
+    of = f" of {size(row['message_bytes'])}" if row["message_bytes"] else ""
+    return f"{row[axes.OPERATION.name]}{of} on {row['communicator_ranks']} ranks"
+
+
+def _of_ways(rows: pd.DataFrame) -> Iterator[str]:
+    """A sentence per way: the largest saving of CPU time that is sure, or that there is none."""
+    others = rows[~rows["way"].isin([BLOCKING, WORKING]) & rows["valid"].astype(bool)]
+    for way, of_way in others.groupby("way", sort=False):
+        known = of_way[of_way["cpu_change_ci95_high"].notna()]
+        if way == "soaking":
+            yield from _of_soaking(of_way)
+            continue
+        if known.empty:
+            continue
+        best = known.loc[known["cpu_change_ci95_high"].idxmin()]
+        if best["cpu_change_ci95_high"] < -LEAST_CHANGE:
+            saved = _share(_of_row(best, "cpu_change", -1))
+            yield (
+                f"waiting by `{way}` takes {saved} less CPU time than the blocking call, and "
+                f"{best['slowdown']:.2f} times its time, in {_cell(best)}, where it saves most"
+            )
+        else:
+            yield f"waiting by `{way}` saves no CPU time for sure, in {plural(len(known), 'point')}"
+
+
+def _of_soaking(rows: pd.DataFrame) -> Iterator[str]:
+    known = rows[rows["soaked_share_ci95_low"].notna()]
+    if not known.empty:
+        best = known.loc[known["soaked_share"].idxmax()]
+        yield (
+            f"a thread of the lowest priority beside the blocking call gets at most "
+            f"{_share(_of_row(best, 'soaked_share'))} of its time, in {_cell(best)}"
+        )
+
+
+def _of_availability(rows: pd.DataFrame) -> Iterator[str]:
+    cells = rows[rows["availability_ci95_low"].notna()].drop_duplicates(
+        [axes.OPERATION.name, "communicator_ranks", "message_bytes"]
+    )
+    for _, row in cells.iterrows():
+        low, high = row["availability_ci95_low"], row["availability_ci95_high"]
+        ends = f"{percent(low)} to {percent(high)}" if math.isfinite(high) else f"at least {percent(low)}"
+        yield f"work for {ends} of the time of i{_cell(row)} fits beside it without making it longer"
+
+
+def _of_yielding(rows: pd.DataFrame) -> Iterator[str]:
+    """Whether the library's setting for yielding waits does anything, by CPU time."""
+    calls = rows[(rows["way"] == BLOCKING) & rows["valid"].astype(bool)]
+    of = {name: calls[calls[axes.LIBRARY_SETTING.name] == name] for name in ("usual", "yielding")}
+    if of["usual"].empty or of["yielding"].empty:
+        return
+    keys = [axes.OPERATION.name, "communicator_ranks", "message_bytes", "launch"]
+    both = of["usual"].merge(of["yielding"], on=keys, suffixes=("", "_yielding"))
+    if both.empty:
+        return
+    surely = both["cpu_share_ci95_low"] - both["cpu_share_ci95_high_yielding"]
+    if surely.max() > LEAST_CHANGE:
+        best = both.loc[surely.idxmax()]
+        yield (
+            f"the library's setting for waits that yield takes the CPU share from {percent(best['cpu_share'])} to "
+            f"{percent(best['cpu_share_yielding'])} in {_cell(best)}, where it changes most"
+        )
+    else:
+        yield f"the library's setting for waits that yield changes nothing for sure, in {plural(len(both), 'point')}"

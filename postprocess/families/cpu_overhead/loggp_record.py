@@ -1,0 +1,108 @@
+"""The records of the program `loggp`: messages between two ranks, from which the LogGP parameters are computed.
+
+`results/schema/cpu_overhead-v4.schema.json` defines their fields.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postprocess.families.cpu_overhead.record import FAMILY
+from postprocess.records.fields import Fields, fail
+from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
+from postprocess.statistics.loggp import Times
+
+LOGGP = "loggp"
+"""The name of the program, and of its benchmark."""
+SERIES = (
+    "t_round_trips_ns", "t_trains_ns", "t_delayed_trains_ns", "t_delays_ns", "t_receives_ns", "t_reductions_hot_ns",
+    "t_reductions_cold_ns",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MessagePoint:
+    """Messages of one size between rank 0 and `partner_rank`.
+
+    pair: within_node or between_nodes.  times: of one exchange, a value per valid repetition.
+    round_trips: of each repetition.  part_ns: the time of all of them, of all valid repetitions.
+    """
+
+    index: int
+    pair: str
+    partner_rank: int
+    message_bytes: int
+    start_method: str
+    repetitions: int
+    warmup_repetitions: int
+    late_repetitions: int
+    discarded_repetitions: int
+    stop_reason: str
+    interval_relative_reached: float
+    data_errors: int
+    clock: Clock
+    round_trips: int
+    part_ns: float
+    times: Times
+
+
+@dataclass(frozen=True)
+class LogGPRecord(RecordFile):
+    """A record of `loggp`."""
+
+    points: tuple[MessagePoint, ...]
+
+
+def loggp_record(record: Record) -> LogGPRecord:
+    """A record of this program from a record of any family. Raises RecordError where the record does not fit."""
+    check_family(record, FAMILY)
+    return LogGPRecord(
+        path=record.path,
+        header=record.header,
+        footer=record.footer,
+        incomplete=record.incomplete,
+        points=tuple(map(_point, record.points)),
+    )
+
+
+def _point(point: Point) -> MessagePoint:
+    where, clock, n = point.where, point.clock, point.repetitions
+    if clock is None or n is None:
+        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    missing = next((name for name in SERIES if name not in point.series), None)
+    if missing is not None:
+        fail(where, f"series.{missing} is missing")
+    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
+    message_bytes, messages = parameters.positive("message_bytes"), own.positive("messages_of_train")
+    if messages < 2:
+        fail(where, f"messages_of_train is {messages}, not at least 2")
+    round_trips, trains, reductions = (own.positive(name) for name in ("round_trips", "trains", "reductions"))
+    series = point.series
+    return MessagePoint(
+        index=point.index,
+        pair=parameters.text("pair"),
+        partner_rank=own.positive("partner_rank"),
+        message_bytes=message_bytes,
+        start_method=point.start_method,
+        repetitions=n,
+        warmup_repetitions=point.warmup_repetitions,
+        late_repetitions=point.late_repetitions,
+        discarded_repetitions=point.discarded_repetitions,
+        stop_reason=point.stop_reason,
+        interval_relative_reached=point.interval_relative_reached,
+        data_errors=point.data_errors,
+        clock=clock,
+        round_trips=round_trips,
+        part_ns=float(series["t_round_trips_ns"].sum()),
+        times=Times(
+            message_bytes=message_bytes,
+            messages=messages,
+            round_trip=series["t_round_trips_ns"] / round_trips,
+            train=series["t_trains_ns"] / trains,
+            delayed=series["t_delayed_trains_ns"] / trains,
+            delay=series["t_delays_ns"] / (trains * (messages - 1)),
+            receive=series["t_receives_ns"] / round_trips,
+            hot=series["t_reductions_hot_ns"] / reductions,
+            cold=series["t_reductions_cold_ns"] / reductions,
+        ),
+    )

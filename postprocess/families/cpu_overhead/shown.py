@@ -1,0 +1,225 @@
+"""The tables of `cpu_overhead` for a reader: blocking calls, other ways of spending the time, availability, LogGP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.columns import Columns, circumstances
+from postprocess.drawing.text import duration, interval, percent, ratio, size
+from postprocess.families.cpu_overhead.claims import sentences
+from postprocess.families.cpu_overhead.record import BLOCKING, WORKING
+from postprocess.families.cpu_overhead.table import configuration_words
+
+
+def remarks(row: Mapping[Any, Any]) -> list[str]:
+    """The remarks on a row, each a phrase, the worst first."""
+    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
+
+
+def _case_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [str(row["toolchain"]), str(row["network"]), configuration_words(row)]
+
+
+def _point_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        *_case_cells(row),
+        str(row["operation"]),
+        str(row["communicator_ranks"]),
+        size(row["message_bytes"]) if row["message_bytes"] else "",
+    ]
+
+
+def _with_interval(row: Mapping[Any, Any], name: str) -> list[str]:
+    return [ratio(row[name]), interval(row[f"{name}_ci95_low"], row[f"{name}_ci95_high"])]
+
+
+def _blocking_cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of a row of `cpu_table`. Context switches are those of a batch."""
+    return [
+        *_point_cells(row),
+        duration(row["t_wall_ns"]),
+        *_with_interval(row, "cpu_share"),
+        *_with_interval(row, "user_share"),
+        *_with_interval(row, "idle_share"),
+        duration(row["idle_ns"]),
+        ratio(row["thread_cpu_share"]),
+        *_with_interval(row, "slowdown"),
+        _count(row["voluntary_switches"] * row["calls"]),
+        _count(row["involuntary_switches"] * row["calls"]),
+        str(row["calls"]),
+        str(row["repetitions"]),
+        "; ".join(remarks(row)),
+    ]
+
+
+def _way_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        *_point_cells(row),
+        str(row["way"]),
+        duration(row["t_wall_ns"]),
+        *_with_interval(row, "slowdown"),
+        ratio(row["cpu_share"]),
+        *_with_interval(row, "cpu_change"),
+        *_with_interval(row, "soaked_share"),
+        str(row["repetitions"]),
+        "; ".join(remarks(row)),
+    ]
+
+
+def _availability_cells(row: Mapping[Any, Any]) -> list[str]:
+    known = math.isfinite(row["availability"])
+    ends = f"{percent(row['availability_ci95_low'])} to {percent(row['availability_ci95_high'])}"
+    at_least = f"at least {percent(row['availability_ci95_low'])}" if row["availability_ci95_low"] >= 0 else "not known"
+    return [
+        *_point_cells(row),
+        percent(row["availability"]) if known else "",
+        ends if known else at_least,
+        str(row["steps"]),
+    ]
+
+
+def _time(row: Mapping[Any, Any], name: str) -> str:
+    """A time with its interval."""
+    low, high = row[f"{name}_ci95_low"], row[f"{name}_ci95_high"]
+    if not math.isfinite(row[name]):
+        return ""
+    return f"{duration(row[name])} [{duration(low)}, {duration(high)}]" if low <= high else duration(row[name])
+
+
+def _per_byte(row: Mapping[Any, Any], name: str) -> str:
+    """A time per byte with its interval, in ps."""
+    ends = [f"{1000 * row[f'{name}{end}']:.3g}" for end in ("", "_ci95_low", "_ci95_high")]
+    return f"{ends[0]} [{ends[1]}, {ends[2]}] ps" if math.isfinite(row[name]) else ""
+
+
+def _loggp_cells(row: Mapping[Any, Any]) -> list[str]:
+    at_most = "≤ " if row["g_hidden"] and math.isfinite(row["g_ns"]) else ""
+    return [
+        *_case_cells(row),
+        str(row["pair"]).replace("_", " "),
+        _time(row, "L_ns"),
+        _time(row, "o_send_ns"),
+        _time(row, "o_recv_ns"),
+        f"{at_most}{_time(row, 'g_ns')}",
+        _per_byte(row, "G_ns_per_byte"),
+        _per_byte(row, "gamma_hot_ns_per_byte"),
+        _per_byte(row, "gamma_cold_ns_per_byte"),
+        "; ".join(remarks(row)),
+    ]
+
+
+def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        *_point_cells(row),
+        _time(row, "t_wall_ns"),
+        _time(row, "predicted_ns"),
+        ratio(row["t_wall_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan),
+        _time(row, "t_cpu_ns"),
+        _time(row, "predicted_cpu_ns"),
+        ratio(row["cpu_share"]),
+        ratio(row["predicted_cpu_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan),
+        "; ".join(remarks(row)),
+    ]
+
+
+def _count(number: float) -> str:
+    return f"{number:.0f}" if math.isfinite(number) else ""
+
+
+_HEADS = ("toolchain", "network", "configuration", "collective", "ranks", "message")
+BLOCKING_CALLS = Columns(
+    heads=(
+        *_HEADS, "time", "CPU share", "95 %", "user", "95 %", "idle", "95 %", "idle time", "thread", "again", "95 %",
+        "waits", "preempted", "calls", "reps", "remarks",
+    ),
+    right=frozenset(range(4, 21)),
+    cells=_blocking_cells,
+)  # fmt: skip
+WAYS = Columns(
+    heads=(
+        *_HEADS, "way", "time", "x blocking", "95 %", "CPU share", "CPU change", "95 %", "soaked", "95 %", "reps",
+        "remarks",
+    ),
+    right=frozenset({4, 5, *range(7, 15)}),
+    cells=_way_cells,
+)  # fmt: skip
+AVAILABILITY = Columns(
+    heads=(*_HEADS, "available", "95 %", "steps"), right=frozenset(range(4, 9)), cells=_availability_cells
+)
+
+LOGGP_PARAMETERS = Columns(
+    heads=(
+        "toolchain", "network", "configuration", "between", "L", "o send", "o receive", "g", "G per byte",
+        "γ per byte, cached", "γ per byte, not cached", "remarks",
+    ),
+    right=frozenset(range(4, 11)),
+    cells=_loggp_cells,
+)  # fmt: skip
+PREDICTED = Columns(
+    heads=(
+        *_HEADS, "measured", "predicted", "ratio", "CPU time", "predicted", "CPU share", "predicted", "remarks",
+    ),
+    right=frozenset(range(4, 13)),
+    cells=_predicted_cells,
+)  # fmt: skip
+
+
+def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of blocking calls."""
+    chosen: pd.DataFrame = table[table["way"] == BLOCKING]
+    return chosen
+
+
+def other_ways(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of other ways of spending the time, without the steps of the search for availability."""
+    chosen: pd.DataFrame = table[~table["way"].isin([BLOCKING, WORKING, ""])]
+    return chosen
+
+
+def availabilities(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per collective, communicator and size of a record whose availability was searched, with its `steps`."""
+    steps = table[table["way"] == WORKING]
+    cell = ["record", "operation", "communicator_ranks", "message_bytes"]
+    counts = steps.groupby(cell)["way"].transform("size")
+    one_each: pd.DataFrame = steps.copy().assign(steps=counts).drop_duplicates(cell)
+    return one_each
+
+
+def parameters(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per record and pair of the LogGP parameters: that of the smallest messages."""
+    messages = table[table["pair"] != ""].sort_values("message_bytes", kind="stable")
+    chosen: pd.DataFrame = messages.drop_duplicates(["record", "pair"]).sort_index()
+    return chosen
+
+
+def predicted(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of which the LogGP model predicts something."""
+    chosen: pd.DataFrame = table[table["predicted_ns"].notna()]
+    return chosen
+
+
+def tables(table: pd.DataFrame) -> Iterator[tuple[str, Columns, pd.DataFrame]]:
+    """Yield the tables that have rows: title, columns, rows."""
+    yield from (
+        (title, columns, rows)
+        for title, columns, rows in (
+            ("Blocking collectives", BLOCKING_CALLS, blocking_calls(table)),
+            ("Other ways of spending the time of a collective", WAYS, other_ways(table)),
+            ("Work that fits beside the nonblocking collective", AVAILABILITY, availabilities(table)),
+            ("Parameters of the LogGP model", LOGGP_PARAMETERS, parameters(table)),
+            ("What the LogGP model predicts of blocking collectives", PREDICTED, predicted(table)),
+        )
+        if not rows.empty
+    )
+
+
+def cpu_text(table: pd.DataFrame) -> str:
+    """All tables as text, each under its title, and what they say in sentences; empty for an empty table."""
+    shown = list(tables(table))
+    parts = [f"{title}:\n{columns.text(rows)}" for title, columns, rows in shown]
+    said = sentences(table) if shown else []
+    return "\n\n".join([*parts, *(["\n".join(said)] if said else [])])

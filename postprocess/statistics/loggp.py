@@ -1,0 +1,222 @@
+"""The LogGP model: its parameters from measured times, and what it predicts of collectives. Nothing is clamped.
+
+A message of m bytes takes o on the sender, L in the network, (m - 1) G more for its bytes, and o on the receiver. The
+sender can send the next one after the gap g. Times are in ns, G and gamma in ns per byte.
+
+Sources: A. Alexandrov et al., "LogGP", 1995 (the model); T. Hoefler et al., "A Case for Non-Blocking Collective
+Operations", 2006, equations 1 to 6 (predictions); T. Hoefler, A. Lichei, W. Rehm, "Low-Overhead LogGP Parameter
+Assessment for Modern Interconnection Networks", 2007 (o of the sender, g, G, L); T. Kielmann, H. E. Bal, K. Verstoep,
+"Fast Measurement of LogP Parameters for Message Passing Platforms", 2000 (o of the receiver).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
+
+Indices: TypeAlias = NDArray[np.int64]
+
+RESAMPLES = 500
+_SEED = 2006
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """latency, overhead (the mean of sender's and receiver's), gap in ns; gap_per_byte, gamma in ns per byte."""
+
+    latency: float
+    overhead: float
+    gap_per_byte: float
+    gamma: float = 0.0
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The time of a collective in ns: that of the CPU and that of the network, which sum up to its whole."""
+
+    cpu: float
+    network: float
+
+    @property
+    def whole(self) -> float:
+        return self.cpu + self.network
+
+
+def rounds(ranks: int) -> int:
+    """ceil(log2 P): the rounds of a tree, or of dissemination, over P ranks. Raises ValueError below 1 rank."""
+    if ranks < 1:
+        raise ValueError(f"{ranks} ranks: a collective has at least 1")
+    return (ranks - 1).bit_length()
+
+
+def barrier(p: Parameters, ranks: int, _message_bytes: int = 0) -> Prediction:
+    """Dissemination (equations 1 and 4): (2 o + L) ceil(log2 P)."""
+    return Prediction(2 * p.overhead * rounds(ranks), p.latency * rounds(ranks))
+
+
+def broadcast(p: Parameters, ranks: int, message_bytes: int) -> Prediction:
+    """A binomial tree (equations 3 and 6): (2 o + L + m G) ceil(log2 P)."""
+    return Prediction(2 * p.overhead * rounds(ranks), (p.latency + message_bytes * p.gap_per_byte) * rounds(ranks))
+
+
+def allreduce(p: Parameters, ranks: int, message_bytes: int) -> Prediction:
+    """Binomial trees, to reduce and to broadcast (equations 2 and 5): (2 (2 o + L + m G) + m gamma) ceil(log2 P)."""
+    return Prediction(
+        (4 * p.overhead + message_bytes * p.gamma) * rounds(ranks),
+        2 * (p.latency + message_bytes * p.gap_per_byte) * rounds(ranks),
+    )
+
+
+MODELLED: Mapping[str, Callable[[Parameters, int, int], Prediction]] = {
+    "barrier": barrier,
+    "bcast": broadcast,
+    "allreduce": allreduce,
+}
+"""The equations by the name of the collective."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """What was measured with messages of one size: arrays with a value per repetition, in ns, of one exchange.
+
+    round_trip: PRTT(1, 0, s).  train: PRTT(n, 0, s).  delayed: PRTT(n, d, s).  delay: d.  messages: n.
+    receive: MPI_Recv of a message that has arrived.  hot, cold: MPI_Reduce_local.
+    """
+
+    message_bytes: int
+    messages: int
+    round_trip: Floats
+    train: Floats
+    delayed: Floats
+    delay: Floats
+    receive: Floats
+    hot: Floats
+    cold: Floats
+
+    @property
+    def send_overhead(self) -> Floats:
+        """o of the sender: (PRTT(n, d, s) - PRTT(1, 0, s)) / (n - 1) - d, where d is longer than a round trip."""
+        return (self.delayed - self.round_trip) / (self.messages - 1) - self.delay
+
+    @property
+    def gap(self) -> Floats:
+        """From a message to the next: (PRTT(n, 0, s) - PRTT(1, 0, s)) / (n - 1).
+
+        It is g + (s - 1) G, or o of the sender or of the receiver where one of them is longer.
+        """
+        return (self.train - self.round_trip) / (self.messages - 1)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The parameters of messages of all sizes, with 95 % intervals.
+
+    latency: L, without o.  send_overhead, receive_overhead: o of messages of the smallest size.
+    gap, gap_per_byte: g and G, of the sizes whose gaps o does not hide.
+    gamma_hot, gamma_cold: of operands that are in a cache, and of others.
+    hides_gap: o is as long as the gap of the smallest size. Then g cannot be seen, and `gap` is this gap, which is an
+    upper bound of g.
+    misfit: the largest difference of a measured gap from the fitted line, relative to the line, of those sizes.
+    """
+
+    latency: Estimate
+    send_overhead: Estimate
+    receive_overhead: Estimate
+    gap: Estimate
+    gap_per_byte: Estimate
+    gamma_hot: Estimate
+    gamma_cold: Estimate
+    hides_gap: bool
+    misfit: float
+
+    @property
+    def parameters(self) -> Parameters:
+        """The values, with o as the mean of both, and gamma of operands in a cache."""
+        overhead = (as_float(self.send_overhead.value) + as_float(self.receive_overhead.value)) / 2
+        return Parameters(
+            as_float(self.latency.value), overhead, as_float(self.gap_per_byte.value), as_float(self.gamma_hot.value)
+        )
+
+
+def line(sizes: Sequence[int], times: Sequence[float]) -> tuple[float, float]:
+    """g and G of the line g + (s - 1) G through times by size: least squares of relative differences, so that all sizes
+    weigh the same. NaN where a time is not above 0, or there are fewer than two sizes."""
+    measured = np.asarray(times, dtype=np.float64)
+    if len(set(sizes)) < 2 or not (measured > 0).all():
+        return math.nan, math.nan
+    columns = np.column_stack([np.ones(len(sizes)), np.asarray(sizes, dtype=np.float64) - 1]) / measured[:, None]
+    (gap, per_byte), *_ = np.linalg.lstsq(columns, np.ones(len(sizes)), rcond=None)
+    return float(gap), float(per_byte)
+
+
+LEAST_SEEN = 1.05
+"""A gap that is no longer than this factor times o of the sender or of the receiver is taken for that o."""
+
+
+def _is_seen(times: Times) -> bool:
+    longest = max(_median(times.send_overhead), _median(times.receive))
+    return _median(times.gap) > LEAST_SEEN * longest
+
+
+def fit(of_sizes: Sequence[Times]) -> Fitted:
+    """The parameters from the medians of what was measured. Raises ValueError without two sizes.
+
+    o and L are those of the smallest size s: L = PRTT(1, 0, s) / 2 - o_send - o_receive - (s - 1) G. The intervals are
+    percentiles over resampled repetitions (bootstrap, 500 resamples, always the same ones). They do not contain what
+    differs between launches.
+    """
+    ordered = sorted(of_sizes, key=lambda one: one.message_bytes)
+    if len({one.message_bytes for one in ordered}) < 2:
+        raise ValueError("g and G need messages of at least two sizes")
+    seen = [_is_seen(one) for one in ordered]
+    fitted = seen if sum(seen) > 1 else [True] * len(ordered)
+    whole = [np.arange(one.round_trip.size) for one in ordered]
+    rng = np.random.default_rng(_SEED)
+    value = _fit_of(ordered, whole, fitted, seen[0])
+    if min(n.size for n in whole) < MIN_REPETITIONS:  # too few to say anything about an interval
+        low = high = np.full_like(value, np.nan)
+    else:
+        resampled = [
+            _fit_of(ordered, [rng.integers(0, n.size, n.size) for n in whole], fitted, seen[0])
+            for _ in range(RESAMPLES)
+        ]
+        low, high = np.percentile(resampled, [2.5, 97.5], axis=0)
+    latency, send, receive, gap, per_byte, hot, cold, first = (
+        Estimate(*map(np.float64, ends)) for ends in zip(value, low, high, strict=True)
+    )
+    line_of = [as_float(first.value) + (one.message_bytes - 1) * as_float(per_byte.value) for one in ordered]
+    differences = [
+        abs(_median(one.gap) / expected - 1) if expected > 0 else math.nan
+        for one, expected, chosen in zip(ordered, line_of, fitted, strict=True)
+        if chosen
+    ]
+    return Fitted(latency, send, receive, gap, per_byte, hot, cold, not seen[0], max(differences))
+
+
+def _median(values: Floats) -> float:
+    return float(np.median(values)) if values.size else math.nan
+
+
+def _fit_of(ordered: Sequence[Times], repetitions: Sequence[Indices], fitted: Sequence[bool], sees_gap: bool) -> Floats:
+    """L, o_send, o_receive, g, G, gamma hot, gamma cold and the start of the line, from some repetitions of each size.
+
+    fitted: the sizes that the line goes through.  sees_gap: g is the start of the line, else the gap of the first size.
+    """
+    gaps = [_median(one.gap[of]) for one, of in zip(ordered, repetitions, strict=True)]
+    start, per_byte = line(
+        [one.message_bytes for one, chosen in zip(ordered, fitted, strict=True) if chosen],
+        [gap for gap, chosen in zip(gaps, fitted, strict=True) if chosen],
+    )
+    first, of_first = ordered[0], repetitions[0]
+    last, of_last = ordered[-1], repetitions[-1]
+    send, receive = _median(first.send_overhead[of_first]), _median(first.receive[of_first])
+    latency = _median(first.round_trip[of_first]) / 2 - send - receive - (first.message_bytes - 1) * per_byte
+    gammas = [_median(times[of_last]) / last.message_bytes for times in (last.hot, last.cold)]
+    return np.array([latency, send, receive, start if sees_gap else gaps[0], per_byte, *gammas, start])

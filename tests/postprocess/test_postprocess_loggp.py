@@ -1,0 +1,190 @@
+"""The LogGP model: its equations, and its parameters from times with a known truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess.families.cpu_overhead import inside
+from postprocess.families.cpu_overhead.entry import CPU_OVERHEAD
+from postprocess.families.cpu_overhead.shown import cpu_text
+from postprocess.families.cpu_overhead.table import COLUMNS, any_record, cpu_table
+from postprocess.records.fields import RecordError
+from postprocess.records.reading import load_record
+from postprocess.statistics import loggp
+from postprocess.statistics.loggp import Parameters
+from tests.postprocess import synthetic
+from tests.postprocess.synthetic_cpu_overhead import Lines, Messages, message_point, messages_record, record
+from tests.support import check_record
+
+LARGE = st.floats(0, 1e6)
+
+
+def table_of(path: Path, *records: Lines) -> pd.DataFrame:
+    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
+    return cpu_table([any_record(load_record(file)) for file in files])
+
+
+@pytest.mark.parametrize(("ranks", "rounds"), [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (64, 6), (65, 7)])
+def test_rounds_are_the_logarithm_rounded_up(ranks: int, rounds: int) -> None:
+    assert loggp.rounds(ranks) == rounds
+
+
+def test_no_ranks_have_no_rounds() -> None:
+    with pytest.raises(ValueError, match="0 ranks"):
+        loggp.rounds(0)
+
+
+def test_the_equations_have_the_papers_terms() -> None:
+    """Equations 1 to 6 with numbers that show each term: o 1, L 10, G 100, gamma 1000; m 2, P 8."""
+    p = Parameters(latency=10, overhead=1, gap_per_byte=100, gamma=1000)
+    assert loggp.barrier(p, 8) == loggp.Prediction(cpu=2 * 3, network=10 * 3)
+    assert loggp.broadcast(p, 8, 2) == loggp.Prediction(cpu=2 * 3, network=(10 + 200) * 3)
+    assert loggp.allreduce(p, 8, 2) == loggp.Prediction(cpu=(4 + 2000) * 3, network=2 * (10 + 200) * 3)
+    assert loggp.barrier(p, 8).whole == (2 * 1 + 10) * 3  # 1
+    assert loggp.allreduce(p, 8, 2).whole == 2 * (2 * 1 + 10 + 200) * 3 + 2 * 1000 * 3  # 2
+    assert loggp.broadcast(p, 8, 2).whole == (2 * 1 + 10 + 200) * 3  # 3
+
+
+@given(LARGE, LARGE, st.floats(0, 10), st.integers(0, 2**20), st.integers(2, 2**12))
+def test_the_cpus_share_of_a_broadcast_falls_with_the_size_and_not_with_the_ranks(
+    latency: float, overhead: float, per_byte: float, message_bytes: int, ranks: int
+) -> None:
+    """The paper's prediction (section 2.2): what is the network's grows with the size."""
+    p = Parameters(latency, overhead, per_byte)
+    small, large = loggp.broadcast(p, ranks, message_bytes), loggp.broadcast(p, ranks, 2 * message_bytes)
+    assert large.cpu == small.cpu
+    assert large.network >= small.network
+    assert loggp.broadcast(p, 2 * ranks, message_bytes).whole >= small.whole
+
+
+@given(st.floats(1, 1e6), st.floats(0, 100), st.lists(st.integers(1, 2**24), min_size=2, max_size=9, unique=True))
+def test_a_line_is_found_again(gap: float, per_byte: float, sizes: Sequence[int]) -> None:
+    found = loggp.line(sizes, [gap + (one - 1) * per_byte for one in sizes])
+    times = [found[0] + (one - 1) * found[1] for one in sizes]
+    assert times == pytest.approx([gap + (one - 1) * per_byte for one in sizes], rel=1e-6)
+
+
+@pytest.mark.parametrize(("sizes", "times"), [((8,), (1.0,)), ((8, 8), (1.0, 2.0)), ((8, 16), (1.0, -1.0))])
+def test_a_line_needs_two_sizes_and_times_above_0(sizes: Sequence[int], times: Sequence[float]) -> None:
+    assert np.isnan(loggp.line(sizes, times)).all()
+
+
+def test_planted_parameters_are_found_again(tmp_path: Path) -> None:
+    truth = Messages(noise=0.0)
+    path = synthetic.write(tmp_path / "a.jsonl", messages_record(truth))
+    check_record(path)
+    table = cpu_table([any_record(load_record(path))])
+    assert tuple(table.columns) == COLUMNS
+    for row in table.to_dict("records"):
+        assert row["L_ns"] == pytest.approx(truth.latency, rel=0.01)
+        assert row["o_send_ns"] == pytest.approx(truth.send, rel=0.01)
+        assert row["o_recv_ns"] == pytest.approx(truth.receive, rel=0.01)
+        assert row["o_ns"] == pytest.approx((truth.send + truth.receive) / 2, rel=0.01)
+        assert row["g_ns"] == pytest.approx(truth.gap, rel=0.01)
+        assert row["G_ns_per_byte"] == pytest.approx(truth.gap_per_byte, rel=0.01)
+        assert row["gamma_hot_ns_per_byte"] == pytest.approx(truth.gamma_hot, rel=0.01)
+        assert row["gamma_cold_ns_per_byte"] == pytest.approx(truth.gamma_cold, rel=0.01)
+        assert not row["g_hidden"]
+        assert row["valid"] and row["reliable"] and not row["flags"]
+
+
+def test_the_intervals_of_noisy_times_contain_the_truth(tmp_path: Path) -> None:
+    truth = Messages(noise=0.03)
+    (row, *_) = table_of(tmp_path, messages_record(truth)).to_dict("records")
+    for name, value in (("L_ns", truth.latency), ("g_ns", truth.gap), ("G_ns_per_byte", truth.gap_per_byte)):
+        assert row[f"{name}_ci95_low"] < value < row[f"{name}_ci95_high"]
+        assert row[f"{name}_ci95_high"] - row[f"{name}_ci95_low"] < 0.5 * value
+
+
+def test_a_gap_that_is_no_longer_than_o_cannot_be_seen(tmp_path: Path) -> None:
+    table = table_of(tmp_path, messages_record(Messages(send=800, gap=100, gap_per_byte=0.0001)))
+    assert table["g_hidden"].all()
+    assert table.iloc[0]["flags"][0] == "o is not shorter than the gap: g cannot be seen, and is at most this"
+    assert table.iloc[0]["g_ns"] == pytest.approx(800, rel=0.05)
+    assert "≤ 800 ns" in cpu_text(table)
+
+
+def test_times_of_two_protocols_are_called_so(tmp_path: Path) -> None:
+    lines = messages_record(sizes=(8, 512, 32768, 65536))
+    lines[2] = message_point(1, Messages(gap=20000), 512, lines[0]["timer"]["overhead_ns"])
+    (row, *_) = table_of(tmp_path, lines).to_dict("records")
+    assert row["flags"][-1].endswith("from the line: no single protocol")
+
+
+def test_few_repetitions_have_no_interval_and_one_size_has_no_line(tmp_path: Path) -> None:
+    lines = messages_record(sizes=(8, 512))
+    lines[1] = message_point(0, Messages(), 8, 0.0, repetitions=4)
+    row = table_of(tmp_path, lines).iloc[0]
+    assert not row["valid"]
+    assert math.isnan(row["L_ns"])
+    assert row["unreliable_reasons"] == ["fewer than 6 repetitions (4)"]
+    with pytest.raises(ValueError, match="two sizes"):
+        loggp.fit([])
+
+
+def test_what_is_predicted_stands_beside_what_is_measured(tmp_path: Path) -> None:
+    truth = Messages(noise=0.0)
+    collectives = record(operations=("barrier", "bcast", "alltoall"), sizes=(1024,))
+    table = table_of(tmp_path, collectives, messages_record(truth))
+    of = {row["operation"]: row for row in table.to_dict("records")}
+    barrier = truth.send + truth.receive + truth.latency
+    assert of["barrier"]["predicted_ns"] == pytest.approx(barrier, rel=0.01)
+    assert of["barrier"]["predicted_cpu_ns"] == pytest.approx(truth.send + truth.receive, rel=0.01)
+    assert of["bcast"]["predicted_ns"] == pytest.approx(barrier + 1024 * truth.gap_per_byte, rel=0.01)
+    assert math.isnan(of["alltoall"]["predicted_ns"])
+    assert "What the LogGP model predicts of blocking collectives:" in cpu_text(table)
+
+
+@pytest.mark.parametrize("changed", [{"network": "shm"}, {"toolchain": "mpich@5.0.2"}, {"configuration": "async"}])
+def test_parameters_of_other_launches_predict_nothing(tmp_path: Path, changed: dict[str, Any]) -> None:
+    table = table_of(tmp_path, record(operations=("bcast",)), messages_record(**changed))
+    assert table["predicted_ns"].isna().all()
+
+
+def test_the_parameters_are_compared_once_per_record(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(works=(0.5,)), messages_record())
+    assert CPU_OVERHEAD.launches is not None
+    compared = CPU_OVERHEAD.launches.of_table(table)
+    assert len(compared[compared["benchmark"] == "loggp"]) == 1
+    assert "working" not in set(compared["way"])
+
+
+def test_a_record_of_messages_tells_its_numbers_payload_and_faults(tmp_path: Path) -> None:
+    lines = messages_record()
+    found = any_record(load_record(synthetic.write(tmp_path / "a.jsonl", lines)))
+    assert inside.payload_bytes(found) == 2 * 600 * 21 * (8 + 512 + 32768)
+    assert dict(inside.covered([found])) == {"LogGP parameters": "within node"}
+    assert inside.communicated_ns(found) > 0
+    assert not list(inside.wrong(found))
+    assert CPU_OVERHEAD.numbers is not None
+    numbers = CPU_OVERHEAD.numbers(found, None)
+    assert numbers.values["L_ns"] == pytest.approx(900, rel=0.05)
+    assert numbers.doubt == ""
+    assert CPU_OVERHEAD.unit_of("G_ns_per_byte") == "ns/byte"
+    lines[1]["data_errors"] = 2
+    wrong = any_record(load_record(synthetic.write(tmp_path / "b.jsonl", lines)))
+    assert list(inside.wrong(wrong)) == ["2 wrong values were received"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda line: line["series"].pop("t_trains_ns"), "series.t_trains_ns is missing"),
+        (lambda line: line["own"].__setitem__("messages_of_train", 1), "messages_of_train is 1, not at least 2"),
+        (lambda line: line["own"].pop("trains"), "trains"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: Any, says: str) -> None:
+    lines = messages_record()
+    change(lines[1])
+    with pytest.raises(RecordError, match=says):
+        any_record(load_record(synthetic.write(tmp_path / "a.jsonl", lines)))
