@@ -378,7 +378,8 @@ def test_a_command_on_a_host_of_a_job_has_the_environment_of_the_launch_alone(
 @given(st.lists(st.sampled_from([((0,), (1,)), ((0, 2), (1, 3)), ((4,), (5,), (6,))]), min_size=1, max_size=9))
 def test_nodes_in_hand_are_handed_over(cpus: list[Cpus]) -> None:
     hosts = tuple(f"n{number}" for number in range(len(cpus)))
-    found = InHand("slurm job 12 has", hosts, tuple(cpus), {"NEEDED": "yes"})
+    names = tuple(f"{host}.site" for host in hosts)
+    found = InHand("slurm job 12 has", hosts, names, tuple(cpus), {"NEEDED": "yes"})
     assert InHand.from_text(found.as_text()) == found
     shape = found.shape(2)
     assert shape.cores == min(map(len, cpus[:2]))

@@ -10,7 +10,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launches, mpich, openmpi, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.launchers.hydra import HYDRA
-from mpi_campaign.libraries.launchers.launcher import Launcher, never_across
+from mpi_campaign.libraries.launchers.launcher import Launcher, bound_by_program, never_across
 from mpi_campaign.libraries.library import StartedBy
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.libraries.settings import Impossible, Request, Settings
@@ -73,7 +73,15 @@ def test_cpus_are_those_of_ranks_on_their_node_whatever_the_number_of_nodes() ->
     assert one.cores_per_node == four.cores_per_node == 4
     assert one.shares == four.shares == ((0, 2), (1, 3))
     assert one.dedicated_cpus == four.dedicated_cpus == (2, 3)
-    assert node.all_cpus == (0, 1, 2, 3)
+
+
+def test_hosts_with_different_cpus_have_shares_of_their_own() -> None:
+    placed = Placement.on(NodeShape(4, by_host=(("n1", each(0, 1, 2, 3)), ("n2", each(4, 5, 6, 7)))), 2, 2, nodes=2)
+    assert (placed.shares, placed.dedicated_cpus) == ((), ())
+    assert placed.shares_by_host == (("n1", ((0, 1), (2, 3))), ("n2", ((4, 5), (6, 7))))
+    bound = bound_by_program(placed, "LOCAL_RANK")
+    assert (bound.binder, bound.binds) == (("LOCAL_RANK", "n1=0,1:2,3/n2=4,5:6,7"), True)
+    assert Placement.on(NodeShape(1, by_host=(("n1", each(0)), ("n2", each(1)))), 2, 1, nodes=2).by_host == ()
 
 
 # -- launchers ---------------------------------------------------------------------------------------------------------

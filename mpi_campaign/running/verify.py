@@ -125,15 +125,20 @@ def _of_nodes(header: Header, case: Case) -> Iterator[str]:
 
 
 def _of_cpus(header: Header) -> Iterator[str]:
-    """Every rank must run on CPUs that the campaign may use. A bound rank must run on the CPUs that it was given."""
-    metadata = header.metadata
-    allowed, shares = metadata.get("allowed_cpus", ""), metadata.get("shares", [])
+    """Every rank must run on CPUs that the campaign may use on its host. A bound rank must run on those that it got."""
+    by_host = header.metadata.get("by_host", {})
+    before: Counter[int] = Counter()  # ranks by node
     for rank in header.placement:
+        placed = by_host.get(rank.host, {}) if by_host else header.metadata
+        allowed, shares, local = placed.get("allowed_cpus", ""), placed.get("shares", []), before[rank.node]
+        before[rank.node] += 1
         mine, where = cpus_of(rank.cpuset), f"rank {rank.rank} on {rank.host} may run on CPUs {rank.cpuset}"
-        if allowed and not mine <= cpus_of(allowed):
+        if by_host and not placed:
+            yield f"rank {rank.rank} runs on {rank.host}, which is none of the hosts: {', '.join(by_host)}"
+        elif allowed and not mine <= cpus_of(allowed):
             yield f"{where}; the campaign may use CPUs {allowed} only"
-        elif rank.rank < len(shares) and not mine <= cpus_of(shares[rank.rank]):
-            yield f"{where}; its share is CPUs {shares[rank.rank]}"
+        elif local < len(shares) and not mine <= cpus_of(shares[local]):
+            yield f"{where}; its share is CPUs {shares[local]}"
 
 
 def _of_placement(header: Header) -> Iterator[str]:
