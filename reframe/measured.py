@@ -254,7 +254,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             self.reference = {"$ref": str(accepted)}
         self.num_tasks = self.ranks
         self.num_tasks_per_node = placement.ranks_per_node if self.nodes > 1 else None
-        self.num_cpus_per_task = self.threads_per_rank
+        hosts = partition.hosts(self.nodes)
+        # On hosts in hand, the campaign itself places the ranks, and a batch system's launcher counts no CPUs.
+        self.num_cpus_per_task = self.threads_per_rank if hosts is None else None
         if self.network.startswith("wire"):
             refusal = partition.why_not()
             self.skip_if(refusal is not None, refusal)
@@ -268,7 +270,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             placement,
             here=partition.here,
             launcher=partition.launcher,
-            hosts=partition.hosts(self.nodes),
+            hosts=hosts,
             protocol=str(self.case.parameters[PROTOCOL.name]),
         )
         self.eager_limit_variable = registry.library(extras["family"]).eager_limit(request)
@@ -349,6 +351,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             "metadata.json",
             *recording.environment(self.current_environ.extras["family"], site.let_into(self.current_partition)),
             *recording.controls(self.current_environ.extras["family"]),
+            *(["--oversubscribed"] if self.node_shape.shared else []),
             *self.launch.program,
         ]
 
@@ -367,7 +370,10 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         return {**facts, **made, **self.placed(), **told, "progresses_in": progresses_in, "case": self.case.as_dict()}
 
     def placed(self) -> dict[str, Any]:
-        """The CPUs that ranks may use, and those of each rank of a node; where hosts differ in them, for each host."""
+        """The number of ranks, the CPUs that they may use, and those of each rank of a node.
+
+        Where hosts differ in their CPUs, `by_host` has both for each host.
+        """
 
         def words(cpus: Cpus, shares: Shares) -> dict[str, Any]:
             each = [host.list_text(share) for share in shares if self.launch.binds]
@@ -375,7 +381,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
         shares_of = dict(self.placement.shares_by_host)
         by_host = {name: words(cpus, shares_of.get(name, ())) for name, cpus in self.node_shape.by_host}
-        return {**words(self.node_shape.cpus, self.placement.shares), **({"by_host": by_host} if by_host else {})}
+        common = {"ranks": self.ranks, **words(self.node_shape.cpus, self.placement.shares)}
+        return {**common, "by_host": by_host} if by_host else common
 
     def record_files(self) -> dict[str, str]:
         """The files that a measurement leaves: {name here: suffix in the archive}."""

@@ -192,6 +192,14 @@ def test_cpus_are_judged_host_by_host_where_hosts_differ_in_them(tmp_path: Path)
     assert "rank 1 runs on n2, which is none of the hosts: n1, n3" in judged(tmp_path, lines, nodes=2)
 
 
+def test_ranks_that_did_not_find_each_other(tmp_path: Path) -> None:
+    lines = configured("basic")
+    lines[0]["metadata"] = {"ranks": 2}
+    assert judged(tmp_path, lines) == []
+    lines[0]["metadata"] = {"ranks": 4}
+    assert judged(tmp_path, lines) == ["the run was of 2 ranks, not of 4"]
+
+
 def test_another_progress_thread_than_was_asked_for(tmp_path: Path) -> None:
     lines = configured("apphelper")
     lines[0]["progress"]["source"] = "library"
@@ -384,6 +392,17 @@ def test_what_the_ranks_sent_over_tcp_is_held_against_the_payload(tmp_path: Path
     assert fault.startswith("the ranks sent 3000 bytes over TCP, less than the payload of")
     lines[-1]["tcp_bytes_sent"] = [1000, None]  # not known
     assert judge(tmp_path, lines) == []
+
+
+def test_between_nodes_the_payload_goes_over_tcp_where_that_was_asked_for(tmp_path: Path) -> None:
+    lines = synthetic.sweep(grid=(16,), network="tcp", nodes=2)
+    for number, rank in enumerate(lines[0]["placement"]):
+        rank["node"] = number
+    lines[-1]["tcp_bytes_sent"] = [PAYLOAD_BYTES, 0]
+    assert judge(tmp_path, lines, nodes=2) == []
+    lines[-1]["tcp_bytes_sent"] = [1000, 2000]
+    (fault,) = judge(tmp_path, lines, nodes=2)
+    assert fault.startswith("the ranks sent 3000 bytes over TCP, less than the payload of")
 
 
 def test_shared_memory_sends_no_payload_over_tcp(tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ class NodeShape:
     """The cores of a node that ranks may use.
 
     cpus: () where the CPUs are not known.  by_host: where nodes have different CPUs, those of each host, by the name
-    that the host calls itself; cpus is ().
+    that the host calls itself; cpus is ().  shared: the cores are those of other nodes too, as in a cluster in a box
+    with more nodes than cores.
     """
 
     cores: int
     cpus: Cpus = ()
     by_host: tuple[tuple[str, Cpus], ...] = ()
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Placement:
     """`ranks_per_node` ranks on each of `nodes` nodes. The share of a rank is `threads_per_rank` cores of its node; in
     `basic`, one thread computes on each of them.
 
-    oversubscribed: a node has fewer cores than its ranks need; ranks have no cores of their own and are not bound.
+    oversubscribed: a node has fewer cores than its ranks need, or shares them with other nodes; ranks have no cores of
+    their own and are not bound.
     cpus, by_host: the CPUs of each core of a node, or of each host, as in `NodeShape`; () where they are not known or
     not used.
     crowding: a rank with one core may share it with a progress thread.
@@ -45,9 +48,10 @@ class Placement:
     def on(
         cls, node: NodeShape, ranks_per_node: int, threads_per_rank: int, *, nodes: int = 1, crowding: bool = False
     ) -> "Placement":
-        """The placement on nodes of that shape. threads_per_rank: 0 divides all cores of a node evenly."""
-        threads = threads_per_rank or max(1, node.cores // ranks_per_node)
-        oversubscribed = ranks_per_node * threads > node.cores
+        """The placement on nodes of that shape. threads_per_rank: 0 divides all cores of a node evenly; it is 1 where
+        nodes share cores."""
+        threads = threads_per_rank or (1 if node.shared else max(1, node.cores // ranks_per_node))
+        oversubscribed = node.shared or ranks_per_node * threads > node.cores
         known = node.cpus if len(node.cpus) == node.cores and not oversubscribed else ()
         return cls(
             nodes, ranks_per_node, threads, oversubscribed, known, crowding, () if oversubscribed else node.by_host

@@ -73,6 +73,8 @@ def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire
         # In the least payload, the ranks of a node count as one over most networks; over a wire, each counts alone.
         alone = replace(record, header=replace(header, network="wire"))
         all_faults += _of_shared_memory(record, family.payload(alone))
+    elif family.payload is not None and case.network == "tcp":
+        all_faults += _of_tcp(record, family.payload(record))
     return list(dict.fromkeys(all_faults))
 
 
@@ -114,7 +116,12 @@ def _of_share(header: Header, case: Case) -> Iterator[str]:
 
 
 def _of_nodes(header: Header, case: Case) -> Iterator[str]:
-    """The ranks must be on as many nodes as was asked for, and each node must have equally many."""
+    """There must be as many ranks as was asked for, on as many nodes, and each node must have equally many.
+
+    Ranks that do not find each other are worlds of one rank each.
+    """
+    if header.ranks != (asked := header.metadata.get("ranks", header.ranks)):
+        yield f"the run was of {plural(header.ranks, 'rank')}, not of {asked}"
     if header.nodes != (expected := case.parameters[NODES.name]):
         hosts = ", ".join(sorted({rank.host for rank in header.placement}))
         yield f"the ranks ran on {plural(header.nodes, 'node')} ({hosts}), not on {expected}"
@@ -322,6 +329,10 @@ def _tcp_bytes(record: Any) -> int | None:
 
 def _of_wire(record: Any, expected: int, wire_report: Path) -> Iterator[str]:
     yield from of_carried(expected, wire_report)
+    yield from _of_tcp(record, expected)
+
+
+def _of_tcp(record: Any, expected: int) -> Iterator[str]:
     sent = _tcp_bytes(record)
     if sent is not None and sent < expected:
         yield f"the ranks sent {sent} bytes over TCP, less than the payload of {expected}: something else was used"

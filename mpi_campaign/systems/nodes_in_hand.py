@@ -1,6 +1,7 @@
 """The nodes that this process may launch ranks on: those of the job of a batch system in which it runs, or those of a
 cluster in a box. Each node is asked for its CPUs, and whether it sees this clone."""
 
+import itertools
 import json
 import os
 import shlex
@@ -17,7 +18,7 @@ from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import node_agent, nodes
 from mpi_campaign.libraries.placement import Cpus, NodeShape
-from mpi_campaign.libraries.settings import Hosts
+from mpi_campaign.libraries.settings import Hosts, Job
 from mpi_campaign.systems import allocation
 
 IN_HAND = "MPI_CAMPAIGN_IN_HAND"
@@ -40,7 +41,7 @@ class InHand:
 
     whose: words before their number, such as `slurm job 12 has`.  hosts: their names, for launchers.  names: what each
     of them calls itself.  cpus: for each of them, the CPUs of each core that ranks may use.  variables: what the agent
-    needs.
+    needs.  one_machine: they are namespaces of this machine, with its CPUs.
     """
 
     whose: str
@@ -48,25 +49,30 @@ class InHand:
     names: tuple[str, ...]
     cpus: tuple[Cpus, ...]
     variables: Mapping[str, str]
+    one_machine: bool = False
 
     def shape(self, count: int = 0) -> NodeShape:
         """The shape of the first `count` nodes, or of all. Of each, it has as many cores as the smallest one has."""
         cpus = self.cpus[: count or None]
         cores = min(map(len, cpus))
         each = tuple(one[:cores] for one in cpus)
+        if self.one_machine and len(set(itertools.chain(*cpus))) < sum(map(len, cpus)):
+            return NodeShape(cores, each[0], shared=True)
         if len(set(each)) == 1:
             return NodeShape(cores, each[0])
         return NodeShape(cores, by_host=tuple(zip(self.names, each, strict=False)))
 
     def first(self, count: int) -> Hosts:
         """The first `count` nodes, for a launcher."""
-        return Hosts(self.hosts[:count], str(nodes.AGENT), self.variables)
+        told = json.loads(self.variables.get(node_agent.JOB_VARIABLE, "null"))
+        job = Job(told["starter"], told["id"], told["variables"]) if told else None
+        return Hosts(self.hosts[:count], str(nodes.AGENT), self.variables, job)
 
     def as_text(self) -> str:
         """For `IN_HAND`. Nodes of one shape share its text."""
         shapes = list(dict.fromkeys(self.cpus))
         each = [shapes.index(cpus) for cpus in self.cpus]
-        told = {name: getattr(self, name) for name in ("whose", "hosts", "names", "variables")}
+        told = {name: getattr(self, name) for name in ("whose", "hosts", "names", "variables", "one_machine")}
         return json.dumps({**told, "shapes": shapes, "each": each})
 
     @classmethod
@@ -75,7 +81,8 @@ class InHand:
         told = json.loads(text)
         shapes = [tuple(map(tuple, shape)) for shape in told["shapes"]]
         cpus = tuple(shapes[i] for i in told["each"])
-        return cls(told["whose"], tuple(told["hosts"]), tuple(told["names"]), cpus, told["variables"])
+        names = tuple(told["names"])
+        return cls(told["whose"], tuple(told["hosts"]), names, cpus, told["variables"], told["one_machine"])
 
 
 def is_box() -> bool:
@@ -99,7 +106,7 @@ def look(*, box: bool = False) -> InHand:
         return InHand.from_text(os.environ[IN_HAND])
     whose, hosts, variables = _of_box() if box else _of_job()
     names, cpus = zip(*_looks(hosts, variables), strict=True)
-    found = InHand(whose, hosts, names, cpus, variables)
+    found = InHand(whose, hosts, names, cpus, variables, one_machine=is_box())
     os.environ[IN_HAND] = found.as_text()
     return found
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from mpi_campaign.libraries.placement import Placement, Shares
-from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings, nothing
+from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Rule, Settings, nothing
 
 Across = Callable[[Request, Hosts], Answer]
 
@@ -46,8 +46,8 @@ class Launcher:
     """
 
     title: str
-    here: Callable[[Request], Settings] = nothing
-    place: Callable[[Request], Settings] = nothing
+    here: Rule = nothing
+    place: Rule = nothing
     across: Across = field(kw_only=True)
     hand_over: Callable[[str, str], tuple[str, ...]] = field(kw_only=True)
     says: str = ""
