@@ -6,6 +6,7 @@ Modules that read records are imported where they are used. They load pandas and
 loaded modules (`inspect.stack`) for every test that it makes.
 """
 
+import itertools
 import json
 import shlex
 import shutil
@@ -26,7 +27,7 @@ from mpi_campaign.children import environ
 from mpi_campaign.launching.wire import WIRE_RATE
 from mpi_campaign.libraries import launch_environment, launches, recording, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
-from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.placement import Cpus, Placement, Shares
 from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Where
@@ -253,12 +254,14 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             self.reference = {"$ref": str(accepted)}
         self.num_tasks = self.ranks
         self.num_tasks_per_node = placement.ranks_per_node if self.nodes > 1 else None
-        self.num_cpus_per_task = self.threads_per_rank
+        hosts = partition.hosts(self.nodes)
+        # On hosts in hand, the campaign itself places the ranks, and a batch system's launcher counts no CPUs.
+        self.num_cpus_per_task = self.threads_per_rank if hosts is None else None
         if self.network.startswith("wire"):
             refusal = partition.why_not()
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
-        self.allowed_cpus = host.list_text(node.all_cpus)
+        self.node_shape = node
         request = Request(
             Path(extras["prefix"]),
             extras["version"],
@@ -267,7 +270,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             placement,
             here=partition.here,
             launcher=partition.launcher,
-            hosts=partition.hosts(self.nodes),
+            hosts=hosts,
             protocol=str(self.case.parameters[PROTOCOL.name]),
             setting=str(self.case.parameters[LIBRARY_SETTING.name]),
         )
@@ -277,7 +280,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             self.skip(answer.reason)
         else:
             self.launch = answer
-            self.shares = [host.list_text(share) for share in placement.shares if self.launch.binds]
+            self.placement = placement
 
     @run_after("setup")
     def skip_where_nothing_to_borrow(self) -> None:
@@ -349,6 +352,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             "metadata.json",
             *recording.environment(self.current_environ.extras["family"], site.let_into(self.current_partition)),
             *recording.controls(self.current_environ.extras["family"]),
+            *(["--oversubscribed"] if self.node_shape.shared else []),
             *self.launch.program,
         ]
 
@@ -363,9 +367,23 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         progresses_in = launches.progresses_in(
             extras["family"], Path(extras["prefix"]), extras["version"], self.network
         )
-        placed = {"allowed_cpus": self.allowed_cpus, "shares": self.shares}
         told = {"eager_limit_variable": self.eager_limit_variable} if self.eager_limit_variable else {}
-        return {**facts, **made, **placed, **told, "progresses_in": progresses_in, "case": self.case.as_dict()}
+        return {**facts, **made, **self.placed(), **told, "progresses_in": progresses_in, "case": self.case.as_dict()}
+
+    def placed(self) -> dict[str, Any]:
+        """The number of ranks, the CPUs that they may use, and those of each rank of a node.
+
+        Where hosts differ in their CPUs, `by_host` has both for each host.
+        """
+
+        def words(cpus: Cpus, shares: Shares) -> dict[str, Any]:
+            each = [host.list_text(share) for share in shares if self.launch.binds]
+            return {"allowed_cpus": host.list_text(itertools.chain(*cpus)), "shares": each}
+
+        shares_of = dict(self.placement.shares_by_host)
+        by_host = {name: words(cpus, shares_of.get(name, ())) for name, cpus in self.node_shape.by_host}
+        common = {"ranks": self.ranks, **words(self.node_shape.cpus, self.placement.shares)}
+        return {**common, "by_host": by_host} if by_host else common
 
     def record_files(self) -> dict[str, str]:
         """The files that a measurement leaves: {name here: suffix in the archive}."""

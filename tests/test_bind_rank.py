@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,16 @@ def bound(built: Path, *words: str, **variables: str) -> subprocess.CompletedPro
 def test_the_program_begins_on_the_cpus_of_its_rank(built: Path, rank: int) -> None:
     done = bound(built, "RANK", f"{CPUS[1]}:{CPUS[0]},{CPUS[1]}", sys.executable, "-c", MASK, RANK=str(rank))
     assert json.loads(done.stdout) == ([CPUS[1]], CPUS[:2])[rank], done.stderr
+
+
+def test_each_host_has_lists_of_its_own(built: Path) -> None:
+    name = socket.gethostname()
+    lists = f"{name}x={CPUS[0]}/{name}={CPUS[0]}:{CPUS[1]}/other={CPUS[0]}"
+    done = bound(built, "RANK", lists, sys.executable, "-c", MASK, RANK="1")
+    assert json.loads(done.stdout) == [CPUS[1]], done.stderr
+    done = bound(built, "RANK", "other=0", "true", RANK="0")
+    assert done.returncode != 0
+    assert f"no lists of CPUs for this host, {name}, in 'other=0'" in done.stderr
 
 
 def test_the_programs_words_and_its_exit_code_are_its_own(built: Path) -> None:

@@ -165,6 +165,23 @@ def test_a_benchmark_does_not_notice_that_its_clocks_are_apart(built: Path, tmp_
     assert point.t_measured_ns.max() < 1e9
 
 
+def test_what_is_thrown_away_takes_the_time_that_it_took(built: Path, tmp_path: Path) -> None:
+    """A repetition is given up before all its parts have run: its missing moments are not differences of clocks."""
+    record = tmp_path / "record.jsonl"
+    faults = {"ARTIFICIAL_CLOCK": "offset_s=1000", "LD_PRELOAD": str(built / "stall_preload.so")}
+    words = ("--budget-seconds", "5", "--record", str(record))
+    done = launch(built / "nbc_overlap_artificial", *GRID, *words, env=faults)
+    assert done.returncode == 0, done.stderr
+    loaded = load_overlap(record)
+    (point,) = loaded.points
+    assert point.late_repetitions > 0
+    assert loaded.footer is not None
+    assert loaded.footer.spent_seconds is not None
+    spent = loaded.footer.spent_seconds
+    assert 0 < spent["thrown_away"] < loaded.footer.wall_seconds
+    assert min(spent.values()) >= 0
+
+
 @pytest.mark.parametrize(
     ("faults", "steps"),
     [

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from pyroute2 import IPRoute
 
 from mpi_campaign import ROOT
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import node_agent, nodes
 from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.placement import Cpus, Placement
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings
+from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.toolchains import resolving
 from tests.support import as_another_user, succeed
@@ -256,6 +258,7 @@ def test_nothing_is_left(end: str) -> None:
 
 @pytest.mark.needs("nodes")
 @pytest.mark.needs("mpi")
+@pytest.mark.rare  # tests/test_runs_on_nodes.py has both in runs of the campaign
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", ["basic", "async"])
 @pytest.mark.parametrize("name", resolving.DEFAULT_TOOLCHAINS)
@@ -378,12 +381,23 @@ def test_a_command_on_a_host_of_a_job_has_the_environment_of_the_launch_alone(
 @given(st.lists(st.sampled_from([((0,), (1,)), ((0, 2), (1, 3)), ((4,), (5,), (6,))]), min_size=1, max_size=9))
 def test_nodes_in_hand_are_handed_over(cpus: list[Cpus]) -> None:
     hosts = tuple(f"n{number}" for number in range(len(cpus)))
-    found = InHand("slurm job 12 has", hosts, tuple(cpus), {"NEEDED": "yes"})
+    names = tuple(f"{host}.site" for host in hosts)
+    found = InHand("slurm job 12 has", hosts, names, tuple(cpus), {"NEEDED": "yes"})
     assert InHand.from_text(found.as_text()) == found
     shape = found.shape(2)
     assert shape.cores == min(map(len, cpus[:2]))
     assert len(shape.by_host or (1,)) == len({of_host[: shape.cores] for of_host in cpus[:2]})
     assert found.first(1).names == ("n0",)
+
+
+def test_nodes_of_one_machine_that_share_cores_have_none_of_their_own() -> None:
+    cpus: tuple[Cpus, ...] = (((0,), (1,)), ((0,), (1,)), ((2,), (3,)))
+    names = ("n0", "n1", "n2")
+    assert not InHand("slurm job 12 has", names, names, cpus, {}).shape(2).shared
+    box = InHand("the box has", names, names, cpus, {}, one_machine=True)
+    assert not InHand.from_text(box.as_text()).shape(1).shared
+    placed = Placement.on(box.shape(2), 1, 0, nodes=2)
+    assert (placed.threads_per_rank, placed.oversubscribed, placed.shares) == (1, True, ())
 
 
 def test_the_registry_tells_launchers_about_nodes() -> None:
@@ -404,3 +418,29 @@ def test_the_registry_tells_launchers_about_nodes() -> None:
         assert answer.env["NEEDED"] == "yes"
     for answer in (across("openmpi", "5.0.11", "/o p/agent"), across("mympi", "1")):
         assert isinstance(answer, Impossible)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ('echo \'{"host": "n1", "cpus": [[0]], "content": null}\'', "another file system than this host"),
+        ("echo 'srun: error: no step' >&2; exit 1", "srun: error: no step; each node must see"),
+        ("exit 3", "exit code 3"),
+    ],
+)
+def test_a_node_that_cannot_be_used_is_named_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
+) -> None:
+    agent = tmp_path / "agent"
+    agent.write_text(f"#!/bin/sh\n{answer}\n")
+    agent.chmod(0o755)
+    monkeypatch.setattr(nodes, "AGENT", agent)
+    monkeypatch.delenv(nodes_in_hand.IN_HAND, raising=False)
+    monkeypatch.setenv("SLURM_JOB_ID", "12")
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
+    nodes_in_hand.look.cache_clear()
+    with pytest.raises(CampaignError, match=r"^n1 cannot be used: ") as raised:
+        nodes_in_hand.look()
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert nodes_in_hand.IN_HAND not in os.environ

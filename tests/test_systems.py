@@ -10,10 +10,10 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launches, mpich, openmpi, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.launchers.hydra import HYDRA
-from mpi_campaign.libraries.launchers.launcher import Launcher, never_across
+from mpi_campaign.libraries.launchers.launcher import Launcher, bound_by_program, never_across
 from mpi_campaign.libraries.library import StartedBy
 from mpi_campaign.libraries.placement import NodeShape, Placement
-from mpi_campaign.libraries.settings import Impossible, Request, Settings
+from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Job, Request, Settings
 from mpi_campaign.planning import plan
 from mpi_campaign.planning.plan import Options
 from mpi_campaign.systems import known_systems
@@ -73,7 +73,15 @@ def test_cpus_are_those_of_ranks_on_their_node_whatever_the_number_of_nodes() ->
     assert one.cores_per_node == four.cores_per_node == 4
     assert one.shares == four.shares == ((0, 2), (1, 3))
     assert one.dedicated_cpus == four.dedicated_cpus == (2, 3)
-    assert node.all_cpus == (0, 1, 2, 3)
+
+
+def test_hosts_with_different_cpus_have_shares_of_their_own() -> None:
+    placed = Placement.on(NodeShape(4, by_host=(("n1", each(0, 1, 2, 3)), ("n2", each(4, 5, 6, 7)))), 2, 2, nodes=2)
+    assert (placed.shares, placed.dedicated_cpus) == ((), ())
+    assert placed.shares_by_host == (("n1", ((0, 1), (2, 3))), ("n2", ((4, 5), (6, 7))))
+    bound = bound_by_program(placed, "LOCAL_RANK")
+    assert (bound.binder, bound.binds) == (("LOCAL_RANK", "n1=0,1:2,3/n2=4,5:6,7"), True)
+    assert Placement.on(NodeShape(1, by_host=(("n1", each(0)), ("n2", each(1)))), 2, 1, nodes=2).by_host == ()
 
 
 # -- launchers ---------------------------------------------------------------------------------------------------------
@@ -107,9 +115,9 @@ def test_one_more_launcher_is_one_entry_that_a_library_names(monkeypatch: pytest
 
 @pytest.mark.parametrize("family", registry.LIBRARIES)
 def test_a_library_is_not_started_by_what_it_does_not_name(family: str) -> None:
-    answer = asked(family, "srun")
+    answer = asked(family, "aprun")
     assert isinstance(answer, Impossible)
-    assert answer.reason.startswith(f"how srun starts ranks of {registry.library(family).title} is not known")
+    assert answer.reason.startswith(f"how aprun starts ranks of {registry.library(family).title} is not known")
     assert "mpiexec" in answer.reason
 
 
@@ -131,7 +139,9 @@ def test_open_mpi_changed_its_launcher(version: str, title: str, command: str) -
 @pytest.mark.parametrize("family", registry.LIBRARIES)
 @pytest.mark.parametrize("version", ["1.0", "2.3.7", "4.1.8", "5.0.11", "2021.18.1", "main"])
 def test_every_version_of_a_library_is_started_by_one_launcher(family: str, version: str) -> None:
-    assert sum(one.starts(version) for one in registry.LIBRARIES[family].launchers) == 1
+    starting = [one.launcher for one in registry.LIBRARIES[family].launchers if one.starts(version)]
+    for command, fewest in (("mpiexec", 1), ("srun", 0)):
+        assert fewest <= sum(launcher.is_called(command) for launcher in starting) <= 1
 
 
 def test_configurations_of_an_entry_are_those_of_the_librarys_thread() -> None:
@@ -139,3 +149,24 @@ def test_configurations_of_an_entry_are_those_of_the_librarys_thread() -> None:
         for name in entry.configurations:
             assert CONFIGURATIONS[name].progress == "library", family
         assert not set(entry.without) & {*entry.configurations, *entry.networks}, family
+
+
+@pytest.mark.parametrize(("family", "plugin"), [("openmpi", "pmix"), ("mpich", "pmi2"), ("intel", "pmi2")])
+def test_srun_starts_ranks_in_a_job_of_slurm(family: str, plugin: str) -> None:
+    def answer(hosts: Hosts | None) -> Answer:
+        placement = Placement(2, 2, 1, cpus=each(4, 5))
+        request = Request(Path("/opt/mpi"), "5.0.2", "basic", "tcp", placement, launcher="srun", hosts=hosts)
+        return launches.launch(family, request)
+
+    job = Job("slurm", "12", {"SLURM_CONF": "/etc/cluster"})
+    settings = answer(Hosts(("n1", "n2"), "/opt/agent", {}, job))
+    assert isinstance(settings, Settings)
+    wanted = {"--jobid=12", f"--mpi={plugin}", "--nodelist=n1,n2", "--nodes=2", "--ntasks=4", "--ntasks-per-node=2"}
+    assert wanted <= set(settings.options)
+    assert all(option.startswith("--") and "--mca" not in option for option in settings.options)
+    assert settings.env["SLURM_CONF"] == "/etc/cluster"
+    assert settings.binder == ("SLURM_LOCALID", "4:5")
+    for hosts in (None, Hosts(("n1", "n2"), "/opt/agent"), Hosts(("n1",), "/opt/agent", {}, Job("pbs", "12"))):
+        refused = answer(hosts)
+        assert isinstance(refused, Impossible)
+        assert "--system allocation-srun" in refused.reason

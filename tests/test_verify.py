@@ -176,6 +176,30 @@ def test_a_rank_outside_the_mask_or_its_share_is_named_with_its_host_and_cpus(tm
     assert judged(tmp_path, lines) == [f"rank 1 on {host} may run on CPUs 4-7; the campaign may use CPUs 0-6 only"]
 
 
+def test_cpus_are_judged_host_by_host_where_hosts_differ_in_them(tmp_path: Path) -> None:
+    lines = configured("basic")
+    for number, (rank, host) in enumerate(zip(lines[0]["placement"], ("n1", "n2"), strict=True)):
+        rank["host"], rank["node"], rank["cpuset"] = host, number, "0-3"
+    lines[0]["nodes"] = 2
+    by_host = {"n1": {"allowed_cpus": "0-3", "shares": ["0-3"]}, "n2": {"allowed_cpus": "0-7", "shares": ["0-3"]}}
+    lines[0]["metadata"] = {"allowed_cpus": "", "shares": [], "by_host": by_host}
+    assert judged(tmp_path, lines, nodes=2) == []
+    by_host["n2"]["shares"] = ["4-7"]
+    assert judged(tmp_path, lines, nodes=2) == ["rank 1 on n2 may run on CPUs 0-3; its share is CPUs 4-7"]
+    by_host["n1"]["allowed_cpus"] = "0-1"
+    assert "rank 0 on n1 may run on CPUs 0-3; the campaign may use CPUs 0-1 only" in judged(tmp_path, lines, nodes=2)
+    by_host["n3"] = by_host.pop("n2")
+    assert "rank 1 runs on n2, which is none of the hosts: n1, n3" in judged(tmp_path, lines, nodes=2)
+
+
+def test_ranks_that_did_not_find_each_other(tmp_path: Path) -> None:
+    lines = configured("basic")
+    lines[0]["metadata"] = {"ranks": 2}
+    assert judged(tmp_path, lines) == []
+    lines[0]["metadata"] = {"ranks": 4}
+    assert judged(tmp_path, lines) == ["the run was of 2 ranks, not of 4"]
+
+
 def test_another_progress_thread_than_was_asked_for(tmp_path: Path) -> None:
     lines = configured("apphelper")
     lines[0]["progress"]["source"] = "library"
@@ -368,6 +392,17 @@ def test_what_the_ranks_sent_over_tcp_is_held_against_the_payload(tmp_path: Path
     assert fault.startswith("the ranks sent 3000 bytes over TCP, less than the payload of")
     lines[-1]["tcp_bytes_sent"] = [1000, None]  # not known
     assert judge(tmp_path, lines) == []
+
+
+def test_between_nodes_the_payload_goes_over_tcp_where_that_was_asked_for(tmp_path: Path) -> None:
+    lines = synthetic.sweep(grid=(16,), network="tcp", nodes=2)
+    for number, rank in enumerate(lines[0]["placement"]):
+        rank["node"] = number
+    lines[-1]["tcp_bytes_sent"] = [PAYLOAD_BYTES, 0]
+    assert judge(tmp_path, lines, nodes=2) == []
+    lines[-1]["tcp_bytes_sent"] = [1000, 2000]
+    (fault,) = judge(tmp_path, lines, nodes=2)
+    assert fault.startswith("the ranks sent 3000 bytes over TCP, less than the payload of")
 
 
 def test_shared_memory_sends_no_payload_over_tcp(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@
  *
  * It is for launchers that cannot be told CPUs by the kernel's numbers. VARIABLE, which the launcher sets, holds the
  * rank's number among the ranks of its node. There is one list of CPUs per rank, as the kernel writes it, with colons
- * between the lists. PROGRAM and all threads that it starts, also an MPI library's, are on these CPUs from the first
- * instruction.
+ * between the lists. Where hosts have different CPUs, the lists of each follow its name: n1=0,1:2,3/n2=4,5:6,7. PROGRAM
+ * and all threads that it starts, also an MPI library's, are on these CPUs from the first instruction.
  */
 #include "fail.h"
 #include "topology.h"
@@ -42,6 +42,27 @@ static char *list_of(const char *lists, long number) {
     return list;
 }
 
+/* Returns the lists of this host: all that is given, or what follows the host's name. Free with free(). */
+static char *lists_of_host(const char *given) {
+    char host[256] = "";
+    if (strchr(given, '=') == NULL) {
+        return fail_strdup(given);
+    }
+    if (gethostname(host, sizeof host - 1) != 0) {
+        fail_die("this host's name is not known: %s", strerror(errno));
+    }
+    const size_t length = strlen(host);
+    for (const char *of_host = given; of_host != NULL; of_host = strchr(of_host, '/')) {
+        of_host += *of_host == '/';
+        if (strncmp(of_host, host, length) == 0 && of_host[length] == '=') {
+            char *lists = fail_strdup(of_host + length + 1);
+            lists[strcspn(lists, "/")] = '\0';
+            return lists;
+        }
+    }
+    fail_die("there are no lists of CPUs for this host, %s, in '%s'", host, given);
+}
+
 int main(int count, char **words) {
     fail_setup("bind_rank", -1, NULL);
     if (count <= WORD_PROGRAM) {
@@ -51,11 +72,11 @@ int main(int count, char **words) {
     if (rank < 0) {
         fail_die("the launcher does not say which rank this is: %s holds no number", words[WORD_VARIABLE]);
     }
-    char *list = list_of(words[WORD_LISTS], rank);
+    char *lists = lists_of_host(words[WORD_LISTS]);
+    char *list = list_of(lists, rank);
     struct topology_cpus cpus;
     if (list == NULL) {
-        fail_die("there are more ranks on this node than lists of CPUs: no list for rank %ld in '%s'", rank,
-                 words[WORD_LISTS]);
+        fail_die("there are more ranks on this node than lists of CPUs: no list for rank %ld in '%s'", rank, lists);
     }
     if (!topology_cpus_parse(list, &cpus) || topology_cpus_count(&cpus) == 0) {
         fail_die("'%s' is no list of CPUs, such as 0-3,8", list);
@@ -64,6 +85,7 @@ int main(int count, char **words) {
         fail_die("rank %ld of this node cannot be bound to CPUs %s: %s", rank, list, strerror(errno));
     }
     free(list);
+    free(lists);
     execvp(words[WORD_PROGRAM], words + WORD_PROGRAM);
     fail_report("%s cannot be started: %s", words[WORD_PROGRAM], strerror(errno));
     return NOT_STARTED;

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from mpi_campaign.libraries import ch4
 from mpi_campaign.libraries.launchers.intel_hydra import INTEL_HYDRA
+from mpi_campaign.libraries.launchers.srun import SRUN_PMI2
 from mpi_campaign.libraries.library import Library, StartedBy
 from mpi_campaign.libraries.settings import Answer, Request, Settings, moved_by_the_program, same, within_a_node
 
@@ -62,7 +63,7 @@ def _spack_prefix(version: str, prefix: Path) -> Path | None:
 LIBRARY = Library(
     title="Intel MPI",
     package="intel-oneapi-mpi",
-    launchers=(StartedBy(INTEL_HYDRA),),
+    launchers=(StartedBy(INTEL_HYDRA), StartedBy(SRUN_PMI2)),
     reports=r"Intel\(R\) MPI Library (\d[\w.]*)",
     always=_always,
     networks={

@@ -2,6 +2,7 @@
 
 from mpi_campaign.libraries import ch4
 from mpi_campaign.libraries.launchers.hydra import HYDRA
+from mpi_campaign.libraries.launchers.srun import SRUN_PMI2
 from mpi_campaign.libraries.library import Library, StartedBy
 from mpi_campaign.libraries.settings import Answer, Impossible, Request, Rule, same
 
@@ -37,7 +38,7 @@ def _modelled(request: Request) -> Answer:
 LIBRARY = Library(
     title="MPICH",
     package="mpich",
-    launchers=(StartedBy(HYDRA),),
+    launchers=(StartedBy(HYDRA), StartedBy(SRUN_PMI2)),
     reports=r"MPICH Version:\s*(\d[\w.]*)",
     always=same(MPIR_CVAR_ASYNC_PROGRESS="0"),
     networks=ch4.NETWORKS,

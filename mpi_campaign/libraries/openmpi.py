@@ -2,6 +2,7 @@
 
 from mpi_campaign.libraries.launchers.orte import ORTE
 from mpi_campaign.libraries.launchers.prrte import PRRTE
+from mpi_campaign.libraries.launchers.srun import SRUN_PMIX
 from mpi_campaign.libraries.library import Library, StartedBy
 from mpi_campaign.libraries.settings import (
     RAISED_LIMIT,
@@ -19,21 +20,26 @@ def _shared_memory(request: Request) -> str:
     return "sm" if request.major >= 5 else "vader"
 
 
-# One-sided communication goes the same way. UCX's component is asked first, finds no network, and prints an error.
-_OB1 = ("--mca", "pml", "ob1", "--mca", "osc", "^ucx", "--mca", "btl")
+def _over(request: Request, btl: str, **others: str) -> Settings:
+    """Settings that choose these transports, as options of its own launcher or as variables for another one."""
+    # One-sided communication goes the same way. UCX's component is asked first, finds no network, and prints an error.
+    chosen = {"pml": "ob1", "osc": "^ucx", "btl": btl, **others}
+    if request.launcher == "srun":
+        return Settings({f"OMPI_MCA_{name}": value for name, value in chosen.items()})
+    return Settings(options=tuple(word for name, value in chosen.items() for word in ("--mca", name, value)))
 
 
 def _shm(request: Request) -> Settings:
-    return Settings(options=(*_OB1, f"{_shared_memory(request)},self"))
+    return _over(request, f"{_shared_memory(request)},self")
 
 
-def _wire(_request: Request) -> Settings:
+def _wire(request: Request) -> Settings:
     # Open MPI uses loopback only when it is named. In the network namespace, loopback is the wire.
-    return Settings(options=(*_OB1, "tcp,self", "--mca", "btl_tcp_if_include", "lo"))
+    return _over(request, "tcp,self", btl_tcp_if_include="lo")
 
 
 def _tcp(request: Request) -> Settings:
-    return Settings(options=(*_OB1, f"tcp,{_shared_memory(request)},self"))
+    return _over(request, f"tcp,{_shared_memory(request)},self")
 
 
 def _async(request: Request) -> Answer:
@@ -84,7 +90,7 @@ def _eager_limit(request: Request) -> str:
 LIBRARY = Library(
     title="Open MPI",
     package="openmpi",
-    launchers=(StartedBy(ORTE, until=5), StartedBy(PRRTE, since=5)),
+    launchers=(StartedBy(ORTE, until=5), StartedBy(PRRTE, since=5), StartedBy(SRUN_PMIX)),
     reports=r"Open MPI v(\d[\w.]*)",
     # The variables about root have no effect for other users. A wheel finds its prefix without a variable.
     always=same(

@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 Cpus = tuple[tuple[int, ...], ...]
 """The CPUs of each core of a node, by the kernel's numbers. Cores are in the order in which ranks get them."""
+Shares = tuple[tuple[int, ...], ...]
+"""The CPUs of each rank of a node, in the order of its cores."""
 
 
 @dataclass(frozen=True)
 class NodeShape:
     """The cores of a node that ranks may use.
 
-    cpus: () where the CPUs are not known.  by_host: where nodes have different CPUs, those of each host; cpus is ().
+    cpus: () where the CPUs are not known.  by_host: where nodes have different CPUs, those of each host, by the name
+    that the host calls itself; cpus is ().  shared: the cores are those of other nodes too, as in a cluster in a box
+    with more nodes than cores.
     """
 
     cores: int
     cpus: Cpus = ()
     by_host: tuple[tuple[str, Cpus], ...] = ()
-
-    @property
-    def all_cpus(self) -> tuple[int, ...]:
-        """The CPUs of all cores, ascending; () where they are not known."""
-        return tuple(sorted(itertools.chain(*self.cpus)))
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,10 @@ class Placement:
     """`ranks_per_node` ranks on each of `nodes` nodes. The share of a rank is `threads_per_rank` cores of its node; in
     `basic`, one thread computes on each of them.
 
-    oversubscribed: a node has fewer cores than its ranks need; ranks have no cores of their own and are not bound.
-    cpus: the CPUs of each core of a node, as in `NodeShape`; () where they are not known or not used.
+    oversubscribed: a node has fewer cores than its ranks need, or shares them with other nodes; ranks have no cores of
+    their own and are not bound.
+    cpus, by_host: the CPUs of each core of a node, or of each host, as in `NodeShape`; () where they are not known or
+    not used.
     crowding: a rank with one core may share it with a progress thread.
     """
 
@@ -40,16 +42,20 @@ class Placement:
     oversubscribed: bool = False
     cpus: Cpus = ()
     crowding: bool = False
+    by_host: tuple[tuple[str, Cpus], ...] = ()
 
     @classmethod
     def on(
         cls, node: NodeShape, ranks_per_node: int, threads_per_rank: int, *, nodes: int = 1, crowding: bool = False
     ) -> "Placement":
-        """The placement on nodes of that shape. threads_per_rank: 0 divides all cores of a node evenly."""
-        threads = threads_per_rank or max(1, node.cores // ranks_per_node)
-        oversubscribed = ranks_per_node * threads > node.cores
+        """The placement on nodes of that shape. threads_per_rank: 0 divides all cores of a node evenly; it is 1 where
+        nodes share cores."""
+        threads = threads_per_rank or (1 if node.shared else max(1, node.cores // ranks_per_node))
+        oversubscribed = node.shared or ranks_per_node * threads > node.cores
         known = node.cpus if len(node.cpus) == node.cores and not oversubscribed else ()
-        return cls(nodes, ranks_per_node, threads, oversubscribed, known, crowding)
+        return cls(
+            nodes, ranks_per_node, threads, oversubscribed, known, crowding, () if oversubscribed else node.by_host
+        )
 
     @property
     def ranks(self) -> int:
@@ -62,16 +68,24 @@ class Placement:
         return self.ranks_per_node * self.threads_per_rank
 
     @property
-    def shares(self) -> tuple[tuple[int, ...], ...]:
-        """The CPUs of each local rank, in the order of its cores; () where CPUs are not known."""
-        return tuple(tuple(itertools.chain(*cores)) for cores in self._cores_of_ranks)
+    def shares(self) -> Shares:
+        """The share of each local rank; () where CPUs are not known, or differ between hosts."""
+        return self._shares_of(self.cpus)
+
+    @property
+    def shares_by_host(self) -> tuple[tuple[str, Shares], ...]:
+        """The share of each local rank of each host; () where CPUs do not differ between hosts."""
+        return tuple((host, self._shares_of(cpus)) for host, cpus in self.by_host)
+
+    def _shares_of(self, cpus: Cpus) -> Shares:
+        return tuple(tuple(itertools.chain(*cores)) for cores in self._cores_of_ranks(cpus))
 
     @property
     def dedicated_cpus(self) -> tuple[int, ...]:
-        """The CPU of each local rank that is kept for a progress thread: the first CPU of its last core."""
-        return tuple(cores[-1][0] for cores in self._cores_of_ranks)
+        """The CPU of each local rank that is kept for a progress thread: the first CPU of its last core. () where CPUs
+        are not known, or differ between hosts: then a rank keeps that of its own cores."""
+        return tuple(cores[-1][0] for cores in self._cores_of_ranks(self.cpus))
 
-    @property
-    def _cores_of_ranks(self) -> list[tuple[tuple[int, ...], ...]]:
+    def _cores_of_ranks(self, cpus: Cpus) -> list[Cpus]:
         each = self.threads_per_rank
-        return [self.cpus[rank * each : (rank + 1) * each] for rank in range(self.ranks_per_node)] if self.cpus else []
+        return [cpus[rank * each : (rank + 1) * each] for rank in range(self.ranks_per_node)] if cpus else []

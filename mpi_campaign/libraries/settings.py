@@ -55,16 +55,26 @@ class Impossible:
 
 
 @dataclass(frozen=True)
+class Job:
+    """A job of a batch system. variables: what the batch system's commands need in their environment."""
+
+    scheduler: str
+    number: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Hosts:
     """The hosts on which ranks run, in the order of ranks; each has equally many.
 
     agent: a program that is called as ssh is, and starts a command on a host.  variables: what the agent needs in its
-    environment.
+    environment.  job: the job whose hosts they are; None where they are of no job.
     """
 
     names: tuple[str, ...]
     agent: str
     variables: Mapping[str, str] = field(default_factory=dict)
+    job: Job | None = None
 
 
 @dataclass(frozen=True)

@@ -520,6 +520,11 @@ def _placement(options: Options, shape: tuple[int, int], threads_per_rank: int) 
             f"{plural(ranks, 'rank')} of {placement.threads_per_rank} threads on {plural(cores, 'core')}{on_each}: "
             f"at most {MOST_RANKS_PER_CORE} threads on a core: ask for fewer with --threads-per-rank or --ranks"
         )
+    if node.shared and not options.oversubscribe:
+        raise CampaignError(
+            f"{nodes} nodes share the {plural(cores, 'core')} of this machine: ask for fewer with --nodes, or run it "
+            "marked as oversubscribed with --oversubscribe"
+        )
     if placement.oversubscribed and not options.oversubscribe:
         raise CampaignError(
             f"{ranks} ranks of {placement.threads_per_rank} threads need {placement.cores_per_node} cores{on_each}, "

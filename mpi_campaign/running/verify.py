@@ -73,6 +73,8 @@ def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire
         # In the least payload, the ranks of a node count as one over most networks; over a wire, each counts alone.
         alone = replace(record, header=replace(header, network="wire"))
         all_faults += _of_shared_memory(record, family.payload(alone))
+    elif family.payload is not None and case.network == "tcp":
+        all_faults += _of_tcp(record, family.payload(record))
     return list(dict.fromkeys(all_faults))
 
 
@@ -114,7 +116,12 @@ def _of_share(header: Header, case: Case) -> Iterator[str]:
 
 
 def _of_nodes(header: Header, case: Case) -> Iterator[str]:
-    """The ranks must be on as many nodes as was asked for, and each node must have equally many."""
+    """There must be as many ranks as was asked for, on as many nodes, and each node must have equally many.
+
+    Ranks that do not find each other are worlds of one rank each.
+    """
+    if header.ranks != (asked := header.metadata.get("ranks", header.ranks)):
+        yield f"the run was of {plural(header.ranks, 'rank')}, not of {asked}"
     if header.nodes != (expected := case.parameters[NODES.name]):
         hosts = ", ".join(sorted({rank.host for rank in header.placement}))
         yield f"the ranks ran on {plural(header.nodes, 'node')} ({hosts}), not on {expected}"
@@ -125,15 +132,20 @@ def _of_nodes(header: Header, case: Case) -> Iterator[str]:
 
 
 def _of_cpus(header: Header) -> Iterator[str]:
-    """Every rank must run on CPUs that the campaign may use. A bound rank must run on the CPUs that it was given."""
-    metadata = header.metadata
-    allowed, shares = metadata.get("allowed_cpus", ""), metadata.get("shares", [])
+    """Every rank must run on CPUs that the campaign may use on its host. A bound rank must run on those that it got."""
+    by_host = header.metadata.get("by_host", {})
+    before: Counter[int] = Counter()  # ranks by node
     for rank in header.placement:
+        placed = by_host.get(rank.host, {}) if by_host else header.metadata
+        allowed, shares, local = placed.get("allowed_cpus", ""), placed.get("shares", []), before[rank.node]
+        before[rank.node] += 1
         mine, where = cpus_of(rank.cpuset), f"rank {rank.rank} on {rank.host} may run on CPUs {rank.cpuset}"
-        if allowed and not mine <= cpus_of(allowed):
+        if by_host and not placed:
+            yield f"rank {rank.rank} runs on {rank.host}, which is none of the hosts: {', '.join(by_host)}"
+        elif allowed and not mine <= cpus_of(allowed):
             yield f"{where}; the campaign may use CPUs {allowed} only"
-        elif rank.rank < len(shares) and not mine <= cpus_of(shares[rank.rank]):
-            yield f"{where}; its share is CPUs {shares[rank.rank]}"
+        elif local < len(shares) and not mine <= cpus_of(shares[local]):
+            yield f"{where}; its share is CPUs {shares[local]}"
 
 
 def _of_placement(header: Header) -> Iterator[str]:
@@ -317,6 +329,10 @@ def _tcp_bytes(record: Any) -> int | None:
 
 def _of_wire(record: Any, expected: int, wire_report: Path) -> Iterator[str]:
     yield from of_carried(expected, wire_report)
+    yield from _of_tcp(record, expected)
+
+
+def _of_tcp(record: Any, expected: int) -> Iterator[str]:
     sent = _tcp_bytes(record)
     if sent is not None and sent < expected:
         yield f"the ranks sent {sent} bytes over TCP, less than the payload of {expected}: something else was used"

@@ -27,6 +27,9 @@ SYSTEMS = ROOT / "systems"
 # The scheduler, by ReFrame's name, that launches on this machine.
 LOCAL = "local"
 
+# ReFrame's name of each library's own launcher.
+OWN_LAUNCHER = "mpiexec"
+
 # The systems of nodes in hand, by whose nodes they have.
 JOB, BOX = "job", "box"
 IN_HAND: Mapping[str, str] = {JOB: "allocation", BOX: "cluster-in-a-box"}
@@ -72,11 +75,16 @@ class Partition:
         return nodes_in_hand.look(box=self.nodes == BOX) if self.nodes else None
 
     def hosts(self, count: int) -> Hosts | None:
-        """The hosts on which a launcher starts ranks of `count` nodes; None where it needs none, as on this machine."""
+        """The hosts on which a launcher starts ranks of `count` nodes; None where it needs none, as a library's own
+        launcher on this machine."""
         if self.in_hand is None:
             return None
         hosts = self.in_hand.first(count)
-        is_this = count == 1 and hosts.names[0].partition(".")[0] == platform.node().partition(".")[0]
+        is_this = (
+            count == 1
+            and self.launcher == OWN_LAUNCHER
+            and hosts.names[0].partition(".")[0] == platform.node().partition(".")[0]
+        )
         return None if is_this else hosts
 
     @property

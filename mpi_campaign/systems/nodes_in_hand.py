@@ -1,6 +1,7 @@
 """The nodes that this process may launch ranks on: those of the job of a batch system in which it runs, or those of a
 cluster in a box. Each node is asked for its CPUs, and whether it sees this clone."""
 
+import itertools
 import json
 import os
 import shlex
@@ -17,7 +18,7 @@ from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import node_agent, nodes
 from mpi_campaign.libraries.placement import Cpus, NodeShape
-from mpi_campaign.libraries.settings import Hosts
+from mpi_campaign.libraries.settings import Hosts, Job
 from mpi_campaign.systems import allocation
 
 IN_HAND = "MPI_CAMPAIGN_IN_HAND"
@@ -38,42 +39,50 @@ _NEEDED = {
 class InHand:
     """Nodes in hand.
 
-    whose: words before their number, such as `slurm job 12 has`.  hosts: their names.  cpus: for each of them, the CPUs
-    of each core that ranks may use.  variables: what the agent needs.
+    whose: words before their number, such as `slurm job 12 has`.  hosts: their names, for launchers.  names: what each
+    of them calls itself.  cpus: for each of them, the CPUs of each core that ranks may use.  variables: what the agent
+    needs.  one_machine: they are namespaces of this machine, with its CPUs.
     """
 
     whose: str
     hosts: tuple[str, ...]
+    names: tuple[str, ...]
     cpus: tuple[Cpus, ...]
     variables: Mapping[str, str]
+    one_machine: bool = False
 
     def shape(self, count: int = 0) -> NodeShape:
         """The shape of the first `count` nodes, or of all. Of each, it has as many cores as the smallest one has."""
         cpus = self.cpus[: count or None]
         cores = min(map(len, cpus))
         each = tuple(one[:cores] for one in cpus)
+        if self.one_machine and len(set(itertools.chain(*cpus))) < sum(map(len, cpus)):
+            return NodeShape(cores, each[0], shared=True)
         if len(set(each)) == 1:
             return NodeShape(cores, each[0])
-        return NodeShape(cores, by_host=tuple(zip(self.hosts, each, strict=False)))
+        return NodeShape(cores, by_host=tuple(zip(self.names, each, strict=False)))
 
     def first(self, count: int) -> Hosts:
         """The first `count` nodes, for a launcher."""
-        return Hosts(self.hosts[:count], str(nodes.AGENT), self.variables)
+        told = json.loads(self.variables.get(node_agent.JOB_VARIABLE, "null"))
+        job = Job(told["starter"], told["id"], told["variables"]) if told else None
+        return Hosts(self.hosts[:count], str(nodes.AGENT), self.variables, job)
 
     def as_text(self) -> str:
         """For `IN_HAND`. Nodes of one shape share its text."""
         shapes = list(dict.fromkeys(self.cpus))
         each = [shapes.index(cpus) for cpus in self.cpus]
-        return json.dumps(
-            {"whose": self.whose, "hosts": self.hosts, "shapes": shapes, "each": each, "variables": self.variables}
-        )
+        told = {name: getattr(self, name) for name in ("whose", "hosts", "names", "variables", "one_machine")}
+        return json.dumps({**told, "shapes": shapes, "each": each})
 
     @classmethod
     def from_text(cls, text: str) -> "InHand":
         """The nodes from what `as_text` returned."""
         told = json.loads(text)
         shapes = [tuple(map(tuple, shape)) for shape in told["shapes"]]
-        return cls(told["whose"], tuple(told["hosts"]), tuple(shapes[i] for i in told["each"]), told["variables"])
+        cpus = tuple(shapes[i] for i in told["each"])
+        names = tuple(told["names"])
+        return cls(told["whose"], tuple(told["hosts"]), names, cpus, told["variables"], told["one_machine"])
 
 
 def is_box() -> bool:
@@ -96,7 +105,8 @@ def look(*, box: bool = False) -> InHand:
     if IN_HAND in os.environ:
         return InHand.from_text(os.environ[IN_HAND])
     whose, hosts, variables = _of_box() if box else _of_job()
-    found = InHand(whose, hosts, _cpus_of(hosts, variables), variables)
+    names, cpus = zip(*_looks(hosts, variables), strict=True)
+    found = InHand(whose, hosts, names, cpus, variables, one_machine=is_box())
     os.environ[IN_HAND] = found.as_text()
     return found
 
@@ -127,24 +137,27 @@ def _of_job() -> tuple[str, tuple[str, ...], dict[str, str]]:
     return f"{starter} job {found.job} has", tuple(host.name for host in found.hosts), variables
 
 
-def _cpus_of(hosts: Sequence[str], variables: Mapping[str, str]) -> tuple[Cpus, ...]:
-    """The CPUs of each core of each host. Raises CampaignError for the first host that cannot be used."""
+def _looks(hosts: Sequence[str], variables: Mapping[str, str]) -> list[tuple[str, Cpus]]:
+    """What each host calls itself, and the CPUs of each of its cores.
+
+    Raises CampaignError for the first host that cannot be used.
+    """
     STATE.mkdir(exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=STATE, prefix="seen-by-nodes-") as file:
         file.write(Path(file.name).name)
         file.flush()
         with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-            return tuple(pool.map(lambda host: _ask(host, variables, Path(file.name)), hosts))
+            return list(pool.map(lambda host: _ask(host, variables, Path(file.name)), hosts))
 
 
-def _ask(host: str, variables: Mapping[str, str], file: Path) -> Cpus:
+def _ask(host: str, variables: Mapping[str, str], file: Path) -> tuple[str, Cpus]:
     words = [sys.executable, "-m", "mpi_campaign.launching.node_look", str(file)]
     env = environ.built(environ.LAUNCH, variables, {"PYTHONPATH": str(ROOT)})
     answer = asking.ask([nodes.AGENT, host, shlex.join(words)], env=env, seconds=ASKING_SECONDS, cwd=ROOT)
     try:
         told = json.loads(answer.stdout.strip().splitlines()[-1])
         if told["content"] == file.name:
-            return tuple(map(tuple, told["cpus"]))
+            return str(told["host"]), tuple(map(tuple, told["cpus"]))
         why = f"it has another file system than this host: {ROOT} must be the same folder on all nodes"
     except (IndexError, ValueError, KeyError, TypeError):
         lines = [line.strip() for line in answer.text.splitlines() if line.strip()]

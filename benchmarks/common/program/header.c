@@ -116,7 +116,8 @@ static bool write_on_rank_0(struct program *program, const struct program_header
 
 bool program_write_header(struct program *program, const struct program_header *own) {
     placement_look_again(program->place);
-    const struct placement_summary summary = placement_summarise(program->place);
+    struct placement_summary summary = placement_summarise(program->place);
+    summary.oversubscribed = summary.oversubscribed || program->settings.oversubscribed;
     char **placements = placement_gather_texts(program->place);
     bool good = true;
     if (program->rank == 0) {

@@ -43,6 +43,7 @@ struct program_settings {
     int configuration;
     struct option_list dedicated_cpus;
     bool move_progress_threads;
+    bool oversubscribed;         /* whatever the nodes themselves see */
     const char *record_controls; /* NULL: not given */
     double limit_seconds;        /* 0: none */
     /* of programs that repeat points */

@@ -46,6 +46,10 @@ static void describe_configuration(struct program *program, struct option_entry 
          .help = "after MPI_Init this program moves the threads that MPI started: with dedicated to the dedicated "
                  "core, for libraries that cannot bind them; with dedicated_unbound to all CPUs of the rank, for "
                  "libraries that always bind them"},
+        {.name = "oversubscribed",
+         .kind = OPTION_FLAG,
+         .target = &s->oversubscribed,
+         .help = "the record says oversubscribed although each node has cores enough: nodes share their cores"},
         {.name = "record-controls",
          .kind = OPTION_TEXT,
          .target = &s->record_controls,

@@ -128,21 +128,12 @@ static bool close_segment(sampler *s) {
     return has_clock(s) == had_clock || !samples_need_clock(s->samples);
 }
 
-/* Returns the sum of a repetition's times in all series that stop a point, in seconds. */
-static double repetition_seconds(const sampler *s, const struct repetition_outcome *outcome) {
-    const struct repetition_kind *repeated = &s->kind->samples.repeated;
-    double sum_ns = 0;
-    for (size_t i = 0; i < repeated->series_count; i++) {
-        sum_ns += repeated->series[i].stops ? (double)outcome->times[i] : 0;
-    }
-    return sum_ns / 1e9;
-}
-
 /* Collective: repeats until rank 0 decides to stop. */
 static enum decision repeat(sampler *s, struct sampler_point *p) {
     for (;;) {
         struct repetition r = {{0}};
         phase_repetition(p->attempts + 1);
+        const int64_t began = timer_now_ns();
         const struct repetition_outcome outcome =
             repetition_run(&s->kind->samples.repeated, s->context, s->line, s->session.clock, takes_part(p), &r);
         p->attempts++;
@@ -158,7 +149,7 @@ static enum decision repeat(sampler *s, struct sampler_point *p) {
         if (!outcome.late) {
             samples_add(s->samples, s->context, &r, outcome.times, timer_now_ns() - p->first_ns);
         } else {
-            s->result.thrown_away_seconds += repetition_seconds(s, &outcome);
+            s->result.thrown_away_seconds += (double)(timer_now_ns() - began) / 1e9;
         }
         int decision = GO_ON;
         if (s->session.rank == 0) {

@@ -170,7 +170,8 @@ struct sampler_result {
     int64_t points;          /* written */
     double measured_seconds; /* in valid repetitions; this and the next two are known on rank 0 */
     double warmup_seconds;   /* in warm-ups */
-    /* in repetitions that a rank began late, and in repetitions of points that were begun again */
+    /* in repetitions that a rank began late, from their beginning to their end on rank 0, and in repetitions of points
+     * that were begun again */
     double thrown_away_seconds;
     double clock_seconds; /* synchronising the clock */
     double wall_seconds;  /* of sampler_measure */

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings, nothing
+from mpi_campaign.libraries.placement import Placement, Shares
+from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Rule, Settings, nothing
 
 Across = Callable[[Request, Hosts], Answer]
 
@@ -19,10 +19,16 @@ def bound_by_program(placement: Placement, local_rank: str) -> Settings:
 
     local_rank: the variable in which the launcher tells a rank its number among those of its node.
     """
-    if not placement.shares:
-        return Settings()
-    lists = ":".join(",".join(map(str, share)) for share in placement.shares)
-    return Settings(binder=(local_rank, lists), binds=True)
+    if placement.shares:
+        return Settings(binder=(local_rank, _lists(placement.shares)), binds=True)
+    if placement.shares_by_host:
+        lists = "/".join(f"{host}={_lists(shares)}" for host, shares in placement.shares_by_host)
+        return Settings(binder=(local_rank, lists), binds=True)
+    return Settings()
+
+
+def _lists(shares: Shares) -> str:
+    return ":".join(",".join(map(str, share)) for share in shares)
 
 
 @dataclass(frozen=True)
@@ -40,8 +46,8 @@ class Launcher:
     """
 
     title: str
-    here: Callable[[Request], Settings] = nothing
-    place: Callable[[Request], Settings] = nothing
+    here: Rule = nothing
+    place: Rule = nothing
     across: Across = field(kw_only=True)
     hand_over: Callable[[str, str], tuple[str, ...]] = field(kw_only=True)
     says: str = ""
