@@ -66,7 +66,7 @@ APPROACH = Axis(
         "part_polling": "part; first the last partition is late and the sender calls MPI_Iprobe meanwhile",
         "single": "one message, sent when all partitions are ready: bulk synchronisation",
         "many": "a message per partition, on a communicator per thread",
-        "streams": "many with a communicator of MPICH's streams per thread (MPIX_Stream_comm_create)",
+        "streams": "many with a stream communicator per thread (MPIX_Stream_comm_create)",
         "persistent": "a message per partition, all on one communicator, with a tag each",
         "layer": "our own partitions over persistent messages, small ones sent together",
         "rma_single_passive": "MPI_Put into one window that stays locked, with a message at either end",
