@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from mpi_campaign.launching import node_agent, nodes
 from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.placement import Cpus, Placement
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings
+from mpi_campaign.planning import plan
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.toolchains import resolving
@@ -398,6 +400,19 @@ def test_nodes_of_one_machine_that_share_cores_have_none_of_their_own() -> None:
     assert not InHand.from_text(box.as_text()).shape(1).shared
     placed = Placement.on(box.shape(2), 1, 0, nodes=2)
     assert (placed.threads_per_rank, placed.oversubscribed, placed.shares) == (1, True, ())
+
+
+def test_nodes_that_share_cores_are_refused_unless_the_run_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("n0", "n1", "n2")
+    box = InHand("the box has", names, names, (((0,), (1,)),) * 3, {}, one_machine=True)
+    monkeypatch.setattr(nodes_in_hand, "look", lambda **_box: box)
+    asked = plan.Options(system="cluster-in-a-box", network="tcp", nodes=(3,))
+    with pytest.raises(CampaignError, match=r"3 nodes share the 2 cores of this machine.*--oversubscribe"):
+        plan.place(asked)
+    (placed,) = plan.place(replace(asked, oversubscribe=True))
+    assert (placed.nodes, placed.ranks, placed.oversubscribed) == (3, 3, True)
+    with pytest.raises(CampaignError, match="--nodes 4: the box has 3 nodes"):
+        plan.place(replace(asked, nodes=(4,)))
 
 
 def test_the_registry_tells_launchers_about_nodes() -> None:
