@@ -134,12 +134,14 @@ def test_jobs_go_to_schedulers_that_are_known() -> None:
     partition = Partition("cpu", "native", "oar", "mpiexec", {})
     with pytest.raises(CampaignError, match="scheduler 'oar': one of squeue, slurm, pbs, pbspro, torque"):
         batch.request_of(Options(), partition)
-    assert [name for name, one in schedulers.SCHEDULERS.items() if one.tested] == ["squeue", "slurm"]
+    assert [name for name, one in schedulers.SCHEDULERS.items() if one.tested] == ["squeue"]
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize("scheduler", ["squeue", "pbspro", "torque"])
+@pytest.mark.parametrize(
+    "scheduler", ["squeue", *(pytest.param(name, marks=pytest.mark.rare) for name in ("pbspro", "torque"))]
+)
 def test_the_script_of_a_job(scheduler: str, run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(environ.LET_IN, json.dumps({"UCX_TLS": "rc,$(date)"}))
     request = request_of(

@@ -92,7 +92,7 @@ def check(request: Request, nodes: int) -> int | None:
 
     Returns the number of nodes that a job may have; None where that is not known. Raises CampaignError.
     """
-    if request.scheduler is not schedulers.SCHEDULERS["squeue"]:
+    if not request.scheduler.is_slurm:
         return None
     name = slurm_description.partition_named_in(request.partition.access)
     described = slurm_description.ask()
@@ -435,7 +435,9 @@ def _why(
     if log.started_utc is None:
         return f"job {name} left no file: it never started, or its nodes do not share {description.folder}"
     if how := schedulers.how_ended(follower.scheduler, name):
-        return f"job {name} on {log.host} {how}"
+        down = schedulers.nodes_down(follower.scheduler, [seen.name for seen in node_probe.read(description.folder)])
+        which = f": {', '.join(down)} {'is' if len(down) == 1 else 'are'} down" if down else ""
+        return f"job {name} on {log.host} {how}{which}"
     if log.exit_code is None:
         return f"job {name} on {log.host} was ended by force"
     output = _text(Path(outcome.folder) / run_folders.STDERR) if outcome else ""
