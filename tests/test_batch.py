@@ -241,3 +241,29 @@ def test_a_node_is_read_back_and_told_in_a_line(tmp_path: Path) -> None:
     assert "core" in seen.in_words()
     assert "\n" not in seen.in_words()
     assert "findings" not in seen.as_facts()
+
+
+def answering(script: str) -> schedulers.Scheduler:
+    """Slurm whose commands are a shell script; its arguments are those that the commands get."""
+    slurm = schedulers.SCHEDULERS["squeue"]
+    return replace(slurm, waiting=("sh", "-c", script, "squeue"), down=("sh", "-c", script, "sinfo"))
+
+
+@pytest.mark.parametrize(
+    ("script", "ended"),
+    [
+        ("echo '12|RUNNING|None'", False),
+        ("echo '12|COMPLETING|None'", False),
+        ("true", True),
+        ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", True),
+        ("echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2; exit 1", None),
+    ],
+)
+def test_a_batch_system_that_does_not_answer_is_no_end_of_a_job(script: str, ended: bool | None) -> None:
+    assert schedulers.has_ended(answering(script), "12") is ended
+
+
+def test_nodes_that_are_lost_are_named() -> None:
+    assert schedulers.nodes_down(answering('test "$1" = n1,n2 && echo n2'), ["n1", "n2"]) == ["n2"]
+    assert schedulers.nodes_down(answering("exit 1"), ["n1", "n2"]) == []
+    assert schedulers.nodes_down(schedulers.SCHEDULERS["torque"], ["n1"]) == []
