@@ -204,10 +204,10 @@ def test_the_refusal_of_a_job_in_one_line(output: str, words: str) -> None:
 def test_a_job_ends_when_its_campaign_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "lease"
     lease = in_job.Lease(path, 0.4)
-    path.write_text("1")
+    path.write_text("me 1")
     lease.wait()  # the campaign is there
     for beat in range(2, 8):
-        path.write_text(str(beat))
+        path.write_text(f"me {beat}")
         time.sleep(0.1)
         lease.check()
     with pytest.raises(in_job.LeaseGone):
@@ -216,9 +216,24 @@ def test_a_job_ends_when_its_campaign_is_gone(tmp_path: Path) -> None:
             lease.check()
 
 
+def test_a_job_ends_when_another_campaign_goes_on_with_its_run(tmp_path: Path) -> None:
+    path = tmp_path / "lease"
+    path.write_text("before 9")
+    lease = in_job.Lease(path, 0.4)
+    path.write_text("me 1")
+    lease.wait()
+    path.write_text("me 2")
+    time.sleep(0.15)
+    lease.check()
+    path.write_text("another 1")
+    time.sleep(0.15)
+    with pytest.raises(in_job.LeaseGone):
+        lease.check()
+
+
 def test_a_job_that_starts_when_its_campaign_is_gone_measures_nothing(tmp_path: Path) -> None:
     path = tmp_path / "lease"
-    path.write_text("7")
+    path.write_text("me 7")
     with pytest.raises(in_job.LeaseGone):
         in_job.Lease(path, 0.2).wait()
 

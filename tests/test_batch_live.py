@@ -27,6 +27,8 @@ MEASURE = (
     "--collective ibcast --comm-time 1ms --comp-time 1ms --budget-seconds 20"
 )
 SECONDS = 1200
+# The ranks of the case that is measured stand still: the case does not end by itself.
+STAND_STILL = "until pgrep -x nbc_overlap >ranks; do sleep 0.1; done; kill -STOP $(cat ranks)"
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,7 @@ def test_jobs_whose_campaign_is_gone_end_and_a_resumed_run_takes_them_over(box: 
         # The head node dies: neither the campaign nor its guard can cancel the job.
         f"(campaign {both} > first.txt 2>&1 & ); until_said '1/4 '; "
         "campaign=$(pgrep -f '^[^ ]*python[^ ]* -m mpi_campaign run'); guard=$(pgrep -P $campaign); "
-        "kill -9 $campaign $guard $(pgrep -P $guard); squeue --noheader; "
-        # The job cannot be ready before it notices that: the ranks of its second case stand still.
-        "until pgrep -x nbc_overlap >ranks; do sleep 0.1; done; kill -STOP $(cat ranks)",
+        f"kill -9 $campaign $guard $(pgrep -P $guard); squeue --noheader; {STAND_STILL}",
         'for _ in $(seq 300); do [ -z "$(squeue --noheader)" ] && break; sleep 1; done; scontrol show job 1',
         "campaign run --resume last --output $OUT",
         "campaign run --resume last --output $OUT",
@@ -217,7 +217,7 @@ def test_what_ends_a_job(box: Box, fault: str, reason: str) -> None:
     both = f"{MEASURE} --collective ireduce --budget-seconds 60 --system $SYSTEM --output $OUT"
     init, run, mended, resumed = box.sh(
         "campaign systems init $SYSTEM --force",
-        f"(campaign {both} > first.txt 2>&1; echo rc=$? >> first.txt) & until_said '1/4 '; {fault}; "
+        f"(campaign {both} > first.txt 2>&1; echo rc=$? >> first.txt) & until_said '1/4 '; {STAND_STILL}; {fault}; "
         "time wait; cat first.txt",
         'for node in node1 node2; do pgrep -f "slurmd -D -N $node" >/dev/null || '
         '"$MPI_CAMPAIGN_NODE_AGENT" $node "mkdir -p /run/slurmd; PATH=$PATH:/usr/sbin slurmd -N $node"; done; '

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import secrets
 import shlex
 import shutil
 import time
@@ -302,6 +303,7 @@ class Follower:
     sessions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     _read: dict[int, int] = field(default_factory=dict)
+    _owner: str = field(default_factory=lambda: secrets.token_hex(4))
     _beats: int = 0
     _beaten: float = -math.inf
     _looked: float = -math.inf
@@ -313,7 +315,7 @@ class Follower:
         now = time.monotonic()
         if now - self._beaten >= job.BEAT_SECONDS:
             self._beats += 1
-            files.write_atomically(self.folder.jobs / job.LEASE, f"{self._beats} {time.time():.0f}\n")
+            files.write_atomically(self.folder.jobs / job.LEASE, f"{self._owner} {self._beats}\n")
             self._beaten = now
         waits = self._waiting(now)
         for number, description in enumerate(self.descriptions):
