@@ -28,7 +28,7 @@ MEASURE = (
 )
 SECONDS = 1200
 # The ranks of the case that is measured stand still: the case does not end by itself.
-STAND_STILL = "until pgrep -x nbc_overlap >ranks; do sleep 0.1; done; kill -STOP $(cat ranks)"
+STAND_STILL = "until [ $(pgrep -x nbc_overlap | tee ranks | wc -l) = 2 ]; do sleep 0.1; done; kill -STOP $(cat ranks)"
 
 
 @dataclass(frozen=True)
