@@ -8,6 +8,7 @@ after the other on the nodes that the job has.
 
 import os
 import shlex
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from reframe.core.exceptions import SanityError
 from mpi_campaign import ROOT, files
 from mpi_campaign.running import job
 from mpi_campaign.running.job import Description
-from mpi_campaign.systems import site
+from mpi_campaign.systems import schedulers, site
 
 JOBS = Path(os.environ.get("MPI_CAMPAIGN_JOBS", "/nonexistent"))
+SILENCE_SECONDS = 1800.0
+"""A job that ReFrame takes for ended has ended if the batch system does not answer for so long."""
 NUMBERS = sorted(int(path.parent.name) for path in JOBS.glob(f"*/{job.DESCRIPTION}"))
 
 
@@ -75,13 +78,43 @@ class batch_job(rfm.RunOnlyRegressionTest):
 
         self.job.submit = submit_and_note
 
+    @run_before("run")
+    def believe_no_silence(self) -> None:
+        """The job has ended when its script says so, or the batch system does.
+
+        If slurmctld does not answer, as while it restarts, ReFrame's `squeue` takes all jobs for ended.
+        """
+        finished = self.job.finished
+        scheduler = schedulers.find(self.current_partition.scheduler.registered_name)
+        silent_since: float | None = None
+
+        def surely_finished() -> bool:
+            nonlocal silent_since
+            if not finished():
+                silent_since = None
+                return False
+            if self.script_log().exit_code is not None or not scheduler.waiting:
+                return True
+            ended = schedulers.has_ended(scheduler, self.job.jobid)
+            if ended is not None:
+                silent_since = None
+                return ended
+            silent_since = silent_since or time.monotonic()
+            return time.monotonic() - silent_since > SILENCE_SECONDS
+
+        self.job.finished = surely_finished
+
+    def script_log(self) -> job.ScriptLog:
+        """What the job script has noted, its exit code too: `squeue` forgets jobs that have ended."""
+        path = self.description.folder / job.SCRIPT_LOG
+        return job.script_log(path.read_text() if path.is_file() else "")
+
     @sanity_function
     def ended_well(self) -> bool:
-        """The script itself notes its exit code: `squeue` forgets jobs that have ended."""
-        path = self.description.folder / job.SCRIPT_LOG
-        if not path.is_file():
+        """Whether the script has noted that all went well."""
+        log = self.script_log()
+        if log.started_utc is None:
             raise SanityError("the job has left no file: it never started, or its nodes do not share this file system")
-        log = job.script_log(path.read_text())
         if log.exit_code is None:
             raise SanityError("the job was ended before its sessions had")
         if log.exit_code:

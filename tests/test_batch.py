@@ -134,12 +134,14 @@ def test_jobs_go_to_schedulers_that_are_known() -> None:
     partition = Partition("cpu", "native", "oar", "mpiexec", {})
     with pytest.raises(CampaignError, match="scheduler 'oar': one of squeue, slurm, pbs, pbspro, torque"):
         batch.request_of(Options(), partition)
-    assert [name for name, one in schedulers.SCHEDULERS.items() if one.tested] == ["squeue", "slurm"]
+    assert [name for name, one in schedulers.SCHEDULERS.items() if one.tested] == ["squeue"]
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
-@pytest.mark.parametrize("scheduler", ["squeue", "pbspro", "torque"])
+@pytest.mark.parametrize(
+    "scheduler", ["squeue", *(pytest.param(name, marks=pytest.mark.rare) for name in ("pbspro", "torque"))]
+)
 def test_the_script_of_a_job(scheduler: str, run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(environ.LET_IN, json.dumps({"UCX_TLS": "rc,$(date)"}))
     request = request_of(
@@ -202,10 +204,10 @@ def test_the_refusal_of_a_job_in_one_line(output: str, words: str) -> None:
 def test_a_job_ends_when_its_campaign_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "lease"
     lease = in_job.Lease(path, 0.4)
-    path.write_text("1")
+    path.write_text("me 1")
     lease.wait()  # the campaign is there
     for beat in range(2, 8):
-        path.write_text(str(beat))
+        path.write_text(f"me {beat}")
         time.sleep(0.1)
         lease.check()
     with pytest.raises(in_job.LeaseGone):
@@ -214,9 +216,24 @@ def test_a_job_ends_when_its_campaign_is_gone(tmp_path: Path) -> None:
             lease.check()
 
 
+def test_a_job_ends_when_another_campaign_goes_on_with_its_run(tmp_path: Path) -> None:
+    path = tmp_path / "lease"
+    path.write_text("before 9")
+    lease = in_job.Lease(path, 0.4)
+    path.write_text("me 1")
+    lease.wait()
+    path.write_text("me 2")
+    time.sleep(0.15)
+    lease.check()
+    path.write_text("another 1")
+    time.sleep(0.15)
+    with pytest.raises(in_job.LeaseGone):
+        lease.check()
+
+
 def test_a_job_that_starts_when_its_campaign_is_gone_measures_nothing(tmp_path: Path) -> None:
     path = tmp_path / "lease"
-    path.write_text("7")
+    path.write_text("me 7")
     with pytest.raises(in_job.LeaseGone):
         in_job.Lease(path, 0.2).wait()
 
@@ -239,3 +256,29 @@ def test_a_node_is_read_back_and_told_in_a_line(tmp_path: Path) -> None:
     assert "core" in seen.in_words()
     assert "\n" not in seen.in_words()
     assert "findings" not in seen.as_facts()
+
+
+def answering(script: str) -> schedulers.Scheduler:
+    """Slurm whose commands are a shell script; its arguments are those that the commands get."""
+    slurm = schedulers.SCHEDULERS["squeue"]
+    return replace(slurm, waiting=("sh", "-c", script, "squeue"), down=("sh", "-c", script, "sinfo"))
+
+
+@pytest.mark.parametrize(
+    ("script", "ended"),
+    [
+        ("echo '12|RUNNING|None'", False),
+        ("echo '12|COMPLETING|None'", False),
+        ("true", True),
+        ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", True),
+        ("echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2; exit 1", None),
+    ],
+)
+def test_a_batch_system_that_does_not_answer_is_no_end_of_a_job(script: str, ended: bool | None) -> None:
+    assert schedulers.has_ended(answering(script), "12") is ended
+
+
+def test_nodes_that_are_lost_are_named() -> None:
+    assert schedulers.nodes_down(answering('test "$1" = n1,n2 && echo n2'), ["n1", "n2"]) == ["n2"]
+    assert schedulers.nodes_down(answering("exit 1"), ["n1", "n2"]) == []
+    assert schedulers.nodes_down(schedulers.SCHEDULERS["torque"], ["n1"]) == []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, STATE
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from tests.support import MPI
@@ -26,6 +27,8 @@ MEASURE = (
     "--collective ibcast --comm-time 1ms --comp-time 1ms --budget-seconds 20"
 )
 SECONDS = 1200
+# The ranks of the case that is measured stand still: the case does not end by itself.
+STAND_STILL = "until [ $(pgrep -x nbc_overlap | tee ranks | wc -l) = 2 ]; do sleep 0.1; done; kill -STOP $(cat ranks)"
 
 
 @dataclass(frozen=True)
@@ -133,14 +136,14 @@ def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
 
 @pytest.mark.rare
 def test_jobs_whose_campaign_is_gone_end_and_a_resumed_run_takes_them_over(box: Box) -> None:
-    # After the first case, the job has more to measure than the two minutes in which it notices that.
-    both = f"{MEASURE} --collective ireduce --budget-seconds 260 --system $SYSTEM --output $OUT"
+    long = "--budget-seconds 60 --case-limit-seconds 900"
+    both = f"{MEASURE} --collective ireduce {long} --system $SYSTEM --output $OUT"
     init, killed, queue, resumed, again = box.sh(
         "campaign systems init $SYSTEM --force",
         # The head node dies: neither the campaign nor its guard can cancel the job.
         f"(campaign {both} > first.txt 2>&1 & ); until_said '1/4 '; "
         "campaign=$(pgrep -f '^[^ ]*python[^ ]* -m mpi_campaign run'); guard=$(pgrep -P $campaign); "
-        "kill -9 $campaign $guard $(pgrep -P $guard); squeue --noheader",
+        f"kill -9 $campaign $guard $(pgrep -P $guard); squeue --noheader; {STAND_STILL}",
         'for _ in $(seq 300); do [ -z "$(squeue --noheader)" ] && break; sleep 1; done; scontrol show job 1',
         "campaign run --resume last --output $OUT",
         "campaign run --resume last --output $OUT",
@@ -171,3 +174,77 @@ def test_a_cancelled_run_says_so_and_goes_on(box: Box) -> None:
     assert "job 1 on node1 was cancelled" in first.stdout
     assert waited.returncode == 1
     assert "never started; the batch system's reason: BeginTime" in waited.stdout
+
+
+@pytest.mark.rare
+def test_a_node_that_does_not_share_the_file_system(box: Box) -> None:
+    def hide(node: str) -> str:
+        return f'"$MPI_CAMPAIGN_NODE_AGENT" {node} "mount -t tmpfs none {STATE / "sessions"}"'
+
+    init, one, neither, run = box.sh(
+        "campaign systems init $SYSTEM --force",
+        f"{hide('node2')} && campaign systems check $SYSTEM --json",
+        f"{hide('node1')} && campaign systems check $SYSTEM --json",
+        f"campaign {MEASURE} --system $SYSTEM --output $OUT",
+    )
+    good(init)
+    assert (one.returncode, neither.returncode, run.returncode) == (1, 1, 1), one.stderr + neither.stderr + run.stderr
+    (lacking,) = [finding for finding in json.loads(one.stdout)["findings"] if finding["state"] == "lacking"]
+    assert lacking["seen"] == "2 nodes asked for, 1 node wrote a file: node1"
+    assert "do not share" in lacking["advice"]
+    (lacking,) = [finding for finding in json.loads(neither.stdout)["findings"] if finding["state"] == "lacking"]
+    assert "left no file: it never started, or its nodes do not share" in lacking["seen"]
+    assert "left no file: it never started, or its nodes do not share" in run.stdout
+    assert {case["result"] for case in box.manifest()["cases"]} == {"missing"}
+
+
+def daemon(words: str) -> str:
+    """The process of a daemon of Slurm in the box: it has a numbering of processes of its own."""
+    return f"$(pgrep -f '^[^ ]*/{words}')"
+
+
+@pytest.mark.rare
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("scancel 1", "job 1 on node1 was cancelled"),
+        (f"kill -9 {daemon('slurmd -D -N node2')}", "job 1 on node1 lost a node: node2 is down"),
+        (f"kill -9 {daemon('slurmd -D -N node1')}", "job 1 on node1 lost a node: node1 is down"),
+    ],
+    ids=["cancelled", "other node", "first node"],
+)
+def test_what_ends_a_job(box: Box, fault: str, reason: str) -> None:
+    both = f"{MEASURE} --collective ireduce --budget-seconds 60 --system $SYSTEM --output $OUT"
+    init, run, mended, resumed = box.sh(
+        "campaign systems init $SYSTEM --force",
+        f"(campaign {both} > first.txt 2>&1; echo rc=$? >> first.txt) & until_said '1/4 '; {STAND_STILL}; {fault}; "
+        "time wait; cat first.txt",
+        'for node in node1 node2; do pgrep -f "slurmd -D -N $node" >/dev/null || '
+        '"$MPI_CAMPAIGN_NODE_AGENT" $node "mkdir -p /run/slurmd; PATH=$PATH:/usr/sbin slurmd -N $node"; done; '
+        "for _ in $(seq 60); do sinfo --noheader --states=idle --format=%D | grep -q 2 && break; sleep 1; done; sinfo",
+        "campaign run --resume last --output $OUT",
+    )
+    good(init)
+    assert "rc=1" in run.stdout
+    assert reason in run.stdout
+    minutes, seconds = re.findall(r"^real\t(\d+)m([\d.]+)s", run.stderr, re.MULTILINE)[0]
+    assert 60 * int(minutes) + float(seconds) < 90
+    assert "idle" in good(mended)
+    manifest = box.manifest()
+    assert [job["reason"] for job in manifest["jobs"]] == [reason, ""], resumed.stdout
+    assert all(case["record"] for case in manifest["cases"])
+    assert re.search(r"\b1/[123] ", resumed.stdout)  # at least one case was kept
+
+
+@pytest.mark.rare
+def test_a_controller_that_restarts_ends_no_job(box: Box) -> None:
+    both = f"{MEASURE} --collective ireduce --budget-seconds 60 --system $SYSTEM --output $OUT"
+    init, run = box.sh(
+        "campaign systems init $SYSTEM --force",
+        f"(campaign {both} > first.txt 2>&1; echo rc=$? >> first.txt) & until_said '1/4 '; "
+        f"kill -9 {daemon('slurmctld')}; sleep 15; PATH=$PATH:/usr/sbin slurmctld; wait; cat first.txt",
+    )
+    good(init)
+    manifest = box.manifest()
+    assert [job["reason"] for job in manifest["jobs"]] == [""], run.stdout
+    assert all(case["record"] for case in manifest["cases"])

@@ -214,3 +214,12 @@ def test_a_message_has_its_begin_and_its_end() -> None:
     assert whole.endswith("line 1999\nlast")
     assert "the log has the rest" in whole
     assert causes.message("same\nsame\nother\nsame\n") == "same\nother\nsame"
+
+
+def test_a_node_whose_slurmd_is_gone_is_named() -> None:
+    said = (
+        "srun: cluster configuration lacks support for cpu binding\n"
+        "srun: error: Task launch for StepId=1.5 failed on node node2: Communication connection failure\n"
+        "srun: error: Application launch failed: Communication connection failure\n"
+    )
+    assert told(said) == "srun could not start a process on node2: the node is down, or its slurmd does not answer"

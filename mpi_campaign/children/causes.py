@@ -84,6 +84,10 @@ _LAUNCHER_PARTS: Sequence[Known] = (
         "there is neither ssh nor rsh on this machine, and the launcher wants one: install ssh (openssh-client)",
     ),
     _known(
+        r"task launch for stepid=\S{1,80} failed on node (?P<what>[^\s:]{1,200}):",
+        "srun could not start a process on {what}: the node is down, or its slurmd does not answer",
+    ),
+    _known(
         r"could not resolve hostname (?P<what>[^\s:]{1,200})|"
         r"unable to (?:resolve|get host address for|get host by name) ?:? (?P<what2>[^\s:()]{1,200})",
         "the host {what} is not known: no address belongs to that name",

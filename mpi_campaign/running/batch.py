@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import secrets
 import shlex
 import shutil
 import time
@@ -92,7 +93,7 @@ def check(request: Request, nodes: int) -> int | None:
 
     Returns the number of nodes that a job may have; None where that is not known. Raises CampaignError.
     """
-    if request.scheduler is not schedulers.SCHEDULERS["squeue"]:
+    if not request.scheduler.is_slurm:
         return None
     name = slurm_description.partition_named_in(request.partition.access)
     described = slurm_description.ask()
@@ -302,6 +303,7 @@ class Follower:
     sessions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     _read: dict[int, int] = field(default_factory=dict)
+    _owner: str = field(default_factory=lambda: secrets.token_hex(4))
     _beats: int = 0
     _beaten: float = -math.inf
     _looked: float = -math.inf
@@ -313,7 +315,7 @@ class Follower:
         now = time.monotonic()
         if now - self._beaten >= job.BEAT_SECONDS:
             self._beats += 1
-            files.write_atomically(self.folder.jobs / job.LEASE, f"{self._beats} {time.time():.0f}\n")
+            files.write_atomically(self.folder.jobs / job.LEASE, f"{self._owner} {self._beats}\n")
             self._beaten = now
         waits = self._waiting(now)
         for number, description in enumerate(self.descriptions):
@@ -411,10 +413,27 @@ def ended(follower: Follower, session: Session) -> list[Ended]:
         log = job.script_log(_text(description.folder / job.SCRIPT_LOG))
         done = follower.sessions.get(number, [])
         is_whole = log.exit_code == 0 and len(done) == len(description.orders)
-        why = "" if is_whole else _why(follower, description, name, log, outcome, session)
+        why = _force(follower, description, name, log)
+        if not why and not is_whole:
+            why = _why(follower, description, name, log, outcome, session)
         stage = Path(outcome.folder) if outcome else None
         all_ended.append(Ended(description, name, log, stage, node_probe.read(description.folder), done, why))
     return all_ended
+
+
+def _force(follower: Follower, description: Description, name: str, log: job.ScriptLog) -> str:
+    """What the batch system did to a job that had started, in one sentence; empty where the job ended by itself.
+
+    If the job's first node is lost, what runs there may go on, and end well: its launches fail.
+    """
+    if not name or log.started_utc is None:
+        return ""
+    how = schedulers.how_ended(follower.scheduler, name)
+    if not how:
+        return ""
+    down = schedulers.nodes_down(follower.scheduler, [seen.name for seen in node_probe.read(description.folder)])
+    which = f": {', '.join(down)} {'is' if len(down) == 1 else 'are'} down" if down else ""
+    return f"job {name} on {log.host} {how}{which}"
 
 
 def _why(
@@ -434,8 +453,6 @@ def _why(
         return f"job {name} never started; the batch system's reason: {follower.reasons[name]}"
     if log.started_utc is None:
         return f"job {name} left no file: it never started, or its nodes do not share {description.folder}"
-    if how := schedulers.how_ended(follower.scheduler, name):
-        return f"job {name} on {log.host} {how}"
     if log.exit_code is None:
         return f"job {name} on {log.host} was ended by force"
     output = _text(Path(outcome.folder) / run_folders.STDERR) if outcome else ""

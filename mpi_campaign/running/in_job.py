@@ -33,11 +33,15 @@ class LeaseGone(Exception):
 
 
 class Lease:
-    """Says whether the campaign of a job still runs. Clocks of two hosts are never compared."""
+    """Says whether the campaign of a job still runs. Clocks of two hosts are never compared.
+
+    Another campaign that resumes the run has jobs of its own: this one must not measure beside them.
+    """
 
     def __init__(self, path: Path, seconds: float) -> None:
         self.path = path
         self.seconds = seconds
+        self.owner = ""
         self.last = self._read()
         self.since = self.looked = time.monotonic()
 
@@ -48,12 +52,15 @@ class Lease:
             return ""
 
     def check(self) -> None:
-        """Raises LeaseGone where the file has not changed for too long."""
+        """Raises LeaseGone where the file has not changed for too long, or where another campaign writes it."""
         now = time.monotonic()
         if not self.seconds or now - self.looked < min(job.BEAT_SECONDS, self.seconds / 4):
             return
         self.looked = now
         if (text := self._read()) != self.last:
+            owner = text.partition(" ")[0]
+            if self.owner and owner not in ("", self.owner):
+                raise LeaseGone
             self.last, self.since = text, now
         elif now - self.since > self.seconds:
             raise LeaseGone
@@ -64,6 +71,7 @@ class Lease:
         while self.seconds and self.last == before:
             time.sleep(min(1.0, self.seconds / 4))
             self.check()
+        self.owner = self.last.partition(" ")[0]
 
 
 class Teller:

@@ -29,7 +29,7 @@ EVENTS = "events.jsonl"
 SESSION_LOG = "reframe.log"
 
 LEASE = "lease"
-"""The file in the folder of all jobs into which the campaign writes a new number all the time."""
+"""The file in the folder of all jobs into which the campaign writes its own name, and a new number all the time."""
 BEAT_SECONDS = 5.0
 LEASE_SECONDS = 120.0
 """A job whose campaign has written no new number for so long ends. NFS may show an old file for half of that."""

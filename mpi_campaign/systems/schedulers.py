@@ -6,7 +6,7 @@ waits, cancel jobs whose campaign is gone, and start one process on each node of
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import CampaignError
@@ -20,11 +20,16 @@ class Scheduler:
     """A batch system.
 
     title: for people.
+    watched: how ReFrame learns that a job has ended, where that is the difference between two entries.
     tested: whether jobs really ran under it in this project's tests; else only its job scripts are tested.
+    is_slurm: whether Slurm's commands tell what partitions there are.
     account: an option with a place for the value.
     cancel: a command that job ids are added to.
     waiting: a command that job ids, joined by commas, are added to. It prints ID|STATE|REASON of each job that is in
     the queue or runs. () where there is none.
+    unknown_job: what that command says on standard error of the id of a job that has ended.
+    down: a command that names of hosts, joined by commas, are added to. It prints those that are lost. () where there
+    is none.
     job_id: the variable with a job's id in the job.
     on_each_node: a command in a job, with a place for the number of nodes, that a program is added to. It starts one
     process on each node.
@@ -39,6 +44,16 @@ class Scheduler:
     job_id: str
     on_each_node: tuple[str, ...]
     whole_nodes: tuple[str, ...] = ()
+    unknown_job: str = ""
+    down: tuple[str, ...] = ()
+    watched: str = ""
+    is_slurm: bool = False
+
+    @property
+    def in_words(self) -> str:
+        """What it is, and whether it was tested."""
+        what = f"{self.title}, {self.watched}" if self.watched else self.title
+        return f"{what}: {'tested' if self.tested else 'not tested, no job of it ever ran here'}"
 
 
 _SLURM = Scheduler(
@@ -56,6 +71,10 @@ _SLURM = Scheduler(
         "--cpu-bind=none",
         "--mpi=none",
     ),
+    unknown_job="Invalid job id",
+    down=("sinfo", "--noheader", "--Node", "--states=down,fail", "--format=%N", "--nodes"),
+    watched="jobs watched with squeue",
+    is_slurm=True,
 )
 
 _PBS = Scheduler(
@@ -71,7 +90,7 @@ _PBS = Scheduler(
 
 SCHEDULERS: Mapping[str, Scheduler] = {
     "squeue": _SLURM,
-    "slurm": _SLURM,
+    "slurm": replace(_SLURM, tested=False, watched="jobs watched with sacct"),
     "pbs": _PBS,
     "pbspro": _PBS,
     "torque": Scheduler(
@@ -146,6 +165,25 @@ def how_ended(scheduler: Scheduler, job: str) -> str:
     answer = asking.ask(words, env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
     found = parse_waiting(answer.stdout).get(job)
     return ENDED_BY_FORCE.get(found.state, "") if found else ""
+
+
+def has_ended(scheduler: Scheduler, job: str) -> bool | None:
+    """Whether a job is neither queued nor runs any more; None where the batch system does not say."""
+    if not scheduler.waiting:
+        return None
+    answer = asking.ask([*scheduler.waiting, job], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
+    if answer.good or scheduler.unknown_job in answer.stderr:
+        return job not in parse_waiting(answer.stdout)
+    return None
+
+
+def nodes_down(scheduler: Scheduler, hosts: Sequence[str]) -> list[str]:
+    """Those of the hosts that the batch system has lost; empty where it does not say."""
+    if not scheduler.down or not hosts:
+        return []
+    words = [*scheduler.down, ",".join(hosts)]
+    answer = asking.ask(words, env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
+    return [host for host in hosts if host in answer.stdout.split()]
 
 
 def cancel(scheduler: Scheduler, jobs: Sequence[str]) -> None:
