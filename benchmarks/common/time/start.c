@@ -121,6 +121,10 @@ int64_t start_spin(start_line *line) {
     return now;
 }
 
+void start_note_late(start_line *line) {
+    line->late = true;
+}
+
 bool start_was_late(const start_line *line) {
     return line->late;
 }
