@@ -55,7 +55,7 @@ static int words(const struct handover *o) {
 /* Returns the moment, local time. */
 static int64_t note(struct handover *o, enum step step) {
     const int64_t now = timer_now_ns();
-    o->steps[step] = now - o->began;
+    o->steps[step] = now - o->agreed;
     return now;
 }
 
@@ -145,11 +145,12 @@ static void prepare(void *context) {
 static int64_t start(struct handover *o, start_line *line) {
     memset(o->steps, 0, sizeof o->steps);
     o->line = line;
-    o->began = start_spin(line);
+    const int64_t began = start_spin(line);
+    o->agreed = start_moment(line);
     if (o->program->helper != NULL) {
         helper_progress(o->program->helper, o->probed);
     }
-    return o->began;
+    return began;
 }
 
 static void stop_helper(const struct handover *o) {

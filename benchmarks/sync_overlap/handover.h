@@ -53,7 +53,7 @@ struct handover_plan {
     struct budget budget; /* sizes that were not asked for are measured within it */
 };
 
-/* Moments of a part since the start, ns. Each rank notes its own. */
+/* Moments of a part since the start that was agreed on, ns. Each rank notes its own. */
 enum step {
     STEP_SENT,       /* sender: MPI_Isend is called */
     STEP_COMPUTED,   /* sender: it has computed, and calls MPI again */
@@ -83,7 +83,7 @@ struct handover {
         int64_t units;       /* of work in a delay */
     } point;                 /* that is being measured */
     start_line *line;        /* of the part that runs */
-    int64_t began;           /* the part, local time */
+    int64_t agreed;          /* start of the part, local time: the same moment for both ranks, which may begin later */
     int64_t steps[STEPS];    /* 0: not this rank's, or not in this part */
     struct {
         int64_t count; /* words that arrived wrong */
