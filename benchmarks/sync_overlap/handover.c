@@ -52,19 +52,31 @@ static int words(const struct handover *o) {
     return (int)(o->point.message_bytes / (int64_t)sizeof *o->contents);
 }
 
-static void isend(const struct handover *o, MPI_Request *request) {
+/* Returns the moment, local time. */
+static int64_t note(struct handover *o, enum step step) {
+    const int64_t now = timer_now_ns();
+    o->steps[step] = now - o->agreed;
+    return now;
+}
+
+/* Returns when MPI_Isend was called, local time. */
+static int64_t isend(struct handover *o, MPI_Request *request) {
     phase_enter(PHASE_CALL);
+    const int64_t called = note(o, STEP_SENT);
     MPI_CHECK(MPI_Isend(o->contents + pattern_first(o->transfer), words(o), MPI_UINT64_T, RECEIVER, TAG_DATA, o->pair,
                         request));
+    return called;
 }
 
-static void irecv(const struct handover *o, MPI_Request *request) {
+static void irecv(struct handover *o, MPI_Request *request) {
     phase_enter(PHASE_CALL);
     MPI_CHECK(MPI_Irecv(o->received, words(o), MPI_UINT64_T, SENDER, TAG_DATA, o->pair, request));
+    note(o, STEP_POSTED);
 }
 
-static void recv(const struct handover *o) {
+static void recv(struct handover *o) {
     phase_enter(PHASE_WAIT);
+    note(o, STEP_POSTED);
     MPI_CHECK(MPI_Recv(o->received, words(o), MPI_UINT64_T, SENDER, TAG_DATA, o->pair, MPI_STATUS_IGNORE));
 }
 
@@ -97,10 +109,12 @@ static uint64_t count_missing(const struct handover *o, struct pattern_fault *fa
 }
 
 /* Returns how many bytes of the message are in the receive buffer, while the request is open. */
-static int64_t arrived_bytes(const struct handover *o) {
+static int64_t arrived_bytes(struct handover *o) {
     struct pattern_fault fault;
+    note(o, STEP_LOOKS);
     atomic_thread_fence(memory_order_seq_cst);
     const int64_t missing = (int64_t)count_missing(o, &fault);
+    note(o, STEP_HAS_LOOKED);
     return o->point.message_bytes - missing * (int64_t)sizeof *o->received;
 }
 
@@ -127,17 +141,16 @@ static void prepare(void *context) {
     o->transfer++;
 }
 
-static void finish(void *context) {
-    check(context);
-}
-
 /* Starts with the other ranks. Returns when, local time. */
-static int64_t start(const struct handover *o, start_line *line) {
-    const int64_t now = start_spin(line);
+static int64_t start(struct handover *o, start_line *line) {
+    memset(o->steps, 0, sizeof o->steps);
+    o->line = line;
+    const int64_t began = start_spin(line);
+    o->agreed = start_moment(line);
     if (o->program->helper != NULL) {
         helper_progress(o->program->helper, o->probed);
     }
-    return now;
+    return began;
 }
 
 static void stop_helper(const struct handover *o) {
@@ -151,6 +164,57 @@ static bool sends_early(const struct handover *o) {
     return o->plan->send == SEND_EARLY;
 }
 
+/* Both ranks of the pair: each learns the other's steps. */
+static void share_steps(struct handover *o) {
+    phase_enter(PHASE_GATHER);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, o->steps, STEPS, MPI_INT64_T, MPI_SUM, o->pair));
+}
+
+/* kept: the steps of the part came in the order of the plan. */
+static void count_if(const struct handover *o, bool kept) {
+    if (!kept) {
+        start_note_late(o->line);
+    }
+}
+
+static bool posted_before_sent(const struct handover *o) {
+    return o->steps[STEP_POSTED] < o->steps[STEP_SENT];
+}
+
+/* Whether the message had half a delay to arrive before the receiver looked. The control's is sent later. */
+static bool had_time(const struct handover *o) {
+    return !sends_early(o) || o->steps[STEP_LOOKS] - o->steps[STEP_SENT] >= o->point.delay_ns / 2;
+}
+
+/* The receiver must be late, but earlier than the sender's MPI_Wait. */
+static void finish_late(void *context) {
+    struct handover *o = context;
+    check(o);
+    share_steps(o);
+    count_if(o, o->steps[STEP_POSTED] < o->steps[STEP_COMPUTED] && (!sends_early(o) || !posted_before_sent(o)));
+}
+
+static void finish_posted_first(void *context) {
+    struct handover *o = context;
+    check(o);
+    share_steps(o);
+    count_if(o, posted_before_sent(o));
+}
+
+static void finish_neither(void *context) {
+    struct handover *o = context;
+    check(o);
+    share_steps(o);
+    count_if(o, posted_before_sent(o) && had_time(o) && o->steps[STEP_HAS_LOOKED] < o->steps[STEP_COMPUTED]);
+}
+
+static void finish_sender(void *context) {
+    struct handover *o = context;
+    check(o);
+    share_steps(o);
+    count_if(o, posted_before_sent(o) && had_time(o));
+}
+
 static void time_late(void *context, start_line *line, struct repetition *r) {
     struct handover *o = context;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -162,7 +226,7 @@ static void time_late(void *context, start_line *line, struct repetition *r) {
         }
         const int64_t sent = timer_now_ns();
         compute(o, 2 * o->point.units);
-        r->terms[LATE_WAIT] = timer_now_ns();
+        r->terms[LATE_WAIT] = note(o, STEP_COMPUTED);
         if (!sends_early(o)) {
             isend(o, &request);
         }
@@ -185,8 +249,7 @@ static void time_whole(void *context, start_line *line, struct repetition *r) {
     r->terms[WHOLE_START] = r->terms[WHOLE_RECV] = r->terms[WHOLE_SEND] = began;
     if (o->sends) {
         compute(o, o->point.units);
-        r->terms[WHOLE_SEND] = timer_now_ns();
-        isend(o, &request);
+        r->terms[WHOLE_SEND] = isend(o, &request);
         wait_for(&request);
     } else {
         recv(o);
@@ -221,6 +284,7 @@ static void time_neither(void *context, start_line *line, struct repetition *r) 
             isend(o, &request);
         }
         compute(o, 2 * o->point.units);
+        note(o, STEP_COMPUTED);
         if (!sends_early(o)) {
             isend(o, &request);
         }
@@ -282,12 +346,14 @@ static void time_receiver(void *context, start_line *line, struct repetition *r)
     stop_helper(o);
 }
 
-static const struct repetition_part late_part = {.prepare = prepare, .time = time_late, .finish = finish};
-static const struct repetition_part whole_part = {.prepare = prepare, .time = time_whole, .finish = finish};
+static const struct repetition_part late_part = {.prepare = prepare, .time = time_late, .finish = finish_late};
+static const struct repetition_part whole_part = {
+    .prepare = prepare, .time = time_whole, .finish = finish_posted_first};
 static const struct repetition_part trip_part = {.time = time_trip};
-static const struct repetition_part neither_part = {.prepare = prepare, .time = time_neither, .finish = finish};
-static const struct repetition_part sender_part = {.prepare = prepare, .time = time_sender, .finish = finish};
-static const struct repetition_part receiver_part = {.prepare = prepare, .time = time_receiver, .finish = finish};
+static const struct repetition_part neither_part = {.prepare = prepare, .time = time_neither, .finish = finish_neither};
+static const struct repetition_part sender_part = {.prepare = prepare, .time = time_sender, .finish = finish_sender};
+static const struct repetition_part receiver_part = {
+    .prepare = prepare, .time = time_receiver, .finish = finish_posted_first};
 static const struct repetition_part *const parts[] = {&late_part,    &whole_part,  &trip_part,
                                                       &neither_part, &sender_part, &receiver_part};
 

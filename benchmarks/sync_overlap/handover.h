@@ -5,16 +5,22 @@
  * Rank 0 sends, the first rank of the second half receives; other ranks only start with them. A delay is a fixed amount
  * of work, the same in all parts of a repetition: at least as long as asked for, and ten times the transfer. The parts:
  *
- * late      The experiment of figure 1. The sender calls MPI_Isend, computes for two delays, and calls MPI_Wait. The
- *           receiver computes for one delay and calls MPI_Recv. Does MPI_Recv complete before the sender calls
- * MPI_Wait? whole     The reference: the receiver calls MPI_Recv at once, the sender computes for one delay and then
- * calls MPI_Isend and MPI_Wait. Nothing can have moved before, so that this is what a whole transfer takes. trip      A
- * message of nothing, there and back: what the handshake of a rendezvous may save in `late`. neither   MPI_Irecv, then
- * MPI_Isend; both compute. Did data arrive? sender    The same, but the sender stays inside MPI. receiver  The same,
- * but the receiver stays inside MPI.
+ * - late: the experiment of figure 1. The sender calls MPI_Isend, computes for two delays, and calls MPI_Wait. The
+ *   receiver computes for one delay and calls MPI_Recv. Does MPI_Recv complete before the sender calls MPI_Wait?
+ * - whole: the reference. The receiver calls MPI_Recv at once, the sender computes for one delay and then calls
+ *   MPI_Isend and MPI_Wait. Nothing can have moved before, so that this is what a whole transfer takes.
+ * - trip: a message of nothing, there and back: what the handshake of a rendezvous may save in the part late.
+ * - neither: MPI_Irecv, then MPI_Isend; both compute. Did data arrive?
+ * - sender: the same, but the sender stays inside MPI.
+ * - receiver: the same, but the receiver stays inside MPI.
  *
- * In the parts `neither` and `sender` the receiver looks into its buffer while the request is open, and calls no MPI
- * for that. MPI reserves the buffer for the library until then, and does not promise what is in it; the words are only
+ * A rank that is preempted may come so late to a step that the part is another experiment: a receive that is posted
+ * after the message was sent takes the message by itself, and it would seem to have come with the sender alone. After
+ * each part the pair compares the moments of its steps; where their order is not the one of the plan, the part counts
+ * as one with a late start, and is done again.
+ *
+ * In the parts neither and sender the receiver looks into its buffer while the request is open, and calls no MPI for
+ * that. MPI reserves the buffer for the library until then, and does not promise what is in it; the words are only
  * counted, and checked when the request is complete.
  */
 #ifndef CAMPAIGN_HANDOVER_H
@@ -25,6 +31,7 @@
 #include "idle_memory.h"
 #include "program.h"
 #include "sampler.h"
+#include "start.h"
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -46,6 +53,16 @@ struct handover_plan {
     struct budget budget; /* sizes that were not asked for are measured within it */
 };
 
+/* Moments of a part since the start that was agreed on, ns. Each rank notes its own. */
+enum step {
+    STEP_SENT,       /* sender: MPI_Isend is called */
+    STEP_COMPUTED,   /* sender: it has computed, and calls MPI again */
+    STEP_POSTED,     /* receiver: MPI_Irecv has returned, or MPI_Recv is called */
+    STEP_LOOKS,      /* receiver: begins to look into its buffer */
+    STEP_HAS_LOOKED, /* receiver: has done so */
+    STEPS
+};
+
 struct handover {
     const struct handover_plan *plan;
     const struct program *program;
@@ -65,6 +82,9 @@ struct handover {
         int64_t delay_ns;    /* that the delay was chosen for */
         int64_t units;       /* of work in a delay */
     } point;                 /* that is being measured */
+    start_line *line;        /* of the part that runs */
+    int64_t agreed;          /* start of the part, local time: the same moment for both ranks, which may begin later */
+    int64_t steps[STEPS];    /* 0: not this rank's, or not in this part */
     struct {
         int64_t count; /* words that arrived wrong */
         char text[256];

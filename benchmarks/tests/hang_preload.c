@@ -1,9 +1,9 @@
 /*
  * A fault for tests: LD_PRELOAD this, and a rank never returns from its k-th call of an MPI function.
- * HANG_RANK (default 1), HANG_CALL (MPI_Init_thread, MPI_Wait, MPI_Test or MPI_Finalize; default MPI_Wait), HANG_WAIT
- * (k, default 1). In MPI_Init_thread, where no rank is known, all hang. HANG_MICROSECONDS: every call from the k-th on
- * takes that much longer instead. HANG_FILE: calls count only once this file exists. HANG_SPARSE: only calls count of
- * which the last but one was this many milliseconds ago or more.
+ * HANG_RANK (default 1), HANG_CALL (MPI_Init_thread, MPI_Irecv, MPI_Wait, MPI_Test or MPI_Finalize; default MPI_Wait),
+ * HANG_WAIT (k, default 1). In MPI_Init_thread, where no rank is known, all hang. HANG_MICROSECONDS: every call from
+ * the k-th on takes that much longer instead. HANG_FILE: calls count only once this file exists. HANG_SPARSE: only
+ * calls count of which the last but one was this many milliseconds ago or more.
  */
 #include <mpi.h>
 #include <stdatomic.h>
@@ -63,6 +63,16 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
         pause();
     }
     return PMPI_Init_thread(argc, argv, required, provided);
+}
+
+int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request) {
+    int arrived;
+    enter("MPI_Irecv");
+    /* What arrived meanwhile is known, as after a late start: before that, a rank is inside MPI. */
+    if (chosen("MPI_Irecv")) {
+        PMPI_Iprobe(source, tag, comm, &arrived, MPI_STATUS_IGNORE);
+    }
+    return PMPI_Irecv(buffer, count, type, source, tag, comm, request);
 }
 
 int MPI_Wait(MPI_Request *request, MPI_Status *status) {

@@ -128,8 +128,10 @@ struct repetition_outcome repetition_run(const struct repetition_kind *kind, voi
         time_part(&running, last);
         struct repetition_outcome outcome = combine(&running, 0);
         late += outcome.late;
-        /* A kind of one part has no earlier part to keep: the caller repeats it as a whole. */
-        if (!outcome.late || outcome.wrong_data || late >= MOST_LATE_STARTS || kind->part_count == 1) {
+        /* A kind of one part has no earlier part to keep, and at barriers nobody knows which part was late: the caller
+         * repeats it as a whole. */
+        const bool as_a_whole = kind->part_count == 1 || start_method_of(line) == START_BARRIER;
+        if (!outcome.late || outcome.wrong_data || late >= MOST_LATE_STARTS || as_a_whole) {
             outcome.late_starts = late;
             return outcome;
         }

@@ -30,7 +30,7 @@ struct start_line {
     int64_t own_need; /* from then until this rank stood at the line, at the last start */
     int64_t settle;
     struct tolerance tolerance;
-    int64_t deadline; /* local */
+    int64_t deadline; /* local; at a barrier, when it ended */
     bool late;
 };
 
@@ -102,7 +102,8 @@ bool start_agree(start_line *line) {
 int64_t start_spin(start_line *line) {
     if (start_method_of(line) == START_BARRIER) {
         barrier_disseminate(line->comm);
-        return timer_now_ns();
+        line->deadline = timer_now_ns();
+        return line->deadline;
     }
     int64_t now = timer_now_ns();
     line->own_need = clock_to_global(line->clock, now) - line->agreed;
@@ -119,6 +120,14 @@ int64_t start_spin(start_line *line) {
         tolerance_learn(&line->tolerance, line->late);
     }
     return now;
+}
+
+int64_t start_moment(const start_line *line) {
+    return line->deadline;
+}
+
+void start_note_late(start_line *line) {
+    line->late = true;
 }
 
 bool start_was_late(const start_line *line) {

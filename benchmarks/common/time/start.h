@@ -56,6 +56,14 @@ bool start_agree(start_line *line);
  * the spin or the barrier ended. */
 int64_t start_spin(start_line *line);
 
+/* Returns the moment of the last start that all ranks agreed on, local time: the deadline. A rank may have begun later,
+ * by as much as the tolerance allowed. At a barrier: when this rank left it. */
+int64_t start_moment(const start_line *line);
+
+/* Notes that this rank was late after the last start: it came too late to a step of what began there, so that the times
+ * mean nothing. This counts like a late start. */
+void start_note_late(start_line *line);
+
 /* Returns whether this rank was late at the last start; other ranks do not learn it by this. After the last start of a
  * repetition: combine the answer over ranks, then call start_forget. */
 bool start_was_late(const start_line *line);

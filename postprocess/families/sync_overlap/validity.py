@@ -10,7 +10,7 @@ reliable    Valid, the case did not fail, and
 flags       Worth knowing, but the answers stand:
             * MPI_Isend took more than a tenth of the delay: the sender waited in it;
             * the negative control shows overlap;
-            * ranks were started by a barrier, or without a common clock, or most repetitions began late.
+            * ranks were started by a barrier, or without a common clock, or in most repetitions a rank was late.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def _flags(point: SyncPoint, outcome: str, *, control: bool) -> Iterator[str]:
     if point.t_isend_ns > ISEND_LIMIT * point.t_delay_ns:
         yield f"MPI_Isend took {duration(point.t_isend_ns)}"
     if point.stop_reason == "late":
-        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
+        yield f"stopped because too many repetitions were late: {point.late_repetitions} thrown away"
     elif point.late_repetitions > point.repetitions:
-        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
+        yield f"{point.late_repetitions} repetitions thrown away: a rank was late"
     if point.start_method == "barrier":
         yield "ranks started by a barrier, not by a clock"
     if point.clock.method == "none":
