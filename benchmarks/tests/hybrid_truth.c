@@ -380,11 +380,11 @@ struct int_int {
     int b;
 };
 
-static void try_type(const struct type *t, MPI_Op op, size_t index_offset, bool whole, const char *name) {
+static void try_type(hybrid_memory *memory, const struct type *t, MPI_Op op, size_t index_offset, bool whole,
+                     const char *name) {
     static _Alignas(64) char in[TYPE_ELEMENTS * MOST_BYTES];
     static _Alignas(64) char wanted[TYPE_ELEMENTS * MOST_BYTES];
     const enum hybrid_method methods[] = {HYBRID_METHOD_REDUCE, HYBRID_METHOD_LEADER, HYBRID_METHOD_SLICES};
-    hybrid_memory *memory = NULL;
     memset(in, 0, sizeof in);
     memset(wanted, 0, sizeof wanted);
     for (int i = 0; i < TYPE_ELEMENTS; i++) {
@@ -396,7 +396,6 @@ static void try_type(const struct type *t, MPI_Op op, size_t index_offset, bool 
         }
     }
     GOOD(MPI_Allreduce(in, wanted, TYPE_ELEMENTS, t->type, op, MPI_COMM_WORLD));
-    GOOD(hybrid_memory_create(comm, TYPE_ELEMENTS, t->bytes, HYBRID_REDUCTION, &memory));
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         void *own = NULL;
         const void *result = NULL;
@@ -418,12 +417,11 @@ static void try_type(const struct type *t, MPI_Op op, size_t index_offset, bool 
         }
         GOOD(hybrid_read_end(memory));
     }
-    GOOD(hybrid_memory_free(&memory));
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void try_all_types(void) {
+static void try_all_types(hybrid_memory *memory) {
     const MPI_Op of_whole[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD, MPI_LAND,
                                MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR,  MPI_BXOR};
     const struct {
@@ -453,39 +451,41 @@ static void try_all_types(void) {
                   {MPI_COUNT, sizeof(MPI_Count), "MPI_COUNT"}};
     for (size_t i = 0; i < COUNT(wholes); i++) {
         for (size_t j = 0; j < COUNT(of_whole); j++) {
-            try_type(&(struct type){wholes[i].type, WHOLE, wholes[i].bytes, wholes[i].bytes}, of_whole[j], 0, false,
-                     wholes[i].name);
+            try_type(memory, &(struct type){wholes[i].type, WHOLE, wholes[i].bytes, wholes[i].bytes}, of_whole[j], 0,
+                     false, wholes[i].name);
         }
     }
     const struct type boolean = {MPI_C_BOOL, WHOLE, 1, 1};
     const struct type byte = {MPI_BYTE, WHOLE, 1, 1};
     for (size_t j = 0; j < 3; j++) {
-        try_type(&boolean, of_whole[4 + j], 0, false, "MPI_C_BOOL");
-        try_type(&byte, of_whole[7 + j], 0, false, "MPI_BYTE");
+        try_type(memory, &boolean, of_whole[4 + j], 0, false, "MPI_C_BOOL");
+        try_type(memory, &byte, of_whole[7 + j], 0, false, "MPI_BYTE");
     }
     for (size_t j = 0; j < 4; j++) {
-        try_type(&(struct type){MPI_FLOAT, REAL, sizeof(float), sizeof(float)}, of_whole[j], 0, false, "MPI_FLOAT");
-        try_type(&(struct type){MPI_DOUBLE, REAL, sizeof(double), sizeof(double)}, of_whole[j], 0, false, "MPI_DOUBLE");
-        try_type(&(struct type){MPI_LONG_DOUBLE, REAL, sizeof(long double), sizeof(long double)}, of_whole[j], 0, false,
-                 "MPI_LONG_DOUBLE");
+        try_type(memory, &(struct type){MPI_FLOAT, REAL, sizeof(float), sizeof(float)}, of_whole[j], 0, false,
+                 "MPI_FLOAT");
+        try_type(memory, &(struct type){MPI_DOUBLE, REAL, sizeof(double), sizeof(double)}, of_whole[j], 0, false,
+                 "MPI_DOUBLE");
+        try_type(memory, &(struct type){MPI_LONG_DOUBLE, REAL, sizeof(long double), sizeof(long double)}, of_whole[j],
+                 0, false, "MPI_LONG_DOUBLE");
     }
     for (size_t j = 2; j < 4; j++) {
-        try_type(&(struct type){MPI_C_FLOAT_COMPLEX, COMPLEX, sizeof(float complex), sizeof(float)}, of_whole[j], 0,
-                 false, "MPI_C_FLOAT_COMPLEX");
-        try_type(&(struct type){MPI_C_DOUBLE_COMPLEX, COMPLEX, sizeof(double complex), sizeof(double)}, of_whole[j], 0,
-                 false, "MPI_C_DOUBLE_COMPLEX");
+        try_type(memory, &(struct type){MPI_C_FLOAT_COMPLEX, COMPLEX, sizeof(float complex), sizeof(float)},
+                 of_whole[j], 0, false, "MPI_C_FLOAT_COMPLEX");
+        try_type(memory, &(struct type){MPI_C_DOUBLE_COMPLEX, COMPLEX, sizeof(double complex), sizeof(double)},
+                 of_whole[j], 0, false, "MPI_C_DOUBLE_COMPLEX");
     }
     const MPI_Op of_pairs[] = {MPI_MINLOC, MPI_MAXLOC};
     for (size_t j = 0; j < COUNT(of_pairs); j++) {
-        try_type(&(struct type){MPI_FLOAT_INT, PAIR, sizeof(struct float_int), sizeof(float)}, of_pairs[j],
+        try_type(memory, &(struct type){MPI_FLOAT_INT, PAIR, sizeof(struct float_int), sizeof(float)}, of_pairs[j],
                  offsetof(struct float_int, b), false, "MPI_FLOAT_INT");
-        try_type(&(struct type){MPI_DOUBLE_INT, PAIR, sizeof(struct double_int), sizeof(double)}, of_pairs[j],
+        try_type(memory, &(struct type){MPI_DOUBLE_INT, PAIR, sizeof(struct double_int), sizeof(double)}, of_pairs[j],
                  offsetof(struct double_int, b), false, "MPI_DOUBLE_INT");
-        try_type(&(struct type){MPI_LONG_INT, PAIR, sizeof(struct long_int), sizeof(long)}, of_pairs[j],
+        try_type(memory, &(struct type){MPI_LONG_INT, PAIR, sizeof(struct long_int), sizeof(long)}, of_pairs[j],
                  offsetof(struct long_int, b), true, "MPI_LONG_INT");
-        try_type(&(struct type){MPI_SHORT_INT, PAIR, sizeof(struct short_int), sizeof(short)}, of_pairs[j],
+        try_type(memory, &(struct type){MPI_SHORT_INT, PAIR, sizeof(struct short_int), sizeof(short)}, of_pairs[j],
                  offsetof(struct short_int, b), true, "MPI_SHORT_INT");
-        try_type(&(struct type){MPI_2INT, PAIR, sizeof(struct int_int), sizeof(int)}, of_pairs[j],
+        try_type(memory, &(struct type){MPI_2INT, PAIR, sizeof(struct int_int), sizeof(int)}, of_pairs[j],
                  offsetof(struct int_int, b), true, "MPI_2INT");
     }
 }
@@ -571,6 +571,9 @@ static void try_everything(void) {
             try_reduce_scatter(reduced, counts[i], methods[j], (i + j) % 2 == 1);
         }
     }
+    if (settings.all_types) {
+        try_all_types(reduced);
+    }
     GOOD(hybrid_memory_free(&gathered));
     GOOD(hybrid_memory_free(&message));
     GOOD(hybrid_memory_free(&reduced));
@@ -582,9 +585,6 @@ static void try_everything(void) {
     for (size_t j = 0; j < COUNT(methods); j++) {
         const int code = try_noncommutative(methods[j]);
         expect("code of an operation that does not commute", j, code, info.blocks ? MPI_SUCCESS : MPI_ERR_OP);
-    }
-    if (settings.all_types) {
-        try_all_types();
     }
 }
 
