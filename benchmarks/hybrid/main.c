@@ -40,7 +40,7 @@ static struct settings {
     struct option_list variants;
     struct option_list message_bytes;
     int grid;
-    int64_t ranks_per_node;
+    int64_t virtual_node_ranks;
     bool round_robin;
     bool numa;
     int64_t seed;
@@ -75,9 +75,9 @@ static void describe_options(struct option_entry *entries) {
          .maximum = INT_MAX,
          .value_name = "LIST",
          .help = "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank"},
-        {.name = "ranks-per-node",
+        {.name = "virtual-node-ranks",
          .kind = OPTION_INTEGER,
-         .target = &s->ranks_per_node,
+         .target = &s->virtual_node_ranks,
          .minimum = 1,
          .maximum = MOST_RANKS,
          .value_name = "N",
@@ -134,8 +134,9 @@ static void check_options(const struct settings *s, char *error, size_t error_si
                      s->message_bytes.values[i], ELEMENT);
         }
     }
-    if (s->round_robin && s->ranks_per_node == 0) {
-        snprintf(error, error_size, "--round-robin: it deals ranks out to virtual nodes, which --ranks-per-node makes");
+    if (s->round_robin && s->virtual_node_ranks == 0) {
+        snprintf(error, error_size,
+                 "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes");
     }
 }
 
@@ -165,7 +166,7 @@ static char *own_text(const struct settings *s, const struct rounds *o, const st
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_integer(line, "shared_nodes", o->info.nodes);
-    json_put_integer(line, "ranks_per_node", s->ranks_per_node);
+    json_put_integer(line, "virtual_node_ranks", s->virtual_node_ranks);
     json_put_boolean(line, "numa", s->numa);
     json_put_boolean(line, "blocks", o->info.blocks);
     json_put_integer(line, "cutoff_bytes", (int64_t)o->info.cutoff_bytes);
@@ -185,7 +186,7 @@ static int measure(struct program *program, const struct settings *s, bool prese
     char impossible[PROGRAM_MOST_REASON] = "";
     const char *operations[OPERATIONS];
     const char *variants[VARIANTS];
-    const struct hybrid_settings of_comm = {.ranks_per_node = (int)s->ranks_per_node,
+    const struct hybrid_settings of_comm = {.ranks_per_node = (int)s->virtual_node_ranks,
                                             .round_robin = s->round_robin,
                                             .split = s->numa ? HYBRID_NUMA_DOMAINS : HYBRID_NODES};
     struct rounds rounds = {.program = program,
@@ -269,11 +270,10 @@ int main(int argc, char **argv) {
         .help =
             "usage: mpiexec -n RANKS hybrid [OPTION]...\n\n"
             "Measures collectives that keep one copy of the data per node, in shared memory (Zhou et al. 2020),\n"
-            "against those of the MPI library, in turn in every repetition. The table and the record have whole\n"
-            "batches of calls.\n\n"
-            "  t_..._whole_ns  each rank writes its contribution, the collective, each rank reads all of the result\n"
-            "  t_..._alone_ns  the collective alone: within one node the hybrid one then copies nothing, and ranks\n"
-            "                  only wait for each other\n",
+            "against those of the MPI library, in turn in every repetition.\n\n"
+            "  whole  each rank writes its contribution, the collective, each rank reads all of the result\n"
+            "  alone  the collective alone: within one node the hybrid one then copies nothing, and ranks only wait\n"
+            "         for each other\n",
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,

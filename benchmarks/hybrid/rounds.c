@@ -14,19 +14,10 @@
 #include <string.h>
 
 /* What each rank times in a repetition, of whole batches; moments are local times. START is when the rank left the
- * first common start. */
-enum term {
-    START,
-    LIBRARY_WHOLE_BEGIN,
-    LIBRARY_WHOLE_END,
-    HYBRID_WHOLE_BEGIN,
-    HYBRID_WHOLE_END,
-    LIBRARY_ALONE_BEGIN,
-    LIBRARY_ALONE_END,
-    HYBRID_ALONE_BEGIN,
-    HYBRID_ALONE_END,
-    TERMS
-};
+ * first common start; then come the begin and the end of each batch. */
+enum { START, FIRST_BEGIN, TERMS = FIRST_BEGIN + 2 * BATCHES };
+#define BEGIN(batch) (FIRST_BEGIN + 2 * (batch))
+#define END(batch) (FIRST_BEGIN + 2 * (batch) + 1)
 
 enum {
     ELEMENT = sizeof(uint64_t),
@@ -101,6 +92,13 @@ static uint64_t read_words(const uint64_t *words, size_t count) {
     return sum;
 }
 
+/* A sum of terms is exact, so it is compared bit by bit. */
+static uint64_t bits_of(double sum) {
+    uint64_t bits = 0;
+    memcpy(&bits, &sum, sizeof bits);
+    return bits;
+}
+
 /* Several sums side by side: otherwise each addition would wait for the last one, and not for memory. */
 static uint64_t read_terms(const double *terms, size_t count) {
     enum { SUMS = 16 };
@@ -117,7 +115,7 @@ static uint64_t read_terms(const double *terms, size_t count) {
     for (size_t j = 1; j < SUMS; j++) {
         sums[0] += sums[j];
     }
-    return (uint64_t)sums[0];
+    return bits_of(sums[0]);
 }
 
 static uint64_t sum_of_words(uint64_t first, uint64_t count) {
@@ -142,7 +140,7 @@ static uint64_t expected_sum(const struct rounds *o) {
     const double whole = (double)(count / TERM_PERIOD) * (TERM_PERIOD - 1) * TERM_PERIOD / 2;
     const double rest = (double)(count % TERM_PERIOD);
     const double of_ranks = first_term(o->call, 0) * ranks + (double)ranks * (ranks - 1) / 2;
-    return (uint64_t)(of_ranks * (double)count + ranks * (whole + rest * (rest - 1) / 2));
+    return bits_of(of_ranks * (double)count + ranks * (whole + rest * (rest - 1) / 2));
 }
 
 static void count_fault(struct rounds *o, const char *who, const char *what) {
@@ -268,51 +266,62 @@ static void call_hybrid(struct rounds *o, enum timed timed) {
     HYBRID_CHECK(hybrid_read_end(memory));
 }
 
-static void make_library_calls(void *context, int64_t calls) {
-    for (int64_t i = 0; i < calls; i++) {
-        call_library(context, WHOLE);
-    }
-}
-
 /* ---- the parts of a repetition ---- */
 
-typedef void one_call(struct rounds *o, enum timed timed);
+struct batch_kind {
+    void (*call)(struct rounds *o, enum timed timed);
+    enum timed timed;
+    const char *calls; /* the name of their number in the record */
+};
+static const struct batch_kind batch_kinds[BATCHES] = {
+    [LIBRARY_WHOLE] = {call_library, WHOLE, "library_whole_calls"},
+    [HYBRID_WHOLE] = {call_hybrid, WHOLE, "hybrid_whole_calls"},
+    [LIBRARY_ALONE] = {call_library, ALONE, "library_alone_calls"},
+    [HYBRID_ALONE] = {call_hybrid, ALONE, "hybrid_alone_calls"},
+};
 
-/* Returns when this rank left the common start. */
-static int64_t time_batch(struct rounds *o, one_call *call, enum timed timed, start_line *line, int64_t *began,
-                          int64_t *ended) {
-    const int64_t start = start_spin(line);
-    phase_enter(PHASE_CALL);
-    *began = timer_now_ns();
-    for (int64_t i = 0; i < o->point.calls; i++) {
-        call(o, timed);
+static void make_calls(struct rounds *o, enum batch batch, int64_t calls) {
+    const struct batch_kind *kind = &batch_kinds[batch];
+    for (int64_t i = 0; i < calls; i++) {
+        kind->call(o, kind->timed);
     }
-    *ended = timer_now_ns();
-    return start;
 }
 
-static void time_library_whole(void *context, start_line *line, struct repetition *r) {
-    r->terms[START] =
-        time_batch(context, call_library, WHOLE, line, &r->terms[LIBRARY_WHOLE_BEGIN], &r->terms[LIBRARY_WHOLE_END]);
+static void time_batch(struct rounds *o, enum batch batch, start_line *line, struct repetition *r) {
+    const int64_t start = start_spin(line);
+    r->terms[START] = batch == LIBRARY_WHOLE ? start : r->terms[START];
+    phase_enter(PHASE_CALL);
+    r->terms[BEGIN(batch)] = timer_now_ns();
+    make_calls(o, batch, o->point.calls[batch]);
+    r->terms[END(batch)] = timer_now_ns();
 }
 
-static void time_hybrid_whole(void *context, start_line *line, struct repetition *r) {
-    time_batch(context, call_hybrid, WHOLE, line, &r->terms[HYBRID_WHOLE_BEGIN], &r->terms[HYBRID_WHOLE_END]);
-}
+#define PART(name, batch)                                                                                              \
+    static void time_##name(void *context, start_line *line, struct repetition *r) {                                   \
+        time_batch(context, batch, line, r);                                                                           \
+    }                                                                                                                  \
+    static void call_##name(void *context, int64_t calls) {                                                            \
+        make_calls(context, batch, calls);                                                                             \
+    }                                                                                                                  \
+    static const struct repetition_part name = {.time = time_##name};
 
-static void time_library_alone(void *context, start_line *line, struct repetition *r) {
-    time_batch(context, call_library, ALONE, line, &r->terms[LIBRARY_ALONE_BEGIN], &r->terms[LIBRARY_ALONE_END]);
-}
+PART(library_whole, LIBRARY_WHOLE)
+PART(hybrid_whole, HYBRID_WHOLE)
+PART(library_alone, LIBRARY_ALONE)
+PART(hybrid_alone, HYBRID_ALONE)
 
-static void time_hybrid_alone(void *context, start_line *line, struct repetition *r) {
-    time_batch(context, call_hybrid, ALONE, line, &r->terms[HYBRID_ALONE_BEGIN], &r->terms[HYBRID_ALONE_END]);
-}
-
-static const struct repetition_part library_whole = {.time = time_library_whole};
-static const struct repetition_part hybrid_whole = {.time = time_hybrid_whole};
-static const struct repetition_part library_alone = {.time = time_library_alone};
-static const struct repetition_part hybrid_alone = {.time = time_hybrid_alone};
-static const struct repetition_part *const parts[] = {&library_whole, &hybrid_whole, &library_alone, &hybrid_alone};
+static const struct repetition_part *const parts[BATCHES] = {
+    [LIBRARY_WHOLE] = &library_whole,
+    [HYBRID_WHOLE] = &hybrid_whole,
+    [LIBRARY_ALONE] = &library_alone,
+    [HYBRID_ALONE] = &hybrid_alone,
+};
+static calls_make *const callers[BATCHES] = {
+    [LIBRARY_WHOLE] = call_library_whole,
+    [HYBRID_WHOLE] = call_hybrid_whole,
+    [LIBRARY_ALONE] = call_library_alone,
+    [HYBRID_ALONE] = call_hybrid_alone,
+};
 
 static bool wrong(void *context) {
     const struct rounds *o = context;
@@ -364,13 +373,10 @@ static bool begin(void *context, struct sampler_point *p) {
         o->point.result_bytes = blocks * bytes;
         o->point.received = buffer(blocks * bytes);
         o->point.sent = operation == OPERATION_ALLREDUCE ? buffer(bytes) : NULL;
-        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-        const int64_t began = timer_now_ns();
         if (hybrid_memory_create(o->comm, o->point.count, ELEMENT, shapes[operation], &o->point.memory) !=
             MPI_SUCCESS) {
             return false;
         }
-        o->point.memory_create_ns = timer_now_ns() - began;
     }
     HYBRID_CHECK(hybrid_comm_set_sync(o->comm, o->point.variant->sync));
     phase_collective(operation_names[operation]);
@@ -379,7 +385,12 @@ static bool begin(void *context, struct sampler_point *p) {
         call_library(o, WHOLE_CHECKED);
         call_hybrid(o, WHOLE_CHECKED);
     }
-    o->point.calls = calls_search(make_library_calls, o, BATCH_TARGET_NS, &p->shortest_ns);
+    p->shortest_ns = INT64_MAX;
+    for (int batch = 0; batch < BATCHES; batch++) {
+        int64_t taken_ns = 0;
+        o->point.calls[batch] = calls_search(callers[batch], o, BATCH_TARGET_NS, &taken_ns);
+        p->shortest_ns = taken_ns < p->shortest_ns ? taken_ns : p->shortest_ns;
+    }
     return true;
 }
 
@@ -415,8 +426,9 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     const struct rounds *o = context;
     (void)p;
     (void)s;
-    json_put_integer(line, "calls", o->point.calls);
-    json_put_integer(line, "memory_create_ns", o->point.memory_create_ns);
+    for (int batch = 0; batch < BATCHES; batch++) {
+        json_put_integer(line, batch_kinds[batch].calls, o->point.calls[batch]);
+    }
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -425,22 +437,53 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
              variant_of(o, p->at)->name, o->message_bytes[p->at[AXIS_MESSAGE]]);
 }
 
+/* ---- the table for people: times of one call, and their ratios ---- */
+
+static void print_head(void *context) {
+    (void)context;
+    printf("# medians of one call, ns; ratio: hybrid / library, of the medians\n");
+    printf("%10s %16s %13s %15s %15s %6s %15s %15s %6s %5s  %s\n", "operation", "variant", "message_bytes",
+           "t_library_whole", "t_hybrid_whole", "ratio", "t_library_alone", "t_hybrid_alone", "ratio", "reps", "stop");
+}
+
+/* The times of one call, and their ratio; nothing without repetitions. */
+static void print_times(const struct rounds *o, const sampler *s, size_t library, size_t hybrid, bool measured) {
+    if (!measured) {
+        printf(" %15s %15s %6s", "-", "-", "-");
+        return;
+    }
+    const double t_library = (double)samples_median(sampler_samples(s), library) / (double)o->point.calls[library];
+    const double t_hybrid = (double)samples_median(sampler_samples(s), hybrid) / (double)o->point.calls[hybrid];
+    printf(" %15.0f %15.0f %6.2f", t_library, t_hybrid, t_hybrid / t_library);
+}
+
+static void print_row(void *context, const struct sampler_point *p, const sampler *s,
+                      const struct record_point *record) {
+    const struct rounds *o = context;
+    printf("%10s %16s %13" PRId64, operation_names[operation_of(o, p->at)], variant_of(o, p->at)->name,
+           o->message_bytes[p->at[AXIS_MESSAGE]]);
+    print_times(o, s, LIBRARY_WHOLE, HYBRID_WHOLE, record->repetitions > 0);
+    print_times(o, s, LIBRARY_ALONE, HYBRID_ALONE, record->repetitions > 0);
+    printf(" %5zu  %s%s\n", record->repetitions, record->stop_reason, record->data_errors > 0 ? " WRONG-DATA" : "");
+    fflush(stdout);
+}
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Of whole batches, over all ranks. */
 static const struct repetition_series series[] = {
     {.name = "t_library_whole_ns",
      .over = OVER_SPAN,
-     .term = LIBRARY_WHOLE_BEGIN,
-     .end = LIBRARY_WHOLE_END,
+     .term = BEGIN(LIBRARY_WHOLE),
+     .end = END(LIBRARY_WHOLE),
      .stops = true},
     {.name = "t_hybrid_whole_ns",
      .over = OVER_SPAN,
-     .term = HYBRID_WHOLE_BEGIN,
-     .end = HYBRID_WHOLE_END,
+     .term = BEGIN(HYBRID_WHOLE),
+     .end = END(HYBRID_WHOLE),
      .stops = true},
-    {.name = "t_library_alone_ns", .over = OVER_SPAN, .term = LIBRARY_ALONE_BEGIN, .end = LIBRARY_ALONE_END},
-    {.name = "t_hybrid_alone_ns", .over = OVER_SPAN, .term = HYBRID_ALONE_BEGIN, .end = HYBRID_ALONE_END},
+    {.name = "t_library_alone_ns", .over = OVER_SPAN, .term = BEGIN(LIBRARY_ALONE), .end = END(LIBRARY_ALONE)},
+    {.name = "t_hybrid_alone_ns", .over = OVER_SPAN, .term = BEGIN(HYBRID_ALONE), .end = END(HYBRID_ALONE)},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
 
@@ -458,4 +501,6 @@ const struct sampler_kind rounds_points = {
     .parameters = put_parameters,
     .own = put_own,
     .name = name_point,
+    .print_head = print_head,
+    .print_row = print_row,
 };

@@ -14,6 +14,9 @@
 
 enum { AXIS_OPERATION, AXIS_VARIANT, AXIS_MESSAGE, AXES };
 
+/* The parts of a repetition, each a batch of calls. */
+enum batch { LIBRARY_WHOLE, HYBRID_WHOLE, LIBRARY_ALONE, HYBRID_ALONE, BATCHES };
+
 struct rounds {
     struct program *program;
     hybrid_comm *comm;
@@ -28,14 +31,13 @@ struct rounds {
     struct {
         enum operation operation;
         const struct variant *variant;
-        size_t bytes;  /* message_bytes */
-        size_t count;  /* elements of 8 bytes */
-        int64_t calls; /* of a batch */
+        size_t bytes; /* message_bytes */
+        size_t count; /* elements of 8 bytes */
+        int64_t calls[BATCHES];
         hybrid_memory *memory;
         void *sent; /* the MPI library's buffers: those of an allreduce; the others have one for both */
         void *received;
         size_t result_bytes;
-        int64_t memory_create_ns;
     } point;       /* that is being measured */
     uint64_t call; /* counts calls: contents are made of it */
     uint64_t faults;

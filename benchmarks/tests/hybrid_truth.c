@@ -322,6 +322,21 @@ static void try_mixture(void) {
     GOOD(hybrid_comm_set_sync(comm, settings.of_comm.sync));
 }
 
+/* The cut-off that is found is the same on all ranks, and is used. */
+static void try_cutoff(void) {
+    size_t found = 1;
+    struct hybrid_info after;
+    unsigned long long ends[2];
+    GOOD(hybrid_comm_find_cutoff(comm, HYBRID_METHOD_SLICES, &found));
+    GOOD(hybrid_comm_info(comm, &after));
+    expect("cut-off", 0, (int64_t)after.cutoff_bytes, (int64_t)found);
+    ends[0] = found;
+    ends[1] = ~(unsigned long long)found;
+    GOOD(MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD));
+    expect("cut-off of another rank", 0, (int64_t)ends[0], (int64_t)~ends[1]);
+    GOOD(hybrid_comm_set_cutoff(comm, info.cutoff_bytes));
+}
+
 /* ---- types and operations ---- */
 
 enum value_kind { WHOLE, REAL, COMPLEX, PAIR };
@@ -384,7 +399,8 @@ static void try_type(hybrid_memory *memory, const struct type *t, MPI_Op op, siz
                      const char *name) {
     static _Alignas(64) char in[TYPE_ELEMENTS * MOST_BYTES];
     static _Alignas(64) char wanted[TYPE_ELEMENTS * MOST_BYTES];
-    const enum hybrid_method methods[] = {HYBRID_METHOD_REDUCE, HYBRID_METHOD_LEADER, HYBRID_METHOD_SLICES};
+    const enum hybrid_method methods[] = {HYBRID_METHOD_REDUCE, HYBRID_METHOD_LEADER, HYBRID_METHOD_SLICES,
+                                          HYBRID_METHOD_EACH};
     memset(in, 0, sizeof in);
     memset(wanted, 0, sizeof wanted);
     for (int i = 0; i < TYPE_ELEMENTS; i++) {
@@ -555,8 +571,8 @@ static hybrid_memory *memory_for(enum hybrid_shape shape, size_t count) {
 
 static void try_everything(void) {
     const size_t counts[] = {1, 0, 37, MOST_ELEMENTS};
-    const enum hybrid_method methods[] = {HYBRID_METHOD_AUTO, HYBRID_METHOD_PAPER, HYBRID_METHOD_REDUCE,
-                                          HYBRID_METHOD_LEADER, HYBRID_METHOD_SLICES};
+    const enum hybrid_method methods[] = {HYBRID_METHOD_AUTO,   HYBRID_METHOD_PAPER,  HYBRID_METHOD_REDUCE,
+                                          HYBRID_METHOD_LEADER, HYBRID_METHOD_SLICES, HYBRID_METHOD_EACH};
     hybrid_memory *gathered = memory_for(HYBRID_PER_RANK, MOST_ELEMENTS);
     hybrid_memory *message = memory_for(HYBRID_ONE, MOST_ELEMENTS);
     hybrid_memory *reduced = memory_for(HYBRID_REDUCTION, MOST_ELEMENTS * (size_t)ranks);
@@ -582,6 +598,7 @@ static void try_everything(void) {
         try_allgatherv(i % 2 == 0, i / 2 == 0);
     }
     try_mixture();
+    try_cutoff();
     for (size_t j = 0; j < COUNT(methods); j++) {
         const int code = try_noncommutative(methods[j]);
         expect("code of an operation that does not commute", j, code, info.blocks ? MPI_SUCCESS : MPI_ERR_OP);

@@ -1,5 +1,5 @@
 /*
- * cutoff - finds up to which size the leader alone reduces a node's rows as fast as another method (Zhou et al. 2020,
+ * cutoff - finds up to which size the method for small messages is as fast as another one (Zhou et al. 2020,
  * section 5.2.4, figure 15).
  */
 #include "comm.h"
@@ -30,7 +30,7 @@ static int compare(hybrid_memory *memory, MPI_Comm all, size_t bytes, enum hybri
     double shortest[2] = {0, 0};
     for (int batch = 0; batch < 2 * BATCHES; batch++) {
         double seconds = 0;
-        TRY(time_batch(memory, all, bytes, batch % 2 == 0 ? HYBRID_METHOD_LEADER : other, &seconds));
+        TRY(time_batch(memory, all, bytes, batch % 2 == 0 ? HYBRID_METHOD_AUTO : other, &seconds));
         double *shorter = &shortest[batch % 2];
         *shorter = batch < 2 || seconds < *shorter ? seconds : *shorter;
     }
@@ -49,6 +49,7 @@ int hybrid_comm_find_cutoff(hybrid_comm *comm, enum hybrid_method other, size_t 
     }
     TRY(hybrid_memory_create(comm, LARGEST_BYTES / sizeof(double), sizeof(double), HYBRID_REDUCTION, &memory));
     bool not_slower = true;
+    comm->cutoff_bytes = LARGEST_BYTES; /* METHOD_AUTO takes what it takes up to the cut-off */
     for (size_t bytes = SMALLEST_BYTES; bytes <= LARGEST_BYTES && not_slower; bytes *= 2) {
         TRY(compare(memory, comm->all, bytes, other, &not_slower));
         found = not_slower ? bytes : found;

@@ -3,7 +3,7 @@
 #include <sched.h>
 
 /* Looks at a flag between two polls, and between two offers of the CPU. A look takes a few ns to a few tens of ns. */
-enum { LOOKS_PER_POLL = 256, LOOKS_PER_YIELD = 8, LOOKS_BEFORE_YIELD = 4096 };
+enum { LOOKS_PER_POLL = 256, LOOKS_PER_YIELD = 8, LOOKS_BEFORE_YIELD = 65536 };
 
 static inline void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)

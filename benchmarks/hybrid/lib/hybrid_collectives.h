@@ -58,11 +58,13 @@ enum hybrid_split {
 
 /* How node memory is reduced before the leaders meet. */
 enum hybrid_method {
-    HYBRID_METHOD_AUTO,   /* LEADER up to the cut-off, SLICES above */
-    HYBRID_METHOD_PAPER,  /* LEADER up to the cut-off, REDUCE above (section 5.2.4) */
+    HYBRID_METHOD_AUTO,  /* up to the cut-off EACH where there is one node of few ranks, else LEADER; above it SLICES */
+    HYBRID_METHOD_PAPER, /* LEADER up to the cut-off, REDUCE above (section 5.2.4) */
     HYBRID_METHOD_REDUCE, /* the paper's method 1: MPI_Reduce within the node */
     HYBRID_METHOD_LEADER, /* the paper's method 2: the leader reduces */
-    HYBRID_METHOD_SLICES  /* each rank reduces a slice of the elements, in rank order */
+    HYBRID_METHOD_SLICES, /* each rank reduces a slice of the elements, in rank order */
+    HYBRID_METHOD_EACH    /* each rank reduces all elements, in rank order, into memory of its own: one wait instead of
+                             two. Where there are several nodes: LEADER */
 };
 
 /* Zero or false is the default of every setting. */
@@ -111,8 +113,8 @@ int hybrid_comm_translate(const hybrid_comm *comm, int rank, int *node, int *nod
 int hybrid_comm_set_sync(hybrid_comm *comm, enum hybrid_sync sync);
 int hybrid_comm_set_cutoff(hybrid_comm *comm, size_t cutoff_bytes);
 
-/* Measures the methods LEADER and `other` (REDUCE or SLICES) for sums of doubles from 64 bytes to 64 KiB, sets the
- * cut-off to the largest size up to which LEADER is not slower, and returns it. */
+/* Measures what METHOD_AUTO takes up to the cut-off and `other` (REDUCE or SLICES) for sums of doubles from 64 bytes to
+ * 64 KiB, sets the cut-off to the largest size up to which that is not slower, and returns it. */
 int hybrid_comm_find_cutoff(hybrid_comm *comm, enum hybrid_method other, size_t *cutoff_bytes);
 
 /* ---- memory of a node ---- */

@@ -164,6 +164,7 @@ int hybrid_memory_free(hybrid_memory **memory) {
     }
     m->comm->memories--;
     handle_remove(m);
+    free(m->own_result);
     free(m->staging);
     free(m);
     *memory = NULL;

@@ -46,6 +46,8 @@ struct hybrid_memory {
     const char *result;     /* where the last result begins */
     struct call last;       /* type and operation were found good for this one */
     hybrid_gather *regular; /* parameters of the last hybrid_allgather */
+    char *own_result;       /* of HYBRID_METHOD_EACH */
+    size_t own_result_bytes;
     /* The leader's private memory for data that must be put into another order. */
     char *staging;
     size_t staging_unit;

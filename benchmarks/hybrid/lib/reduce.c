@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The elements of a row. */
@@ -34,13 +35,22 @@ static char *whole_result(const hybrid_memory *m, const struct call *call) {
     return row(m, call, m->comm->node_ranks + 1);
 }
 
+/* What is done up to the cut-off. Where many ranks read the rows of all, one that reduces them is faster. */
+static enum hybrid_method small_method(const hybrid_memory *m) {
+    enum { MOST_WHO_REDUCE_ALL = 8 };
+    return m->comm->nodes == 1 && m->comm->node_ranks <= MOST_WHO_REDUCE_ALL ? HYBRID_METHOD_EACH
+                                                                             : HYBRID_METHOD_LEADER;
+}
+
 static enum hybrid_method method_of(const hybrid_memory *m, const struct call *call) {
     const bool small = row_count(m, call) * call->element_bytes <= m->comm->cutoff_bytes;
     switch (call->method) {
     case HYBRID_METHOD_AUTO:
-        return small ? HYBRID_METHOD_LEADER : HYBRID_METHOD_SLICES;
+        return small ? small_method(m) : HYBRID_METHOD_SLICES;
     case HYBRID_METHOD_PAPER:
         return small ? HYBRID_METHOD_LEADER : HYBRID_METHOD_REDUCE;
+    case HYBRID_METHOD_EACH:
+        return m->comm->nodes == 1 ? HYBRID_METHOD_EACH : HYBRID_METHOD_LEADER;
     default:
         return call->method;
     }
@@ -58,7 +68,7 @@ static int check(hybrid_memory *m, const struct call *call) {
     }
     TRY(collective_multiply(memory_stride(bytes), (size_t)m->comm->node_ranks + 2, &bytes));
     TRY(memory_has(m, bytes));
-    if (call->method < HYBRID_METHOD_AUTO || call->method > HYBRID_METHOD_SLICES) {
+    if (call->method < HYBRID_METHOD_AUTO || call->method > HYBRID_METHOD_EACH) {
         return error_set(MPI_ERR_ARG, "method %d: it is one of enum hybrid_method", (int)call->method);
     }
     if (method_of(m, call) == HYBRID_METHOD_REDUCE && elements > INT_MAX) {
@@ -74,14 +84,14 @@ static int check(hybrid_memory *m, const struct call *call) {
 
 /* ---- within the node ---- */
 
-static int fold_slice(const hybrid_memory *m, const struct call *call, size_t begin, size_t end) {
+static int fold_slice(const hybrid_memory *m, const struct call *call, size_t begin, size_t end, char *result) {
     const struct fold fold = {.rows = memory_buffer(m),
                               .stride = stride_of(m, call),
                               .count = m->comm->node_ranks,
                               .element_bytes = call->element_bytes,
                               .type = call->type,
                               .op = call->op};
-    return fold_rows(&fold, begin, end, node_result(m, call));
+    return fold_rows(&fold, begin, end, result);
 }
 
 /* This rank's slice begins and ends at whole cache lines, where the elements allow it. */
@@ -95,6 +105,20 @@ static void slice_of(const hybrid_memory *m, const struct call *call, size_t *be
     *end = *begin + share < count ? *begin + share : count;
 }
 
+/* All elements into memory of this rank's own. */
+static int fold_own(hybrid_memory *m, const struct call *call) {
+    const size_t bytes = row_count(m, call) * call->element_bytes;
+    if (bytes > m->own_result_bytes) {
+        free(m->own_result);
+        m->own_result = malloc(bytes);
+        m->own_result_bytes = m->own_result != NULL ? bytes : 0;
+        if (m->own_result == NULL) {
+            return error_set(MPI_ERR_NO_MEM, "no memory for a result of %zu bytes", bytes);
+        }
+    }
+    return fold_slice(m, call, 0, row_count(m, call), m->own_result);
+}
+
 static int reduce_node(hybrid_memory *m, const struct call *call) {
     size_t begin = 0;
     size_t end = row_count(m, call);
@@ -106,22 +130,35 @@ static int reduce_node(hybrid_memory *m, const struct call *call) {
         return MPI_SUCCESS;
     case HYBRID_METHOD_LEADER:
         TRY(step_gather(m));
-        return comm_leads(m->comm) ? fold_slice(m, call, begin, end) : MPI_SUCCESS;
+        return comm_leads(m->comm) ? fold_slice(m, call, begin, end, node_result(m, call)) : MPI_SUCCESS;
+    case HYBRID_METHOD_EACH:
+        TRY(step_all(m));
+        return fold_own(m, call);
     default:
         TRY(step_all(m));
         slice_of(m, call, &begin, &end);
-        TRY(fold_slice(m, call, begin, end));
+        TRY(fold_slice(m, call, begin, end, node_result(m, call)));
         return m->comm->nodes > 1 ? step_gather(m) : MPI_SUCCESS;
     }
 }
 
-/* The end of the call: where slices are all there is, everybody waits for everybody; else for the leader. */
+/* The end of the call: after slices of a single node everybody waits for everybody, otherwise for the leader; where
+ * each rank has reduced for itself, for nobody. */
 static int leave(hybrid_memory *m, const struct call *call, int status) {
-    if (m->comm->nodes > 1 || method_of(m, call) != HYBRID_METHOD_SLICES) {
+    const enum hybrid_method method = method_of(m, call);
+    if (method == HYBRID_METHOD_EACH) {
+        return status;
+    }
+    if (m->comm->nodes > 1 || method != HYBRID_METHOD_SLICES) {
         return step_release(m, status);
     }
     const int code = step_all(m);
     return status == MPI_SUCCESS ? code : status;
+}
+
+/* Where the result of a single node lies. */
+static const char *single_result(const hybrid_memory *m, const struct call *call) {
+    return method_of(m, call) == HYBRID_METHOD_EACH ? m->own_result : node_result(m, call);
 }
 
 /* ---- allreduce ---- */
@@ -138,7 +175,7 @@ static int allreduce_bridge(hybrid_memory *m, const struct call *call, MPI_Reque
 }
 
 static int allreduce_after(hybrid_memory *m, const struct call *call, int status) {
-    m->result = m->comm->nodes > 1 ? whole_result(m, call) : node_result(m, call);
+    m->result = m->comm->nodes > 1 ? whole_result(m, call) : single_result(m, call);
     return leave(m, call, status);
 }
 
@@ -197,7 +234,7 @@ static int reduce_scatter_bridge(hybrid_memory *m, const struct call *call, MPI_
 static int reduce_scatter_after(hybrid_memory *m, const struct call *call, int status) {
     const size_t block = call->count * call->element_bytes;
     m->result = m->comm->nodes > 1 ? whole_result(m, call) + (size_t)m->comm->node_rank * block
-                                   : node_result(m, call) + (size_t)m->comm->rank * block;
+                                   : single_result(m, call) + (size_t)m->comm->rank * block;
     return leave(m, call, status);
 }
 
