@@ -161,8 +161,9 @@ static void check_ranks(const struct program *program, const struct rounds *o, c
     }
 }
 
-/* Returns the header's own object. Free with free(). */
-static char *own_text(const struct settings *s, const struct rounds *o, const struct hybrid_settings *of_comm) {
+/* Collective: returns the header's own object; measured: with what is paid once. Free with free(). */
+static char *own_text(const struct settings *s, const struct rounds *o, const struct hybrid_settings *of_comm,
+                      bool measured) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_integer(line, "shared_nodes", o->info.nodes);
@@ -170,7 +171,7 @@ static char *own_text(const struct settings *s, const struct rounds *o, const st
     json_put_boolean(line, "numa", s->numa);
     json_put_boolean(line, "blocks", o->info.blocks);
     json_put_integer(line, "cutoff_bytes", (int64_t)o->info.cutoff_bytes);
-    one_off_measure(of_comm, line);
+    one_off_measure(of_comm, measured, line);
     json_close_object(line);
     return json_line_take(line);
 }
@@ -215,7 +216,7 @@ static int measure(struct program *program, const struct settings *s, bool prese
     if (impossible[0] == '\0') {
         check_ranks(program, &rounds, impossible, sizeof impossible);
     }
-    char *own = own_text(s, &rounds, &of_comm);
+    char *own = own_text(s, &rounds, &of_comm, impossible[0] == '\0');
     const int code = program_measure(program, &(struct program_measurement){.context = &rounds,
                                                                             .plan = program_plan(program, axes, AXES),
                                                                             .seed = s->seed,

@@ -65,8 +65,7 @@ static void time_memory(hybrid_comm *comm, size_t bytes, int64_t *taken) {
     check(hybrid_memory_free(&memory));
 }
 
-void one_off_measure(const struct hybrid_settings *settings, json_line *line) {
-    struct times *t = fail_alloc(1, sizeof *t);
+static void measure_all(const struct hybrid_settings *settings, struct times *t) {
     int ranks = 0;
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
     size_t *counts = fail_alloc((size_t)ranks, sizeof *counts);
@@ -83,14 +82,22 @@ void one_off_measure(const struct hybrid_settings *settings, json_line *line) {
         }
         check(hybrid_comm_free(&comm));
     }
+    free(counts);
+}
+
+void one_off_measure(const struct hybrid_settings *settings, bool measure, json_line *line) {
+    struct times *t = fail_alloc(1, sizeof *t);
+    const size_t count = measure ? REPETITIONS : 0;
+    if (measure) {
+        measure_all(settings, t);
+    }
     json_open_object(line, "one_off");
-    json_put_integers(line, "comm_create_ns", t->comm, REPETITIONS);
-    json_put_integers(line, "comm_create_with_table_ns", t->comm_table, REPETITIONS);
-    json_put_integers(line, "gather_create_ns", t->gather, REPETITIONS);
+    json_put_integers(line, "comm_create_ns", t->comm, count);
+    json_put_integers(line, "comm_create_with_table_ns", t->comm_table, count);
+    json_put_integers(line, "gather_create_ns", t->gather, count);
     for (int j = 0; j < MEMORIES; j++) {
-        json_put_integers(line, memories[j].name, t->memory[j], REPETITIONS);
+        json_put_integers(line, memories[j].name, t->memory[j], count);
     }
     json_close_object(line);
-    free(counts);
     free(t);
 }

@@ -8,10 +8,10 @@
 #include "hybrid_collectives.h"
 #include "json.h"
 
-#include <stdint.h>
+#include <stdbool.h>
 
 /* Collective over MPI_COMM_WORLD: measures each several times, and writes the times of the slowest rank, ns, in the
- * order in which they were made, as arrays of the object "one_off". */
-void one_off_measure(const struct hybrid_settings *settings, json_line *line);
+ * order in which they were made, as arrays of the object "one_off". measure: false: the arrays are empty. */
+void one_off_measure(const struct hybrid_settings *settings, bool measure, json_line *line);
 
 #endif
