@@ -33,7 +33,7 @@ def measured(folder: Path, path: Path, toolchain: str, *words: str, ranks: int =
     return load_hybrid(path), done.stdout
 
 
-@pytest.mark.parametrize("toolchain", [MPICH, OPENMPI])
+@pytest.mark.parametrize("toolchain", [MPICH, pytest.param(OPENMPI, marks=pytest.mark.rare)])
 def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: Path, toolchain: str) -> None:
     path = tmp_path / "record.jsonl"
     found, printed = measured(build_for(toolchain), path, toolchain, "--message-bytes", "800")

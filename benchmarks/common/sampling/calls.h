@@ -11,8 +11,7 @@ typedef void calls_make(void *context, int64_t calls);
 
 /*
  * Collective over MPI_COMM_WORLD: returns the number of calls whose batch takes at least target_ns on the slowest rank,
- * the same on all ranks, and sets *taken_ns to the time of such a batch. A search that takes too long ends with fewer
- * calls. One call is made first, untimed: connections
+ * the same on all ranks, and sets *taken_ns to the time of such a batch. One call is made first, untimed: connections
  * and buffers are made in it.
  */
 int64_t calls_search(calls_make *make, void *context, int64_t target_ns, int64_t *taken_ns);
