@@ -16,6 +16,7 @@ from postprocess.families import registry
 from tests.postprocess import (
     synthetic,
     synthetic_cpu_overhead,
+    synthetic_hybrid,
     synthetic_impact,
     synthetic_partitioned,
     synthetic_sync_overlap,
@@ -51,6 +52,7 @@ def archived(
     cpu: bool = False,
     solver: bool = False,
     late: bool = False,
+    hybrid: bool = False,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
@@ -60,12 +62,13 @@ def archived(
     measured.  parts: whether a buffer was sent in parts, too.  cpu: whether blocking collectives were measured, too.
     solver: whether versions of a solver were measured, too.
     late: whether messages to a late receiver were measured, too.
+    hybrid: whether hybrid collectives were, too.
 
     A process makes each run once, and copies it afterwards.
     """
     key = (
         run, system, factor, launches, noise, toolchains, repr(slower), overhead, repr(manifest), change, impact,
-        parts, cpu, solver, late, repr(header),
+        parts, cpu, solver, late, hybrid, repr(header),
     )  # fmt: skip
     if key not in _made:
         first = RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run)
@@ -84,6 +87,7 @@ def archived(
             cpu,
             solver,
             late,
+            hybrid,
             header,
         )
     folder = RunFolder(root, system, run)
@@ -107,6 +111,7 @@ def _make(
     cpu: bool,
     solver: bool,
     late: bool,
+    hybrid: bool,
     header: dict[str, Any],
 ) -> RunFolder:
     run, system = folder.run, folder.system
@@ -150,6 +155,7 @@ def _make(
         (cpu, synthetic_cpu_overhead.record, "cpu_overhead", {"operation": "bcast"}),
         (solver, synthetic_transfer_overlap.record, "transfer_overlap", {"grid_points": 10_000, "unknowns": 1}),
         (late, synthetic_sync_overlap.record, "sync_overlap", {}),
+        (hybrid, synthetic_hybrid.record, "hybrid", {}),
     ]
     for asked, lines_of, benchmark, parameters in more:
         if asked:

@@ -144,9 +144,13 @@ def test_names_are_each_of_one_family() -> None:
     assert set(planned) == set(BENCHMARKS)
 
 
+# Asks for an archived run with records of every family.
+EVERY: dict[str, Any] = dict.fromkeys(("parts", "cpu", "solver", "late", "hybrid"), True) | {"impact": 1.1}
+
+
 @FAMILIES
 def test_a_table_has_the_columns_that_are_promised(family: Family, tmp_path: Path) -> None:
-    run = load_run(archived(tmp_path, name_of(1), impact=1.1, parts=True, cpu=True, solver=True, late=True).path)
+    run = load_run(archived(tmp_path, name_of(1), **EVERY).path)
     table = registry.found(run, family).table
     assert tuple(table.columns) == family.columns
     if family.launches is not None:
@@ -168,7 +172,7 @@ def test_the_help_of_a_comparison_names_every_metric() -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> str:
-    return str(archived(tmp_path, name_of(1), impact=1.1, parts=True, cpu=True, solver=True, late=True).path)
+    return str(archived(tmp_path, name_of(1), **EVERY).path)
 
 
 def shown(*words: str) -> str:
@@ -198,11 +202,12 @@ def test_a_benchmark_that_there_is_not_is_refused_with_those_that_the_run_has(ru
     message = str(told.value)
     assert message.startswith(
         "there is no benchmark 'nothing'; there are: nbc_overlap, mpi_impact, partitioned, cpu_overhead, loggp, "
-        "transfer_overlap, sync_overlap, peers, imb_nbc, osu"
+        "transfer_overlap, sync_overlap, hybrid, peers, imb_nbc, osu"
     )
     has = "has nbc_overlap (overlap of nonblocking collectives), mpi_impact (impact of an idle library), "
     more = "partitioned (partitioned communication), cpu_overhead (CPU time of collectives), "
-    more += "transfer_overlap (programming a solver for overlap), sync_overlap (messages to a late receiver)"
+    more += "transfer_overlap (programming a solver for overlap), sync_overlap (messages to a late receiver), "
+    more += "hybrid (collectives with one copy per node)"
     assert message.endswith(f"{has}{more}")
     with pytest.raises(CampaignError, match="ask for one of them"):
         shown(run, "--benchmark", "mpi_impact", "--peers")
@@ -236,7 +241,7 @@ def test_a_report_reads_every_record_once(run: str, tmp_path: Path, monkeypatch:
 
 
 def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = archived(tmp_path, name_of(1), impact=1.1, parts=True, cpu=True, solver=True, late=True)
+    folder = archived(tmp_path, name_of(1), **EVERY)
     manifest = run_folders.read_manifest(folder)
     manifest.pop("checksums")
     folder.partial.parent.mkdir(exist_ok=True)

@@ -23,6 +23,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "families.cpu_overhead",
             "families.transfer_overlap",
             "families.sync_overlap",
+            "families.hybrid",
             "families.timing_selfcheck",
             "families.peers",
         ),

@@ -1,7 +1,8 @@
 /*
  * A fault for tests: LD_PRELOAD this, and one byte of what a rank received is flipped when a collective has completed,
  * nonblocking or persistent, or a persistent receive, in MPI_Wait, MPI_Waitall or MPI_Test; or a blocking MPI_Alltoall;
- * or a blocking MPI_Recv that has room for CORRUPT_RECV bytes (default: none).
+ * or a blocking MPI_Recv that has room for CORRUPT_RECV bytes (default: none); or an MPI_Allgather in place;
+ * or of what it reduced in MPI_Reduce_local.
  *
  * CORRUPT_RANK (default 1; -1: every rank), CORRUPT_WAIT (default 1: the rank's first completion; 0: each),
  * CORRUPT_BYTE (default 0: the first byte of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a
@@ -151,7 +152,7 @@ int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     return code;
 }
 
-/* The only blocking collective that no program calls for its own purposes. */
+/* Blocking calls that no program makes for its own purposes. */
 int MPI_Alltoall(const void *send, int count, MPI_Datatype type, void *receive, int receive_count,
                  MPI_Datatype receive_type, MPI_Comm comm) {
     const int code = PMPI_Alltoall(send, count, type, receive, receive_count, receive_type, comm);
@@ -168,5 +169,20 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MP
         received = buffer;
         corrupt();
     }
+    return code;
+}
+
+int MPI_Allgather(const void *send, int count, MPI_Datatype type, void *receive, int receive_count,
+                  MPI_Datatype receive_type, MPI_Comm comm) {
+    const int code = PMPI_Allgather(send, count, type, receive, receive_count, receive_type, comm);
+    received = send == MPI_IN_PLACE ? receive : NULL;
+    corrupt();
+    return code;
+}
+
+int MPI_Reduce_local(const void *in, void *inout, int count, MPI_Datatype type, MPI_Op op) {
+    const int code = PMPI_Reduce_local(in, inout, count, type, op);
+    received = inout;
+    corrupt();
     return code;
 }

@@ -12,6 +12,7 @@ import pandas as pd
 from postprocess.drawing.look import Look, check
 from postprocess.families.cpu_overhead.entry import CPU_OVERHEAD
 from postprocess.families.family import Axis, Family, Found, Metric
+from postprocess.families.hybrid.entry import HYBRID
 from postprocess.families.mpi_impact.entry import MPI_IMPACT
 from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
 from postprocess.families.partitioned.entry import PARTITIONED
@@ -34,6 +35,7 @@ FAMILIES: tuple[Family, ...] = (
     CPU_OVERHEAD,
     TRANSFER_OVERLAP,
     SYNC_OVERLAP,
+    HYBRID,
     replace(PEERS, beside=NBC_OVERLAP),
     TIMING_SELFCHECK,
 )

@@ -217,7 +217,7 @@ def test_what_ended_early_says_why(tmp_path: Path) -> None:
 WRONG: list[tuple[Callable[[Lines], object], str]] = [
     (lambda lines: lines[0].update(schema="other"), "no header"),
     (lambda lines: lines[0].update(schema_version=5), "newer"),
-    (lambda lines: lines[0].update(family="other"), "family is 'other', none of cpu_overhead, mpi_impact, "),
+    (lambda lines: lines[0].update(family="other"), "family is 'other', none of cpu_overhead, "),
     (lambda lines: lines[0].update(family="nbc_overlap"), "a record of nbc_overlap, not of mpi_impact"),
     (lambda lines: lines[0].update(ranks=3), "3 ranks, but 2 placements"),
     (lambda lines: lines[0]["plan"]["own"].update(targets=[]), "no computation time"),

@@ -584,7 +584,7 @@ def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> No
         ),
         (
             synthetic.text([{**LINES[0], "family": "tea"}]),
-            "r.jsonl:1: family is 'tea', none of cpu_overhead, mpi_impact, nbc_",
+            "r.jsonl:1: family is 'tea', none of cpu_overhead, ",
         ),
         (synthetic.text([{**LINES[0], "family": "peers"}]), "r.jsonl:1: a record of peers, not of nbc_overlap"),
         (synthetic.text([LINES[0], synthetic.changed(LINES[1], parameters={})]), "r.jsonl:2: parameters.collective is"),

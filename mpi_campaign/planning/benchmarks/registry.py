@@ -6,6 +6,7 @@ from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.choice import Choice
 from mpi_campaign.planning.benchmarks.cpu_overhead import CPU_OVERHEAD, LOGGP
+from mpi_campaign.planning.benchmarks.hybrid import HYBRID
 from mpi_campaign.planning.benchmarks.mpi_impact import MPI_IMPACT
 from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONED
@@ -23,6 +24,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "loggp": LOGGP,
     "transfer_overlap": TRANSFER_OVERLAP,
     "sync_overlap": SYNC_OVERLAP,
+    "hybrid": HYBRID,
     **PEERS,
 }
 USUAL_BENCHMARK = "nbc_overlap"

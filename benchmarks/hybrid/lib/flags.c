@@ -1,0 +1,47 @@
+#include "flags.h"
+
+#include <sched.h>
+
+/* Looks at a flag between two polls, and between two offers of the CPU. A look takes a few ns to a few tens of ns. */
+enum { LOOKS_PER_POLL = 256, LOOKS_PER_YIELD = 8, LOOKS_BEFORE_YIELD = 65536 };
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+size_t flags_bytes(int ranks) {
+    return sizeof(struct node_flags) + (size_t)ranks * sizeof(struct rank_flags);
+}
+
+void flags_clear(struct node_flags *flags, int ranks) {
+    atomic_init(&flags->released.number, 0);
+    atomic_init(&flags->failed, 0);
+    for (int i = 0; i < ranks; i++) {
+        atomic_init(&flags->ranks[i].arrived.number, 0);
+        atomic_init(&flags->ranks[i].done.number, 0);
+    }
+}
+
+void flag_set(struct flag *flag, uint64_t number) {
+    atomic_store_explicit(&flag->number, number, memory_order_release);
+}
+
+int flag_wait(struct flag *flag, uint64_t least, const struct flags_waiting *waiting) {
+    for (uint64_t looks = 1; atomic_load_explicit(&flag->number, memory_order_acquire) < least; looks++) {
+        relax();
+        if (looks % LOOKS_PER_POLL == 0) {
+            const int code = waiting->poll(waiting->context);
+            if (code != 0) {
+                return code;
+            }
+        }
+        if ((waiting->yield || looks > LOOKS_BEFORE_YIELD) && looks % LOOKS_PER_YIELD == 0) {
+            sched_yield();
+        }
+    }
+    return 0;
+}

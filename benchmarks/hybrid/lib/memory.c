@@ -1,0 +1,376 @@
+#include "memory.h"
+
+#include "error.h"
+#include "gather.h"
+#include "guard.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+/* ---- sizes ---- */
+
+/* Returns whether the product fits. */
+static bool multiply(size_t a, size_t b, size_t *product) {
+    return !__builtin_mul_overflow(a, b, product);
+}
+
+size_t memory_stride(size_t bytes) {
+    return (bytes + FLAGS_LINE - 1) / FLAGS_LINE * FLAGS_LINE;
+}
+
+/* Sets the bytes of a buffer. Returns whether they can be counted. */
+static bool shape_bytes(const hybrid_comm *comm, size_t block, enum hybrid_shape shape, size_t *bytes) {
+    const size_t ranks = (size_t)comm->ranks;
+    const size_t node_ranks = (size_t)comm->node_ranks;
+    if (block > SIZE_MAX / 4) {
+        return false;
+    }
+    switch (shape) {
+    case HYBRID_ONE:
+        *bytes = block;
+        return true;
+    case HYBRID_PER_RANK:
+        return multiply(block, ranks, bytes);
+    case HYBRID_REDUCTION:
+        return multiply(memory_stride(block), node_ranks + 2, bytes);
+    case HYBRID_PAIRS:
+        return multiply(block, ranks, bytes) && *bytes <= SIZE_MAX / 4 &&
+               multiply(memory_stride(*bytes), 2 * node_ranks, bytes);
+    }
+    return false;
+}
+
+/* Returns the bytes of the window up to the buffers. */
+static size_t head_bytes(const hybrid_comm *comm) {
+    return flags_bytes(comm->node_ranks) + guard_bytes(comm->node_ranks);
+}
+
+/* Sets the bytes of the buffers and of the window. */
+static int plan_window(hybrid_memory *m, size_t count, size_t element_bytes, enum hybrid_shape shape) {
+    const hybrid_comm *comm = m->comm;
+    const size_t alignment = guard_alignment();
+    size_t block = 0;
+    size_t bytes = 0;
+    if (!multiply(count, element_bytes, &block) || !shape_bytes(comm, block, shape, &bytes) ||
+        bytes > (SIZE_MAX / 2 - head_bytes(comm)) / BUFFERS - 2 * alignment) {
+        return error_set(MPI_ERR_COUNT, "%zu elements of %zu bytes: the size of the node's memory cannot be counted",
+                         count, element_bytes);
+    }
+    m->buffer_bytes = bytes;
+    const size_t padded = (bytes + alignment - 1) / alignment * alignment;
+    m->window_bytes = head_bytes(comm) + alignment + BUFFERS * padded;
+    return MPI_SUCCESS;
+}
+
+/* Leaders: whether the node has room for the window. A page that is touched and does not fit would end the process. */
+static int check_room(const hybrid_memory *m) {
+    struct statvfs shm;
+    if (!comm_leads(m->comm) || statvfs("/dev/shm", &shm) != 0) {
+        return MPI_SUCCESS;
+    }
+    const unsigned long long room = (unsigned long long)shm.f_bavail * shm.f_frsize;
+    return m->window_bytes <= room
+               ? MPI_SUCCESS
+               : error_set(
+                     MPI_ERR_NO_MEM,
+                     "the window of node %d has %zu bytes, and its shared memory (/dev/shm) has room for %llu bytes",
+                     m->comm->node_index, m->window_bytes, room);
+}
+
+/* ---- making and freeing ---- */
+
+static int allocate(hybrid_memory *m) {
+    const hybrid_comm *comm = m->comm;
+    char *base = NULL;
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    const int *model = NULL;
+    int has_model = 0;
+    TRY_MPI(MPI_Win_allocate_shared(comm_leads(comm) ? (MPI_Aint)m->window_bytes : 0, 1, MPI_INFO_NULL, comm->node,
+                                    &base, &m->win));
+    TRY_MPI(MPI_Win_set_errhandler(m->win, MPI_ERRORS_RETURN));
+    TRY_MPI(MPI_Win_shared_query(m->win, 0, &bytes, &unit, &base));
+    TRY_MPI(MPI_Win_get_attr(m->win, MPI_WIN_MODEL, &model, &has_model));
+    if (!has_model || *model != MPI_WIN_UNIFIED) {
+        return error_set(MPI_ERR_WIN, "the MPI library's windows have no unified memory model");
+    }
+    const uintptr_t begin = ((uintptr_t)base + FLAGS_LINE - 1) / FLAGS_LINE * FLAGS_LINE;
+    const size_t alignment = guard_alignment();
+    const uintptr_t data = (begin + head_bytes(comm) + alignment - 1) / alignment * alignment;
+    const size_t padded = (m->buffer_bytes + alignment - 1) / alignment * alignment;
+    m->flags = (struct node_flags *)begin;
+    for (size_t i = 0; i < BUFFERS; i++) {
+        m->buffers[i] = (char *)data + i * padded;
+    }
+    TRY_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, m->win));
+    if (comm_leads(comm)) {
+        flags_clear(m->flags, comm->node_ranks);
+    }
+    TRY_MPI(MPI_Win_sync(m->win));
+    TRY_MPI(MPI_Barrier(comm->node));
+    TRY_MPI(MPI_Win_sync(m->win));
+    return guard_add(m);
+}
+
+int hybrid_memory_create(hybrid_comm *comm, size_t count, size_t element_bytes, enum hybrid_shape shape,
+                         hybrid_memory **memory) {
+    if (memory == NULL) {
+        return error_set(MPI_ERR_ARG, "there is no place for the hybrid_memory");
+    }
+    *memory = NULL;
+    TRY(comm_check(comm));
+    hybrid_memory *m = calloc(1, sizeof *m);
+    int code = m == NULL || !handle_add(m) ? error_set(MPI_ERR_NO_MEM, "no memory for a hybrid_memory") : MPI_SUCCESS;
+    if (m != NULL) {
+        *m = (hybrid_memory){.comm = comm, .win = MPI_WIN_NULL, .request = MPI_REQUEST_NULL};
+    }
+    if (code == MPI_SUCCESS) {
+        code = plan_window(m, count, element_bytes, shape);
+    }
+    if (code == MPI_SUCCESS) {
+        code = check_room(m);
+    }
+    code = comm_share_error(comm->all, code);
+    if (code == MPI_SUCCESS) {
+        code = comm_share_error(comm->all, allocate(m));
+    }
+    if (code != MPI_SUCCESS) {
+        /* A window that was made on some ranks only cannot be freed: that is collective. */
+        handle_remove(m);
+        free(m);
+        return code;
+    }
+    comm->memories++;
+    *memory = m;
+    return MPI_SUCCESS;
+}
+
+int hybrid_memory_free(hybrid_memory **memory) {
+    if (memory == NULL || *memory == NULL || !handle_exists(*memory)) {
+        return error_set(MPI_ERR_ARG, "the hybrid_memory does not exist, or was freed");
+    }
+    hybrid_memory *m = *memory;
+    if (m->phase == PHASE_STARTED) {
+        return error_set(MPI_ERR_RMA_SYNC, "a collective was started on this memory, and hybrid_wait was not called");
+    }
+    TRY_MPI(MPI_Barrier(m->comm->node)); /* nobody reads any more */
+    guard_remove(m);
+    TRY_MPI(MPI_Win_unlock_all(m->win));
+    TRY_MPI(MPI_Win_free(&m->win));
+    if (m->regular != NULL) {
+        TRY(hybrid_gather_free(&m->regular));
+    }
+    m->comm->memories--;
+    handle_remove(m);
+    free(m->own_result);
+    free(m->staging);
+    free(m);
+    *memory = NULL;
+    return MPI_SUCCESS;
+}
+
+int hybrid_memory_bytes(const hybrid_memory *memory, size_t *buffer_bytes, size_t *window_bytes) {
+    if (memory == NULL || !handle_exists(memory)) {
+        return error_set(MPI_ERR_ARG, "the hybrid_memory does not exist, or was freed");
+    }
+    *buffer_bytes = memory->buffer_bytes;
+    *window_bytes = memory->window_bytes;
+    return MPI_SUCCESS;
+}
+
+int memory_stage(hybrid_memory *m, const struct collective *kind, size_t unit, size_t bytes) {
+    if (m->staging_kind == kind && unit <= m->staging_unit) {
+        return MPI_SUCCESS;
+    }
+    free(m->staging);
+    m->staging = malloc(bytes > 0 ? bytes : 1);
+    const int made =
+        m->staging != NULL ? MPI_SUCCESS : error_set(MPI_ERR_NO_MEM, "no memory for %zu bytes on a leader", bytes);
+    m->staging_kind = kind;
+    m->staging_unit = unit;
+    const int code = comm_share_error(m->comm->bridge, made);
+    if (code != MPI_SUCCESS) {
+        m->staging_kind = NULL;
+    }
+    return code;
+}
+
+/* ---- phases ---- */
+
+static const char *const phase_texts[] = {
+    [PHASE_IDLE] = "hybrid_write_begin has not been called",
+    [PHASE_WRITE] = "it is in its write phase, which a collective ends",
+    [PHASE_STARTED] = "a collective was started, and hybrid_wait has not been called",
+    [PHASE_READ] = "it is in its read phase, which hybrid_read_end ends",
+};
+
+int memory_check(const hybrid_memory *m, enum phase phase, const char *function) {
+#ifdef HYBRID_CHECKED
+    const bool exists = m != NULL && handle_exists(m);
+#else
+    const bool exists = m != NULL;
+#endif
+    if (!exists) {
+        return error_set(MPI_ERR_ARG, "%s: the hybrid_memory does not exist, or was freed", function);
+    }
+    return m->phase == phase
+               ? MPI_SUCCESS
+               : error_set(MPI_ERR_RMA_SYNC, "%s: the memory is in another phase: %s", function, phase_texts[m->phase]);
+}
+
+int memory_has(const hybrid_memory *m, size_t bytes) {
+    return bytes <= m->buffer_bytes
+               ? MPI_SUCCESS
+               : error_set(MPI_ERR_BUFFER, "%zu bytes are needed, and the memory has buffers of %zu", bytes,
+                           m->buffer_bytes);
+}
+
+int hybrid_write_begin(hybrid_memory *memory, size_t offset, size_t bytes, void **own) {
+    TRY(memory_check(memory, PHASE_IDLE, "hybrid_write_begin"));
+    if (own != NULL) {
+        *own = NULL;
+    }
+    if (offset > memory->buffer_bytes || bytes > memory->buffer_bytes - offset) {
+        return error_set(MPI_ERR_BUFFER, "%zu bytes from byte %zu: the memory has buffers of %zu bytes", bytes, offset,
+                         memory->buffer_bytes);
+    }
+    memory->round++;
+    if (memory->round > BUFFERS) {
+        /* Everybody may write into this buffer during the collective, so everybody waits for its last readers. */
+        const struct flags_waiting waiting = comm_waiting(memory->comm);
+        for (int i = 0; i < memory->comm->node_ranks; i++) {
+            TRY(flag_wait(&memory->flags->ranks[i].done, memory->round - BUFFERS, &waiting));
+        }
+    }
+    memory->written_offset = offset;
+    memory->written_bytes = bytes;
+    memory->phase = PHASE_WRITE;
+    if (own != NULL && bytes > 0) {
+        *own = memory_buffer(memory) + offset;
+    }
+    return guard_set(memory);
+}
+
+int hybrid_write_block(hybrid_memory *memory, size_t block_bytes, void **own) {
+    TRY(memory_check(memory, PHASE_IDLE, "hybrid_write_block"));
+    size_t offset = 0;
+    if (!multiply(block_bytes, (size_t)memory->comm->rank, &offset)) {
+        return error_set(MPI_ERR_COUNT, "%zu bytes for each rank cannot be counted", block_bytes);
+    }
+    return hybrid_write_begin(memory, offset, block_bytes, own);
+}
+
+int hybrid_write_message(hybrid_memory *memory, size_t bytes, int root, void **own) {
+    TRY(memory_check(memory, PHASE_IDLE, "hybrid_write_message"));
+    if (root < 0 || root >= memory->comm->ranks) {
+        return error_set(MPI_ERR_ROOT, "root %d: the parent has ranks 0 to %d", root, memory->comm->ranks - 1);
+    }
+    return hybrid_write_begin(memory, 0, root == memory->comm->rank ? bytes : 0, own);
+}
+
+int hybrid_write_input(hybrid_memory *memory, size_t bytes, void **own) {
+    TRY(memory_check(memory, PHASE_IDLE, "hybrid_write_input"));
+    TRY(memory_has(memory, bytes));
+    return hybrid_write_begin(memory, (size_t)memory->comm->node_rank * memory_stride(bytes), bytes, own);
+}
+
+int hybrid_read(const hybrid_memory *memory, const void **result) {
+    TRY(memory_check(memory, PHASE_READ, "hybrid_read"));
+    *result = memory->result;
+    return MPI_SUCCESS;
+}
+
+int hybrid_read_end(hybrid_memory *memory) {
+    TRY(memory_check(memory, PHASE_READ, "hybrid_read_end"));
+    memory->phase = PHASE_IDLE;
+    TRY(guard_set(memory));
+    flag_set(&memory->flags->ranks[memory->comm->node_rank].done, memory->round);
+    return MPI_SUCCESS;
+}
+
+/* ---- steps ---- */
+
+static int barrier(hybrid_memory *m) {
+    TRY_MPI(MPI_Win_sync(m->win));
+    TRY_MPI(MPI_Barrier(m->comm->node));
+    TRY_MPI(MPI_Win_sync(m->win));
+    return MPI_SUCCESS;
+}
+
+static struct flag *arrived(hybrid_memory *m, int node_rank) {
+    return &m->flags->ranks[node_rank].arrived;
+}
+
+static int wait_for_all(hybrid_memory *m) {
+    const struct flags_waiting waiting = comm_waiting(m->comm);
+    for (int i = 0; i < m->comm->node_ranks; i++) {
+        TRY(flag_wait(arrived(m, i), m->step, &waiting));
+    }
+    return MPI_SUCCESS;
+}
+
+int step_gather(hybrid_memory *m) {
+    if (m->sync == HYBRID_BARRIER) {
+        return barrier(m);
+    }
+    flag_set(arrived(m, m->comm->node_rank), ++m->step);
+    return comm_leads(m->comm) ? wait_for_all(m) : MPI_SUCCESS;
+}
+
+int step_all(hybrid_memory *m) {
+    /* Where many ranks look at the flags of all, one that collects them is faster. */
+    enum { MOST_WHO_LOOK = 16 };
+    if (m->sync == HYBRID_BARRIER) {
+        return barrier(m);
+    }
+    if (m->comm->node_ranks > MOST_WHO_LOOK) {
+        TRY(step_gather(m));
+        return step_release(m, MPI_SUCCESS);
+    }
+    flag_set(arrived(m, m->comm->node_rank), ++m->step);
+    return wait_for_all(m);
+}
+
+int step_from(hybrid_memory *m, int from) {
+    if (m->sync == HYBRID_BARRIER) {
+        return barrier(m);
+    }
+    m->step++;
+    if (m->comm->node_rank == from) {
+        flag_set(arrived(m, from), m->step);
+    }
+    return MPI_SUCCESS;
+}
+
+int step_wait_for(hybrid_memory *m, int from) {
+    if (m->sync == HYBRID_BARRIER || m->comm->node_rank == from) {
+        return MPI_SUCCESS;
+    }
+    const struct flags_waiting waiting = comm_waiting(m->comm);
+    return flag_wait(arrived(m, from), m->step, &waiting);
+}
+
+int step_release(hybrid_memory *m, int status) {
+    struct node_flags *flags = m->flags;
+    const bool leads = comm_leads(m->comm);
+    if (leads && status != MPI_SUCCESS) {
+        atomic_store_explicit(&flags->failed, status, memory_order_relaxed);
+    }
+    if (m->sync == HYBRID_BARRIER) {
+        TRY(barrier(m));
+    } else {
+        m->step++;
+        if (leads) {
+            flag_set(&flags->released, m->step);
+        } else {
+            const struct flags_waiting waiting = comm_waiting(m->comm);
+            TRY(flag_wait(&flags->released, m->step, &waiting));
+        }
+    }
+    const int failed = atomic_load_explicit(&flags->failed, memory_order_relaxed);
+    return leads || failed == MPI_SUCCESS
+               ? status
+               : error_set(failed, "the leader of node %d could not end the collective", m->comm->node_index);
+}

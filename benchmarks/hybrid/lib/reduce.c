@@ -1,0 +1,262 @@
+/*
+ * reduce - allreduce and reduce_scatter. Each rank writes its input in a row of the node's memory; the rows are reduced
+ * within the node, in rank order; then the leaders reduce the results of nodes (Zhou et al. 2020, section 4.4).
+ *
+ * A buffer has a row for each rank of the node, then the node's result, then the result of all nodes. Where there is
+ * one node, the node's result is the result.
+ */
+#include "collective.h"
+#include "error.h"
+#include "fold.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The elements of a row. */
+static size_t row_count(const hybrid_memory *m, const struct call *call) {
+    return call->kind == &collective_reduce_scatter ? call->count * (size_t)m->comm->ranks : call->count;
+}
+
+static size_t stride_of(const hybrid_memory *m, const struct call *call) {
+    return memory_stride(row_count(m, call) * call->element_bytes);
+}
+
+static char *row(const hybrid_memory *m, const struct call *call, int number) {
+    return memory_buffer(m) + (size_t)number * stride_of(m, call);
+}
+
+static char *node_result(const hybrid_memory *m, const struct call *call) {
+    return row(m, call, m->comm->node_ranks);
+}
+
+static char *whole_result(const hybrid_memory *m, const struct call *call) {
+    return row(m, call, m->comm->node_ranks + 1);
+}
+
+/* What is done up to the cut-off. Where many ranks read the rows of all, one that reduces them is faster. */
+static enum hybrid_method small_method(const hybrid_memory *m) {
+    enum { MOST_WHO_REDUCE_ALL = 8 };
+    return m->comm->nodes == 1 && m->comm->node_ranks <= MOST_WHO_REDUCE_ALL ? HYBRID_METHOD_EACH
+                                                                             : HYBRID_METHOD_LEADER;
+}
+
+static enum hybrid_method method_of(const hybrid_memory *m, const struct call *call) {
+    const bool small = row_count(m, call) * call->element_bytes <= m->comm->cutoff_bytes;
+    switch (call->method) {
+    case HYBRID_METHOD_AUTO:
+        return small ? small_method(m) : HYBRID_METHOD_SLICES;
+    case HYBRID_METHOD_PAPER:
+        return small ? HYBRID_METHOD_LEADER : HYBRID_METHOD_REDUCE;
+    case HYBRID_METHOD_EACH:
+        return m->comm->nodes == 1 ? HYBRID_METHOD_EACH : HYBRID_METHOD_LEADER;
+    default:
+        return call->method;
+    }
+}
+
+static int check(hybrid_memory *m, const struct call *call) {
+    size_t elements = call->count;
+    size_t bytes = 0;
+    if (call->kind == &collective_reduce_scatter) {
+        TRY(collective_multiply(call->count, (size_t)m->comm->ranks, &elements));
+    }
+    TRY(collective_multiply(elements, call->element_bytes, &bytes));
+    if (bytes > SIZE_MAX / 2) {
+        return error_set(MPI_ERR_COUNT, "%zu bytes cannot be counted in rows", bytes);
+    }
+    TRY(collective_multiply(memory_stride(bytes), (size_t)m->comm->node_ranks + 2, &bytes));
+    TRY(memory_has(m, bytes));
+    if (call->method < HYBRID_METHOD_AUTO || call->method > HYBRID_METHOD_EACH) {
+        return error_set(MPI_ERR_ARG, "method %d: it is one of enum hybrid_method", (int)call->method);
+    }
+    if (method_of(m, call) == HYBRID_METHOD_REDUCE && elements > INT_MAX) {
+        return error_set(MPI_ERR_COUNT, "%zu elements: MPI_Reduce counts at most %d; take another method", elements,
+                         INT_MAX);
+    }
+    if (m->written_bytes > 0 && m->written_offset != (size_t)m->comm->node_rank * stride_of(m, call)) {
+        return error_set(MPI_ERR_ARG, "rank %d wrote from byte %zu, and its input begins at byte %zu", m->comm->rank,
+                         m->written_offset, (size_t)m->comm->node_rank * stride_of(m, call));
+    }
+    return collective_countable(m, elements);
+}
+
+/* ---- within the node ---- */
+
+static int fold_slice(const hybrid_memory *m, const struct call *call, size_t begin, size_t end, char *result) {
+    const struct fold fold = {.rows = memory_buffer(m),
+                              .stride = stride_of(m, call),
+                              .count = m->comm->node_ranks,
+                              .element_bytes = call->element_bytes,
+                              .type = call->type,
+                              .op = call->op};
+    return fold_rows(&fold, begin, end, result);
+}
+
+/* This rank's slice begins and ends at whole cache lines, where the elements allow it. */
+static void slice_of(const hybrid_memory *m, const struct call *call, size_t *begin, size_t *end) {
+    const size_t count = row_count(m, call);
+    const size_t ranks = (size_t)m->comm->node_ranks;
+    const size_t lined = FLAGS_LINE / call->element_bytes > 0 ? FLAGS_LINE / call->element_bytes : 1;
+    const size_t share = (count / ranks + (count % ranks != 0) + lined - 1) / lined * lined;
+    const size_t first = (size_t)m->comm->node_rank * share;
+    *begin = first < count ? first : count;
+    *end = *begin + share < count ? *begin + share : count;
+}
+
+/* All elements into memory of this rank's own. */
+static int fold_own(hybrid_memory *m, const struct call *call) {
+    const size_t bytes = row_count(m, call) * call->element_bytes;
+    if (bytes > m->own_result_bytes) {
+        free(m->own_result);
+        m->own_result = malloc(bytes);
+        m->own_result_bytes = m->own_result != NULL ? bytes : 0;
+        if (m->own_result == NULL) {
+            return error_set(MPI_ERR_NO_MEM, "no memory for a result of %zu bytes", bytes);
+        }
+    }
+    return fold_slice(m, call, 0, row_count(m, call), m->own_result);
+}
+
+static int reduce_node(hybrid_memory *m, const struct call *call) {
+    size_t begin = 0;
+    size_t end = row_count(m, call);
+    switch (method_of(m, call)) {
+    case HYBRID_METHOD_REDUCE:
+        TRY_MPI(MPI_Win_sync(m->win));
+        TRY_MPI(MPI_Reduce(row(m, call, m->comm->node_rank), comm_leads(m->comm) ? node_result(m, call) : NULL,
+                           (int)end, call->type, call->op, 0, m->comm->node));
+        return MPI_SUCCESS;
+    case HYBRID_METHOD_LEADER:
+        TRY(step_gather(m));
+        return comm_leads(m->comm) ? fold_slice(m, call, begin, end, node_result(m, call)) : MPI_SUCCESS;
+    case HYBRID_METHOD_EACH:
+        TRY(step_all(m));
+        return fold_own(m, call);
+    default:
+        TRY(step_all(m));
+        slice_of(m, call, &begin, &end);
+        TRY(fold_slice(m, call, begin, end, node_result(m, call)));
+        return m->comm->nodes > 1 ? step_gather(m) : MPI_SUCCESS;
+    }
+}
+
+/* The end of the call: after slices of a single node everybody waits for everybody, otherwise for the leader; where
+ * each rank has reduced for itself, for nobody. */
+static int leave(hybrid_memory *m, const struct call *call, int status) {
+    const enum hybrid_method method = method_of(m, call);
+    if (method == HYBRID_METHOD_EACH) {
+        return status;
+    }
+    if (m->comm->nodes > 1 || method != HYBRID_METHOD_SLICES) {
+        return step_release(m, status);
+    }
+    const int code = step_all(m);
+    return status == MPI_SUCCESS ? code : status;
+}
+
+/* Where the result of a single node lies. */
+static const char *single_result(const hybrid_memory *m, const struct call *call) {
+    return method_of(m, call) == HYBRID_METHOD_EACH ? m->own_result : node_result(m, call);
+}
+
+/* ---- allreduce ---- */
+
+static int allreduce_bridge(hybrid_memory *m, const struct call *call, MPI_Request *request) {
+    const char *in = node_result(m, call);
+    char *out = whole_result(m, call);
+    if (request == NULL) {
+        TRY_MPI(MPI_Allreduce(in, out, (int)call->count, call->type, call->op, m->comm->bridge));
+    } else {
+        TRY_MPI(MPI_Iallreduce(in, out, (int)call->count, call->type, call->op, m->comm->bridge, request));
+    }
+    return MPI_SUCCESS;
+}
+
+static int allreduce_after(hybrid_memory *m, const struct call *call, int status) {
+    m->result = m->comm->nodes > 1 ? whole_result(m, call) : single_result(m, call);
+    return leave(m, call, status);
+}
+
+const struct collective collective_allreduce = {.name = "hybrid_allreduce",
+                                                .reduces = true,
+                                                .check = check,
+                                                .before = reduce_node,
+                                                .bridge = allreduce_bridge,
+                                                .after = allreduce_after};
+
+static struct call allreduce_call(size_t count, MPI_Datatype type, MPI_Op op, enum hybrid_method method) {
+    return (struct call){.kind = &collective_allreduce, .count = count, .type = type, .op = op, .method = method};
+}
+
+int hybrid_allreduce(hybrid_memory *memory, size_t count, MPI_Datatype type, MPI_Op op, enum hybrid_method method) {
+    const struct call call = allreduce_call(count, type, op, method);
+    return collective_run(memory, &call);
+}
+
+int hybrid_allreduce_start(hybrid_memory *memory, size_t count, MPI_Datatype type, MPI_Op op,
+                           enum hybrid_method method) {
+    const struct call call = allreduce_call(count, type, op, method);
+    return collective_start(memory, &call);
+}
+
+/* ---- reduce_scatter ---- */
+
+/* Leaders reduce the blocks in the order of nodes: the ranks' order where these are in blocks. The staging memory has
+ * the counts of nodes, and then, unless ranks are in blocks, the blocks. */
+static int reduce_scatter_bridge(hybrid_memory *m, const struct call *call, MPI_Request *request) {
+    const layout *l = m->comm->layout;
+    const size_t block = call->count * call->element_bytes;
+    const size_t head = memory_stride((size_t)m->comm->nodes * sizeof(int));
+    const size_t staged = layout_blocks(l) ? 0 : block * (size_t)m->comm->ranks;
+    TRY(memory_stage(m, call->kind, block, head + staged));
+    int *counts = (int *)(void *)m->staging;
+    const char *in = node_result(m, call);
+    char *out = whole_result(m, call);
+    char *next = m->staging + head;
+    for (int node = 0; node < m->comm->nodes; node++) {
+        const int ranks = layout_node_ranks(l, node);
+        counts[node] = (int)call->count * ranks;
+        for (int i = 0; i < ranks && staged > 0; i++, next += block) {
+            memcpy(next, in + (size_t)layout_rank(l, node, i) * block, block);
+        }
+    }
+    in = staged > 0 ? m->staging + head : in;
+    if (request == NULL) {
+        TRY_MPI(MPI_Reduce_scatter(in, out, counts, call->type, call->op, m->comm->bridge));
+    } else {
+        TRY_MPI(MPI_Ireduce_scatter(in, out, counts, call->type, call->op, m->comm->bridge, request));
+    }
+    return MPI_SUCCESS;
+}
+
+static int reduce_scatter_after(hybrid_memory *m, const struct call *call, int status) {
+    const size_t block = call->count * call->element_bytes;
+    m->result = m->comm->nodes > 1 ? whole_result(m, call) + (size_t)m->comm->node_rank * block
+                                   : single_result(m, call) + (size_t)m->comm->rank * block;
+    return leave(m, call, status);
+}
+
+const struct collective collective_reduce_scatter = {.name = "hybrid_reduce_scatter",
+                                                     .reduces = true,
+                                                     .check = check,
+                                                     .before = reduce_node,
+                                                     .bridge = reduce_scatter_bridge,
+                                                     .after = reduce_scatter_after};
+
+static struct call reduce_scatter_call(size_t count, MPI_Datatype type, MPI_Op op, enum hybrid_method method) {
+    return (struct call){.kind = &collective_reduce_scatter, .count = count, .type = type, .op = op, .method = method};
+}
+
+int hybrid_reduce_scatter(hybrid_memory *memory, size_t count, MPI_Datatype type, MPI_Op op,
+                          enum hybrid_method method) {
+    const struct call call = reduce_scatter_call(count, type, op, method);
+    return collective_run(memory, &call);
+}
+
+int hybrid_reduce_scatter_start(hybrid_memory *memory, size_t count, MPI_Datatype type, MPI_Op op,
+                                enum hybrid_method method) {
+    const struct call call = reduce_scatter_call(count, type, op, method);
+    return collective_start(memory, &call);
+}

@@ -1,0 +1,284 @@
+/*
+ * hybrid - collectives that keep one copy of the data per node, against those of the MPI library.
+ *
+ * H. Zhou et al., "Collectives in hybrid MPI+MPI code: design, practice and performance", 2020, sections 4 and 5.2.
+ */
+#include "fail.h"
+#include "fail_mpi.h"
+#include "json.h"
+#include "one_off.h"
+#include "options.h"
+#include "program.h"
+#include "rounds.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
+static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
+
+enum { MOST_OF_GRID = 20, ELEMENT = 8, MOST_RANKS = 65536 };
+struct values {
+    int64_t items[MOST_OF_GRID];
+    size_t count;
+};
+/* Sizes of messages, bytes; 800 bytes is the paper's block of an allgather (figure 12). */
+static const struct values grids[] = {
+    [GRID_SMOKE] = {{8, 800, 16384, 262144}, 4},
+    [GRID_NIGHTLY] = {{8, 64, 800, 4096, 16384, 65536, 262144, 1048576}, 8},
+    [GRID_FULL] = {{8, 16, 32, 64, 128, 256, 512, 800, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144,
+                    524288, 1048576},
+                   19},
+};
+
+static struct settings {
+    bool list;
+    struct option_list operations;
+    struct option_list variants;
+    struct option_list message_bytes;
+    int grid;
+    int64_t virtual_node_ranks;
+    bool round_robin;
+    bool numa;
+    int64_t seed;
+} settings = {.seed = 1};
+
+static void describe_options(struct option_entry *entries) {
+    struct settings *s = &settings;
+    const struct option_entry table[] = {
+        {.name = "operation",
+         .kind = OPTION_CHOICES,
+         .target = &s->operations,
+         .choices = operation_names,
+         .value_name = "LIST",
+         .help = "collectives to measure, comma-separated, may be repeated; default: all"},
+        {.name = "variant",
+         .kind = OPTION_CHOICES,
+         .target = &s->variants,
+         .choices = variant_names(),
+         .value_name = "LIST",
+         .help = "ways in which the hybrid library makes them, see --list; default: all"},
+        {.name = "grid",
+         .kind = OPTION_CHOICE,
+         .target = &s->grid,
+         .choices = grid_names,
+         .value_name = "NAME",
+         .help = "the sizes of messages, as far as the ranks have memory for them; --message-bytes replaces them; "
+                 "default: smoke"},
+        {.name = "message-bytes",
+         .kind = OPTION_INTEGERS,
+         .target = &s->message_bytes,
+         .minimum = ELEMENT,
+         .maximum = INT_MAX,
+         .value_name = "LIST",
+         .help = "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank"},
+        {.name = "virtual-node-ranks",
+         .kind = OPTION_INTEGER,
+         .target = &s->virtual_node_ranks,
+         .minimum = 1,
+         .maximum = MOST_RANKS,
+         .value_name = "N",
+         .help =
+             "virtual nodes of so many ranks, of which the MPI library does not know; default: the nodes there are"},
+        {.name = "round-robin",
+         .kind = OPTION_FLAG,
+         .target = &s->round_robin,
+         .help = "deal the ranks out to the virtual nodes in turn; default: in blocks"},
+        {.name = "numa", .kind = OPTION_FLAG, .target = &s->numa, .help = "a copy and a leader per NUMA domain"},
+        {.name = "seed",
+         .kind = OPTION_INTEGER,
+         .target = &s->seed,
+         .minimum = 0,
+         .maximum = 9007199254740992.0,
+         .value_name = "N",
+         .help = "the number of the first call, of which the contents of messages are made; default: 1"},
+        {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print collectives and variants, and end"},
+        {.name = NULL},
+    };
+    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
+    memcpy(entries, table, sizeof table);
+}
+
+static void fill_with_all(struct option_list *list, size_t count) {
+    if (list->count == 0) {
+        list->values = fail_alloc(count, sizeof *list->values);
+        list->count = count;
+        for (size_t i = 0; i < count; i++) {
+            list->values[i] = (int64_t)i;
+        }
+    }
+}
+
+/* Lists that were not given get all values. Returns whether the sizes are the grid's. */
+static bool fill_lists(struct settings *s) {
+    const struct values *grid = &grids[s->grid];
+    const bool preset = s->message_bytes.count == 0;
+    fill_with_all(&s->operations, OPERATIONS);
+    fill_with_all(&s->variants, VARIANTS);
+    if (preset) {
+        s->message_bytes.values = fail_alloc(grid->count, sizeof *grid->items);
+        memcpy(s->message_bytes.values, grid->items, grid->count * sizeof *grid->items);
+        s->message_bytes.count = grid->count;
+    }
+    return preset;
+}
+
+/* One line in error. */
+static void check_options(const struct settings *s, char *error, size_t error_size) {
+    for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
+        if (s->message_bytes.values[i] % ELEMENT != 0) {
+            snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole words of %d bytes",
+                     s->message_bytes.values[i], ELEMENT);
+        }
+    }
+    if (s->round_robin && s->virtual_node_ranks == 0) {
+        snprintf(error, error_size,
+                 "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes");
+    }
+}
+
+/* One line in error, the same on all ranks, where these ranks cannot measure it. */
+static void check_ranks(const struct program *program, const struct rounds *o, char *error, size_t error_size) {
+    program_check_crowd(program, error, error_size);
+    if (program->ranks < 2) {
+        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
+                 program->ranks);
+    }
+    for (size_t i = 0; i < o->operation_count && !o->preset && error[0] == '\0'; i++) {
+        const enum operation operation = (enum operation)o->operations[i];
+        const uint64_t most = rounds_most_bytes(o, operation);
+        for (size_t j = 0; j < o->message_count; j++) {
+            if ((uint64_t)o->message_bytes[j] > most) {
+                snprintf(error, error_size,
+                         "--message-bytes: %" PRId64 " bytes are too many for %s on %d ranks: at most %" PRIu64
+                         " fit into half of a rank's share of memory and into MPI's counts",
+                         o->message_bytes[j], operation_names[operation], program->ranks, most);
+            }
+        }
+    }
+}
+
+/* Collective: returns the header's own object; measured: with what is paid once. Free with free(). */
+static char *own_text(const struct settings *s, const struct rounds *o, const struct hybrid_settings *of_comm,
+                      bool measured) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_integer(line, "shared_nodes", o->info.nodes);
+    json_put_integer(line, "virtual_node_ranks", s->virtual_node_ranks);
+    json_put_boolean(line, "numa", s->numa);
+    json_put_boolean(line, "blocks", o->info.blocks);
+    json_put_integer(line, "cutoff_bytes", (int64_t)o->info.cutoff_bytes);
+    one_off_measure(of_comm, measured, line);
+    json_close_object(line);
+    return json_line_take(line);
+}
+
+static void copy_names(const char **names, const struct option_list *list, const char *const *all) {
+    for (size_t i = 0; i < list->count; i++) {
+        names[i] = all[list->values[i]];
+    }
+}
+
+/* Collective: measures what was asked for. Returns the exit code. */
+static int measure(struct program *program, const struct settings *s, bool preset) {
+    char impossible[PROGRAM_MOST_REASON] = "";
+    const char *operations[OPERATIONS];
+    const char *variants[VARIANTS];
+    const struct hybrid_settings of_comm = {.ranks_per_node = (int)s->virtual_node_ranks,
+                                            .round_robin = s->round_robin,
+                                            .split = s->numa ? HYBRID_NUMA_DOMAINS : HYBRID_NODES};
+    struct rounds rounds = {.program = program,
+                            .operations = s->operations.values,
+                            .operation_count = s->operations.count,
+                            .variants = s->variants.values,
+                            .variant_count = s->variants.count,
+                            .message_bytes = s->message_bytes.values,
+                            .message_count = s->message_bytes.count,
+                            .preset = preset,
+                            .call = (uint64_t)s->seed};
+    if (hybrid_comm_create(MPI_COMM_WORLD, &of_comm, &rounds.comm) != MPI_SUCCESS ||
+        hybrid_comm_info(rounds.comm, &rounds.info) != MPI_SUCCESS) {
+        char reason[512];
+        hybrid_last_error(reason, sizeof reason);
+        fail_die("%s", reason);
+    }
+    copy_names(operations, &s->operations, operation_names);
+    copy_names(variants, &s->variants, variant_names());
+    const struct sampler_axis axes[AXES] = {
+        [AXIS_OPERATION] = {.name = "operation", .texts = operations, .count = s->operations.count},
+        [AXIS_VARIANT] = {.name = "variant", .texts = variants, .count = s->variants.count},
+        [AXIS_MESSAGE] = {
+            .name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count}};
+    program_configure(program, impossible, sizeof impossible);
+    if (impossible[0] == '\0') {
+        check_ranks(program, &rounds, impossible, sizeof impossible);
+    }
+    char *own = own_text(s, &rounds, &of_comm, impossible[0] == '\0');
+    const int code = program_measure(program, &(struct program_measurement){.context = &rounds,
+                                                                            .plan = program_plan(program, axes, AXES),
+                                                                            .seed = s->seed,
+                                                                            .sizes_given = RECORD_UNKNOWN,
+                                                                            .own = own,
+                                                                            .impossible = impossible});
+    free(own);
+    if (hybrid_comm_free(&rounds.comm) != MPI_SUCCESS) {
+        fail_die("the communicators of the hybrid library could not be freed");
+    }
+    return code;
+}
+
+static void print_list(void) {
+    for (size_t i = 0; i < OPERATIONS; i++) {
+        printf("%s\n", operation_names[i]);
+    }
+    for (size_t i = 0; i < VARIANTS; i++) {
+        const struct variant *v = &variant_table[i];
+        printf("%-16s %s%s\n", v->name, v->help, v->of_allreduce_only ? " (allreduce only)" : "");
+    }
+}
+
+static int run(struct program *program) {
+    struct settings *s = &settings;
+    char error[PROGRAM_MOST_REASON] = "";
+    int code = PROGRAM_WRONG_USE;
+    if (s->list) {
+        if (program->rank == 0) {
+            print_list();
+        }
+        return PROGRAM_GOOD;
+    }
+    check_options(s, error, sizeof error);
+    if (program_all_good(error)) {
+        const bool preset = fill_lists(s);
+        code = measure(program, s, preset);
+    }
+    options_free_list(&s->operations);
+    options_free_list(&s->variants);
+    options_free_list(&s->message_bytes);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const struct program_kind kind = {
+        .name = "hybrid",
+        .family = "hybrid",
+        .method = 1,
+        .configurations = true,
+        .repeats = true,
+        .help =
+            "usage: mpiexec -n RANKS hybrid [OPTION]...\n\n"
+            "Measures collectives that keep one copy of the data per node, in shared memory (Zhou et al. 2020),\n"
+            "against those of the MPI library, in turn in every repetition.\n\n"
+            "  whole  each rank writes its contribution, the collective, each rank reads all of the result\n"
+            "  alone  the collective alone: within one node the hybrid one then copies nothing, and ranks only wait\n"
+            "         for each other\n",
+        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
+        .describe = describe_options,
+        .run = run,
+        .points = &rounds_points,
+    };
+    return program_main(&kind, argc, argv);
+}

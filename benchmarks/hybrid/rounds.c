@@ -1,0 +1,506 @@
+#include "rounds.h"
+
+#include "calls.h"
+#include "fail.h"
+#include "fail_mpi.h"
+#include "group.h"
+#include "phase.h"
+#include "timer.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What each rank times in a repetition, of whole batches; moments are local times. START is when the rank left the
+ * first common start; then come the begin and the end of each batch. */
+enum { START, FIRST_BEGIN, TERMS = FIRST_BEGIN + 2 * BATCHES };
+#define BEGIN(batch) (FIRST_BEGIN + 2 * (batch))
+#define END(batch) (FIRST_BEGIN + 2 * (batch) + 1)
+
+enum {
+    ELEMENT = sizeof(uint64_t),
+    ROOT = 0,
+    LINE = 128,
+    BATCH_TARGET_NS = 500000, /* so long that the error of the clock and the spread of starts are below 1 % */
+    CHECKED_CALLS = 8 /* whole calls before a point in which every element is checked; MPICH changes its algorithm
+                         after five calls on a communicator */
+};
+
+static void check_hybrid(int code, const char *call) {
+    if (code != MPI_SUCCESS) {
+        char reason[512];
+        hybrid_last_error(reason, sizeof reason);
+        fail_die("%.*s: %s", (int)strcspn(call, "("), call, reason);
+    }
+}
+#define HYBRID_CHECK(call) check_hybrid((call), #call)
+
+/* ---- sizes ---- */
+
+uint64_t rounds_bytes(const struct rounds *o, enum operation operation, uint64_t message_bytes) {
+    /* The MPI library's buffers, then this rank's share of two buffers of its node. */
+    switch (operation) {
+    case OPERATION_ALLGATHER:
+        return message_bytes * (uint64_t)o->info.ranks * 3;
+    case OPERATION_BCAST:
+        return message_bytes * 3;
+    default:
+        return message_bytes * (2 + 2 * 3);
+    }
+}
+
+uint64_t rounds_most_bytes(const struct rounds *o, enum operation operation) {
+    const uint64_t fits = o->program->memory_bytes / 2 / rounds_bytes(o, operation, 1);
+    const uint64_t blocks = operation == OPERATION_ALLGATHER ? (uint64_t)o->info.ranks : 1;
+    const uint64_t counted = INT_MAX / blocks * ELEMENT;
+    return (o->program->memory_bytes > 0 && fits < counted ? fits : counted) / ELEMENT * ELEMENT;
+}
+
+/* ---- contents ---- */
+
+/* Element i of a rank's contribution to a call. Words are an arithmetic progression modulo 2^64; terms are whole
+ * numbers, so small that their sums are exact in any order. */
+enum { TERM_PERIOD = 256, TERM_CALLS = 1009 };
+
+static uint64_t first_word(uint64_t call, int rank) {
+    return call * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)(rank + 1) * UINT64_C(0xbf58476d1ce4e5b9);
+}
+
+static double first_term(uint64_t call, int rank) {
+    return (double)(call % TERM_CALLS) + (double)rank;
+}
+
+static void write_words(uint64_t *words, size_t count, uint64_t first) {
+    for (size_t i = 0; i < count; i++) {
+        words[i] = first + i;
+    }
+}
+
+static void write_terms(double *terms, size_t count, double first) {
+    for (size_t i = 0; i < count; i++) {
+        terms[i] = first + (double)(int)(i % TERM_PERIOD);
+    }
+}
+
+static uint64_t read_words(const uint64_t *words, size_t count) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += words[i];
+    }
+    return sum;
+}
+
+/* A sum of terms is exact, so it is compared bit by bit. */
+static uint64_t bits_of(double sum) {
+    uint64_t bits = 0;
+    memcpy(&bits, &sum, sizeof bits);
+    return bits;
+}
+
+/* Several sums side by side: otherwise each addition would wait for the last one, and not for memory. */
+static uint64_t read_terms(const double *terms, size_t count) {
+    enum { SUMS = 16 };
+    double sums[SUMS] = {0};
+    size_t i = 0;
+    for (; i + SUMS <= count; i += SUMS) {
+        for (size_t j = 0; j < SUMS; j++) {
+            sums[j] += terms[i + j];
+        }
+    }
+    for (; i < count; i++) {
+        sums[0] += terms[i];
+    }
+    for (size_t j = 1; j < SUMS; j++) {
+        sums[0] += sums[j];
+    }
+    return bits_of(sums[0]);
+}
+
+static uint64_t sum_of_words(uint64_t first, uint64_t count) {
+    const uint64_t pairs = count % 2 == 0 ? count / 2 * (count - 1) : (count - 1) / 2 * count;
+    return count * first + pairs;
+}
+
+/* What every rank must read, in all. */
+static uint64_t expected_sum(const struct rounds *o) {
+    const int ranks = o->info.ranks;
+    const size_t count = o->point.count;
+    if (o->point.operation == OPERATION_BCAST) {
+        return sum_of_words(first_word(o->call, ROOT), count);
+    }
+    if (o->point.operation == OPERATION_ALLGATHER) {
+        uint64_t sum = 0;
+        for (int rank = 0; rank < ranks; rank++) {
+            sum += sum_of_words(first_word(o->call, rank), count);
+        }
+        return sum;
+    }
+    const double whole = (double)(count / TERM_PERIOD) * (TERM_PERIOD - 1) * TERM_PERIOD / 2;
+    const double rest = (double)(count % TERM_PERIOD);
+    const double of_ranks = first_term(o->call, 0) * ranks + (double)ranks * (ranks - 1) / 2;
+    return bits_of(of_ranks * (double)count + ranks * (whole + rest * (rest - 1) / 2));
+}
+
+static void count_fault(struct rounds *o, const char *who, const char *what) {
+    if (o->faults++ == 0) {
+        snprintf(o->fault, sizeof o->fault, "rank %d received wrong data from %s (%s, %zu bytes): %s", o->info.rank,
+                 who, operation_names[o->point.operation], o->point.bytes, what);
+    }
+}
+
+/* Checks every element of a result. */
+static void check_elements(struct rounds *o, const char *who, const void *result) {
+    const size_t count = o->point.count;
+    const uint64_t *words = result;
+    const double *sums = result;
+    const int blocks = o->point.operation == OPERATION_ALLGATHER ? o->info.ranks : 1;
+    const int ranks = o->info.ranks;
+    const double of_ranks = first_term(o->call, 0) * ranks + (double)ranks * (ranks - 1) / 2;
+    for (int block = 0; block < blocks; block++) {
+        for (size_t i = 0; i < count; i++) {
+            const bool right = o->point.operation == OPERATION_ALLREDUCE
+                                   ? sums[i] == of_ranks + (double)ranks * (double)(i % TERM_PERIOD)
+                                   : words[(size_t)block * count + i] == first_word(o->call, block) + i;
+            if (!right) {
+                char what[64];
+                snprintf(what, sizeof what, "element %zu of block %d", i, block);
+                count_fault(o, who, what);
+                return;
+            }
+        }
+    }
+}
+
+static void write_own(const struct rounds *o, void *own) {
+    if (o->point.operation == OPERATION_ALLREDUCE) {
+        write_terms(own, o->point.count, first_term(o->call, o->info.rank));
+    } else if (o->point.operation == OPERATION_ALLGATHER || o->info.rank == ROOT) {
+        write_words(own, o->point.count, first_word(o->call, o->info.rank));
+    }
+}
+
+static void read_all(struct rounds *o, const char *who, const void *result, bool every_element) {
+    const size_t count = o->point.result_bytes / ELEMENT;
+    const uint64_t sum =
+        o->point.operation == OPERATION_ALLREDUCE ? read_terms(result, count) : read_words(result, count);
+    if (sum != expected_sum(o)) {
+        count_fault(o, who, "their sum is wrong");
+    }
+    if (every_element) {
+        check_elements(o, who, result);
+    }
+}
+
+/* ---- one call ---- */
+
+enum timed { ALONE, WHOLE, WHOLE_CHECKED };
+
+/* Where the MPI library expects what this rank writes. Its allgather is at its best in place. */
+static void *library_own(const struct rounds *o) {
+    switch (o->point.operation) {
+    case OPERATION_ALLGATHER:
+        return (char *)o->point.received + (size_t)o->info.rank * o->point.bytes;
+    case OPERATION_BCAST:
+        return o->point.received;
+    default:
+        return o->point.sent;
+    }
+}
+
+static void call_library(struct rounds *o, enum timed timed) {
+    const int count = (int)o->point.count;
+    o->call++;
+    if (timed != ALONE) {
+        write_own(o, library_own(o));
+    }
+    switch (o->point.operation) {
+    case OPERATION_ALLGATHER:
+        MPI_CHECK(
+            MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, o->point.received, count, MPI_UINT64_T, MPI_COMM_WORLD));
+        break;
+    case OPERATION_BCAST:
+        MPI_CHECK(MPI_Bcast(o->point.received, count, MPI_UINT64_T, ROOT, MPI_COMM_WORLD));
+        break;
+    default:
+        MPI_CHECK(MPI_Allreduce(o->point.sent, o->point.received, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    }
+    if (timed != ALONE) {
+        read_all(o, "the MPI library", o->point.received, timed == WHOLE_CHECKED);
+    }
+}
+
+static void call_hybrid(struct rounds *o, enum timed timed) {
+    hybrid_memory *memory = o->point.memory;
+    void *own = NULL;
+    const void *result = NULL;
+    o->call++;
+    switch (o->point.operation) {
+    case OPERATION_ALLGATHER:
+        HYBRID_CHECK(hybrid_write_block(memory, o->point.bytes, &own));
+        break;
+    case OPERATION_BCAST:
+        HYBRID_CHECK(hybrid_write_message(memory, o->point.bytes, ROOT, &own));
+        break;
+    default:
+        HYBRID_CHECK(hybrid_write_input(memory, o->point.bytes, &own));
+    }
+    if (timed != ALONE) {
+        write_own(o, own);
+    }
+    switch (o->point.operation) {
+    case OPERATION_ALLGATHER:
+        HYBRID_CHECK(hybrid_allgather(memory, o->point.count, MPI_UINT64_T));
+        break;
+    case OPERATION_BCAST:
+        HYBRID_CHECK(hybrid_broadcast(memory, o->point.count, MPI_UINT64_T, ROOT));
+        break;
+    default:
+        HYBRID_CHECK(hybrid_allreduce(memory, o->point.count, MPI_DOUBLE, MPI_SUM, o->point.variant->method));
+    }
+    if (timed != ALONE) {
+        HYBRID_CHECK(hybrid_read(memory, &result));
+        read_all(o, "the hybrid library", result, timed == WHOLE_CHECKED);
+    }
+    HYBRID_CHECK(hybrid_read_end(memory));
+}
+
+/* ---- the parts of a repetition ---- */
+
+struct batch_kind {
+    void (*call)(struct rounds *o, enum timed timed);
+    enum timed timed;
+    const char *calls; /* the name of their number in the record */
+};
+static const struct batch_kind batch_kinds[BATCHES] = {
+    [LIBRARY_WHOLE] = {call_library, WHOLE, "library_whole_calls"},
+    [HYBRID_WHOLE] = {call_hybrid, WHOLE, "hybrid_whole_calls"},
+    [LIBRARY_ALONE] = {call_library, ALONE, "library_alone_calls"},
+    [HYBRID_ALONE] = {call_hybrid, ALONE, "hybrid_alone_calls"},
+};
+
+static void make_calls(struct rounds *o, enum batch batch, int64_t calls) {
+    const struct batch_kind *kind = &batch_kinds[batch];
+    for (int64_t i = 0; i < calls; i++) {
+        kind->call(o, kind->timed);
+    }
+}
+
+static void time_batch(struct rounds *o, enum batch batch, start_line *line, struct repetition *r) {
+    const int64_t start = start_spin(line);
+    r->terms[START] = batch == LIBRARY_WHOLE ? start : r->terms[START];
+    phase_enter(PHASE_CALL);
+    r->terms[BEGIN(batch)] = timer_now_ns();
+    make_calls(o, batch, o->point.calls[batch]);
+    r->terms[END(batch)] = timer_now_ns();
+}
+
+#define PART(name, batch)                                                                                              \
+    static void time_##name(void *context, start_line *line, struct repetition *r) {                                   \
+        time_batch(context, batch, line, r);                                                                           \
+    }                                                                                                                  \
+    static void call_##name(void *context, int64_t calls) {                                                            \
+        make_calls(context, batch, calls);                                                                             \
+    }                                                                                                                  \
+    static const struct repetition_part name = {.time = time_##name};
+
+PART(library_whole, LIBRARY_WHOLE)
+PART(hybrid_whole, HYBRID_WHOLE)
+PART(library_alone, LIBRARY_ALONE)
+PART(hybrid_alone, HYBRID_ALONE)
+
+static const struct repetition_part *const parts[BATCHES] = {
+    [LIBRARY_WHOLE] = &library_whole,
+    [HYBRID_WHOLE] = &hybrid_whole,
+    [LIBRARY_ALONE] = &library_alone,
+    [HYBRID_ALONE] = &hybrid_alone,
+};
+static calls_make *const callers[BATCHES] = {
+    [LIBRARY_WHOLE] = call_library_whole,
+    [HYBRID_WHOLE] = call_hybrid_whole,
+    [LIBRARY_ALONE] = call_library_alone,
+    [HYBRID_ALONE] = call_hybrid_alone,
+};
+
+static bool wrong(void *context) {
+    const struct rounds *o = context;
+    return o->faults > 0;
+}
+
+/* ---- points ---- */
+
+static enum operation operation_of(const struct rounds *o, const size_t at[SAMPLER_MOST_AXES]) {
+    return (enum operation)o->operations[at[AXIS_OPERATION]];
+}
+
+static const struct variant *variant_of(const struct rounds *o, const size_t at[SAMPLER_MOST_AXES]) {
+    return &variant_table[o->variants[at[AXIS_VARIANT]]];
+}
+
+static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
+    const struct rounds *o = context;
+    const enum operation operation = operation_of(o, at);
+    if (variant_of(o, at)->of_allreduce_only && operation != OPERATION_ALLREDUCE) {
+        return false;
+    }
+    return !o->preset || (uint64_t)o->message_bytes[at[AXIS_MESSAGE]] <= rounds_most_bytes(o, operation);
+}
+
+static void *buffer(size_t bytes) {
+    void *made = NULL;
+    const size_t padded = (bytes + LINE - 1) / LINE * LINE;
+    if (posix_memalign(&made, LINE, padded > 0 ? padded : LINE) != 0) {
+        fail_die("no memory for %zu bytes", padded);
+    }
+    memset(made, 0, padded);
+    return made;
+}
+
+static bool begin(void *context, struct sampler_point *p) {
+    static const enum hybrid_shape shapes[OPERATIONS] = {[OPERATION_ALLGATHER] = HYBRID_PER_RANK,
+                                                         [OPERATION_BCAST] = HYBRID_ONE,
+                                                         [OPERATION_ALLREDUCE] = HYBRID_REDUCTION};
+    struct rounds *o = context;
+    const enum operation operation = operation_of(o, p->at);
+    if (o->point.memory == NULL) {
+        const size_t bytes = (size_t)o->message_bytes[p->at[AXIS_MESSAGE]];
+        const size_t blocks = operation == OPERATION_ALLGATHER ? (size_t)o->info.ranks : 1;
+        o->point.operation = operation;
+        o->point.variant = variant_of(o, p->at);
+        o->point.bytes = bytes;
+        o->point.count = bytes / ELEMENT;
+        o->point.result_bytes = blocks * bytes;
+        o->point.received = buffer(blocks * bytes);
+        o->point.sent = operation == OPERATION_ALLREDUCE ? buffer(bytes) : NULL;
+        if (hybrid_memory_create(o->comm, o->point.count, ELEMENT, shapes[operation], &o->point.memory) !=
+            MPI_SUCCESS) {
+            return false;
+        }
+    }
+    HYBRID_CHECK(hybrid_comm_set_sync(o->comm, o->point.variant->sync));
+    phase_collective(operation_names[operation]);
+    phase_enter(PHASE_CALL);
+    for (int i = 0; i < CHECKED_CALLS; i++) {
+        call_library(o, WHOLE_CHECKED);
+        call_hybrid(o, WHOLE_CHECKED);
+    }
+    p->shortest_ns = INT64_MAX;
+    for (int batch = 0; batch < BATCHES; batch++) {
+        int64_t taken_ns = 0;
+        o->point.calls[batch] = calls_search(callers[batch], o, BATCH_TARGET_NS, &taken_ns);
+        p->shortest_ns = taken_ns < p->shortest_ns ? taken_ns : p->shortest_ns;
+    }
+    return true;
+}
+
+static void end(void *context, const struct sampler_point *p) {
+    struct rounds *o = context;
+    (void)p;
+    if (o->point.memory != NULL) {
+        HYBRID_CHECK(hybrid_memory_free(&o->point.memory));
+    }
+    free(o->point.sent);
+    free(o->point.received);
+    o->point.sent = NULL;
+    o->point.received = NULL;
+}
+
+static int64_t count_faults(void *context, char *text, size_t text_size) {
+    const struct rounds *o = context;
+    int64_t faults = (int64_t)o->faults;
+    snprintf(text, text_size, "%s", o->fault);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    group_share_error(text, text_size);
+    return faults;
+}
+
+static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
+    const struct rounds *o = context;
+    json_put_string(line, "operation", operation_names[operation_of(o, p->at)]);
+    json_put_string(line, "variant", variant_of(o, p->at)->name);
+    json_put_integer(line, "message_bytes", o->message_bytes[p->at[AXIS_MESSAGE]]);
+}
+
+static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    const struct rounds *o = context;
+    (void)p;
+    (void)s;
+    for (int batch = 0; batch < BATCHES; batch++) {
+        json_put_integer(line, batch_kinds[batch].calls, o->point.calls[batch]);
+    }
+}
+
+static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
+    const struct rounds *o = context;
+    snprintf(text, text_size, "%s, %s, %" PRId64 " bytes", operation_names[operation_of(o, p->at)],
+             variant_of(o, p->at)->name, o->message_bytes[p->at[AXIS_MESSAGE]]);
+}
+
+/* ---- the table for people: times of one call, and their ratios ---- */
+
+static void print_head(void *context) {
+    (void)context;
+    printf("# medians of one call, ns; ratio: hybrid / library, of the medians\n");
+    printf("%10s %16s %13s %15s %15s %6s %15s %15s %6s %5s  %s\n", "operation", "variant", "message_bytes",
+           "t_library_whole", "t_hybrid_whole", "ratio", "t_library_alone", "t_hybrid_alone", "ratio", "reps", "stop");
+}
+
+/* The times of one call, and their ratio; nothing without repetitions. */
+static void print_times(const struct rounds *o, const sampler *s, size_t library, size_t hybrid, bool measured) {
+    if (!measured) {
+        printf(" %15s %15s %6s", "-", "-", "-");
+        return;
+    }
+    const double t_library = (double)samples_median(sampler_samples(s), library) / (double)o->point.calls[library];
+    const double t_hybrid = (double)samples_median(sampler_samples(s), hybrid) / (double)o->point.calls[hybrid];
+    printf(" %15.0f %15.0f %6.2f", t_library, t_hybrid, t_hybrid / t_library);
+}
+
+static void print_row(void *context, const struct sampler_point *p, const sampler *s,
+                      const struct record_point *record) {
+    const struct rounds *o = context;
+    printf("%10s %16s %13" PRId64, operation_names[operation_of(o, p->at)], variant_of(o, p->at)->name,
+           o->message_bytes[p->at[AXIS_MESSAGE]]);
+    print_times(o, s, LIBRARY_WHOLE, HYBRID_WHOLE, record->repetitions > 0);
+    print_times(o, s, LIBRARY_ALONE, HYBRID_ALONE, record->repetitions > 0);
+    printf(" %5zu  %s%s\n", record->repetitions, record->stop_reason, record->data_errors > 0 ? " WRONG-DATA" : "");
+    fflush(stdout);
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Of whole batches, over all ranks. */
+static const struct repetition_series series[] = {
+    {.name = "t_library_whole_ns",
+     .over = OVER_SPAN,
+     .term = BEGIN(LIBRARY_WHOLE),
+     .end = END(LIBRARY_WHOLE),
+     .stops = true},
+    {.name = "t_hybrid_whole_ns",
+     .over = OVER_SPAN,
+     .term = BEGIN(HYBRID_WHOLE),
+     .end = END(HYBRID_WHOLE),
+     .stops = true},
+    {.name = "t_library_alone_ns", .over = OVER_SPAN, .term = BEGIN(LIBRARY_ALONE), .end = END(LIBRARY_ALONE)},
+    {.name = "t_hybrid_alone_ns", .over = OVER_SPAN, .term = BEGIN(HYBRID_ALONE), .end = END(HYBRID_ALONE)},
+    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+};
+
+const struct sampler_kind rounds_points = {
+    .samples = {.repeated = {.parts = parts,
+                             .part_count = COUNT(parts),
+                             .terms = TERMS,
+                             .series = series,
+                             .series_count = COUNT(series),
+                             .wrong = wrong}},
+    .has_point = has_point,
+    .begin = begin,
+    .end = end,
+    .faults = count_faults,
+    .parameters = put_parameters,
+    .own = put_own,
+    .name = name_point,
+    .print_head = print_head,
+    .print_row = print_row,
+};

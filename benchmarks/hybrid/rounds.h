@@ -1,0 +1,55 @@
+/*
+ * rounds - the points of hybrid: batches of calls of a collective, made by the MPI library and by the hybrid library in
+ * turn, each as the collective alone and as write + collective + first read by every rank.
+ *
+ * "Alone" is the collective between ready data and results that nobody reads: within one node the hybrid library then
+ * only makes ranks wait for each other, while the MPI library copies. "Whole" is what an application pays: in every
+ * call each rank writes what it contributes, with other contents than before, and reads all of the result once.
+ */
+#ifndef CAMPAIGN_ROUNDS_H
+#define CAMPAIGN_ROUNDS_H
+
+#include "program.h"
+#include "variants.h"
+
+enum { AXIS_OPERATION, AXIS_VARIANT, AXIS_MESSAGE, AXES };
+
+/* The parts of a repetition, each a batch of calls. */
+enum batch { LIBRARY_WHOLE, HYBRID_WHOLE, LIBRARY_ALONE, HYBRID_ALONE, BATCHES };
+
+struct rounds {
+    struct program *program;
+    hybrid_comm *comm;
+    struct hybrid_info info;
+    const int64_t *operations; /* indices of the tables, and sizes: those that were asked for */
+    size_t operation_count;
+    const int64_t *variants;
+    size_t variant_count;
+    const int64_t *message_bytes;
+    size_t message_count;
+    bool preset; /* the sizes are a grid's: those that do not fit are no points */
+    struct {
+        enum operation operation;
+        const struct variant *variant;
+        size_t bytes; /* message_bytes */
+        size_t count; /* elements of 8 bytes */
+        int64_t calls[BATCHES];
+        hybrid_memory *memory;
+        void *sent; /* the MPI library's buffers: those of an allreduce; the others have one for both */
+        void *received;
+        size_t result_bytes;
+    } point;       /* that is being measured */
+    uint64_t call; /* counts calls: contents are made of it */
+    uint64_t faults;
+    char fault[256]; /* one line about the first */
+};
+
+/* Returns the bytes of the buffers that a rank needs for a message, its node's memory included. */
+uint64_t rounds_bytes(const struct rounds *o, enum operation operation, uint64_t message_bytes);
+
+/* Returns the largest message_bytes: the buffers take at most half of the memory of a rank, and MPI counts with int. */
+uint64_t rounds_most_bytes(const struct rounds *o, enum operation operation);
+
+extern const struct sampler_kind rounds_points;
+
+#endif

@@ -1,0 +1,819 @@
+/*
+ * hybrid_truth - every collective of hybrid_collectives over a real MPI, with ranks that are late on purpose. Prints a
+ * JSON object: how the ranks are placed, the results that were checked, and those that were wrong. pytest launches it.
+ *
+ *     mpiexec -n 4 hybrid_truth [spin|barrier] [numa] [per-node=K] [round-robin] [table] [rounds=N]
+ *                               [late=writer|reader|leader|any] [late-us=N] [all-types]
+ *     mpiexec -n 2 hybrid_truth wrong
+ *     mpiexec -n 2 hybrid_truth_checked violate=write-in-read|read-after-end|write-unnamed|overlap|mismatch
+ *
+ * late: in every round the writers of even rank come late to the collective; the readers of odd rank read late; the
+ * leaders run ahead of all others; or each rank sleeps somewhere, by chance. wrong: prints the error of each wrong
+ * call.
+ */
+#include "hybrid_collectives.h"
+
+#include <complex.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int rank;
+static int ranks;
+static hybrid_comm *comm;
+static struct hybrid_info info;
+static int64_t checked;
+static int64_t faults;
+static int round_number;
+
+enum late { LATE_NOBODY, LATE_WRITER, LATE_READER, LATE_LEADER, LATE_ANY };
+static const char *const late_names[] = {"nobody", "writer", "reader", "leader", "any"};
+
+static struct settings {
+    struct hybrid_settings of_comm;
+    enum late late;
+    long late_us;
+    int rounds;
+    bool all_types;
+    bool wrong;
+    const char *violate;
+} settings = {.rounds = 4, .late_us = 200};
+
+static void die(const char *what, int code) {
+    char text[512];
+    hybrid_last_error(text, sizeof text);
+    fprintf(stderr, "hybrid_truth: rank %d: %s: code %d: %s\n", rank, what, code, text);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+#define GOOD(call)                                                                                                     \
+    do {                                                                                                               \
+        const int good_code = (call);                                                                                  \
+        if (good_code != MPI_SUCCESS) {                                                                                \
+            die(#call, good_code);                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+/* ---- lateness ---- */
+
+static void sleep_us(long us) {
+    nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+}
+
+static void late_by_chance(void) {
+    static uint64_t state;
+    state = state == 0 ? (uint64_t)rank * 2654435761u + 1 : state * 6364136223846793005u + 1442695040888963407u;
+    if (state >> 62 == 0) {
+        sleep_us((long)(state >> 32) % settings.late_us);
+    }
+}
+
+static void late_before_collective(void) {
+    if (settings.late == LATE_ANY) {
+        late_by_chance();
+    } else if ((settings.late == LATE_WRITER && rank % 2 == 0) ||
+               (settings.late == LATE_LEADER && info.node_rank > 0)) {
+        sleep_us(settings.late_us);
+    }
+}
+
+static void late_before_read(void) {
+    if (settings.late == LATE_ANY) {
+        late_by_chance();
+    } else if ((settings.late == LATE_READER && rank % 2 == 1) ||
+               (settings.late == LATE_LEADER && info.node_rank > 0)) {
+        sleep_us(settings.late_us);
+    }
+}
+
+/* ---- data ---- */
+
+/* What a rank sends to another in this round, as element i: small enough for exact sums. */
+static int64_t value(int from, int to, size_t i) {
+    return (int64_t)((uint64_t)(from + 1) * 1000003u + (uint64_t)(to + 1) * 10007u + i * 101u +
+                     (uint64_t)round_number * 7919u) %
+           99991;
+}
+
+static void expect(const char *what, size_t i, int64_t got, int64_t wanted) {
+    checked++;
+    if (got != wanted && faults++ < 3) {
+        fprintf(stderr, "rank %d, round %d, %s: element %zu is %" PRId64 ", not %" PRId64 "\n", rank, round_number,
+                what, i, got, wanted);
+    }
+}
+
+static void write_row(int64_t *own, int to, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        own[i] = value(rank, to, i);
+    }
+}
+
+static const void *result_of(hybrid_memory *memory) {
+    const void *result = NULL;
+    late_before_read();
+    GOOD(hybrid_read(memory, &result));
+    return result;
+}
+
+/* ---- the collectives; overlapped: by start and wait ---- */
+
+static void try_allgather(hybrid_memory *memory, size_t count, bool overlapped) {
+    for (int i = 0; i < settings.rounds; i++, round_number++) {
+        void *own = NULL;
+        GOOD(hybrid_write_block(memory, count * sizeof(int64_t), &own));
+        write_row(own, 0, count);
+        late_before_collective();
+        if (overlapped) {
+            GOOD(hybrid_allgather_start(memory, count, MPI_INT64_T));
+            GOOD(hybrid_wait(memory));
+        } else {
+            GOOD(hybrid_allgather(memory, count, MPI_INT64_T));
+        }
+        const int64_t *all = result_of(memory);
+        for (int from = 0; from < ranks; from++) {
+            for (size_t j = 0; j < count; j++) {
+                expect("allgather", j, all[(size_t)from * count + j], value(from, 0, j));
+            }
+        }
+        GOOD(hybrid_read_end(memory));
+    }
+}
+
+/* Blocks of different sizes, of which some are empty; reversed: the last rank's block comes first. */
+static void try_allgatherv(bool reversed, bool overlapped) {
+    hybrid_memory *memory = NULL;
+    hybrid_gather *gather = NULL;
+    size_t *counts = malloc((size_t)ranks * sizeof *counts);
+    size_t *places = malloc((size_t)ranks * sizeof *places);
+    size_t total = 0;
+    if (counts == NULL || places == NULL) {
+        die("no memory", MPI_ERR_NO_MEM);
+    }
+    for (int i = 0; i < ranks; i++) {
+        const int from = reversed ? ranks - 1 - i : i;
+        counts[from] = from % 3 == 1 ? 0 : (size_t)from * 5 + 1;
+        places[from] = total;
+        total += counts[from] + (reversed ? 2 : 0);
+    }
+    GOOD(hybrid_gather_create(comm, counts, reversed ? places : NULL, &gather));
+    GOOD(hybrid_memory_create(comm, total, sizeof(int64_t), HYBRID_ONE, &memory));
+    for (int i = 0; i < settings.rounds; i++, round_number++) {
+        void *own = NULL;
+        GOOD(hybrid_write_gather(memory, gather, sizeof(int64_t), &own));
+        write_row(own, 0, counts[rank]);
+        late_before_collective();
+        if (overlapped) {
+            GOOD(hybrid_allgatherv_start(memory, gather, MPI_INT64_T));
+            GOOD(hybrid_wait(memory));
+        } else {
+            GOOD(hybrid_allgatherv(memory, gather, MPI_INT64_T));
+        }
+        const int64_t *all = result_of(memory);
+        for (int from = 0; from < ranks; from++) {
+            for (size_t j = 0; j < counts[from]; j++) {
+                expect("allgatherv", j, all[places[from] + j], value(from, 0, j));
+            }
+        }
+        GOOD(hybrid_read_end(memory));
+    }
+    GOOD(hybrid_memory_free(&memory));
+    GOOD(hybrid_gather_free(&gather));
+    free(counts);
+    free(places);
+}
+
+static void try_broadcast(hybrid_memory *memory, size_t count, bool overlapped) {
+    for (int root = 0; root < ranks; root++) {
+        for (int i = 0; i < settings.rounds; i++, round_number++) {
+            void *own = NULL;
+            GOOD(hybrid_write_message(memory, count * sizeof(int64_t), root, &own));
+            if (rank == root) {
+                late_before_collective();
+                write_row(own, 0, count);
+            }
+            if (overlapped) {
+                GOOD(hybrid_broadcast_start(memory, count, MPI_INT64_T, root));
+                GOOD(hybrid_wait(memory));
+            } else {
+                GOOD(hybrid_broadcast(memory, count, MPI_INT64_T, root));
+            }
+            const int64_t *message = result_of(memory);
+            for (size_t j = 0; j < count; j++) {
+                expect("broadcast", j, message[j], value(root, 0, j));
+            }
+            GOOD(hybrid_read_end(memory));
+        }
+    }
+}
+
+static void try_allreduce(hybrid_memory *memory, size_t count, enum hybrid_method method, bool overlapped) {
+    for (int i = 0; i < settings.rounds; i++, round_number++) {
+        void *own = NULL;
+        GOOD(hybrid_write_input(memory, count * sizeof(double), &own));
+        for (size_t j = 0; j < count; j++) {
+            ((double *)own)[j] = (double)value(rank, 0, j);
+        }
+        late_before_collective();
+        if (overlapped) {
+            GOOD(hybrid_allreduce_start(memory, count, MPI_DOUBLE, MPI_SUM, method));
+            GOOD(hybrid_wait(memory));
+        } else {
+            GOOD(hybrid_allreduce(memory, count, MPI_DOUBLE, MPI_SUM, method));
+        }
+        const double *sum = result_of(memory);
+        for (size_t j = 0; j < count; j++) {
+            int64_t wanted = 0;
+            for (int from = 0; from < ranks; from++) {
+                wanted += value(from, 0, j);
+            }
+            expect("allreduce", j, (int64_t)sum[j], wanted);
+        }
+        GOOD(hybrid_read_end(memory));
+    }
+}
+
+static void try_reduce_scatter(hybrid_memory *memory, size_t count, enum hybrid_method method, bool overlapped) {
+    const size_t all = count * (size_t)ranks;
+    for (int i = 0; i < settings.rounds; i++, round_number++) {
+        void *own = NULL;
+        GOOD(hybrid_write_input(memory, all * sizeof(int64_t), &own));
+        for (int to = 0; to < ranks; to++) {
+            write_row((int64_t *)own + (size_t)to * count, to, count);
+        }
+        late_before_collective();
+        if (overlapped) {
+            GOOD(hybrid_reduce_scatter_start(memory, count, MPI_INT64_T, MPI_SUM, method));
+            GOOD(hybrid_wait(memory));
+        } else {
+            GOOD(hybrid_reduce_scatter(memory, count, MPI_INT64_T, MPI_SUM, method));
+        }
+        const int64_t *sum = result_of(memory);
+        for (size_t j = 0; j < count; j++) {
+            int64_t wanted = 0;
+            for (int from = 0; from < ranks; from++) {
+                wanted += value(from, rank, j);
+            }
+            expect("reduce_scatter", j, sum[j], wanted);
+        }
+        GOOD(hybrid_read_end(memory));
+    }
+}
+
+static void try_alltoall(hybrid_memory *memory, size_t count, bool overlapped) {
+    for (int i = 0; i < settings.rounds; i++, round_number++) {
+        void *own = NULL;
+        GOOD(hybrid_write_input(memory, count * (size_t)ranks * sizeof(int64_t), &own));
+        for (int to = 0; to < ranks; to++) {
+            write_row((int64_t *)own + (size_t)to * count, to, count);
+        }
+        late_before_collective();
+        if (overlapped) {
+            GOOD(hybrid_alltoall_start(memory, count, MPI_INT64_T));
+            GOOD(hybrid_wait(memory));
+        } else {
+            GOOD(hybrid_alltoall(memory, count, MPI_INT64_T));
+        }
+        const int64_t *received = result_of(memory);
+        for (int from = 0; from < ranks; from++) {
+            for (size_t j = 0; j < count; j++) {
+                expect("alltoall", j, received[(size_t)from * count + j], value(from, rank, j));
+            }
+        }
+        GOOD(hybrid_read_end(memory));
+    }
+}
+
+/* Rounds whose readers are late while others are already in the next ones: kinds, roots and ways to wait alternate. */
+static void try_mixture(void) {
+    hybrid_memory *memory = NULL;
+    const size_t count = 100;
+    GOOD(hybrid_memory_create(comm, count, sizeof(int64_t), HYBRID_REDUCTION, &memory));
+    for (int i = 0; i < 6 * settings.rounds; i++, round_number++) {
+        void *own = NULL;
+        const int root = i % ranks;
+        GOOD(hybrid_comm_set_sync(comm, i / 4 % 2 == 0 ? HYBRID_SPIN : HYBRID_BARRIER));
+        if (i % 3 == 0) {
+            GOOD(hybrid_write_input(memory, count * sizeof(int64_t), &own));
+            write_row(own, 0, count);
+            GOOD(hybrid_allreduce(memory, count, MPI_INT64_T, MPI_SUM, HYBRID_METHOD_AUTO));
+        } else {
+            GOOD(hybrid_write_message(memory, count * sizeof(int64_t), root, &own));
+            if (rank == root) {
+                write_row(own, 0, count);
+            }
+            GOOD(hybrid_broadcast(memory, count, MPI_INT64_T, root));
+        }
+        const int64_t *result = result_of(memory);
+        for (size_t j = 0; j < count; j++) {
+            int64_t wanted = i % 3 == 0 ? 0 : value(root, 0, j);
+            for (int from = 0; from < ranks && i % 3 == 0; from++) {
+                wanted += value(from, 0, j);
+            }
+            expect("mixture", j, result[j], wanted);
+        }
+        GOOD(hybrid_read_end(memory));
+    }
+    GOOD(hybrid_memory_free(&memory));
+    GOOD(hybrid_comm_set_sync(comm, settings.of_comm.sync));
+}
+
+/* The cut-off that is found is the same on all ranks, and is used. */
+static void try_cutoff(void) {
+    size_t found = 1;
+    struct hybrid_info after;
+    unsigned long long ends[2];
+    GOOD(hybrid_comm_find_cutoff(comm, HYBRID_METHOD_SLICES, &found));
+    GOOD(hybrid_comm_info(comm, &after));
+    expect("cut-off", 0, (int64_t)after.cutoff_bytes, (int64_t)found);
+    ends[0] = found;
+    ends[1] = ~(unsigned long long)found;
+    GOOD(MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD));
+    expect("cut-off of another rank", 0, (int64_t)ends[0], (int64_t)~ends[1]);
+    GOOD(hybrid_comm_set_cutoff(comm, info.cutoff_bytes));
+}
+
+/* ---- types and operations ---- */
+
+enum value_kind { WHOLE, REAL, COMPLEX, PAIR };
+struct type {
+    MPI_Datatype type;
+    enum value_kind kind;
+    size_t bytes;       /* from one element to the next */
+    size_t value_bytes; /* of the value, or of the first of a pair */
+};
+
+enum { TYPE_ELEMENTS = 37, MOST_BYTES = 32 };
+
+static void put(const struct type *t, char *element, int v) {
+    const float f = (float)v;
+    const double d = v;
+    const long double l = v;
+    memset(element, 0, t->bytes);
+    if (t->kind == WHOLE) {
+        const int64_t whole = v;
+        memcpy(element, &whole, t->value_bytes); /* the lower bytes */
+        return;
+    }
+    const void *from = t->value_bytes == sizeof f   ? (const void *)&f
+                       : t->value_bytes == sizeof d ? (const void *)&d
+                                                    : &l;
+    memcpy(element, from, t->value_bytes);
+    if (t->kind == COMPLEX) {
+        memcpy(element + t->value_bytes, from, t->value_bytes);
+    }
+}
+
+static void put_pair(const struct type *t, char *element, int v, int index, size_t index_offset, bool whole) {
+    const struct type first = {.kind = whole ? WHOLE : REAL, .bytes = t->bytes, .value_bytes = t->value_bytes};
+    put(&first, element, v);
+    memcpy(element + index_offset, &index, sizeof index);
+}
+
+struct float_int {
+    float a;
+    int b;
+};
+struct double_int {
+    double a;
+    int b;
+};
+struct long_int {
+    long a;
+    int b;
+};
+struct short_int {
+    short a;
+    int b;
+};
+struct int_int {
+    int a;
+    int b;
+};
+
+static void try_type(hybrid_memory *memory, const struct type *t, MPI_Op op, size_t index_offset, bool whole,
+                     const char *name) {
+    static _Alignas(64) char in[TYPE_ELEMENTS * MOST_BYTES];
+    static _Alignas(64) char wanted[TYPE_ELEMENTS * MOST_BYTES];
+    const enum hybrid_method methods[] = {HYBRID_METHOD_REDUCE, HYBRID_METHOD_LEADER, HYBRID_METHOD_SLICES,
+                                          HYBRID_METHOD_EACH};
+    memset(in, 0, sizeof in);
+    memset(wanted, 0, sizeof wanted);
+    for (int i = 0; i < TYPE_ELEMENTS; i++) {
+        const int v = (rank * 5 + i * 3) % 4;
+        if (t->kind == PAIR) {
+            put_pair(t, in + (size_t)i * t->bytes, v, rank, index_offset, whole);
+        } else {
+            put(t, in + (size_t)i * t->bytes, v);
+        }
+    }
+    GOOD(MPI_Allreduce(in, wanted, TYPE_ELEMENTS, t->type, op, MPI_COMM_WORLD));
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        void *own = NULL;
+        const void *result = NULL;
+        GOOD(hybrid_write_input(memory, TYPE_ELEMENTS * t->bytes, &own));
+        memcpy(own, in, TYPE_ELEMENTS * t->bytes);
+        GOOD(hybrid_allreduce(memory, TYPE_ELEMENTS, t->type, op, methods[i]));
+        GOOD(hybrid_read(memory, &result));
+        for (size_t j = 0; j < TYPE_ELEMENTS; j++) {
+            const char *a = (const char *)result + j * t->bytes;
+            const char *b = wanted + j * t->bytes;
+            /* The last six bytes of an x86 long double mean nothing. */
+            const size_t value = t->kind == REAL && t->value_bytes == 16 ? 10 : t->value_bytes;
+            expect(name, j, memcmp(a, b, value), 0);
+            if (t->kind == PAIR) {
+                expect(name, j, memcmp(a + index_offset, b + index_offset, sizeof(int)), 0);
+            } else if (t->kind == COMPLEX) {
+                expect(name, j, memcmp(a + value, b + value, value), 0);
+            }
+        }
+        GOOD(hybrid_read_end(memory));
+    }
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void try_all_types(hybrid_memory *memory) {
+    const MPI_Op of_whole[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD, MPI_LAND,
+                               MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR,  MPI_BXOR};
+    const struct {
+        MPI_Datatype type;
+        size_t bytes;
+        const char *name;
+    } wholes[] = {{MPI_SHORT, sizeof(short), "MPI_SHORT"},
+                  {MPI_INT, sizeof(int), "MPI_INT"},
+                  {MPI_LONG, sizeof(long), "MPI_LONG"},
+                  {MPI_LONG_LONG, sizeof(long long), "MPI_LONG_LONG"},
+                  {MPI_SIGNED_CHAR, 1, "MPI_SIGNED_CHAR"},
+                  {MPI_UNSIGNED_CHAR, 1, "MPI_UNSIGNED_CHAR"},
+                  {MPI_UNSIGNED_SHORT, sizeof(short), "MPI_UNSIGNED_SHORT"},
+                  {MPI_UNSIGNED, sizeof(int), "MPI_UNSIGNED"},
+                  {MPI_UNSIGNED_LONG, sizeof(long), "MPI_UNSIGNED_LONG"},
+                  {MPI_UNSIGNED_LONG_LONG, sizeof(long long), "MPI_UNSIGNED_LONG_LONG"},
+                  {MPI_INT8_T, 1, "MPI_INT8_T"},
+                  {MPI_INT16_T, 2, "MPI_INT16_T"},
+                  {MPI_INT32_T, 4, "MPI_INT32_T"},
+                  {MPI_INT64_T, 8, "MPI_INT64_T"},
+                  {MPI_UINT8_T, 1, "MPI_UINT8_T"},
+                  {MPI_UINT16_T, 2, "MPI_UINT16_T"},
+                  {MPI_UINT32_T, 4, "MPI_UINT32_T"},
+                  {MPI_UINT64_T, 8, "MPI_UINT64_T"},
+                  {MPI_AINT, sizeof(MPI_Aint), "MPI_AINT"},
+                  {MPI_OFFSET, sizeof(MPI_Offset), "MPI_OFFSET"},
+                  {MPI_COUNT, sizeof(MPI_Count), "MPI_COUNT"}};
+    for (size_t i = 0; i < COUNT(wholes); i++) {
+        for (size_t j = 0; j < COUNT(of_whole); j++) {
+            try_type(memory, &(struct type){wholes[i].type, WHOLE, wholes[i].bytes, wholes[i].bytes}, of_whole[j], 0,
+                     false, wholes[i].name);
+        }
+    }
+    const struct type boolean = {MPI_C_BOOL, WHOLE, 1, 1};
+    const struct type byte = {MPI_BYTE, WHOLE, 1, 1};
+    for (size_t j = 0; j < 3; j++) {
+        try_type(memory, &boolean, of_whole[4 + j], 0, false, "MPI_C_BOOL");
+        try_type(memory, &byte, of_whole[7 + j], 0, false, "MPI_BYTE");
+    }
+    for (size_t j = 0; j < 4; j++) {
+        try_type(memory, &(struct type){MPI_FLOAT, REAL, sizeof(float), sizeof(float)}, of_whole[j], 0, false,
+                 "MPI_FLOAT");
+        try_type(memory, &(struct type){MPI_DOUBLE, REAL, sizeof(double), sizeof(double)}, of_whole[j], 0, false,
+                 "MPI_DOUBLE");
+        try_type(memory, &(struct type){MPI_LONG_DOUBLE, REAL, sizeof(long double), sizeof(long double)}, of_whole[j],
+                 0, false, "MPI_LONG_DOUBLE");
+    }
+    for (size_t j = 2; j < 4; j++) {
+        try_type(memory, &(struct type){MPI_C_FLOAT_COMPLEX, COMPLEX, sizeof(float complex), sizeof(float)},
+                 of_whole[j], 0, false, "MPI_C_FLOAT_COMPLEX");
+        try_type(memory, &(struct type){MPI_C_DOUBLE_COMPLEX, COMPLEX, sizeof(double complex), sizeof(double)},
+                 of_whole[j], 0, false, "MPI_C_DOUBLE_COMPLEX");
+    }
+    const MPI_Op of_pairs[] = {MPI_MINLOC, MPI_MAXLOC};
+    for (size_t j = 0; j < COUNT(of_pairs); j++) {
+        try_type(memory, &(struct type){MPI_FLOAT_INT, PAIR, sizeof(struct float_int), sizeof(float)}, of_pairs[j],
+                 offsetof(struct float_int, b), false, "MPI_FLOAT_INT");
+        try_type(memory, &(struct type){MPI_DOUBLE_INT, PAIR, sizeof(struct double_int), sizeof(double)}, of_pairs[j],
+                 offsetof(struct double_int, b), false, "MPI_DOUBLE_INT");
+        try_type(memory, &(struct type){MPI_LONG_INT, PAIR, sizeof(struct long_int), sizeof(long)}, of_pairs[j],
+                 offsetof(struct long_int, b), true, "MPI_LONG_INT");
+        try_type(memory, &(struct type){MPI_SHORT_INT, PAIR, sizeof(struct short_int), sizeof(short)}, of_pairs[j],
+                 offsetof(struct short_int, b), true, "MPI_SHORT_INT");
+        try_type(memory, &(struct type){MPI_2INT, PAIR, sizeof(struct int_int), sizeof(int)}, of_pairs[j],
+                 offsetof(struct int_int, b), true, "MPI_2INT");
+    }
+}
+
+/* An operation that is associative and does not commute: the product of matrices of 2 x 2 elements. */
+static void multiply(const uint64_t *a, uint64_t *b) {
+    const uint64_t product[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
+                                 a[2] * b[1] + a[3] * b[3]};
+    memcpy(b, product, sizeof product);
+}
+
+static void multiply_all(void *in, void *inout, int *count, MPI_Datatype *type) {
+    (void)type;
+    for (int i = 0; i < *count; i++) {
+        multiply((const uint64_t *)in + (size_t)i * 4, (uint64_t *)inout + (size_t)i * 4);
+    }
+}
+
+static void matrix_of(int from, uint64_t *matrix) {
+    for (size_t i = 0; i < 4; i++) {
+        matrix[i] = (uint64_t)value(from, 0, i);
+    }
+}
+
+/* Returns the code of an allreduce with this operation; where it is good, the product is checked. */
+static int try_noncommutative(enum hybrid_method method) {
+    MPI_Datatype matrix;
+    MPI_Op product;
+    hybrid_memory *memory = NULL;
+    void *own = NULL;
+    uint64_t wanted[4];
+    GOOD(MPI_Type_contiguous(4, MPI_UINT64_T, &matrix));
+    GOOD(MPI_Type_commit(&matrix));
+    GOOD(MPI_Op_create(multiply_all, 0, &product));
+    GOOD(hybrid_memory_create(comm, 1, sizeof wanted, HYBRID_REDUCTION, &memory));
+    GOOD(hybrid_write_input(memory, sizeof wanted, &own));
+    matrix_of(rank, own);
+    const int code = hybrid_allreduce(memory, 1, matrix, product, method);
+    if (code == MPI_SUCCESS) {
+        const uint64_t *result = result_of(memory);
+        matrix_of(ranks - 1, wanted);
+        for (int from = ranks - 2; from >= 0; from--) {
+            uint64_t left[4];
+            matrix_of(from, left);
+            multiply(left, wanted);
+        }
+        for (size_t i = 0; i < 4; i++) {
+            expect("product of matrices", i, (int64_t)result[i], (int64_t)wanted[i]);
+        }
+        GOOD(hybrid_read_end(memory));
+    }
+    GOOD(hybrid_memory_free(&memory));
+    GOOD(MPI_Op_free(&product));
+    GOOD(MPI_Type_free(&matrix));
+    return code;
+}
+
+/* ---- everything ---- */
+
+enum { MOST_ELEMENTS = 3000 };
+
+static hybrid_memory *memory_for(enum hybrid_shape shape, size_t count) {
+    hybrid_memory *memory = NULL;
+    GOOD(hybrid_memory_create(comm, count, sizeof(int64_t), shape, &memory));
+    return memory;
+}
+
+static void try_everything(void) {
+    const size_t counts[] = {1, 0, 37, MOST_ELEMENTS};
+    const enum hybrid_method methods[] = {HYBRID_METHOD_AUTO,   HYBRID_METHOD_PAPER,  HYBRID_METHOD_REDUCE,
+                                          HYBRID_METHOD_LEADER, HYBRID_METHOD_SLICES, HYBRID_METHOD_EACH};
+    hybrid_memory *gathered = memory_for(HYBRID_PER_RANK, MOST_ELEMENTS);
+    hybrid_memory *message = memory_for(HYBRID_ONE, MOST_ELEMENTS);
+    hybrid_memory *reduced = memory_for(HYBRID_REDUCTION, MOST_ELEMENTS * (size_t)ranks);
+    hybrid_memory *pairs = memory_for(HYBRID_PAIRS, MOST_ELEMENTS);
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        try_allgather(gathered, counts[i], i % 2 == 1);
+        try_allgather(gathered, counts[i], i % 2 == 0);
+        try_broadcast(message, counts[i], i % 2 == 1);
+        try_alltoall(pairs, counts[i], i % 2 == 0);
+        for (size_t j = 0; j < COUNT(methods); j++) {
+            try_allreduce(reduced, counts[i], methods[j], (i + j) % 2 == 0);
+            try_reduce_scatter(reduced, counts[i], methods[j], (i + j) % 2 == 1);
+        }
+    }
+    if (settings.all_types) {
+        try_all_types(reduced);
+    }
+    GOOD(hybrid_memory_free(&gathered));
+    GOOD(hybrid_memory_free(&message));
+    GOOD(hybrid_memory_free(&reduced));
+    GOOD(hybrid_memory_free(&pairs));
+    for (int i = 0; i < 4; i++) {
+        try_allgatherv(i % 2 == 0, i / 2 == 0);
+    }
+    try_mixture();
+    try_cutoff();
+    for (size_t j = 0; j < COUNT(methods); j++) {
+        const int code = try_noncommutative(methods[j]);
+        expect("code of an operation that does not commute", j, code, info.blocks ? MPI_SUCCESS : MPI_ERR_OP);
+    }
+}
+
+/* Every rank's node and place by translation are what the ranks themselves say. */
+static void try_translation(void) {
+    int own[2] = {info.node, info.node_rank};
+    int *all = malloc(2 * (size_t)ranks * sizeof *all);
+    if (all == NULL) {
+        die("no memory", MPI_ERR_NO_MEM);
+    }
+    GOOD(MPI_Allgather(own, 2, MPI_INT, all, 2, MPI_INT, MPI_COMM_WORLD));
+    for (int i = 0; i < ranks; i++) {
+        int node = -1;
+        int node_rank = -1;
+        GOOD(hybrid_comm_translate(comm, i, &node, &node_rank));
+        expect("node", (size_t)i, node, all[2 * i]);
+        expect("rank within the node", (size_t)i, node_rank, all[2 * i + 1]);
+    }
+    free(all);
+}
+
+/* ---- wrong calls ---- */
+
+static void tell(const char *what, int code) {
+    char text[512];
+    int class = MPI_SUCCESS;
+    hybrid_last_error(text, sizeof text);
+    MPI_Error_class(code, &class);
+    static const struct {
+        int class;
+        const char *name;
+    } names[] = {{MPI_SUCCESS, "MPI_SUCCESS"},
+                 {MPI_ERR_ARG, "MPI_ERR_ARG"},
+                 {MPI_ERR_COMM, "MPI_ERR_COMM"},
+                 {MPI_ERR_COUNT, "MPI_ERR_COUNT"},
+                 {MPI_ERR_ROOT, "MPI_ERR_ROOT"},
+                 {MPI_ERR_RANK, "MPI_ERR_RANK"},
+                 {MPI_ERR_OP, "MPI_ERR_OP"},
+                 {MPI_ERR_TYPE, "MPI_ERR_TYPE"},
+                 {MPI_ERR_NO_MEM, "MPI_ERR_NO_MEM"},
+                 {MPI_ERR_BUFFER, "MPI_ERR_BUFFER"},
+                 {MPI_ERR_RMA_SYNC, "MPI_ERR_RMA_SYNC"},
+                 {MPI_ERR_RMA_CONFLICT, "MPI_ERR_RMA_CONFLICT"}};
+    const char *name = "another error";
+    for (size_t i = 0; i < COUNT(names); i++) {
+        name = names[i].class == class ? names[i].name : name;
+    }
+    if (rank == 0) {
+        printf("%s: %s: %s\n", what, name, code == MPI_SUCCESS ? "" : text);
+    }
+}
+
+static void make_wrong_calls(void) {
+    hybrid_comm *freed = NULL;
+    hybrid_comm *copy = NULL;
+    hybrid_memory *memory = NULL;
+    hybrid_memory *same = NULL;
+    void *own = NULL;
+    const void *result = NULL;
+    int node = 0;
+    int node_rank = 0;
+    tell("parent null", hybrid_comm_create(MPI_COMM_NULL, NULL, &freed));
+    tell("settings out of range",
+         hybrid_comm_create(MPI_COMM_WORLD, &(struct hybrid_settings){.ranks_per_node = -1}, &freed));
+    tell("settings differ",
+         hybrid_comm_create(MPI_COMM_WORLD, &(struct hybrid_settings){.ranks_per_node = rank + 1}, &freed));
+    GOOD(hybrid_comm_create(MPI_COMM_WORLD, NULL, &freed));
+    copy = freed;
+    GOOD(hybrid_comm_free(&freed));
+    tell("comm freed twice", hybrid_comm_free(&freed));
+    tell("comm freed twice by a copy", hybrid_comm_free(&copy));
+    tell("rank out of range", hybrid_comm_translate(comm, ranks, &node, &node_rank));
+    tell("size overflows", hybrid_memory_create(comm, SIZE_MAX / 2, 8, HYBRID_PER_RANK, &memory));
+    tell("window too large", hybrid_memory_create(comm, (size_t)1 << 44, 8, HYBRID_ONE, &memory));
+    GOOD(hybrid_memory_create(comm, 8, sizeof(double), HYBRID_REDUCTION, &memory));
+    tell("comm with memories", hybrid_comm_free(&comm));
+    tell("collective before write", hybrid_broadcast(memory, 1, MPI_DOUBLE, 0));
+    tell("read before collective", hybrid_read(memory, &result));
+    tell("wait before start", hybrid_wait(memory));
+    tell("write too much", hybrid_write_input(memory, 1 << 20, &own));
+    tell("write for a root out of range", hybrid_write_message(memory, 8, ranks, &own));
+    GOOD(hybrid_write_input(memory, 64, &own));
+    memset(own, 0, 64);
+    tell("write twice", hybrid_write_input(memory, 64, &own));
+    tell("root out of range", hybrid_broadcast(memory, 1, MPI_DOUBLE, ranks));
+    tell("root below 0", hybrid_broadcast(memory, 1, MPI_DOUBLE, -1));
+    tell("too many elements", hybrid_broadcast(memory, 1 << 20, MPI_DOUBLE, 0));
+    tell("count overflows", hybrid_allreduce(memory, SIZE_MAX / 4, MPI_DOUBLE, MPI_SUM, HYBRID_METHOD_AUTO));
+    tell("type null", hybrid_allreduce(memory, 8, MPI_DATATYPE_NULL, MPI_SUM, HYBRID_METHOD_AUTO));
+    tell("operation null", hybrid_allreduce(memory, 8, MPI_DOUBLE, MPI_OP_NULL, HYBRID_METHOD_AUTO));
+    tell("operation does not fit", hybrid_allreduce(memory, 8, MPI_DOUBLE, MPI_BXOR, HYBRID_METHOD_AUTO));
+    tell("method out of range", hybrid_allreduce(memory, 8, MPI_DOUBLE, MPI_SUM, (enum hybrid_method)99));
+    GOOD(hybrid_allreduce_start(memory, 8, MPI_DOUBLE, MPI_SUM, HYBRID_METHOD_AUTO));
+    tell("free between start and wait", hybrid_memory_free(&memory));
+    GOOD(hybrid_wait(memory));
+    tell("write before the read phase has ended", hybrid_write_input(memory, 64, &own));
+    GOOD(hybrid_read_end(memory));
+    tell("read after its end", hybrid_read(memory, &result));
+    same = memory;
+    GOOD(hybrid_memory_free(&memory));
+    tell("memory freed twice", hybrid_memory_free(&memory));
+    tell("memory freed twice by a copy", hybrid_memory_free(&same));
+    hybrid_gather *gather = NULL;
+    const size_t overlapping[2] = {0, 1};
+    const size_t two[2] = {2, 2};
+    if (ranks == 2) {
+        tell("blocks overlap", hybrid_gather_create(comm, two, overlapping, &gather));
+    }
+}
+
+static void violate(const char *how) {
+    const size_t bytes = 3 * 65536;
+    hybrid_memory *memory = NULL;
+    void *own = NULL;
+    const void *result = NULL;
+    GOOD(hybrid_memory_create(comm, bytes, 1, HYBRID_PER_RANK, &memory));
+    if (strcmp(how, "overlap") == 0) {
+        GOOD(hybrid_write_begin(memory, (size_t)rank * 8, 16, &own));
+        tell(how, hybrid_broadcast(memory, 16, MPI_BYTE, 0));
+        return;
+    }
+    GOOD(hybrid_write_block(memory, bytes, &own));
+    if (strcmp(how, "mismatch") == 0) {
+        tell(how, rank == 0 ? hybrid_allgather(memory, bytes, MPI_BYTE) : hybrid_broadcast(memory, 1, MPI_BYTE, 0));
+        return;
+    }
+    if (strcmp(how, "write-unnamed") == 0 && rank == 1) {
+        memset((char *)own - bytes / 2, 1, 8);
+    }
+    GOOD(hybrid_allgather(memory, bytes, MPI_BYTE));
+    GOOD(hybrid_read(memory, &result));
+    if (strcmp(how, "write-in-read") == 0 && rank == 1) {
+        memset(own, 1, 8);
+    }
+    GOOD(hybrid_read_end(memory));
+    if (strcmp(how, "read-after-end") == 0 && rank == 1) {
+        checked += *(const volatile char *)result;
+    }
+    GOOD(MPI_Barrier(MPI_COMM_WORLD));
+    GOOD(hybrid_memory_free(&memory));
+}
+
+/* ---- the command line ---- */
+
+static bool starts(const char *text, const char *with, const char **rest) {
+    *rest = text + strlen(with);
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void read_word(const char *word) {
+    struct settings *s = &settings;
+    const char *rest = "";
+    if (strcmp(word, "spin") == 0) {
+        s->of_comm.sync = HYBRID_SPIN;
+    } else if (strcmp(word, "barrier") == 0) {
+        s->of_comm.sync = HYBRID_BARRIER;
+    } else if (strcmp(word, "numa") == 0) {
+        s->of_comm.split = HYBRID_NUMA_DOMAINS;
+    } else if (strcmp(word, "round-robin") == 0) {
+        s->of_comm.round_robin = true;
+    } else if (strcmp(word, "table") == 0) {
+        s->of_comm.rank_table = true;
+    } else if (strcmp(word, "all-types") == 0) {
+        s->all_types = true;
+    } else if (strcmp(word, "wrong") == 0) {
+        s->wrong = true;
+    } else if (starts(word, "per-node=", &rest)) {
+        s->of_comm.ranks_per_node = atoi(rest);
+    } else if (starts(word, "rounds=", &rest)) {
+        s->rounds = atoi(rest);
+    } else if (starts(word, "late-us=", &rest)) {
+        s->late_us = atol(rest);
+    } else if (starts(word, "violate=", &rest)) {
+        s->violate = rest;
+    } else if (starts(word, "late=", &rest)) {
+        for (size_t i = 0; i < COUNT(late_names); i++) {
+            s->late = strcmp(rest, late_names[i]) == 0 ? (enum late)i : s->late;
+        }
+    } else {
+        fprintf(stderr, "hybrid_truth: %s: unknown\n", word);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int i = 1; i < argc; i++) {
+        read_word(argv[i]);
+    }
+    GOOD(hybrid_comm_create(MPI_COMM_WORLD, &settings.of_comm, &comm));
+    GOOD(hybrid_comm_info(comm, &info));
+    if (settings.wrong) {
+        make_wrong_calls();
+    } else if (settings.violate != NULL) {
+        violate(settings.violate);
+        MPI_Finalize();
+        return 0;
+    } else {
+        try_translation();
+        try_everything();
+        int64_t numbers[2] = {checked, faults};
+        MPI_Allreduce(MPI_IN_PLACE, numbers, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+        if (rank == 0) {
+            printf("{\"ranks\": %d, \"nodes\": %d, \"node_ranks\": %d, \"blocks\": %s, \"oversubscribed\": %s, "
+                   "\"layout_bytes\": %zu, \"checked\": %" PRId64 ", \"faults\": %" PRId64 "}\n",
+                   ranks, info.nodes, info.node_ranks, info.blocks ? "true" : "false",
+                   info.oversubscribed ? "true" : "false", info.layout_bytes, numbers[0], numbers[1]);
+        }
+    }
+    GOOD(hybrid_comm_free(&comm));
+    MPI_Finalize();
+    return faults > 0;
+}

@@ -1,0 +1,105 @@
+/*
+ * Unit test of flags: threads take the place of ranks, and play the contract for the one copy. Built with
+ * ThreadSanitizer where the compiler has it, which finds a data race even where this machine's processor hides it.
+ *
+ * In every round one thread writes the buffer of that round, as in hybrid_broadcast, with another writer each time. A
+ * writer does not wait for readers of the last round, only for those of the round before it.
+ */
+#include "check.h"
+#include "flags.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum { THREADS = 4, ROUNDS = 300, BUFFERS = 2, ELEMENTS = 64 };
+
+static struct node_flags *flags;
+static uint64_t buffers[BUFFERS][ELEMENTS]; /* plain memory: it is the flags that order its accesses */
+static _Atomic int wrong;
+
+static int poll_nothing(void *context) {
+    (void)context;
+    return 0;
+}
+
+static const struct flags_waiting waiting = {.poll = poll_nothing, .yield = true};
+
+static void *play(void *argument) {
+    const int own = (int)(intptr_t)argument;
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        uint64_t *buffer = buffers[round % BUFFERS];
+        const int writer = (int)(round * 7 % THREADS);
+        if (round > BUFFERS) {
+            for (int i = 0; i < THREADS; i++) {
+                flag_wait(&flags->ranks[i].done, round - BUFFERS, &waiting);
+            }
+        }
+        if (own == writer) {
+            for (int i = 0; i < ELEMENTS; i++) {
+                buffer[i] = round;
+            }
+            flag_set(&flags->ranks[own].arrived, round);
+        }
+        flag_wait(&flags->ranks[writer].arrived, round, &waiting);
+        if ((round + (uint64_t)own) % 16 == 0) {
+            sched_yield(); /* a slow reader */
+        }
+        for (int i = 0; i < ELEMENTS; i++) {
+            wrong += buffer[i] != round;
+        }
+        flag_set(&flags->ranks[own].done, round);
+    }
+    return NULL;
+}
+
+static void test_contract(void) {
+    pthread_t threads[THREADS];
+    flags = aligned_alloc(FLAGS_LINE, flags_bytes(THREADS));
+    CHECK(flags != NULL);
+    flags_clear(flags, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pthread_create(&threads[i], NULL, play, (void *)(intptr_t)i) == 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    }
+    CHECK(wrong == 0);
+    free(flags);
+}
+
+/* A rank that looks late sees a number that is far beyond the one it waits for, and goes on. */
+static void test_number_far_ahead(void) {
+    struct flag flag;
+    atomic_init(&flag.number, 0);
+    flag_set(&flag, 1000000);
+    CHECK(flag_wait(&flag, 3, &waiting) == 0);
+}
+
+static int polls;
+
+static int poll_then_fail(void *context) {
+    (void)context;
+    return ++polls == 3 ? 7 : 0;
+}
+
+/* An error of poll ends the waiting. */
+static void test_error_while_waiting(void) {
+    struct flag flag;
+    atomic_init(&flag.number, 0);
+    CHECK(flag_wait(&flag, 1, &(struct flags_waiting){.poll = poll_then_fail}) == 7);
+    CHECK(polls == 3);
+}
+
+static void test_lines(void) {
+    CHECK(sizeof(struct flag) == FLAGS_LINE);
+    CHECK(offsetof(struct rank_flags, done) - offsetof(struct rank_flags, arrived) >= FLAGS_LINE);
+    CHECK(flags_bytes(3) % FLAGS_LINE == 0);
+}
+
+int main(void) {
+    test_lines();
+    test_number_far_ahead();
+    test_error_while_waiting();
+    test_contract();
+    return 0;
+}

@@ -1,0 +1,99 @@
+"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from postprocess.drawing.text import duration, plural
+from postprocess.families.family import Details, Spent
+from postprocess.families.hybrid.record import HybridRecord
+from postprocess.families.hybrid.table import case_of, configuration_words
+from postprocess.families.hybrid.validity import invalid_reasons
+
+_ONCE = {
+    "comm_create_ns": "making the communicators",
+    "comm_create_with_table_ns": "the same with a table of all ranks",
+    "gather_create_ns": "parameters of an allgather",
+    "memory_create_8_bytes_ns": "a node's memory, 8 bytes",
+    "memory_create_64_kib_ns": "a node's memory, 64 KiB",
+    "memory_create_1_mib_ns": "a node's memory, 1 MiB",
+}
+"""What is paid once: the counterpart of table 2 of Zhou et al. 2020."""
+
+
+def words(record: HybridRecord) -> str:
+    """The configuration of a record in words."""
+    return f"{configuration_words(case_of(record))}, hybrid collectives"
+
+
+def spent(record: HybridRecord) -> list[Spent]:
+    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
+    end = record.footer
+    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
+
+
+def covered(records: Sequence[HybridRecord]) -> Details:
+    """The collectives that the records measured."""
+    names = dict.fromkeys(point.operation for record in records for point in record.points)
+    return [("Hybrid collectives", ", ".join(names))] if names else []
+
+
+def timing(records: Sequence[HybridRecord]) -> Details:
+    """Facts about starts, clocks, nodes and what is paid once, over the records of one configuration."""
+    points = [point for record in records for point in record.points]
+    starts = dict.fromkeys(point.start_method for point in points)
+    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
+    late = sum(point.late_repetitions for point in points)
+    groups = dict.fromkeys(
+        f"{plural(record.shared_nodes, 'group')}, {case_of(record)['nodes_are']}" for record in records
+    )
+    facts = [
+        ("start of a repetition", "; ".join(starts)),
+        ("ranks that share a copy", "; ".join(groups)),
+        *((f"once: {title}", once(records, name)) for name, title in _ONCE.items()),
+        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
+        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
+        ("late repetitions thrown away", str(late) if late else ""),
+    ]
+    return [(name, value) for name, value in facts if value and points]
+
+
+def once(records: Sequence[HybridRecord], name: str) -> str:
+    """The median of what is paid once, on the slowest rank, over all records; empty where it was not measured."""
+    times = [record.one_off_ns[name] for record in records if name in record.one_off_ns]
+    return duration(float(np.median(np.concatenate(times)))) if times and sum(map(len, times)) else ""
+
+
+def wrong(record: HybridRecord) -> Iterator[str]:
+    """A phrase if a record received wrong data, or is complete without a valid point."""
+    errors = sum(point.data_errors for point in record.points)
+    if errors:
+        yield f"{errors} wrong values were received"
+    elif record.complete and all(invalid_reasons(point) for point in record.points):
+        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
+        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+
+
+def communicated_ns(record: HybridRecord) -> float:
+    """The time of all batches of a record, in ns."""
+    return sum(float(times.sum()) for point in record.points for times in point.t_ns.values())
+
+
+def payload_bytes(record: HybridRecord) -> int:
+    """A lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
+
+    In one call of either library each node but one gets a broadcast once, or hands in a partial sum; of an allgather it
+    gets at least one block. On a `wire` each rank of the MPI library's calls is a place of its own; what the hybrid
+    library sends there is left out.
+    """
+    header = record.header
+    wire = header.network.partition(":")[0] == "wire"
+    places = header.ranks if wire else len({place.node for place in header.placement})
+    counted = ("library_whole", "library_alone") if wire else tuple(record.points[0].calls) if record.points else ()
+    return sum(
+        point.repetitions * point.calls[batch] * point.message_bytes * (places - 1)
+        for point in record.points
+        for batch in counted
+    )

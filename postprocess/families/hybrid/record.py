@@ -1,0 +1,138 @@
+"""The records of `hybrid`: points with named fields, checked.
+
+`results/schema/hybrid-v4.schema.json` defines the fields that only this family has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.records.reading import load_record
+from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
+
+FAMILY = "hybrid"
+BATCHES = ("library_whole", "hybrid_whole", "library_alone", "hybrid_alone")
+"""What is timed in turn in each repetition: a batch of calls of either library, whole and alone."""
+
+
+@dataclass(frozen=True)
+class HybridPoint:
+    """One collective with one size, made by the MPI library and by a variant of the hybrid library in turn.
+
+    message_bytes: the buffer, or the block of one rank of an allgather.
+    calls, t_ns: by the names of BATCHES, the calls of a batch, and the time of a batch from the first rank's begin to
+    the last rank's end: int64, a value per valid repetition.
+    """
+
+    index: int
+    operation: str
+    variant: str
+    message_bytes: int
+    calls: Mapping[str, int]
+    start_method: str
+    repetitions: int
+    warmup_repetitions: int
+    late_repetitions: int
+    discarded_repetitions: int
+    stop_reason: str
+    interval_relative_reached: float
+    data_errors: int
+    clock: Clock
+    t_ns: Mapping[str, Nanoseconds]
+
+
+@dataclass(frozen=True)
+class HybridRecord(RecordFile):
+    """A record of `hybrid`.
+
+    shared_nodes: the groups of ranks that share a copy.  virtual_node_ranks: the ranks of a virtual node, of which the
+    MPI library does not know; 0 without.  numa: whether a group is a NUMA domain.  blocks: whether the ranks of each
+    group are consecutive.
+    one_off_ns: what is paid once, by name, on the slowest rank; a value per repetition.
+    """
+
+    shared_nodes: int
+    virtual_node_ranks: int
+    numa: bool
+    blocks: bool
+    cutoff_bytes: int
+    one_off_ns: Mapping[str, Nanoseconds]
+    points: tuple[HybridPoint, ...]
+
+    @property
+    def comm_create_ns(self) -> float:
+        """The median time of making the communicators; NaN if it was not measured."""
+        return _median(times for name, times in self.one_off_ns.items() if name == "comm_create_ns")
+
+    @property
+    def memory_create_ns(self) -> float:
+        """The median time of making the memory of a node, which does not depend on its size; NaN likewise."""
+        return _median(times for name, times in self.one_off_ns.items() if name.startswith("memory_create_"))
+
+
+def _median(times: Iterable[Nanoseconds]) -> float:
+    every = [value for one in times for value in one]
+    return float(np.median(every)) if every else math.nan
+
+
+def load_hybrid(path: Path | str) -> HybridRecord:
+    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
+    return hybrid_record(load_record(path))
+
+
+def hybrid_record(record: Record) -> HybridRecord:
+    """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
+    check_family(record, FAMILY)
+    own = Fields(dict(record.header.own), record.header.where, "own.")
+    once = Fields(own.mapping("one_off"), record.header.where, "own.one_off.")
+    return HybridRecord(
+        path=record.path,
+        header=record.header,
+        footer=record.footer,
+        incomplete=record.incomplete,
+        shared_nodes=own.positive("shared_nodes"),
+        virtual_node_ranks=own.count("virtual_node_ranks"),
+        numa=own.flag("numa"),
+        blocks=own.flag("blocks"),
+        cutoff_bytes=own.count("cutoff_bytes"),
+        one_off_ns={name: once.times(name) for name in own.mapping("one_off")},
+        points=tuple(map(_point, record.points)),
+    )
+
+
+def _point(point: Point) -> HybridPoint:
+    where, clock, n = point.where, point.clock, point.repetitions
+    if clock is None or n is None:
+        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    for batch in BATCHES:
+        times = point.series.get(f"t_{batch}_ns")
+        if times is None:
+            fail(where, f"series.t_{batch}_ns is missing")
+        if times.size and not np.min(times) > 0:
+            fail(where, f"series.t_{batch}_ns has a time of 0")
+    if (clock.method != "none") != ("start_imbalance_ns" in point.series):
+        fail(where, "series.start_imbalance_ns does not fit the clock")
+    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
+    return HybridPoint(
+        index=point.index,
+        operation=parameters.text("operation"),
+        variant=parameters.text("variant"),
+        message_bytes=parameters.positive("message_bytes"),
+        calls={batch: own.positive(f"{batch}_calls") for batch in BATCHES},
+        start_method=point.start_method,
+        repetitions=n,
+        warmup_repetitions=point.warmup_repetitions,
+        late_repetitions=point.late_repetitions,
+        discarded_repetitions=point.discarded_repetitions,
+        stop_reason=point.stop_reason,
+        interval_relative_reached=point.interval_relative_reached,
+        data_errors=point.data_errors,
+        clock=clock,
+        t_ns={batch: point.series[f"t_{batch}_ns"] for batch in BATCHES},
+    )

@@ -1,0 +1,99 @@
+"""Whether a row is `valid` and `reliable`, and what else a reader should know about it (`flags`).
+
+valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The times are right.
+reliable    Valid, the case did not fail, and
+            * the 95 % interval of the ratio is at most 10 % of the ratio wide;
+            * the clocks of the ranks agree to within 1 % of the shortest batch, because it is a time between ranks;
+            * ranks do not share cores: a rank that spins would take the time of the rank that it waits for;
+            * the nodes are real: over virtual nodes what crosses between them crosses memory.
+flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or without a common clock, or most
+            repetitions began late; within a node the collective alone is no copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from postprocess.drawing.text import duration
+from postprocess.families.hybrid.record import HybridPoint
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
+
+WIDEST_INTERVAL = 0.10
+CLOCK_LIMIT = 0.01
+REAL = "real"
+SEEN_BY_THE_LIBRARY = "virtual, seen by the MPI library"
+VIRTUAL = "virtual"
+
+
+def nodes_are(nodes: int, shared_nodes: int, virtual_node_ranks: int, numa: bool) -> str:
+    """What the nodes are on which a copy is shared: `real`; `NUMA domains`; or `virtual`: groups of ranks of one node.
+
+    nodes: the nodes that the ranks find out by host and boot.  shared_nodes: the groups that share a copy.
+    """
+    if virtual_node_ranks:
+        return VIRTUAL
+    if numa:
+        return "NUMA domains"
+    return REAL if shared_nodes == nodes else SEEN_BY_THE_LIBRARY
+
+
+def invalid_reasons(point: HybridPoint) -> list[str]:
+    """Reasons why a point's medians cannot be used at all; empty if they can."""
+    reasons = []
+    if point.stop_reason == "not_measured":
+        reasons.append("not measured")
+    elif point.repetitions < MIN_REPETITIONS:
+        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
+    if point.data_errors:
+        reasons.append(f"wrong data received ({point.data_errors} errors)")
+    return reasons
+
+
+def doubts(point: HybridPoint, batches: tuple[str, str], nodes: str, *, oversubscribed: bool) -> list[str]:
+    """Reasons why a ratio says nothing about the libraries, however narrow its interval. They include
+    `invalid_reasons`.
+
+    batches: the batches of the ratio.  nodes: as `nodes_are` says.
+    """
+    reasons = invalid_reasons(point)
+    if not point.repetitions:
+        return reasons
+    shortest = min(float(np.median(point.t_ns[batch])) for batch in batches)
+    residual = point.clock.residual_ns
+    if residual is not None and residual > CLOCK_LIMIT * shortest:
+        reasons.append(f"clocks disagree by {duration(residual)}, a batch takes {duration(shortest)}")
+    if oversubscribed:
+        reasons.append("oversubscribed: ranks share cores")
+    if nodes in (VIRTUAL, SEEN_BY_THE_LIBRARY):
+        reasons.append(f"the nodes are {nodes}")
+    return reasons
+
+
+def too_wide(ratio: Estimate) -> list[str]:
+    """The reason why a ratio is not known well; empty where it is."""
+    width = (as_float(ratio.high) - as_float(ratio.low)) / as_float(ratio.value)
+    if not width > WIDEST_INTERVAL:  # there is no interval of too few repetitions, which `doubts` tells
+        return []
+    return [f"the interval is {100 * width:.0f} % of the ratio wide, more than {100 * WIDEST_INTERVAL:.0f} %"]
+
+
+def flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> list[str]:
+    """The flags of a row. alone: it has the collective alone."""
+    return list(_flags(point, alone=alone, shared_nodes=shared_nodes)) if point.repetitions else []
+
+
+def _flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[str]:
+    if alone and shared_nodes == 1:
+        yield "a wait against a copy"
+    if point.stop_reason == "late":
+        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
+    elif point.late_repetitions > point.repetitions:
+        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
+    if point.start_method == "barrier":
+        yield "ranks started by a barrier, not by a clock"
+    if point.clock.method == "none":
+        yield "no common clock: times are the longest of the ranks' own"
+    elif point.clock.residual_ns is None:
+        yield "how far the clocks disagree is not known"

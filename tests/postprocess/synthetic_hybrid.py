@@ -1,0 +1,143 @@
+"""Records of hybrid that no machine wrote, with a known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tests.postprocess import synthetic
+
+Lines: TypeAlias = list[dict[str, Any]]
+
+SIZES = (8, 4096, 262144)
+BATCH_NS = 500_000
+
+
+@dataclass(frozen=True)
+class Truth:
+    """How much longer calls of the hybrid library take than those of the MPI library.
+
+    whole, alone: ratios of the times; `by_size` replaces that of the whole at some sizes.
+    noise: relative deviation of a repetition, the same for both libraries.  ratio_noise: deviation of the ratio alone.
+    """
+
+    whole: float = 0.8
+    alone: float = 0.1
+    by_size: Mapping[int, float] = field(default_factory=dict)
+    latency_ns: float = 400.0
+    bytes_per_second: float = 5e9
+    noise: float = 0.05
+    ratio_noise: float = 0.0
+
+
+FASTER = Truth()
+SLOWER = Truth(whole=1.25)
+THE_SAME = Truth(whole=1.0, alone=1.0, ratio_noise=0.01)
+"""The negative control: a library against itself."""
+
+
+def library_ns(truth: Truth, message_bytes: int) -> float:
+    """The time of one whole call of the MPI library; alone it takes half of that."""
+    return truth.latency_ns + 1e9 * message_bytes / truth.bytes_per_second
+
+
+def _around_0(rng: np.random.Generator, deviation: float, count: int) -> Any:
+    """Normal numbers, as many below 0 as above it, in any order."""
+    half = np.abs(rng.normal(0, deviation, count // 2))
+    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
+
+
+def point(
+    index: int = 0,
+    truth: Truth = FASTER,
+    operation: str = "bcast",
+    variant: str = "spin",
+    message_bytes: int = 4096,
+    repetitions: int = 21,
+    **changes: Any,
+) -> dict[str, Any]:
+    """A point whose median times and ratios are the truth's."""
+    rng = np.random.default_rng([index, message_bytes])
+    whole = library_ns(truth, message_bytes)
+    call_ns = {
+        "library_whole": whole,
+        "hybrid_whole": whole * truth.by_size.get(message_bytes, truth.whole),
+        "library_alone": whole / 2,
+        "hybrid_alone": whole / 2 * truth.alone,
+    }
+    calls = {name: max(1, round(1.1 * BATCH_NS / time)) for name, time in call_ns.items()}
+    together = np.exp(_around_0(rng, truth.noise, repetitions))
+    series = {}
+    for name, time in call_ns.items():
+        own = np.exp(_around_0(rng, truth.ratio_noise, repetitions)) if name.startswith("hybrid") else 1.0
+        series[f"t_{name}_ns"] = calls[name] * time * together * own
+    series["start_imbalance_ns"] = np.full(repetitions, 20)
+    line = {
+        "type": "point",
+        "index": index,
+        "parameters": {"operation": operation, "variant": variant, "message_bytes": message_bytes},
+        "repetitions": repetitions,
+        "warmup_repetitions": 0,
+        "late_repetitions": 0,
+        "discarded_repetitions": 0,
+        "stop_reason": "interval" if repetitions else "not_measured",
+        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
+        "data_errors": 0,
+        "start_method": "deadline",
+        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
+        "series": {name: [round(float(value)) for value in values] for name, values in series.items()},
+        "warmup": {},
+        "spreads": {},
+        "rank_medians": {},
+        "own": {f"{name}_calls": number for name, number in calls.items()},
+    }
+    return synthetic.changed(line, **changes)
+
+
+ONE_OFF = {
+    "comm_create_ns": [110_000, 100_000, 130_000],
+    "comm_create_with_table_ns": [120_000, 125_000, 130_000],
+    "gather_create_ns": [9_000, 9_000, 10_000],
+    "memory_create_8_bytes_ns": [80_000, 85_000, 90_000],
+    "memory_create_64_kib_ns": [80_000, 85_000, 90_000],
+    "memory_create_1_mib_ns": [80_000, 85_000, 95_000],
+}
+
+
+def header(
+    operations: Sequence[str] = ("bcast",),
+    variants: Sequence[str] = ("spin",),
+    sizes: Sequence[int] = SIZES,
+    own: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> dict[str, Any]:
+    """The first line. own: changes of its own object."""
+    first = synthetic.header(family="hybrid", benchmark="hybrid", command_line=["hybrid"])
+    first["plan"]["parameters"] = {
+        "operation": list(operations), "variant": list(variants), "message_bytes": list(sizes),
+    }  # fmt: skip
+    first["own"] = {
+        "shared_nodes": 1, "virtual_node_ranks": 0, "numa": False, "blocks": True, "cutoff_bytes": 2048,
+        "one_off": ONE_OFF,
+        **(own or {}),
+    }  # fmt: skip
+    assert set(changes) <= set(first)
+    return {**first, **changes}
+
+
+def record(
+    truth: Truth = FASTER,
+    operations: Sequence[str] = ("bcast",),
+    variants: Sequence[str] = ("spin",),
+    sizes: Sequence[int] = SIZES,
+    **header_changes: Any,
+) -> Lines:
+    """The lines of a complete record: a point for each collective, variant and size."""
+    cells = [(one, variant, size) for one in operations for variant in variants for size in sizes]
+    first = header(operations, variants, sizes, **header_changes)
+    points = [point(i, truth, *cell) for i, cell in enumerate(cells)]
+    first["plan"]["points"] = len(points)
+    return [first, *points, synthetic.footer(len(points), first["ranks"])]

@@ -1,0 +1,214 @@
+"""Records of hybrid collectives: ratios and verdicts against a known truth, what may be used, pictures and report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from postprocess.drawing.curve_plot import write_charts
+from postprocess.families import registry
+from postprocess.families.hybrid import inside
+from postprocess.families.hybrid.axes import ALONE, WHOLE
+from postprocess.families.hybrid.charts import RATIO, TIME, charts
+from postprocess.families.hybrid.entry import BOUNDS, HYBRID
+from postprocess.families.hybrid.record import load_hybrid
+from postprocess.families.hybrid.section import hybrid_view, verdicts
+from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
+from postprocess.records.fields import RecordError
+from postprocess.records.run import load_run
+from postprocess.report.html import write_report
+from tests.postprocess import synthetic
+from tests.postprocess.synthetic_hybrid import (
+    FASTER,
+    SIZES,
+    SLOWER,
+    THE_SAME,
+    Lines,
+    Truth,
+    library_ns,
+    point,
+    record,
+)
+from tests.support import check_record
+
+OPERATIONS = ("allgather", "bcast", "allreduce")
+VARIANTS = ("spin", "barrier")
+
+
+def table_of(path: Path, *records: Lines) -> pd.DataFrame:
+    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
+    return hybrid_table([load_hybrid(file) for file in files])
+
+
+def rows_of(path: Path, truth: Truth = FASTER, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:
+    """The rows of a record of one point, by what they time."""
+    lines = record(truth, sizes=(4096,), **(header or {}))
+    lines[1] = point(truth=truth, **changes)
+    return {row["timed"]: row for row in table_of(path, lines).to_dict("records")}
+
+
+def test_a_record_is_valid_and_gives_two_rows_per_point(tmp_path: Path) -> None:
+    path = synthetic.write(tmp_path / "a.jsonl", record(operations=OPERATIONS, variants=VARIANTS))
+    check_record(path)
+    table = hybrid_table([load_hybrid(path)])
+    assert tuple(table.columns) == COLUMNS
+    assert len(table) == 2 * 3 * 2 * len(SIZES)
+    assert table["valid"].all() and table["reliable"].all()
+    assert set(table["timed"]) == {ALONE, WHOLE}
+    assert len(SHOWN.text(table).splitlines()) == len(table) + 1
+
+
+@pytest.mark.parametrize("truth", [FASTER, SLOWER, THE_SAME])
+def test_times_and_ratios_are_the_truths(tmp_path: Path, truth: Truth) -> None:
+    for row in table_of(tmp_path, record(truth)).to_dict("records"):
+        whole = row["timed"] == WHOLE
+        ratio = truth.whole if whole else truth.alone
+        time_ns = library_ns(truth, row["message_bytes"]) / (1 if whole else 2)
+        assert row["t_library_ns"] == pytest.approx(time_ns, rel=0.01)
+        assert row["t_ns"] == pytest.approx(ratio * time_ns, rel=0.02)
+        assert row["ratio_to_library"] == pytest.approx(ratio, rel=0.01)
+        assert row["ratio_to_library_ci95_low"] <= row["ratio_to_library"] <= row["ratio_to_library_ci95_high"]
+
+
+@pytest.mark.parametrize(
+    ("truth", "says"), [(FASTER, "faster"), (SLOWER, "slower"), (THE_SAME, "cannot tell")], ids=str
+)
+def test_a_verdict_is_what_the_interval_says(tmp_path: Path, truth: Truth, says: str) -> None:
+    assert rows_of(tmp_path, truth)[WHOLE]["verdict"] == says
+
+
+def test_noise_that_both_libraries_share_does_not_widen_the_ratio(tmp_path: Path) -> None:
+    row = rows_of(tmp_path, replace(FASTER, noise=0.4))[WHOLE]
+    assert row["t_ns_ci95_high"] - row["t_ns_ci95_low"] > 0.1 * row["t_ns"]
+    assert row["ratio_to_library_ci95_high"] - row["ratio_to_library_ci95_low"] < 0.01
+
+
+def test_a_wide_interval_on_one_side_of_1_is_a_verdict_and_not_a_reliable_ratio(tmp_path: Path) -> None:
+    row = rows_of(tmp_path, Truth(whole=0.3, ratio_noise=0.3))[WHOLE]
+    assert row["verdict"] == "faster"
+    assert not row["reliable"]
+    assert "of the ratio wide" in row["unreliable_reasons"][0]
+
+
+@pytest.mark.parametrize(
+    ("header", "changes", "reason"),
+    [
+        ({"oversubscribed": True}, {}, "oversubscribed: ranks share cores"),
+        ({"own": {"virtual_node_ranks": 1, "shared_nodes": 2}}, {}, "the nodes are virtual"),
+        ({"own": {"shared_nodes": 2}}, {}, "the nodes are virtual, seen by the MPI library"),
+        ({}, {"repetitions": 5}, "fewer than 6 repetitions (5)"),
+        ({}, {"data_errors": 3}, "wrong data received (3 errors)"),
+        ({}, {"repetitions": 0}, "not measured"),
+        (
+            {},
+            {"clock": {"method": "shared", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 0.0}},
+            "clocks disagree by",
+        ),
+    ],
+)
+def test_what_is_not_reliable_says_why_and_has_no_verdict(
+    tmp_path: Path, header: dict[str, Any], changes: dict[str, Any], reason: str
+) -> None:
+    row = rows_of(tmp_path, header=header, **changes)[WHOLE]
+    assert not row["reliable"]
+    assert row["verdict"] == "cannot tell"
+    assert row["unreliable_reasons"][0].startswith(reason)
+    assert bool(row["valid"]) is not reason.startswith(("fewer", "wrong", "not measured"))
+
+
+def test_the_collective_alone_within_a_node_is_said_to_be_no_copy(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path)
+    assert rows[ALONE]["flags"] == ["a wait against a copy"]
+    assert rows[WHOLE]["flags"] == []
+
+
+def test_what_is_paid_once_is_paid_back_by_calls_that_save_time(tmp_path: Path) -> None:
+    row = rows_of(tmp_path)[WHOLE]
+    saved = 0.2 * library_ns(FASTER, 4096)
+    assert row["pays_back_calls"] == pytest.approx((110_000 + 85_000) / saved, rel=0.05)
+    assert math.isnan(rows_of(tmp_path, SLOWER)[WHOLE]["pays_back_calls"])
+
+
+def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
+    truth = replace(FASTER, by_size={8: 0.4, 262144: 1.6})
+    path = synthetic.write(tmp_path / "a.jsonl", record(truth))
+    numbers = record_numbers(load_hybrid(path))
+    assert numbers["whole_ratio_to_library"] == pytest.approx((0.4 * 0.8 * 1.6) ** (1 / 3), rel=0.01)
+    assert numbers["alone_ratio_to_library"] == pytest.approx(0.1, rel=0.01)
+    assert (numbers["points"], numbers["points_valid"], numbers["points_reliable"]) == (3, 3, 3)
+    assert {bound.metric for bound in BOUNDS} <= set(numbers)
+    assert HYBRID.numbers is not None
+    assert HYBRID.numbers(load_hybrid(path), None).doubt == ""
+    shared = synthetic.write(tmp_path / "b.jsonl", record(oversubscribed=True))
+    assert HYBRID.numbers(load_hybrid(shared), None).doubt
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda lines: lines[1]["series"].pop("t_hybrid_whole_ns"), "series.t_hybrid_whole_ns is missing"),
+        (lambda lines: lines[1]["series"]["t_library_alone_ns"].__setitem__(0, 0), "has a time of 0"),
+        (lambda lines: lines[1]["own"].update(hybrid_alone_calls=0), "hybrid_alone_calls"),
+        (lambda lines: lines[0]["own"].pop("one_off"), "one_off"),
+        (lambda lines: lines[0]["own"].update(shared_nodes=0), "shared_nodes"),
+    ],
+)
+def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: Any, says: str) -> None:
+    lines = record()
+    change(lines)
+    with pytest.raises(RecordError, match=says):
+        load_hybrid(synthetic.write(tmp_path / "a.jsonl", lines))
+
+
+def test_charts_have_a_curve_per_variant_and_one_of_the_mpi_library(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(operations=OPERATIONS, variants=VARIANTS))
+    drawn = list(charts(table))
+    assert len(drawn) == 3 * 2 * 2
+    ratios = [chart for chart in drawn if chart.kind == RATIO]
+    assert {tuple(curve.name for curve in chart.curves) for chart in ratios} == {VARIANTS}
+    assert {chart.level for chart in ratios} == {1.0}
+    times = [chart for chart in drawn if chart.kind == TIME]
+    assert {tuple(curve.name for curve in chart.curves) for chart in times} == {("MPI library", *VARIANTS)}
+    assert all(math.isclose(mark.value, 0.1, rel_tol=0.01) for mark in ratios[0].curves[0].marks) or "alone" not in (
+        ratios[0].title
+    )
+    assert [path.suffix for path in write_charts(drawn[:1], tmp_path / "drawn", "hybrid", ("svg",))] == [".svg"]
+
+
+def test_the_section_says_a_verdict_per_collective_and_variant(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(replace(FASTER, by_size={8: 1.5, 4096: 1.0}, ratio_noise=0.002)))
+    (said,) = verdicts(table)
+    assert said.endswith("bcast, spin: faster at 256 KiB; slower at 8 B; cannot tell at 4 KiB")
+    view = hybrid_view(table, (), 100)
+    assert view is not None and view.points.count == 6
+    assert hybrid_view(table.head(0), (), 100) is None
+
+
+def test_a_report_has_the_section(tmp_path: Path) -> None:
+    synthetic.write(tmp_path / "records" / "a.jsonl", record(operations=OPERATIONS, variants=VARIANTS))
+    page = tmp_path / "report.html"
+    write_report(load_run(tmp_path), page)
+    text = page.read_text()
+    assert 'id="hybrid"' in text
+    assert "a wait against a copy" in text
+    assert "faster at 8 B, 4 KiB, 256 KiB" in text
+
+
+def test_what_is_said_of_the_processes(tmp_path: Path) -> None:
+    loaded = load_hybrid(synthetic.write(tmp_path / "a.jsonl", record(operations=OPERATIONS, network="shm")))
+    assert inside.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
+    facts = dict(inside.timing([loaded]))
+    assert facts["once: making the communicators"] == "110 µs"
+    assert facts["ranks that share a copy"] == "1 group, real"
+    assert list(inside.wrong(loaded)) == []
+    assert inside.communicated_ns(loaded) > 0
+    assert inside.payload_bytes(loaded) == 0  # one node
+    over = load_hybrid(synthetic.write(tmp_path / "b.jsonl", record(sizes=(4096,))))
+    (one,) = over.points
+    assert inside.payload_bytes(over) == 21 * 4096 * (one.calls["library_whole"] + one.calls["library_alone"])
+    assert registry.BY_NAME["hybrid"] is HYBRID

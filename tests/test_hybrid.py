@@ -1,0 +1,132 @@
+"""`hybrid` under real MPI libraries: every point, virtual nodes, wrong data, bad input; a run of it."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpi_campaign.toolchains import resolving
+from postprocess.families.hybrid.record import HybridRecord, load_hybrid
+from postprocess.families.hybrid.table import hybrid_table
+from tests.support import Command, check_record, launch
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+
+OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
+BRIEF = ("--max-repetitions", "9", "--interval", "0.5")
+Build = Callable[[str], Path]
+
+
+def only_line(stderr: str) -> str:
+    (line,) = [line for line in stderr.splitlines() if line.startswith("hybrid: ")]
+    return line
+
+
+def measured(folder: Path, path: Path, toolchain: str, *words: str, ranks: int = 2) -> tuple[HybridRecord, str]:
+    """A record, and what the program printed."""
+    done = launch(folder / "hybrid", *words, *BRIEF, "--record", str(path), toolchain=toolchain, ranks=ranks)
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_record(path)
+    return load_hybrid(path), done.stdout
+
+
+@pytest.mark.parametrize("toolchain", [MPICH, pytest.param(OPENMPI, marks=pytest.mark.rare)])
+def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: Path, toolchain: str) -> None:
+    path = tmp_path / "record.jsonl"
+    found, printed = measured(build_for(toolchain), path, toolchain, "--message-bytes", "800")
+    ways = ("spin", "barrier")
+    more = ("paper", "method1", "method1_barrier", "method2")
+    assert {(one.operation, one.variant, one.message_bytes) for one in found.points} == {
+        (operation, variant, 800)
+        for operation in ("allgather", "bcast", "allreduce")
+        for variant in (*ways, *(more if operation == "allreduce" else ()))
+    }
+    for one in found.points:
+        assert one.data_errors == 0
+        assert one.repetitions >= 9
+    assert all(len(times) == 9 and (times > 0).all() for times in found.one_off_ns.values())
+    table = hybrid_table([found])
+    assert len(table) == 2 * len(found.points)
+    assert set(table["nodes_are"]) == {"real"}
+    # What people see has the numbers of the record.
+    line = next(line.split() for line in printed.splitlines() if re.match(r" +bcast +spin +800 ", line))
+    point = next(
+        one for one in found.points if (one.operation, one.variant, one.message_bytes) == ("bcast", "spin", 800)
+    )
+    t_ns = np.median(point.t_ns["hybrid_whole"]) / point.calls["hybrid_whole"]
+    assert int(line[4]) == pytest.approx(t_ns, abs=1)
+
+
+def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) -> None:
+    words = ("--virtual-node-ranks", "1", "--variant", "spin", "--message-bytes", "800")
+    found, _ = measured(built, tmp_path / "record.jsonl", MPICH, *words)
+    assert (found.shared_nodes, found.header.nodes) == (2, 1)
+    table = hybrid_table([found])
+    assert set(table["nodes_are"]) == {"virtual"}
+    assert not table["reliable"].any()
+    assert set(table["verdict"]) == {"cannot tell"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "whose", "what"),
+    [
+        ("allgather", "the MPI library", "element 100 of block 0"),
+        ("allreduce", "the hybrid library", "element 100 of block 0"),
+    ],
+)
+def test_wrong_data_of_either_library_end_the_run_and_are_told(
+    built: Path, tmp_path: Path, operation: str, whose: str, what: str
+) -> None:
+    record = tmp_path / "record.jsonl"
+    done = launch(
+        built / "hybrid", "--operation", operation, "--variant", "spin", "--message-bytes", "2048",
+        "--record", str(record), *BRIEF,
+        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "0", "CORRUPT_BYTE": "800"},
+        toolchain=MPICH,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    told = f"rank 1 received wrong data from {whose} ({operation}, 2048 bytes): "
+    assert only_line(done.stderr).partition(told)[2] in ("their sum is wrong", what)
+    check_record(record)
+    assert load_hybrid(record).points[-1].data_errors > 0
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words", "says"),
+    [
+        (1, (), "1 rank: a collective needs at least 2"),
+        (2, ("--message-bytes", "100"), "100 bytes are no whole words of 8 bytes"),
+        (2, ("--message-bytes", "0"), "'0' is not a whole number from 8 to 2147483647"),
+        (2, ("--operation", "alltoall"), "unknown 'alltoall'; choose from allgather, bcast, allreduce"),
+        (2, ("--variant", "fast"), "unknown 'fast'; choose from spin, barrier, paper"),
+        (2, ("--round-robin",), "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes"),
+        (2, ("--virtual-node-ranks", "0"), "--virtual-node-ranks"),
+        (8, ("--message-bytes", "2147483640"), "bytes are too many for allgather on 8 ranks"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
+    done = launch(built / "hybrid", *words, ranks=ranks, toolchain=MPICH)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in only_line(done.stderr)
+
+
+@pytest.mark.rare  # every other family runs so, too
+@pytest.mark.timeout(600)
+def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
+    words = ("--toolchain", MPICH, "--configuration", "basic", "--network", "shm", "--output", str(tmp_path))
+    done = campaign("run", "--benchmark", "hybrid", *words, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
+    rows = json.loads(campaign("show", str(run), "--benchmark", "hybrid", "--json").stdout)
+    assert {(row["operation"], row["timed"]) for row in rows} == {
+        (operation, timed) for operation in ("allgather", "bcast", "allreduce") for timed in ("whole", "collective")
+    }
+    wanted = {
+        "toolchain", "operation", "variant", "baseline", "timed", "message_bytes", "ranks", "nodes", "nodes_are",
+        "t_ns", "ratio_to_library", "ratio_to_library_ci95", "valid", "reliable",
+    }  # fmt: skip
+    assert all(wanted <= set(row) for row in rows)
+    assert campaign("results", "verify", str(run)).returncode == 0
