@@ -1,5 +1,6 @@
 #include "batches.h"
 
+#include "calls.h"
 #include "cpu_time.h"
 #include "fail_mpi.h"
 #include "group.h"
@@ -35,8 +36,6 @@ enum term {
 /* A batch takes at least this long, and so many steps of the CPU clock; a clock with long steps must not make it longer
  * than the last value. */
 enum { LEAST_BATCH_NS = 10000000, LEAST_STEPS = 200, MOST_BATCH_NS = 1000000000 };
-
-enum { MOST_GROWTH = 16, MOST_TRIES = 20 };
 
 /* The bisection, in millionths of the time of the collective: it begins between no work and so much that the collective
  * with it takes longer in any case. A collective grows where it takes GROWTH longer; the table decides again, with
@@ -98,35 +97,25 @@ static void spend(struct batches *o, const struct way *way, int64_t calls) {
     }
 }
 
-/* Collective over the point's ranks: returns the time of so many calls, ns, on the slowest rank: the shortest of a few
- * readings, so that one in which a rank was preempted does not count. A few calls are read more often: a time slice of
- * another process is longer than they are. */
-static int64_t time_calls(struct batches *o, const struct way *way, int64_t calls) {
-    enum { FEW_CALLS = 100, READINGS_OF_FEW = 10, READINGS = 2 };
-    int64_t shorter = INT64_MAX;
-    for (int i = 0; i < (calls < FEW_CALLS && shorter > o->target_ns / 2 ? READINGS_OF_FEW : READINGS); i++) {
-        MPI_CHECK(MPI_Barrier(o->comm));
-        const int64_t began = timer_now_ns();
-        spend(o, way, calls);
-        int64_t taken = timer_now_ns() - began;
-        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &taken, 1, MPI_INT64_T, MPI_MAX, o->comm));
-        shorter = taken < shorter ? taken : shorter;
-    }
-    return shorter;
+struct calls_of_way {
+    struct batches *o;
+    const struct way *way;
+};
+
+static void make_calls(void *context, int64_t calls) {
+    const struct calls_of_way *made = context;
+    spend(made->o, made->way, calls);
 }
 
-/* Collective over the point's ranks: searches the number of calls of a batch. */
+/* Collective over the point's ranks: searches the number of calls of a batch, unless it is given. */
 static struct batches_found search_calls(struct batches *o, const struct way *way) {
-    struct batches_found found = {.calls = o->calls > 0 ? o->calls : 1};
-    spend(o, way, 1); /* connections and buffers are made */
-    found.time_ns = time_calls(o, way, found.calls);
-    for (int i = 0; o->calls == 0 && i < MOST_TRIES && found.time_ns < o->target_ns && found.calls < BATCHES_MOST_CALLS;
-         i++) {
-        const double wanted = 1.1 * (double)o->target_ns / (double)(found.time_ns > 0 ? found.time_ns : 1);
-        const double factor = wanted < MOST_GROWTH ? wanted : MOST_GROWTH;
-        const int64_t more = (int64_t)(factor * (double)found.calls) + 1;
-        found.calls = more < BATCHES_MOST_CALLS ? more : BATCHES_MOST_CALLS;
-        found.time_ns = time_calls(o, way, found.calls);
+    struct calls_of_way made = {o, way};
+    struct batches_found found = {.calls = o->calls};
+    if (o->calls > 0) {
+        spend(o, way, 1); /* connections and buffers are made */
+        found.time_ns = calls_time(o->comm, make_calls, &made, o->target_ns, o->calls);
+    } else {
+        found.calls = calls_search(o->comm, make_calls, &made, o->target_ns, &found.time_ns);
     }
     return found;
 }

@@ -4,6 +4,7 @@
  * T. Hoefler et al., "A Case for Non-Blocking Collective Operations", 2006, section 3.
  */
 #include "batches.h"
+#include "calls.h"
 #include "cpu_time.h"
 #include "fail.h"
 #include "fail_mpi.h"
@@ -92,7 +93,7 @@ static void describe_options(struct option_entry *entries) {
          .kind = OPTION_INTEGER,
          .target = &s->calls,
          .minimum = 1,
-         .maximum = BATCHES_MOST_CALLS,
+         .maximum = CALLS_MOST,
          .value_name = "N",
          .help = "calls of every batch; default: as many as the CPU clocks need"},
         {.name = "method",

@@ -388,7 +388,7 @@ static bool begin(void *context, struct sampler_point *p) {
     p->shortest_ns = INT64_MAX;
     for (int batch = 0; batch < BATCHES; batch++) {
         int64_t taken_ns = 0;
-        o->point.calls[batch] = calls_search(callers[batch], o, BATCH_TARGET_NS, &taken_ns);
+        o->point.calls[batch] = calls_search(MPI_COMM_WORLD, callers[batch], o, BATCH_TARGET_NS, &taken_ns);
         p->shortest_ns = taken_ns < p->shortest_ns ? taken_ns : p->shortest_ns;
     }
     return true;
