@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.families.partitioned.record import load_partitioned
+from postprocess.families.partitioned.summary import summaries, summary_text
 from postprocess.families.partitioned.table import partitioned_table
 from postprocess.families.partitioned.verdict import (
     ABOVE,
@@ -157,7 +158,25 @@ def test_launches_are_pooled_and_make_it_sure(tmp_path: Path) -> None:
 
 def test_an_empty_table_has_no_verdict() -> None:
     assert verdicts(partitioned_table([])) == ()
+    assert summary_text(partitioned_table([])) == ""
     assert verdict_text(partitioned_table([])) == ""
+
+
+def test_a_summary_says_for_each_library_where_it_pays_most_and_how_often(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record("part"), record("part", truth=LATE, toolchain="mpich@5.0.2"))
+    late, early = summaries(table)
+    assert (late.library, early.library) == ("mpich@5.0.2 over wire:2gbit", "openmpi@5.0.11 over wire:2gbit")
+    assert late.most == "sending early surely pays in no case"
+    assert late.cases == f"of {2 * len(SIZES)} cases: it cannot be told in {2 * len(SIZES)}"
+    assert early.most.startswith("sending early pays most for 16 MiB, 2 ranks of 1 core, 4 partitions, γβ 2.5: ")
+    assert "likely part (basic), 2.6" in early.most
+    answers = [choice for verdict in verdicts(table) for choice in verdict.choices if choice.pays]
+    assert f"it pays in {len(answers)} (" in early.cases
+    assert "one message is fastest in" in early.cases
+    assert summary_text(table).count("\n") == 5
+    unsure = table_of(tmp_path, delayed(oversubscribed=True))
+    assert summaries(unsure)[0].most == "sending early surely pays in no case"
+    assert "not reliable" in summary_text(unsure)
 
 
 def test_neighbours_with_one_answer_are_joined(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from postprocess.families.family import (
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.axes import AXES
 from postprocess.families.partitioned.record import FAMILY, PartitionedRecord, partitioned_record
+from postprocess.families.partitioned.summary import summary_text
 from postprocess.families.partitioned.table import (
     COLUMNS,
     SHOWN,
@@ -53,7 +54,7 @@ def _text(found: Found) -> str:
 
 
 def _short_text(found: Found) -> str:
-    return "" if found.table.empty else verdict_text(found.table)
+    return summary_text(found.table)
 
 
 def _view(page: Page, found: Found) -> Any:

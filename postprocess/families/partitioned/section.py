@@ -10,6 +10,7 @@ import pandas as pd
 from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.families.partitioned.charts import charts
+from postprocess.families.partitioned.summary import Summary, summaries
 from postprocess.families.partitioned.table import SHOWN
 from postprocess.families.partitioned.verdict import (
     break_even_words,
@@ -32,8 +33,9 @@ class VerdictView:
 
 @dataclass(frozen=True)
 class PartitionedView:
-    """The section of the report. files: links to the pictures."""
+    """The section of the report, and its card. files: links to the pictures."""
 
+    summaries: list[Summary]
     verdicts: list[VerdictView]
     charts: list[ChartView]
     points: PointsView
@@ -45,6 +47,7 @@ def partitioned_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) 
     if table.empty:
         return None
     return PartitionedView(
+        summaries=summaries(table),
         verdicts=list(_verdicts(table)),
         charts=[chart_view(chart) for chart in charts(table)],
         points=SHOWN.view(table, most_rows),

@@ -98,6 +98,16 @@ class Choice:
         """Whether one message is the fastest, or cannot be told from the fastest."""
         return any(option.approach == SINGLE for option in self.best)
 
+    @property
+    def approaches(self) -> frozenset[str]:
+        """Those of the fastest options."""
+        return frozenset(option.approach for option in self.best)
+
+    @property
+    def pays(self) -> bool:
+        """Whether sending early is faster than one message."""
+        return bool(self.best) and not self.is_single
+
 
 @dataclass(frozen=True)
 class BreakEven:
@@ -369,8 +379,17 @@ def choices_words(choices: Sequence[Choice]) -> list[tuple[str, str]]:
 
 def scenario_words(values: Mapping[str, Any]) -> str:
     """The scenario for people."""
+    return f"{library_words(values)}, {setting_words(values)}"
+
+
+def library_words(values: Mapping[str, Any]) -> str:
+    """The library of a scenario and its network, for people."""
+    return f"{values['toolchain']} over {values['network']}"
+
+
+def setting_words(values: Mapping[str, Any]) -> str:
+    """A scenario without its library and network, for people."""
     parts = [
-        f"{values['toolchain']} over {values['network']}",
         f"{plural(int(values['ranks']), 'rank')} of {plural(int(values['cores_per_rank']), 'core')}",
         *neighbours_words(values),
         plural(int(values["partitions_send"]), "partition"),
@@ -393,5 +412,9 @@ def verdict_text(table: pd.DataFrame) -> str:
 
 def unreliable_words(verdict: Verdict) -> str:
     """How many points of a scenario do not count; empty where all do."""
-    count, of_all = verdict.unreliable
+    return uncounted_words(*verdict.unreliable)
+
+
+def uncounted_words(count: int, of_all: int) -> str:
+    """How many points do not count, of how many; empty where all do."""
     return f"{count} of {plural(of_all, 'point')} are not reliable and do not count" if count else ""

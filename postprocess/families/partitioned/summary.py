@@ -1,0 +1,100 @@
+"""The verdicts of each library in a few lines: where sending early pays most, and how often it does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import pandas as pd
+
+from postprocess.drawing.text import plural, size
+from postprocess.families.partitioned.verdict import (
+    Choice,
+    Verdict,
+    choice_words,
+    library_words,
+    setting_words,
+    uncounted_words,
+    verdicts,
+)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The answers for a library over a network in words, over all its settings.
+
+    most: where sending early pays most, with the option, its gain and the interval; or that it pays nowhere.
+    cases: in how many cases it pays, in how many one message is fastest, and how many cannot be told. A case is a
+    message size in a setting.
+    unreliable: how many points do not count; empty where all do.
+    """
+
+    library: str
+    most: str
+    cases: str
+    unreliable: str
+
+
+def summaries(table: pd.DataFrame) -> list[Summary]:
+    """The summaries of a table of `partitioned_table`, one for each library and network, in the order of its rows."""
+    found = sorted(verdicts(table), key=lambda verdict: library_words(verdict.values))
+    return [_summary(library, list(of_library)) for library, of_library in groupby(found, _library)]
+
+
+def summary_text(table: pd.DataFrame) -> str:
+    """The summaries for the terminal; empty for an empty table."""
+    lines = []
+    for one in summaries(table):
+        lines += [f"{one.library}:", f"  {one.most}", f"  {one.cases}"]
+        lines += [f"  {one.unreliable}"] if one.unreliable else []
+    return "\n".join(lines)
+
+
+def _library(verdict: Verdict) -> str:
+    return library_words(verdict.values)
+
+
+def _summary(library: str, of_library: Sequence[Verdict]) -> Summary:
+    choices = [choice for verdict in of_library for choice in verdict.choices]
+    return Summary(library, _most(of_library), _cases(choices), _unreliable(of_library))
+
+
+def _most(of_library: Sequence[Verdict]) -> str:
+    """The largest gain is the one whose interval begins highest: it is the surest."""
+    paying = [
+        (choice.gain.low, verdict, choice)
+        for verdict in of_library
+        for choice in verdict.choices
+        if choice.pays and choice.gain is not None
+    ]
+    if not paying:
+        return "sending early surely pays in no case"
+    _, verdict, choice = max(paying, key=lambda one: one[0])
+    where = f"{size(choice.message_bytes)}, {setting_words(verdict.values)}"
+    return f"sending early pays most for {where}: {choice_words(choice)}"
+
+
+def _cases(choices: Sequence[Choice]) -> str:
+    pays = [choice for choice in choices if choice.pays]
+    single = [choice for choice in choices if choice.is_single and len(choice.approaches) == 1]
+    others = [choice for choice in choices if choice not in pays and choice not in single]
+    words = [
+        f"{what} {len(found)}{sizes}"
+        for what, found, sizes in (
+            ("it pays in", pays, _sizes(pays)),
+            ("one message is fastest in", single, _sizes(single)),
+            ("it cannot be told in", others, ""),
+        )
+        if found
+    ]
+    return f"of {plural(len(choices), 'case')}: {'; '.join(words)}"
+
+
+def _sizes(choices: Sequence[Choice]) -> str:
+    sizes = sorted({choice.message_bytes for choice in choices})
+    return f" ({', '.join(size(one) for one in sizes)})"
+
+
+def _unreliable(of_library: Sequence[Verdict]) -> str:
+    return uncounted_words(*(sum(verdict.unreliable[place] for verdict in of_library) for place in (0, 1)))
