@@ -420,6 +420,10 @@ _BARE_ENDS: Sequence[Known] = (
         "because another rank had ended",
     ),
     _known(
+        r"peer process has unexpectedly disconnected(?:.|\n){0,1000}?peer host: (?P<host>\S{1,200})",
+        "a rank lost its connection to one on {host}: that rank ended early, or the network between them failed",
+    ),
+    _known(
         r"assert \(!closed\) failed",
         "the launcher lost the helper that starts its ranks: it was killed, or crashed",
     ),
@@ -482,10 +486,12 @@ _BANNER = re.compile(
             r"^sock write error", r"unable to (?:write data|send signal|parse user|set process topology)",
             r"(?:argument matching|match handler|launch_procs|create process) returned",
             r"error parsing (?:input|parameters|hostfile)", r"error setting up the bootstrap", r"assert \(!closed\)",
-            r"downstream from host", r"trying to close other",
+            r"downstream from host", r"trying to close other", r"peer process has unexpectedly disconnected",
+            r"will likely now behave unpredictably",
             # advice, and what may be
             r"please (?:see|check|either|revise|use|verify|adjust|note|review)", r"^you (?:can|may)", r"^note:",
-            r"this typically", r"there are (?:many|three) reasons", r"this may have caused", r"it is likely that",
+            r"this (?:typically|usually)", r"such peer hangups",
+            r"there are (?:many|three) reasons", r"this may have caused", r"it is likely that",
             r"this error (?:can|may)", r"this is an unusual", r"this is something that", r"^possible reasons",
             r"^\d{1,2}\.(?: |$)", r"in this case, the run-time", r"^local host:", r"set mca parameter",
             r"more process(?:es)? ha", r"sorry! +you were supposed", r"but i couldn.t find that topic",

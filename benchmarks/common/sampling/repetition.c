@@ -77,9 +77,8 @@ static struct repetition_outcome combine(const struct running *running, int late
     for (size_t i = 0; i < kind->series_count; i++) {
         const struct repetition_series *series = &kind->series[i];
         if (series->over == OVER_SPAN) {
-            const bool timed = running->active && running->r->terms[series->end] != 0;
-            all[count++] = timed ? end_of(running, series) : REPETITION_NO_TIME;
-            all[count++] = timed ? -begin_of(running, series) : REPETITION_NO_TIME;
+            all[count++] = running->active ? end_of(running, series) : REPETITION_NO_TIME;
+            all[count++] = running->active ? -begin_of(running, series) : REPETITION_NO_TIME;
         } else if (series->over == OVER_LARGEST) {
             all[count++] = running->active ? running->r->terms[series->term] : REPETITION_NO_TIME;
         }
@@ -93,8 +92,7 @@ static struct repetition_outcome combine(const struct running *running, int late
     const int64_t *next = all;
     for (size_t i = 0; i < kind->series_count; i++) {
         if (kind->series[i].over == OVER_SPAN) {
-            /* A repetition that was given up has parts that no rank timed. */
-            outcome.times[i] = next[0] > REPETITION_NO_TIME ? next[0] + next[1] : 0;
+            outcome.times[i] = next[0] + next[1];
             next += 2;
         } else if (kind->series[i].over == OVER_LARGEST) {
             outcome.times[i] = *next++;

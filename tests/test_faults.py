@@ -1,0 +1,184 @@
+"""Faults of nodes, injected while a run measures on a cluster in a box: the run ends in time, says what happened and
+where, keeps what was measured, leaves nothing behind, and can be resumed."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign import STATE
+from mpi_campaign.archive import run_folders
+from mpi_campaign.toolchains import resolving
+from tests.test_cluster import CAMPAIGN, OUTSIDE, SERVE, Cluster
+from tests.test_nodes import machine_state
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("nodes"), pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
+
+SYSTEM = "cluster-in-a-box"
+LIMIT_SECONDS = 90  # of a case
+GRACE_SECONDS = 10
+LIBRARIES = resolving.DEFAULT_TOOLCHAINS[:2]
+# Three points. The first is over soon, the last takes some seconds.
+TIMES = ("--comm-time", "16ms", "--comp-time", "16ms", "--comp-time", "64ms", "--comp-time", "256ms")
+AGENT = '"$MPI_CAMPAIGN_NODE_AGENT"'
+PROGRAM = "nbc_overlap"
+LEFT_BY_MPICH = "mpich_shm_*"
+
+# Words: a node's interface is brought into this state, `up` or `down`.
+LINK = (
+    "import sys; from pyroute2 import IPRoute; n = IPRoute(); "
+    "n.link('set', index=n.link_lookup(ifname='e0')[0], state=sys.argv[1])"
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run in the background of a cluster, whose archive is in the cluster's folder."""
+
+    cluster: Cluster
+    words: tuple[str, ...]
+
+    @property
+    def archive(self) -> Path:
+        return self.cluster.folder / "archive"
+
+    def start(self) -> None:
+        line = shlex.join([CAMPAIGN, "run", *self.words, "--output", str(self.archive)])
+        for name in ("code", "pid"):
+            (self.cluster.folder / name).unlink(missing_ok=True)
+        self.cluster.sh(f"({line} & echo $! >pid; wait $!; echo $? >code) >out 2>&1 </dev/null &")
+
+    def output(self) -> str:
+        return (self.cluster.folder / "out").read_text()
+
+    def code(self, seconds: float) -> int:
+        """The exit code, for which it waits so long at most."""
+        wait_until(lambda: bool(read(self.cluster.folder / "code")), seconds, self.output)
+        return int(read(self.cluster.folder / "code"))
+
+    def has_a_point(self) -> bool:
+        """Whether the record of the case that is being measured has its first point."""
+        for folder in (self.archive / SYSTEM).glob(".partial/*"):
+            for record in (STATE / "sessions" / folder.name).rglob(run_folders.RECORD):
+                if '"type":"point"' in record.read_text():
+                    return True
+        return False
+
+    def points(self) -> list[dict[str, object]]:
+        """The points of the newest run in the archive, complete or not."""
+        done = subprocess.run(
+            [CAMPAIGN, "show", "last", "--json", "--output", str(self.archive)],
+            cwd=self.cluster.folder, env=OUTSIDE, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found: list[dict[str, object]] = json.loads(done.stdout)
+        return found
+
+
+def read(path: Path) -> str:
+    return path.read_text().strip() if path.exists() else ""
+
+
+def wait_until(true: Callable[[], bool], seconds: float, explain: Callable[[], object]) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, explain()
+        time.sleep(0.1)
+
+
+def ranks(cluster: Cluster) -> list[int]:
+    """The processes of the benchmark on all nodes, which have one numbering."""
+    return [int(pid) for pid in cluster.sh(f"pgrep -x {PROGRAM}").stdout.split()]
+
+
+def shared_memory(cluster: Cluster) -> list[str]:
+    """Files in /dev/shm of the nodes, without folders, and without the one that a killed rank of MPICH leaves."""
+    look = shlex.quote(f"find /dev/shm -type f -not -name '{LEFT_BY_MPICH}'")
+    return cluster.sh(f"for node in node1 node2; do {AGENT} $node {look}; done").stdout.split()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster of two nodes. When it ends, nothing of it is left on this machine."""
+    before = machine_state()
+    words = [CAMPAIGN, "cluster", "--nodes", "2", "--", sys.executable, "-c", SERVE]
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=OUTSIDE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield Cluster(process, tmp_path)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
+    assert machine_state() == before
+
+
+@pytest.fixture
+def measuring(cluster: Cluster, request: pytest.FixtureRequest) -> Run:
+    """A run that has measured its first point of three."""
+    run = started(cluster, request.param)
+    wait_until(lambda: run.has_a_point() or bool(read(cluster.folder / "code")), 240, run.output)
+    assert not read(cluster.folder / "code"), run.output()
+    return run
+
+
+def started(cluster: Cluster, library: str) -> Run:
+    options = ("--toolchain", library, "--configuration", "basic", "--collective", "ialltoall", *TIMES)
+    limits = ("--budget-seconds", "60", "--case-limit-seconds", str(LIMIT_SECONDS))
+    run = Run(cluster, ("--system", SYSTEM, "--nodes", "2", "--network", "tcp", *options, *limits))
+    run.start()
+    return run
+
+
+def ends_in_time(run: Run) -> None:
+    """No rank is left after the limit and its grace, and no shared memory. Then the campaign ends by itself."""
+    wait_until(lambda: not ranks(run.cluster), LIMIT_SECONDS + GRACE_SECONDS, run.output)
+    assert run.code(120) == 1, run.output()
+    assert shared_memory(run.cluster) == []
+
+
+def is_kept_and_resumed(run: Run) -> None:
+    """The first point is there; the run can be completed."""
+    assert len(run.points()) >= 1
+    resumed = Run(run.cluster, ("--resume", "last"))
+    resumed.start()
+    assert resumed.code(400) == 0, resumed.output()
+    assert len(resumed.points()) == 3
+
+
+def failure(run: Run) -> str:
+    """The line that says why the case failed."""
+    lines = [line for line in run.output().splitlines() if line.startswith("FAIL ")]
+    assert len(lines) == 1, run.output()
+    return lines[0]
+
+
+@pytest.mark.parametrize("measuring", LIBRARIES[:1], indirect=True)
+@pytest.mark.rare
+def test_a_link_that_is_cut(measuring: Run) -> None:
+    def link(state: str) -> None:
+        command = shlex.join([sys.executable, "-c", LINK, state])
+        done = measuring.cluster.sh(f"{AGENT} node2 {shlex.quote(command)}")
+        assert done.returncode == 0, done.stderr
+
+    link("down")
+    ends_in_time(measuring)
+    assert re.search(r"node[12]", failure(measuring))
+    link("up")
+    is_kept_and_resumed(measuring)
+
+
+@pytest.mark.parametrize("measuring", LIBRARIES, indirect=True)
+@pytest.mark.rare
+def test_the_campaign_is_killed(measuring: Run) -> None:
+    measuring.cluster.sh("kill -9 $(cat pid)")
+    wait_until(lambda: not ranks(measuring.cluster), GRACE_SECONDS, measuring.output)
+    assert measuring.code(10) == 128 + 9
+    assert shared_memory(measuring.cluster) == []
+    is_kept_and_resumed(measuring)
