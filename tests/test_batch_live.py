@@ -246,5 +246,9 @@ def test_a_controller_that_restarts_ends_no_job(box: Box) -> None:
     )
     good(init)
     manifest = box.manifest()
-    assert [job["reason"] for job in manifest["jobs"]] == [""], run.stdout
-    assert all(case["record"] for case in manifest["cases"])
+    (job,) = manifest["jobs"]
+    assert (job["exit_code"], job["reason"]) == (0, ""), run.stdout
+    assert len(manifest["sessions"]) == 1  # the campaign waited for its end
+    # srun starts no rank without slurmctld: a case that was launched meanwhile says so.
+    lost = [case["reason"] for case in manifest["cases"] if not case["record"]]
+    assert all("Unable to contact slurm controller" in reason or "nothing was measured" in reason for reason in lost)
