@@ -219,7 +219,7 @@ def test_what_ends_a_job(box: Box, fault: str, reason: str) -> None:
         "campaign systems init $SYSTEM --force",
         f"(campaign {both} > first.txt 2>&1; echo rc=$? >> first.txt) & until_said '1/4 '; {STAND_STILL}; {fault}; "
         "time wait; cat first.txt",
-        'for node in node1 node2; do pgrep -f "slurmd -D -N $node" >/dev/null || '
+        'for node in node1 node2; do pgrep -f "^[^ ]*/slurmd -D -N $node" >/dev/null || '
         '"$MPI_CAMPAIGN_NODE_AGENT" $node "mkdir -p /run/slurmd; PATH=$PATH:/usr/sbin slurmd -N $node"; done; '
         "for _ in $(seq 60); do sinfo --noheader --states=idle --format=%D | grep -q 2 && break; sleep 1; done; sinfo",
         "campaign run --resume last --output $OUT",
