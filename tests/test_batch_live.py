@@ -219,7 +219,7 @@ def test_what_ends_a_job(box: Box, fault: str, reason: str) -> None:
         "campaign systems init $SYSTEM --force",
         f"(campaign {both} > first.txt 2>&1; echo rc=$? >> first.txt) & until_said '1/4 '; {STAND_STILL}; {fault}; "
         "time wait; cat first.txt",
-        'for node in node1 node2; do pgrep -f "slurmd -D -N $node" >/dev/null || '
+        'for node in node1 node2; do pgrep -f "^[^ ]*/slurmd -D -N $node" >/dev/null || '
         '"$MPI_CAMPAIGN_NODE_AGENT" $node "mkdir -p /run/slurmd; PATH=$PATH:/usr/sbin slurmd -N $node"; done; '
         "for _ in $(seq 60); do sinfo --noheader --states=idle --format=%D | grep -q 2 && break; sleep 1; done; sinfo",
         "campaign run --resume last --output $OUT",
@@ -246,5 +246,9 @@ def test_a_controller_that_restarts_ends_no_job(box: Box) -> None:
     )
     good(init)
     manifest = box.manifest()
-    assert [job["reason"] for job in manifest["jobs"]] == [""], run.stdout
-    assert all(case["record"] for case in manifest["cases"])
+    (job,) = manifest["jobs"]
+    assert (job["exit_code"], job["reason"]) == (0, ""), run.stdout
+    assert len(manifest["sessions"]) == 1  # the campaign waited for its end
+    # srun starts no rank without slurmctld: a case that was launched meanwhile says so.
+    lost = [case["reason"] for case in manifest["cases"] if not case["record"]]
+    assert all("Unable to contact slurm controller" in reason or "nothing was measured" in reason for reason in lost)
