@@ -7,7 +7,7 @@ from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.suites import Grid
 
 SMOKE_CASE_SECONDS = 25.0
-"""Enough for the 36 points of the smoke grid, each of which has four batches in a repetition."""
+"""Enough for the points of the smoke grid, each of which has four batches in a repetition."""
 
 
 def _most_seconds(grid: Grid) -> float:
