@@ -40,4 +40,4 @@ def test_the_usual_libraries_have_every_collective(build_for: Callable[[str], Pa
     """These builds are those of the tests that launch ranks: they are made here, where others share the machine."""
     folder = build_for(toolchain)
     assert (folder / "nbc_overlap").is_file()
-    assert not builds.missing_functions(folder)
+    assert all(name.startswith("MPIX_") for name in builds.missing_functions(folder))  # extensions of some libraries

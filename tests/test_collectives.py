@@ -183,6 +183,7 @@ def test_a_sizes_file_cannot_take_a_message_away(built: Path, tmp_path: Path) ->
     assert "0 bytes of ibcast" in done.stderr
 
 
+@pytest.mark.rare
 def test_a_library_that_lacks_a_collective(tmp_path: Path) -> None:
     """Its header declares three functions by names that no library has."""
     lacking = {"MPI_Bcast_init", "MPI_Ialltoallw"}

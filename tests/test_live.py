@@ -367,9 +367,8 @@ def test_an_installed_mpi_is_used_by_its_prefix(tmp_path: Path, campaign: Comman
 LINE = ("--comm-time", "8ms", "--comp-time", "8ms", "--comp-time", "16ms")
 
 
-@pytest.mark.parametrize(
-    "configurations", [("basic",), pytest.param(("basic", "async"), id="async too", marks=pytest.mark.rare)]
-)
+@pytest.mark.rare
+@pytest.mark.parametrize("configurations", [("basic",), pytest.param(("basic", "async"), id="async too")])
 def test_sides_take_turns_on_the_same_sizes_and_are_compared(
     configurations: tuple[str, ...], tmp_path: Path, campaign: Command
 ) -> None:

@@ -225,17 +225,27 @@ def test_what_a_library_says_too_early_is_found_every_time(build_for: Build, tmp
     assert "MPI_Parrived said yes for partition" in shown.stdout
 
 
-def test_what_a_library_sends_too_late_is_found_every_time(build_for: Build, tmp_path: Path) -> None:
-    """Open MPI 5.0.11: while the sender makes progress and its last partition is not ready, the request completes."""
-    for attempt in range(2):
+@pytest.mark.rare
+def test_what_a_library_sends_too_late_is_told_every_time_it_happens(build_for: Build, tmp_path: Path) -> None:
+    """Open MPI 5.0.11: while the sender makes progress and its last partition is not ready, the request completes.
+
+    It is a race, which not every launch loses."""
+    lost = 0
+    for attempt in range(6):
         record = tmp_path / f"{attempt}.jsonl"
         done = launch(
             build_for(OPENMPI) / "partitioned", "--approach", "part_polling", "--message-bytes", "65536,131072",
             "--delay-ratios", "0", "--limit-seconds", "5", "--record", str(record), toolchain=OPENMPI, timeout=60,
         )  # fmt: skip
+        if done.returncode == 0:
+            assert all(point.data_errors == 0 for point in load_partitioned(record).points)
+            continue
         assert done.returncode == 1, done.stdout + done.stderr
         wrong = "part_polling: wrong data in partition 3 of 4" in done.stderr
         assert wrong or "hangs in MPI_Wait of part_polling" in done.stderr
+        lost += 1
+    if not lost:
+        pytest.skip("no launch of six lost the race")
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ def reasons(manifest: dict[str, Any], benchmark: str) -> dict[tuple[str, str, st
 
 
 @pytest.mark.slow
-@pytest.mark.rare  # the test of peers that fail runs and reads others
+@pytest.mark.rare
 @pytest.mark.needs("mpi")
 @pytest.mark.timeout(900)
 def test_imb_on_mpich_beside_ours(tmp_path: Path, campaign: Command) -> None:
@@ -247,6 +247,7 @@ FAKED = ("iallgather", "iallreduce", "ireduce")
 
 
 @pytest.mark.slow
+@pytest.mark.rare
 @pytest.mark.needs("mpi")
 @pytest.mark.timeout(900)
 def test_a_peer_that_is_missing_killed_or_prints_something_else_fails_alone(

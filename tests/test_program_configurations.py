@@ -159,7 +159,7 @@ def test_a_rank_with_one_core_shares_it_with_the_progress_thread_and_says_so(
     ("toolchain", "configuration"),
     [
         *itertools.product((OPENMPI, MPICH), ("dedicated", "apphelper", "dedicated_unbound", "basic_reduced")),
-        ("intel@2021.18.1", "dedicated_unbound"),
+        pytest.param("intel@2021.18.1", "dedicated_unbound", marks=pytest.mark.rare),  # a build of its own
     ],
 )
 def test_a_rank_with_more_cores_gives_one_up(

@@ -15,7 +15,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, loading
 from mpi_campaign.running.reframe_session import command, pattern
-from mpi_campaign.systems import site
+from mpi_campaign.systems import known_systems, site
 from mpi_campaign.toolchains import resolving
 from postprocess.families.axes import COMPUTATION
 
@@ -74,7 +74,11 @@ def listed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return done.stdout
 
 
-@pytest.fixture(scope="module", params=SYSTEMS)
+# Systems whose nodes are those of a job need one to place ranks.
+WITHOUT_JOB = [name for name in SYSTEMS if not any(one.nodes for one in known_systems.load(name).partitions.values())]
+
+
+@pytest.fixture(scope="module", params=WITHOUT_JOB)
 def scripts_of_smoke(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The job scripts of a dry run of every test of a suite on a system."""
     stage = tmp_path_factory.mktemp("smoke")

@@ -96,14 +96,21 @@ def test_what_every_family_writes_is_strict(name: str) -> None:
         assert set(part["properties"]) - set(part["required"]) <= {"rank_samples", "thread_medians"}
 
 
+def alternatives(kinds: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The schemas of a kind of line: of each program of the family, or of each kind of its points."""
+    own = kinds[kind]
+    refs = [*own.get("oneOf", ()), *(own[branch] for branch in ("then", "else") if branch in own)]
+    return [kinds[one["$ref"].rpartition("/")[2]] for one in refs] or [own]
+
+
 @pytest.mark.parametrize("family", families())
 def test_a_family_says_what_all_of_it_is(family: str) -> None:
     """Its parameters, its series and what is its own: nothing may be there that its schema does not name."""
     schema = json.loads((SCHEMA_FOLDER / f"{family}-v4.schema.json").read_text(encoding="utf-8"))
     kinds = schema["$defs"]
-    assert kinds["header"]["properties"]["family"] == {"const": family}
-    sections = [kinds[one["$ref"].rpartition("/")[2]] for one in kinds["point"].get("oneOf", ())] or [kinds["point"]]
-    closed = [kinds["header"]["properties"]["own"], kinds["footer"]["properties"]["own"]]
+    headers, sections = alternatives(kinds, "header"), alternatives(kinds, "point")
+    assert all(header["properties"]["family"] == {"const": family} for header in headers)
+    closed = [*(header["properties"]["own"] for header in headers), kinds["footer"]["properties"]["own"]]
     closed += [section["properties"][name] for section in sections for name in ("parameters", "own", "series")]
     for part in closed:
         assert part == {"maxProperties": 0} or part["additionalProperties"] is False
