@@ -33,13 +33,21 @@ _WHO_WORDS = {
     late_receiver.BOTH: "both must be inside MPI (two sided)",
 }
 
+_GOOD_CONTROL = "the negative control, a message sent when the computation is done, shows no overlap, as it must"
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """What holds of one launch of a case. `unreliable` says how many points are not reliable; empty where all are."""
+    """What holds of one launch of a case.
+
+    sentences: all of it.  outcomes: those of `sentences` that a summary has; empty for a negative control that is as it
+    must be (`good_control`).  unreliable: how many points are not reliable; empty where all are.
+    """
 
     scenario: str
     sentences: tuple[str, ...]
+    outcomes: tuple[str, ...]
+    good_control: bool
     unreliable: str
 
 
@@ -48,12 +56,17 @@ def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
     for _, rows in table.groupby([*CASE, NAMED], sort=False, dropna=False):
         every = rows_of(rows)
         points = [row for row in every if row["valid"]]
-        sentences = (*(_sentences(points) if points else ()), *_memory(every[0]))
+        outcomes = tuple(_outcomes(points)) if points else ()
+        more = tuple(_more(points)) if points and _is_early(points[0]) else ()
+        sentences = (*outcomes, *more, *_memory(every[0]))
+        good_control = outcomes == (_GOOD_CONTROL,)
         bad = sum(not row["reliable"] for row in points)
         if sentences:
             yield Verdict(
                 scenario=_scenario(every[0], many=int(rows["launch"].max()) > 1),
                 sentences=sentences,
+                outcomes=() if good_control else outcomes,
+                good_control=good_control,
                 unreliable=f"{bad} of {plural(len(points), 'point')} not reliable" if bad else "",
             )
 
@@ -72,12 +85,20 @@ def _scenario(row: dict[str, Any], *, many: bool) -> str:
     return f"{row['toolchain']}, {row['network']}, {configuration_words(row)}{launch}"
 
 
-def _sentences(points: list[dict[str, Any]]) -> Iterator[str]:
-    if not axes.SEND.is_usual(points[0][axes.SEND.name]):
+def _is_early(row: dict[str, Any]) -> bool:
+    """Whether the message is sent before the computation: it is no negative control."""
+    return axes.SEND.is_usual(row[axes.SEND.name])
+
+
+def _outcomes(points: list[dict[str, Any]]) -> Iterator[str]:
+    if not _is_early(points[0]):
         yield _control(points)
         return
     found = late_receiver.stretches([(int(row["message_bytes"]), str(row["outcome"])) for row in points])
     yield from _of_stretches(found)
+
+
+def _more(points: list[dict[str, Any]]) -> Iterator[str]:
     unclear = sum(row["outcome"] == UNCLEAR for row in points)
     if unclear:
         yield f"{plural(unclear, 'size')} unclear"
@@ -111,7 +132,7 @@ def _eager_limit(row: dict[str, Any]) -> str:
 
 def _memory(row: dict[str, Any]) -> Iterator[str]:
     total, ranks = row["idle_pss_total_bytes"], int(row["ranks"])
-    if math.isfinite(total) and axes.SEND.is_usual(row[axes.SEND.name]):
+    if math.isfinite(total) and _is_early(row):
         yield f"memory of {plural(ranks, 'idle rank')}: {size(total)}, {size(total / ranks)} each"
 
 
@@ -129,4 +150,4 @@ def _control(points: list[dict[str, Any]]) -> str:
     if bad:
         shown = ", ".join(map(str, bad))
         return f"the negative control shows overlap, where there is none, at {shown} bytes: do not trust this run"
-    return "the negative control, a message sent when the computation is done, shows no overlap, as it must"
+    return _GOOD_CONTROL
