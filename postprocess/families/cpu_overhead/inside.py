@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import duration
-from postprocess.families.cpu_overhead import loggp_table, validity
+from postprocess.families import sampled
+from postprocess.families.cpu_overhead import loggp_table
 from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessagePoint
 from postprocess.families.cpu_overhead.record import CpuPoint, CpuRecord
 from postprocess.families.cpu_overhead.table import AnyRecord, case_of, configuration_words
@@ -21,8 +22,7 @@ def words(record: AnyRecord) -> str:
 
 def spent(record: AnyRecord) -> list[Spent]:
     """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    end = record.footer
-    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
+    return sampled.spent(record.footer)
 
 
 def covered(records: Sequence[AnyRecord]) -> Details:
@@ -59,7 +59,7 @@ def timing(records: Sequence[AnyRecord]) -> Details:
 def _invalid_reasons(point: CpuPoint | MessagePoint) -> list[str]:
     if isinstance(point, MessagePoint):
         return loggp_table.invalid_reasons(point)
-    return validity.invalid_reasons(point)
+    return sampled.invalid_reasons(point)
 
 
 def wrong(record: AnyRecord) -> Iterator[str]:
@@ -67,9 +67,8 @@ def wrong(record: AnyRecord) -> Iterator[str]:
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
-    elif record.complete and all(_invalid_reasons(point) for point in record.points):
-        reasons = dict.fromkeys(reason for point in record.points for reason in _invalid_reasons(point))
-        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+    elif record.complete:
+        yield from sampled.none_valid([_invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: AnyRecord) -> float:

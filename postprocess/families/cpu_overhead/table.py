@@ -40,7 +40,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from postprocess.families import axes
+from postprocess.families import axes, sampled
 from postprocess.families.cpu_overhead import loggp_table, validity
 from postprocess.families.cpu_overhead.axes import CASE
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord, loggp_record
@@ -205,7 +205,7 @@ def availabilities(record: CpuRecord) -> dict[tuple[str, int, int], Estimate]:
     """The availability by collective, ranks of the communicator and size."""
     steps: dict[tuple[str, int, int], list[cpu_use.Step]] = {}
     for point in record.points:
-        if point.way == WORKING and not validity.invalid_reasons(point):
+        if point.way == WORKING and not sampled.invalid_reasons(point):
             found = estimates_of(point, 0.0)
             steps.setdefault(_cell_of(point), []).append(cpu_use.Step(found["work_share"], found["slowdown"]))
     return {cell: cpu_use.availability(found) for cell, found in steps.items()}
@@ -233,7 +233,7 @@ def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
             "cpu_clock_step_ns": record.cpu_clock_step_ns,
             "clock_method": point.clock.method,
             "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-            "valid": not validity.invalid_reasons(point),
+            "valid": not sampled.invalid_reasons(point),
             "reliable": not reasons,
             "unreliable_reasons": reasons,
             "flags": validity.flags(point),

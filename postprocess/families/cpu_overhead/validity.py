@@ -24,6 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from postprocess.drawing.text import duration, percent
+from postprocess.families import sampled
 from postprocess.families.cpu_overhead.record import SOAKING, CpuPoint
 from postprocess.statistics.cpu_use import cpu_share, idle_share
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
@@ -35,24 +36,12 @@ TAKEN_LIMIT = 0.05
 OTHER_THREADS_LIMIT = 0.05
 
 
-def invalid_reasons(point: CpuPoint) -> list[str]:
-    """Reasons why a point's medians cannot be used at all; empty if they can."""
-    reasons = []
-    if point.stop_reason == "not_measured":
-        reasons.append("not measured")
-    elif point.repetitions < MIN_REPETITIONS:
-        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
-    if point.data_errors:
-        reasons.append(f"wrong data received ({point.data_errors} errors)")
-    return reasons
-
-
 def unreliable_reasons(point: CpuPoint, share: Estimate, cpu_clock_step_ns: int, *, oversubscribed: bool) -> list[str]:
     """Reasons why the CPU share of a point is not that of its collective. They include `invalid_reasons`.
 
     share: the estimate of `cpu_share`.
     """
-    reasons = invalid_reasons(point)
+    reasons = sampled.invalid_reasons(point)
     if not point.repetitions:
         return reasons
     width, wall = as_float(share.high) - as_float(share.low), _median(point.t_wall_ns)

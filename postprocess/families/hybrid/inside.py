@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from postprocess.drawing.text import duration, plural
+from postprocess.families import sampled
 from postprocess.families.family import Details, Spent
 from postprocess.families.hybrid.record import HybridRecord
 from postprocess.families.hybrid.table import case_of, configuration_words
-from postprocess.families.hybrid.validity import invalid_reasons
 
 _ONCE = {
     "comm_create_ns": "making the communicators",
@@ -30,8 +30,7 @@ def words(record: HybridRecord) -> str:
 
 def spent(record: HybridRecord) -> list[Spent]:
     """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    end = record.footer
-    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
+    return sampled.spent(record.footer)
 
 
 def covered(records: Sequence[HybridRecord]) -> Details:
@@ -71,9 +70,8 @@ def wrong(record: HybridRecord) -> Iterator[str]:
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
-    elif record.complete and all(invalid_reasons(point) for point in record.points):
-        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
-        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+    elif record.complete:
+        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: HybridRecord) -> float:

@@ -25,7 +25,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families import axes
+from postprocess.families import axes, sampled
 from postprocess.families.hybrid import validity
 from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
 from postprocess.families.hybrid.record import HybridRecord
@@ -114,7 +114,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "library_calls": point.calls[library],
                 "clock_method": point.clock.method,
                 "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-                "valid": not validity.invalid_reasons(point),
+                "valid": not sampled.invalid_reasons(point),
                 "reliable": not reasons,
                 "unreliable_reasons": reasons,
                 "flags": validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),

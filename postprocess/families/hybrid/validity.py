@@ -17,8 +17,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from postprocess.drawing.text import duration
+from postprocess.families import sampled
 from postprocess.families.hybrid.record import HybridPoint
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
+from postprocess.statistics.metrics import Estimate, as_float
 
 WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
@@ -39,25 +40,13 @@ def nodes_are(nodes: int, shared_nodes: int, virtual_node_ranks: int, numa: bool
     return REAL if shared_nodes == nodes else SEEN_BY_THE_LIBRARY
 
 
-def invalid_reasons(point: HybridPoint) -> list[str]:
-    """Reasons why a point's medians cannot be used at all; empty if they can."""
-    reasons = []
-    if point.stop_reason == "not_measured":
-        reasons.append("not measured")
-    elif point.repetitions < MIN_REPETITIONS:
-        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
-    if point.data_errors:
-        reasons.append(f"wrong data received ({point.data_errors} errors)")
-    return reasons
-
-
 def doubts(point: HybridPoint, batches: tuple[str, str], nodes: str, *, oversubscribed: bool) -> list[str]:
     """Reasons why a ratio says nothing about the libraries, however narrow its interval. They include
     `invalid_reasons`.
 
     batches: the batches of the ratio.  nodes: as `nodes_are` says.
     """
-    reasons = invalid_reasons(point)
+    reasons = sampled.invalid_reasons(point)
     if not point.repetitions:
         return reasons
     shortest = min(float(np.median(point.t_ns[batch])) for batch in batches)

@@ -31,7 +31,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families import axes
+from postprocess.families import axes, sampled
 from postprocess.families.partitioned import validity
 from postprocess.families.partitioned.axes import CASE, OF_POINT, OF_RECORD
 from postprocess.families.partitioned.record import PartitionedPoint, PartitionedRecord
@@ -139,7 +139,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
             **{name: getattr(point, name) for name in _OF_POINT},
             "clock_method": point.clock.method,
             "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-            "valid": not validity.invalid_reasons(point),
+            "valid": not sampled.invalid_reasons(point),
             "reliable": not reasons,
             "unreliable_reasons": reasons,
             "flags": validity.flags(point, record.noise),

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from postprocess.drawing.text import duration, percent
+from postprocess.families import sampled
 from postprocess.families.partitioned.record import PartitionedPoint
 from postprocess.records.fields import Nanoseconds
 from postprocess.statistics.limits import CALIBRATION_LIMIT
@@ -44,21 +45,9 @@ SAME_DELAY = ("last", "single")
 """The noises with the same delay in every repetition."""
 
 
-def invalid_reasons(point: PartitionedPoint) -> list[str]:
-    """Reasons why a point's medians cannot be used at all; empty if they can."""
-    reasons = []
-    if point.stop_reason == "not_measured":
-        reasons.append("not measured")
-    elif point.repetitions < MIN_REPETITIONS:
-        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
-    if point.data_errors:
-        reasons.append(f"wrong data received ({point.data_errors} errors)")
-    return reasons
-
-
 def unreliable_reasons(point: PartitionedPoint, gain: Estimate, *, oversubscribed: bool) -> list[str]:
     """Reasons why the gain of a point does not answer which approach is faster. They include `invalid_reasons`."""
-    reasons = invalid_reasons(point)
+    reasons = sampled.invalid_reasons(point)
     if point.stop_reason == "not_measured":
         return reasons
     width = as_float(gain.high) - as_float(gain.low)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import duration, size
+from postprocess.families import sampled
 from postprocess.families.family import Details, Spent
 from postprocess.families.sync_overlap.record import SyncRecord
 from postprocess.families.sync_overlap.table import case_of, configuration_words
-from postprocess.families.sync_overlap.validity import invalid_reasons
 
 MESSAGES = 5
 """Messages in a repetition that have data."""
@@ -21,8 +21,7 @@ def words(record: SyncRecord) -> str:
 
 def spent(record: SyncRecord) -> list[Spent]:
     """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    end = record.footer
-    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
+    return sampled.spent(record.footer)
 
 
 def covered(records: Sequence[SyncRecord]) -> Details:
@@ -54,9 +53,8 @@ def wrong(record: SyncRecord) -> Iterator[str]:
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
-    elif record.complete and all(invalid_reasons(point) for point in record.points):
-        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
-        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+    elif record.complete:
+        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: SyncRecord) -> float:

@@ -25,7 +25,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, percent, ratio
-from postprocess.families import axes
+from postprocess.families import axes, sampled
 from postprocess.families.sync_overlap import validity
 from postprocess.families.sync_overlap.axes import CASE, OF_RECORD
 from postprocess.families.sync_overlap.eager_limit import eager_limit_of
@@ -124,7 +124,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
     known = [
         (point.message_bytes, answer)
         for point, answer in zip(points, answers, strict=True)
-        if not validity.invalid_reasons(point)
+        if not sampled.invalid_reasons(point)
     ]
     full, ends = late_receiver.full_range(late_receiver.stretches(known))
     for point, of, answer in zip(points, found, answers, strict=True):
@@ -153,7 +153,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
             **{name: getattr(point, name) for name in _OF_POINT},
             "clock_method": point.clock.method,
             "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-            "valid": not validity.invalid_reasons(point),
+            "valid": not sampled.invalid_reasons(point),
             "reliable": not reasons,
             "unreliable_reasons": reasons,
             "flags": validity.flags(point, answer, control=control),

@@ -18,26 +18,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from postprocess.drawing.text import duration, percent
+from postprocess.families import sampled
 from postprocess.families.sync_overlap.record import SyncPoint
 from postprocess.statistics import late_receiver
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
+from postprocess.statistics.metrics import Estimate, as_float
 
 DELAY_PER_TRANSFER = 10
 UNSEEN_LIMIT = 0.5
 CLOCK_LIMIT = 0.01
 ISEND_LIMIT = 0.1
-
-
-def invalid_reasons(point: SyncPoint) -> list[str]:
-    """Reasons why a point's medians cannot be used at all; empty if they can."""
-    reasons = []
-    if point.stop_reason == "not_measured":
-        reasons.append("not measured")
-    elif point.repetitions < MIN_REPETITIONS:
-        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
-    if point.data_errors:
-        reasons.append(f"wrong data received ({point.data_errors} errors)")
-    return reasons
 
 
 def unreliable_reasons(
@@ -47,7 +36,7 @@ def unreliable_reasons(
 
     outcome, who: the answers.  whole: the time of a whole transfer.  unseen: `late_receiver.unseen_share`.
     """
-    reasons = invalid_reasons(point)
+    reasons = sampled.invalid_reasons(point)
     if not point.repetitions:
         return reasons
     if outcome == late_receiver.UNCLEAR:

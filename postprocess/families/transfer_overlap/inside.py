@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from postprocess.drawing.text import duration, plural
+from postprocess.families import sampled
 from postprocess.families.family import Details, Spent
 from postprocess.families.transfer_overlap.axes import NOTHING, PIPELINED
 from postprocess.families.transfer_overlap.record import TransferRecord
 from postprocess.families.transfer_overlap.table import case_of, configuration_words, points_text
-from postprocess.families.transfer_overlap.validity import invalid_reasons
 
 SOLVES = 3
 """How often a repetition makes the exchanges of a solve: alone, without overlap, and by the tested version."""
@@ -23,8 +23,7 @@ def words(record: TransferRecord) -> str:
 
 def spent(record: TransferRecord) -> list[Spent]:
     """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    end = record.footer
-    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
+    return sampled.spent(record.footer)
 
 
 def covered(records: Sequence[TransferRecord]) -> Details:
@@ -84,9 +83,8 @@ def wrong(record: TransferRecord) -> Iterator[str]:
             f"residuals of versions differ that must be the same, on {points_text(grid_points)} points with "
             f"{plural(unknowns, 'unknown')} each"
         )
-    elif record.complete and all(invalid_reasons(point) for point in record.points):
-        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
-        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+    elif record.complete:
+        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: TransferRecord) -> float:

@@ -25,7 +25,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families import axes
+from postprocess.families import axes, sampled
 from postprocess.families.transfer_overlap import validity
 from postprocess.families.transfer_overlap.axes import CASE, CONTROLS, VARIANT
 from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, TransferRecord
@@ -123,7 +123,7 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             "message_bytes": point.exchanged_bytes // max(point.messages, 1),
             "clock_method": point.clock.method,
             "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-            "valid": not validity.invalid_reasons(point),
+            "valid": not sampled.invalid_reasons(point),
             "reliable": not reasons,
             "unreliable_reasons": reasons,
             "flags": validity.flags(point, improvement, bound),

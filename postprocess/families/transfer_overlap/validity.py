@@ -24,6 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from postprocess.drawing.text import duration, interval, percent, ratio
+from postprocess.families import sampled
 from postprocess.families.transfer_overlap.axes import CONTROLS
 from postprocess.families.transfer_overlap.record import TransferPoint
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
@@ -33,21 +34,9 @@ CLOCK_LIMIT = 0.01
 IMBALANCE_LIMIT = 1.10
 
 
-def invalid_reasons(point: TransferPoint) -> list[str]:
-    """Reasons why a point's medians cannot be used at all; empty if they can."""
-    reasons = []
-    if point.stop_reason == "not_measured":
-        reasons.append("not measured")
-    elif point.repetitions < MIN_REPETITIONS:
-        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
-    if point.data_errors:
-        reasons.append(f"wrong data received ({point.data_errors} errors)")
-    return reasons
-
-
 def unreliable_reasons(point: TransferPoint, improvement: Estimate, *, oversubscribed: bool) -> list[str]:
     """Reasons why the improvement of a point answers nothing. They include `invalid_reasons`."""
-    reasons = invalid_reasons(point)
+    reasons = sampled.invalid_reasons(point)
     if point.stop_reason == "not_measured":
         return reasons
     width = as_float(improvement.high) - as_float(improvement.low)

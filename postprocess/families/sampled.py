@@ -1,0 +1,45 @@
+"""What families have in common whose points are sampled until they have enough repetitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from postprocess.families.family import Spent
+from postprocess.records.record import Footer
+from postprocess.statistics.metrics import MIN_REPETITIONS
+
+
+class SampledPoint(Protocol):
+    """A point of a record."""
+
+    @property
+    def stop_reason(self) -> str: ...
+    @property
+    def repetitions(self) -> int: ...
+    @property
+    def data_errors(self) -> int: ...
+
+
+def invalid_reasons(point: SampledPoint) -> list[str]:
+    """Reasons why a point's medians cannot be used at all; empty if they can."""
+    reasons = []
+    if point.stop_reason == "not_measured":
+        reasons.append("not measured")
+    elif point.repetitions < MIN_REPETITIONS:
+        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
+    if point.data_errors:
+        reasons.append(f"wrong data received ({point.data_errors} errors)")
+    return reasons
+
+
+def spent(end: Footer | None) -> list[Spent]:
+    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
+    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
+
+
+def none_valid(reasons: Sequence[list[str]]) -> Iterator[str]:
+    """A phrase if no point of a complete record is valid. reasons: `invalid_reasons` of each point."""
+    if all(reasons):
+        named = dict.fromkeys(reason for of_point in reasons for reason in of_point)
+        yield f"none of its {len(reasons)} points is valid: {', '.join(named) or 'there is none'}"
