@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import drift, duration
+from postprocess.families import sampled
 from postprocess.families.axes import configuration_words
 from postprocess.families.family import Details, RankTimes, Spent
 from postprocess.families.nbc_overlap.points import header_case
 from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.tables import clock_name, measured_share
-from postprocess.families.nbc_overlap.validity import invalid_reasons
 from postprocess.statistics.metrics import MIN_REPETITIONS
 
 
@@ -35,9 +35,8 @@ def wrong(record: OverlapRecord) -> Iterator[str]:
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
-    elif record.complete and all(invalid_reasons(point) for point in record.points):
-        reasons = dict.fromkeys(reason for point in record.points for reason in invalid_reasons(point))
-        yield f"none of its {len(record.points)} points is valid: {', '.join(reasons) or 'there is none'}"
+    elif record.complete:
+        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: OverlapRecord) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.text import work
-from postprocess.families import axes
+from postprocess.families import axes, sampled
 from postprocess.families.nbc_overlap import validity
 from postprocess.families.nbc_overlap.axes import AXES, OF_BASIC, OF_RECORD
 from postprocess.families.nbc_overlap.diagnosis import (
@@ -156,7 +156,7 @@ class _Beside:
                 beside.basics[m.cell][m.launch] = m
             if is_reduced_reference(case):
                 beside.reduced[m.cell][m.launch] = m
-            if not m.failed and not validity.invalid_reasons(m.point):
+            if not m.failed and not sampled.invalid_reasons(m.point):
                 beside.good[m.repeated][m.launch] = m
         return beside
 
@@ -403,7 +403,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
         "buffer_sets": p.buffer_sets,
         **_reference_columns("comm_ref", p.comm_reference),
         **_reference_columns("comp_ref", p.comp_reference),
-        "valid": not validity.invalid_reasons(p),
+        "valid": not sampled.invalid_reasons(p),
         "reliable": not unreliable,
         "unreliable_reasons": unreliable,
         "flags": [*flags, *moved, *validity.negative_flags(against_basic)],
@@ -464,7 +464,7 @@ def _basic_of(m: _Measured, basics: _Launches) -> tuple[_Measured | None, str]:
     b = basic.point
     if not _same_sizes(m, basic):
         return None, f"basic had other sizes: {b.message_bytes} bytes, {work(b.work_size, m.record.computation)}"
-    if invalid := validity.invalid_reasons(b):
+    if invalid := sampled.invalid_reasons(b):
         return None, f"basic is not valid at this point: {', '.join(invalid)}"
     return basic, ""
 
@@ -483,7 +483,7 @@ def _same_sizes(m: _Measured, other: _Measured) -> bool:
 def _comparable(m: _Measured, reduced: _Launches) -> _Measured | None:
     """The valid point of `basic_reduced` with the same sizes and as many cores given up; None if there is none."""
     other = m if is_reduced_reference(header_case(m.record)) else _last_before(m, reduced)
-    if other is None or not _same_sizes(m, other) or validity.invalid_reasons(other.point):
+    if other is None or not _same_sizes(m, other) or sampled.invalid_reasons(other.point):
         return None
     return other if other.record.header.progress.given_up_cores == m.record.header.progress.given_up_cores else None
 

@@ -35,6 +35,7 @@ from __future__ import annotations
 import math
 
 from postprocess.drawing.text import change, duration, interval, percent, ratio
+from postprocess.families import sampled
 from postprocess.families.nbc_overlap.record import OverlapPoint, Reference
 from postprocess.records.record import Calibration
 from postprocess.records.run import failed_reasons
@@ -49,31 +50,19 @@ DRIFT_LIMIT = 0.02
 DRIFT_P_VALUE = 0.01
 
 
-def invalid_reasons(point: OverlapPoint) -> list[str]:
-    """Reasons why a point's medians cannot be used at all; empty if they can."""
-    reasons = []
-    if point.stop_reason == "not_measured":
-        reasons.append("not measured")
-    elif point.repetitions < MIN_REPETITIONS:
-        reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
-    if point.data_errors:
-        reasons.append(f"wrong data received ({point.data_errors} errors)")
-    return reasons
-
-
 def unreliable_reasons(point: OverlapPoint, deciding: Estimate, comm_ref_ns: float, comp_ref_ns: float) -> list[str]:
     """Reasons why the deciding overhead ratio of a point does not answer the question at its cell of the map.
 
-    They include `invalid_reasons`. `comm_ref_ns` and `comp_ref_ns` are the medians of the point's own references; the
-    references of `basic` are judged by `basic_reasons`.
+    They include `sampled.invalid_reasons`. `comm_ref_ns` and `comp_ref_ns` are the medians of the point's own
+    references; the references of `basic` are judged by `basic_reasons`.
     """
     sizes = [
         *_size_reasons("message size", "communication", point.comm_calibration, comm_ref_ns, point.comm_target_ns),
         *_size_reasons("work size", "computation", point.comp_calibration, comp_ref_ns, point.comp_target_ns),
     ]
     if point.stop_reason == "not_measured":
-        return invalid_reasons(point) + sizes
-    reasons = invalid_reasons(point)
+        return sampled.invalid_reasons(point) + sizes
+    reasons = sampled.invalid_reasons(point)
     low, high = as_float(deciding.low), as_float(deciding.high)
     width = high - low
     if width > WIDEST_INTERVAL and not low >= SERIALISED:
