@@ -334,6 +334,29 @@ def test_what_was_not_what_was_asked_for_is_left_out_and_what_missed_a_reference
     assert done.stderr.count("is left out, it failed: no progress thread") == 3  # launches
 
 
+def test_what_was_simulated_is_compared_with_nothing(tmp_path: Path, inside: Command) -> None:
+    """Whether the records say so themselves, or only their library does."""
+    marks: list[dict[str, str]] = [
+        {"network": "simulated"}, {"network": "simulated"}, {"mpi_library_version": "SMPI Version 3.32"},
+    ]  # fmt: skip
+    names = [archived(tmp_path, name_of(day), launches=1, **mark).run for day, mark in enumerate(marks, 1)]
+    where = ("--output", str(tmp_path))
+    for pair in itertools.combinations(names, 2):
+        done = inside("compare", *pair, *where)
+        assert done.returncode == 2
+        assert "has no launches" in done.stderr
+    history = inside("history", *where)
+    assert history.returncode == 2
+    assert history.stderr.count("what was simulated is left out: simulated times are not compared") == 3
+    assert "no run has a launch" in history.stderr
+    criteria = tmp_path / "criteria.yaml"
+    criteria.write_text("criteria: [{name: it serialises, metric: r_overhead, at_least: 0.8}]\n")
+    for name in names:
+        done = inside("accept", name, "--criteria", str(criteria), *where)
+        refused(done, "is simulated; only measured times are accepted")
+    refused(inside("baseline", *names, *where), "no reference can be made of these runs", "x simulated")
+
+
 def test_last_is_of_one_system(root: Path) -> None:
     assert [run_folders.find(name, root).run for name in ("last", "last~1", "last~4")] == [
         name_of(day) for day in (5, 4, 1)

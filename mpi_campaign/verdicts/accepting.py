@@ -17,6 +17,7 @@ from mpi_campaign.verdicts.comparing import check_apart, write
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean
 from postprocess.families import registry
+from postprocess.records.header import SIMULATED
 from postprocess.records.host_limits import limits_words, starved_words
 from postprocess.records.run import Run, is_as_asked
 from postprocess.verdicts.acceptance import (
@@ -82,7 +83,10 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
 
 
 def _whole(folder: RunFolder, progress: Progress) -> Run:
-    """A run in which every file is as it was archived. Raises CampaignError for any other: people sign the result."""
+    """A run in which every file is as it was archived, and no record is simulated.
+
+    Raises CampaignError for any other: people sign the result.
+    """
     run = rendering.load(folder)
 
     def tell(done: int, total: int) -> None:
@@ -92,6 +96,9 @@ def _whole(folder: RunFolder, progress: Progress) -> Run:
     wrong = next(store.faults(folder, tell, run), "") if folder.archived.is_dir() else next(iter(problems), "")
     if wrong:
         raise CampaignError(f"run {folder.run}: {wrong}; nothing is accepted of a run that is not whole")
+    simulated = next((record for record in run.records if record.header.network == SIMULATED), None)
+    if simulated is not None:
+        raise CampaignError(f"run {folder.run}: {simulated.name} is simulated; only measured times are accepted")
     return run
 
 

@@ -25,6 +25,7 @@ from mpi_campaign.planning.plan import Options, grid_of
 from postprocess.drawing.text import clean
 from postprocess.families import registry
 from postprocess.families.family import Bound, Family, Numbers
+from postprocess.records.header import SIMULATED
 from postprocess.records.host_limits import starved_words
 from postprocess.records.run import Run, is_as_asked
 from postprocess.records.storage import record_name
@@ -217,6 +218,7 @@ def _numbers_of(case: Case, family: Family, record: Any, numbers: Numbers, grid:
     header = record.header
     name = key(case, grid, header.ranks, header.threads_per_rank + header.progress.given_up_cores)
     why = "oversubscribed" if header.oversubscribed else numbers.doubt if record.complete else "incomplete"
+    why = SIMULATED if header.network == SIMULATED else why
     return RecordNumbers(name, BENCHMARKS[case.benchmark].test, family.bounds, numbers, why)
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Fields, Nanoseconds, fail, is_number
 from postprocess.records.format import SCHEMA_FOLDER, Format, PointReader
-from postprocess.records.header import NO_PROGRESS_KNOWN, Header, Parameter, Plan
+from postprocess.records.header import NO_PROGRESS_KNOWN, SIMULATED, SIMULATOR, Header, Parameter, Plan
 from postprocess.records.parts import (
     check_placements,
     check_points,
@@ -72,7 +72,8 @@ def read_header(line: Fields) -> Header:
     )
     if header.placement:
         check_placements(header)
-    return header
+    # Whatever the program was told: it cannot know that its clock and its network are simulated.
+    return replace(header, network=SIMULATED) if header.mpi_library_version.startswith(SIMULATOR) else header
 
 
 def _text_or_empty(line: Fields, key: str) -> str:

@@ -17,6 +17,10 @@ LARGEST_NUMBER = 1_000_000
 NAMED = "named_cores"
 """The column with the cores of a rank's share where a run has several such numbers, so that the names of its cases tell
 them; else 0. The other columns of a case tell the same."""
+SIMULATED = "simulated"
+"""The network of records that were made under a simulator. Their times are not compared with any others."""
+SIMULATOR = "SMPI "
+"""How the version text of an MPI library begins that only simulates: SimGrid's."""
 
 Parameter: TypeAlias = int | float | str
 

@@ -24,6 +24,7 @@ from postprocess.drawing.text import clean
 from postprocess.families import registry
 from postprocess.families.family import STATE, Axis, Family, Launches
 from postprocess.records.fields import RecordError, fail
+from postprocess.records.header import SIMULATED
 from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
 from postprocess.records.storage import record_files
 
@@ -124,7 +125,8 @@ def _run_launches(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     """The launches of one run, of _SCHEMA, and a line about each record that cannot be read or is left out.
 
     They come from the archived tables, whose checksums are checked. Where the tables lack a column, because an older
-    version wrote them, or where the run is not complete, they come from the records. Cases that failed are left out.
+    version wrote them, or where the run is not complete, they come from the records. Cases that failed are left out,
+    and what was simulated.
     Raises RecordError where neither can be read, or the tables are not those of a run.
     """
     folder = _Folder(path)
@@ -138,7 +140,19 @@ def _run_launches(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     ]
     if folder.loaded is not None:
         problems = (*problems, *folder.run.problems, *registry.problems(folder.run))
-    return pa.concat_tables(parts or [_SCHEMA.empty_table()]), problems
+    whole = pa.concat_tables(parts or [_SCHEMA.empty_table()])
+    measured = _without_simulated(whole)
+    if measured.num_rows < whole.num_rows:
+        problems = (*problems, "what was simulated is left out: simulated times are not compared")
+    return measured, problems
+
+
+def _without_simulated(table: pa.Table) -> pa.Table:
+    """The rows of a table of _SCHEMA that no simulator made."""
+    networks = table["network"]
+    if not any(SIMULATED in chunk.dictionary.to_pylist() for chunk in networks.chunks):
+        return table
+    return table.filter(pc.not_equal(networks.cast(pa.string()), SIMULATED))
 
 
 def _benchmark(family: Family) -> dict[str, str]:
