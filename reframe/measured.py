@@ -35,7 +35,7 @@ from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, su
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host
-from postprocess.families.axes import LIBRARY_SETTING, PROTOCOL
+from postprocess.families.axes import told_to_library
 from postprocess.families.family import Value
 
 
@@ -271,8 +271,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             here=partition.here,
             launcher=partition.launcher,
             hosts=hosts,
-            protocol=str(self.case.parameters[PROTOCOL.name]),
-            setting=str(self.case.parameters[LIBRARY_SETTING.name]),
+            told=told_to_library(self.case.parameters),
         )
         self.eager_limit_variable = registry.library(extras["family"]).eager_limit(request)
         answer = launches.launch(extras["family"], request)

@@ -111,7 +111,7 @@ def launch_line(
     toolchain: str = MPI,
     configuration: str = "basic",
     network: str = "shm",
-    protocol: str = "default",
+    told: Mapping[str, str] | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """A program built for MPI under its launcher: its command line, and the launcher's environment.
 
@@ -122,7 +122,7 @@ def launch_line(
     cpus = machine.core_cpus()
     bound = configuration != "basic" and ranks * threads <= len(cpus)
     placement = Placement(1, ranks, threads, oversubscribed=not bound, cpus=cpus, crowding=True)
-    request = Request(Path(mpi.prefix), mpi.version, configuration, network, placement, protocol=protocol)
+    request = Request(Path(mpi.prefix), mpi.version, configuration, network, placement, told=told or {})
     settings = launches.launch(mpi.family, request)
     assert isinstance(settings, Settings), settings
     launcher = registry.library(mpi.family).launcher(request.launcher, mpi.version)
@@ -143,7 +143,7 @@ def launch(
     toolchain: str = MPI,
     configuration: str = "basic",
     network: str = "shm",
-    protocol: str = "default",
+    told: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run it."""
     line, environment = launch_line(
@@ -155,7 +155,7 @@ def launch(
         toolchain=toolchain,
         configuration=configuration,
         network=network,
-        protocol=protocol,
+        told=told,
     )
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=timeout, env=environment)
 

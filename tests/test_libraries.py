@@ -22,6 +22,7 @@ from mpi_campaign.libraries.registry import LIBRARIES
 from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings
 from mpi_campaign.libraries.versions import same_version
 from mpi_campaign.this_machine import machine
+from postprocess.families import axes
 from tests.support import each
 
 TWO_CORES = Placement(nodes=1, ranks_per_node=2, threads_per_rank=1, cpus=each(0, 1))
@@ -627,8 +628,22 @@ def test_every_entry_is_a_line_of_the_registry() -> None:
             assert not having & set(", ".join(imported).split(", ")), path
 
 
+def test_settings_are_of_values_of_axes_that_set_a_library() -> None:
+    setting = {axis.name: set(axis.values) - {axis.usual} for axis in axes.ASKED_FOR if axis.sets_library}
+    assert setting
+    for entry in LIBRARIES.values():
+        assert set(entry.settings) <= set(setting)
+        for axis, rules in entry.settings.items():
+            assert set(rules) <= setting[axis]
+    usual = {axis.name: axis.usual for axis in axes.ASKED_FOR}
+    assert axes.told_to_library(usual) == {}
+    assert axes.told_to_library({**usual, "protocol": "eager"}) == {"protocol": "eager"}
+
+
 def protocol_of(family: str, protocol: str, network: str, version: str = NEWEST) -> Answer:
-    request = Request(Path("/opt/mpi"), version, "basic", network, EIGHT_CORES, protocol=protocol)
+    request = Request(
+        Path("/opt/mpi"), version, "basic", network, EIGHT_CORES, told={"protocol": protocol} if protocol else {}
+    )
     return launches.launch(family, request)
 
 
@@ -649,7 +664,7 @@ def test_a_protocol_is_a_few_variables_of_the_library(
     family: str, version: str, protocol: str, network: str, variables: dict[str, str]
 ) -> None:
     answer = protocol_of(family, protocol, network, version)
-    usual = protocol_of(family, "default", network, version)
+    usual = protocol_of(family, "", network, version)
     assert isinstance(answer, Settings)
     assert isinstance(usual, Settings)
     assert variables.items() <= answer.env.items()
@@ -664,7 +679,7 @@ def test_a_protocol_that_cannot_be_had_says_why() -> None:
         assert "within a node: --network shm" in answer.reason
     answer = protocol_of("intel", "eager", "shm")
     assert isinstance(answer, Impossible)
-    assert answer.reason == "Intel MPI has no setting for protocol eager"
+    assert answer.reason == "Intel MPI has no variables for protocol eager"
 
 
 def test_the_variable_of_the_eager_limit_is_recorded() -> None:
@@ -688,20 +703,21 @@ def test_a_library_is_set_to_give_the_cpu_up_only_where_that_is_asked_for(
     family: str, version: str, name: str, value: str
 ) -> None:
     def launched_with(setting: str) -> Settings:
-        request = Request(Path("/opt/mpi"), version, "basic", "shm", TWO_CORES, setting=setting)
-        answer = launches.launch(family, request)
+        told = {"library_setting": setting} if setting else {}
+        answer = launches.launch(family, Request(Path("/opt/mpi"), version, "basic", "shm", TWO_CORES, told=told))
         assert isinstance(answer, Settings)
         return answer
 
     assert launched_with("yielding").env[name] == value
-    assert name not in launched_with("usual").env
+    assert name not in launched_with("").env
 
 
 def test_a_library_without_variables_for_a_setting_says_so() -> None:
     def refusal(family: str, version: str, setting: str) -> str:
-        answer = launches.launch(family, Request(Path("/opt"), version, "basic", "shm", TWO_CORES, setting=setting))
+        told = {"library_setting": setting}
+        answer = launches.launch(family, Request(Path("/opt"), version, "basic", "shm", TWO_CORES, told=told))
         assert isinstance(answer, Impossible)
         return answer.reason
 
-    assert refusal("mvapich2", "2.3.7", "yielding") == "no variables are known that set MVAPICH2 yielding"
+    assert refusal("mvapich2", "2.3.7", "yielding") == "MVAPICH2 has no variables for library setting yielding"
     assert "the names of the algorithms of MPICH 4.2.3 are not known here" in refusal("mpich", "4.2.3", "modelled")

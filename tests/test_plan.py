@@ -274,7 +274,7 @@ def test_messages_to_a_late_receiver_have_a_control_and_protocols() -> None:
         f"openmpi@5.0.11 shm basic sync_overlap ({name})"
         for name in ("protocol copied", "protocol eager", "sent late, protocol copied", "sent late, protocol eager")
     ]
-    with pytest.raises(CampaignError, match="nothing can run: Intel MPI has no setting for protocol eager"):
+    with pytest.raises(CampaignError, match="nothing can run: Intel MPI has no variables for protocol eager"):
         planned(INTEL, benchmarks=("sync_overlap",), configurations=("basic",), protocols=("eager",))
     with pytest.raises(CampaignError, match="there is no send 'never'; there are: early, late"):
         planned(MPICH, benchmarks=("sync_overlap",), sends=("never",))

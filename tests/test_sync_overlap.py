@@ -46,7 +46,7 @@ class Way:
 
     network: str = "shm"
     configuration: str = "basic"
-    protocol: str = "default"
+    protocol: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -57,7 +57,8 @@ def measured(folder: Path, path: Path, toolchain: str, way: Way, *words: str) ->
     """A record over shared memory or a wire."""
     line, environment = launch_line(
         folder / "sync_overlap", *BRIEF, *words, "--configuration", way.configuration, "--record", str(path),
-        toolchain=toolchain, network=way.network, configuration=way.configuration, protocol=way.protocol, env=way.env,
+        toolchain=toolchain, network=way.network, configuration=way.configuration, env=way.env,
+        told={"protocol": way.protocol} if way.protocol else {},
     )  # fmt: skip
     if way.network != "shm":
         rate = way.network.partition(":")[2]
@@ -161,7 +162,7 @@ def test_a_limit_is_found_between_the_sizes_that_were_asked_for(built: Path, tmp
     words = ("--message-bytes", "4096,16384", "--delay", "4ms", "--max-repetitions", "9", "--interval", "0.5")
     done = launch(
         built / "sync_overlap", *words, "--budget-seconds", "40", "--record", str(path), toolchain=MPICH,
-        protocol="copied",
+        told={"protocol": "copied"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     found = load_sync_overlap(path)
@@ -190,7 +191,7 @@ def short(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Short:
     words = ("--message-bytes", "0,64,65536", "--delay", "1ms", "--only-these", "--max-repetitions", "3")
     done = launch(
         built / "sync_overlap", *words, "--budget-seconds", "10", "--record", str(path), toolchain=MPICH,
-        protocol="copied",
+        told={"protocol": "copied"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     check_record(path)
@@ -226,7 +227,7 @@ def test_a_receive_that_was_posted_too_late_does_not_count(built: Path, tmp_path
     words = ("--message-bytes", "4096", "--delay", "2ms", "--only-these", "--max-repetitions", "12")
     done = launch(
         built / "sync_overlap", *words, "--budget-seconds", "3", "--record", str(path), env=late, toolchain=MPICH,
-        protocol="copied",
+        told={"protocol": "copied"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     (point,) = load_sync_overlap(path).points

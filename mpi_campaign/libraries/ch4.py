@@ -87,18 +87,16 @@ def streams(count: int) -> Settings:
 
 
 # Values of the axis `library_setting`. The device's own collectives are switched off, which have other algorithms.
-SETTINGS: Mapping[str, Rule] = {
-    "yielding": same(MPIR_CVAR_ENABLE_HEAVY_YIELD="1"),
-    "modelled": same(
-        MPIR_CVAR_DEVICE_COLLECTIVES="none",
-        MPIR_CVAR_BARRIER_INTRA_ALGORITHM="k_dissemination",
-        MPIR_CVAR_BARRIER_DISSEM_KVAL="2",
-        MPIR_CVAR_BCAST_INTRA_ALGORITHM="binomial",
-        MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM="tree",
-        MPIR_CVAR_ALLREDUCE_TREE_TYPE="knomial_1",
-        MPIR_CVAR_ALLREDUCE_TREE_KVAL="2",
-    ),
-}
+YIELDING = same(MPIR_CVAR_ENABLE_HEAVY_YIELD="1")
+MODELLED = same(
+    MPIR_CVAR_DEVICE_COLLECTIVES="none",
+    MPIR_CVAR_BARRIER_INTRA_ALGORITHM="k_dissemination",
+    MPIR_CVAR_BARRIER_DISSEM_KVAL="2",
+    MPIR_CVAR_BCAST_INTRA_ALGORITHM="binomial",
+    MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM="tree",
+    MPIR_CVAR_ALLREDUCE_TREE_TYPE="knomial_1",
+    MPIR_CVAR_ALLREDUCE_TREE_KVAL="2",
+)
 
 # Names of variables in all libraries that are made from MPICH.
 VARIABLES = ("MPICH_*", "MPIR_*")

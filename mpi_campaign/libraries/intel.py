@@ -72,18 +72,20 @@ LIBRARY = Library(
         "tcp": lambda request: _tcp(request, "shm:ofi"),
     },
     configurations={"async": _async, "dedicated": _dedicated, "dedicated_unbound": _unbound},
-    protocols={"copied": within_a_node(same(I_MPI_SHM_CMA="0"))},
     settings={
-        "yielding": same(I_MPI_THREAD_YIELD="3", I_MPI_THREAD_SLEEP="100"),
-        # As its reference names them: dissemination; binomial; reduce + bcast, each binomial. Not the algorithms within
-        # a node.
-        "modelled": same(
-            I_MPI_COLL_INTRANODE="pt2pt",
-            I_MPI_ADJUST_BARRIER="1",
-            I_MPI_ADJUST_BCAST="1",
-            I_MPI_ADJUST_ALLREDUCE="3",
-            I_MPI_ADJUST_REDUCE="2",
-        ),
+        "protocol": {"copied": within_a_node(same(I_MPI_SHM_CMA="0"))},
+        "library_setting": {
+            "yielding": same(I_MPI_THREAD_YIELD="3", I_MPI_THREAD_SLEEP="100"),
+            # As its reference names them: dissemination; binomial; reduce + bcast, each binomial. Not the algorithms
+            # within a node.
+            "modelled": same(
+                I_MPI_COLL_INTRANODE="pt2pt",
+                I_MPI_ADJUST_BARRIER="1",
+                I_MPI_ADJUST_BCAST="1",
+                I_MPI_ADJUST_ALLREDUCE="3",
+                I_MPI_ADJUST_REDUCE="2",
+            ),
+        },
     },
     variables=("I_MPI_*", *ch4.VARIABLES),
     told_itself=("I_MPI_HYDRA_*", "I_MPI_MPIRUN*", "I_MPI_ROOT*", "I_MPI_INFO_*", "I_MPI_INTERNAL_*"),

@@ -16,7 +16,7 @@ def launch(family: str, request: Request) -> Answer:
     """Environment and options of one launch, or the reason why it is impossible.
 
     Settings are added in this order, and later variables replace earlier ones: those of every launch, this machine and
-    binding or else the hosts, network, configuration, protocol, library setting, the core that is given up.
+    binding or else the hosts, network, configuration, what else the library is told, the core that is given up.
     """
     entry = library(family)
     launcher = entry.launcher(request.launcher, request.version)
@@ -27,8 +27,7 @@ def launch(family: str, request: Request) -> Answer:
     chosen = (
         network,
         entry.configuration(request.configuration),
-        entry.protocol(request.protocol),
-        entry.setting(request.setting),
+        *(entry.setting(axis, value) for axis, value in request.told.items()),
     )
     answer = _added(request, entry.always(request), *placing, *chosen)
     return answer if isinstance(answer, Impossible) else _with_core_given_up(request, answer)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.launchers.launcher import Launcher
-from mpi_campaign.libraries.settings import DEFAULT_PROTOCOL, Impossible, Request, Rule, Settings, nothing
+from mpi_campaign.libraries.settings import Impossible, Request, Rule, Settings, nothing
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL, numbers
 
 
@@ -35,11 +35,10 @@ class Library:
     networks: {name: rule that selects the network}. Without a rule, `shm` and `native` get no settings.
     configurations: {name: rule that starts and binds the library's progress thread}. Other configurations get no
     settings.
-    settings: {value of the axis `library_setting`: rule}. `usual` needs none.
-    protocols: {name of a value of the axis `protocol`: rule that tells the library to transfer messages that way}.
+    settings: {name of an axis that sets a library: {value: rule}}. Usual values need none.
     eager_limit: returns the name of the MPI_T control variable with the largest message that is sent eagerly over a
     network; empty where there is none.
-    without: {name of a network, configuration or protocol that the library lacks: reason}.
+    without: {name of a network, configuration or value of such an axis that the library lacks: reason}.
     progresses: it has progress threads in every configuration, `basic` too.
     streams: settings by which each rank can make so many streams (MPICH's extension); none where it has no streams.
 
@@ -64,8 +63,7 @@ class Library:
     always: Callable[[Request], Settings] = nothing
     networks: Mapping[str, Rule] = field(default_factory=dict)
     configurations: Mapping[str, Rule] = field(default_factory=dict)
-    settings: Mapping[str, Rule] = field(default_factory=dict)
-    protocols: Mapping[str, Rule] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Rule]] = field(default_factory=dict)
     eager_limit: Callable[[Request], str] = lambda _request: ""
     without: Mapping[str, str] = field(default_factory=dict)
     progresses: bool = False
@@ -95,15 +93,10 @@ class Library:
         entry = self.configurations.get(name)
         return entry or (self._lacks(name) if CONFIGURATIONS[name].progress == "library" else nothing)
 
-    def setting(self, name: str) -> Rule | Impossible:
-        """The rule of a library setting, or the reason why the library has none."""
-        usual = nothing if name == "usual" else Impossible(f"no variables are known that set {self.title} {name}")
-        return self.settings.get(name, usual)
-
-    def protocol(self, name: str) -> Rule | Impossible:
-        """The rule that selects a protocol, or the reason why the library lacks it."""
-        entry = self.protocols.get(name)
-        return entry or (nothing if name == DEFAULT_PROTOCOL else self._lacks(name, f"setting for protocol {name}"))
+    def setting(self, axis: str, value: str) -> Rule | Impossible:
+        """The rule for an unusual value of an axis that sets a library, or the reason why the library lacks it."""
+        entry = self.settings.get(axis, {}).get(value)
+        return entry or self._lacks(value, f"variables for {axis.replace('_', ' ')} {value}")
 
     def _lacks(self, name: str, words: str = "") -> Impossible:
         return Impossible(self.without.get(name, f"{self.title} has no {words or name}"))

@@ -32,7 +32,7 @@ def _unless_finalize_hangs(rule: Rule) -> Rule:
 def _modelled(request: Request) -> Answer:
     if request.major < 5:
         return Impossible(f"the names of the algorithms of MPICH {request.version} are not known here; 5.0 has them")
-    return ch4.SETTINGS["modelled"](request)
+    return ch4.MODELLED(request)
 
 
 LIBRARY = Library(
@@ -43,10 +43,9 @@ LIBRARY = Library(
     always=same(MPIR_CVAR_ASYNC_PROGRESS="0"),
     networks=ch4.NETWORKS,
     configurations={name: _unless_finalize_hangs(rule) for name, rule in ch4.CONFIGURATIONS.items()},
-    protocols=ch4.PROTOCOLS,
     eager_limit=ch4.eager_limit,
     streams=ch4.streams,
-    settings={"yielding": ch4.SETTINGS["yielding"], "modelled": _modelled},
+    settings={"protocol": ch4.PROTOCOLS, "library_setting": {"yielding": ch4.YIELDING, "modelled": _modelled}},
     variables=ch4.VARIABLES,
     controls=ch4.CONTROLS,
     wheels=("mpich",),

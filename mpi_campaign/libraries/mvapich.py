@@ -13,7 +13,7 @@ LIBRARY = Library(
     always=same(MVP_ENABLE_AFFINITY="0", MPIR_CVAR_ASYNC_PROGRESS="0"),
     networks=ch4.NETWORKS,
     configurations=ch4.CONFIGURATIONS,
-    protocols=ch4.PROTOCOLS,
+    settings={"protocol": ch4.PROTOCOLS},
     eager_limit=ch4.eager_limit,
     variables=("MVP_*", "MV2_*", *ch4.VARIABLES),
     controls=ch4.CONTROLS,

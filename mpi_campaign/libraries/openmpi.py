@@ -102,20 +102,22 @@ LIBRARY = Library(
         "dedicated": moved_by_the_program(_async),  # Open MPI has no setting that binds the thread
         "dedicated_unbound": _async,  # the thread inherits the rank's cpuset
     },
-    protocols={"copied": within_a_node(_copied), "eager": _eager, "rendezvous": _rendezvous},
-    eager_limit=_eager_limit,
     settings={
-        "yielding": same(OMPI_MCA_mpi_yield_when_idle="1"),
-        # Bruck's barrier is the dissemination; binomial tree; reduce and bcast one after the other, each binomial.
-        "modelled": same(
-            OMPI_MCA_coll="^han,adapt,sm,xhc,acoll,ucc,hcoll",
-            OMPI_MCA_coll_tuned_use_dynamic_rules="1",
-            OMPI_MCA_coll_tuned_barrier_algorithm="4",
-            OMPI_MCA_coll_tuned_bcast_algorithm="6",
-            OMPI_MCA_coll_tuned_allreduce_algorithm="2",
-            OMPI_MCA_coll_tuned_reduce_algorithm="5",
-        ),
+        "protocol": {"copied": within_a_node(_copied), "eager": _eager, "rendezvous": _rendezvous},
+        "library_setting": {
+            "yielding": same(OMPI_MCA_mpi_yield_when_idle="1"),
+            # Bruck's barrier is the dissemination; binomial tree; reduce and bcast one after the other, each binomial.
+            "modelled": same(
+                OMPI_MCA_coll="^han,adapt,sm,xhc,acoll,ucc,hcoll",
+                OMPI_MCA_coll_tuned_use_dynamic_rules="1",
+                OMPI_MCA_coll_tuned_barrier_algorithm="4",
+                OMPI_MCA_coll_tuned_bcast_algorithm="6",
+                OMPI_MCA_coll_tuned_allreduce_algorithm="2",
+                OMPI_MCA_coll_tuned_reduce_algorithm="5",
+            ),
+        },
     },
+    eager_limit=_eager_limit,
     variables=("OMPI_MCA_*", "PMIX_MCA_*", "PRTE_MCA_*"),
     told_itself=(
         "OMPI_MCA_orte_*", "OMPI_MCA_ess*", "OMPI_MCA_initial_wdir*", "OMPI_MCA_pmix*", "OMPI_MCA_plm_*",

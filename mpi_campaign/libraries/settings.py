@@ -11,10 +11,6 @@ BIND_RANK = "bind_rank"
 """The program of this project that binds a rank and then executes the benchmark."""
 
 
-DEFAULT_PROTOCOL = "default"
-"""The protocol for which a library gets no settings."""
-
-
 RAISED_LIMIT = 256 << 10
 """The eager limit of the protocol `eager`, in bytes. A library may add a message's header to what it compares."""
 
@@ -83,8 +79,7 @@ class Request:
 
     here: on this machine, rather than on the nodes of a batch job.  launcher: ReFrame's name of the launcher.
     hosts: where the launcher starts ranks through an agent; None: on this machine, or where the batch system says.
-    protocol: how the library is told to transfer messages, a value of the axis `protocol`.
-    setting: how the library is set beside that, a value of the axis `library_setting`.
+    told: what else the library is told: {axis: value}, unusual values of axes that set a library (`Axis.sets_library`).
     """
 
     prefix: Path
@@ -95,8 +90,7 @@ class Request:
     here: bool = True
     launcher: str = "mpiexec"
     hosts: Hosts | None = None
-    protocol: str = DEFAULT_PROTOCOL
-    setting: str = "usual"
+    told: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def major(self) -> int:

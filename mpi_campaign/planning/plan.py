@@ -29,7 +29,7 @@ from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import matrix
 from postprocess.drawing.text import plural
-from postprocess.families.axes import LIBRARY_SETTING, PROTOCOL
+from postprocess.families.axes import told_to_library
 from postprocess.families.family import Value
 
 PROVIDERS: Mapping[str, str] = {
@@ -693,8 +693,7 @@ def _why_impossible(
         here=partition.here,
         launcher=partition.launcher,
         hosts=partition.hosts(placement.nodes),
-        protocol=str(question.parameters[PROTOCOL.name]),
-        setting=str(question.parameters[LIBRARY_SETTING.name]),
+        told=told_to_library(question.parameters),
     )
     answer = launches.launch(toolchain.family, request)
     if isinstance(answer, Impossible):

@@ -116,8 +116,9 @@ LIBRARY_SETTING = Axis(
         "modelled": "barrier, bcast and allreduce by the algorithms of equations 1 to 3 (Hoefler et al. 2006)",
     },
     words="library {}".format,
+    sets_library=True,
 )
-"""How the MPI library is set, beside the configuration; `Library.settings` has the variables."""
+"""How the MPI library is set, beside the configuration."""
 OPERATION = Axis(
     "operation",
     "operation",
@@ -183,8 +184,9 @@ PROTOCOL = Axis(
         "rendezvous": "the eager limit as low as the library allows",
     },
     words="protocol {}".format,
+    sets_library=True,
 )
-"""How a library is told to transfer a message. Each library's entry has its settings."""
+"""How a library is told to transfer a message."""
 CORES_PER_RANK = Axis(
     "cores_per_rank", "cores per rank", usual=0, kind="integer", words=cores, in_file_name="{}cores".format
 )
@@ -240,6 +242,12 @@ def of_records(family: str) -> tuple[Axis, ...]:
 def asked(parameters: Mapping[str, Sequence[Value]], axes: Iterable[Axis]) -> dict[str, Any]:
     """The values of `axes` in a record's plan, by name; the usual value of an axis that the plan does not have."""
     return {axis.name: next(iter(parameters.get(axis.name, ())), axis.usual) for axis in axes}
+
+
+def told_to_library(parameters: Mapping[str, Value]) -> dict[str, str]:
+    """The unusual values of a case by which its MPI library is set, by axis."""
+    setting = (axis for axis in ASKED_FOR if axis.sets_library and axis.name in parameters)
+    return {axis.name: str(parameters[axis.name]) for axis in setting if not axis.is_usual(parameters[axis.name])}
 
 
 def with_parameters(family: str, *axes: Axis) -> tuple[Axis, ...]:

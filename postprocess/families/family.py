@@ -47,6 +47,7 @@ class Axis:
     words: writes a value for people, ``MPI_Test every 100 µs``.
     in_file_name: writes a value for the names of files, ``test100000ns``.
     in_every_label: labels of cases for people have the usual value, too.
+    sets_library: each unusual value stands for settings of the MPI library, which the library's entry has.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Axis:
     in_file_name: Callable[[Any], str] = str
     short: str = ""
     in_every_label: bool = False
+    sets_library: bool = False
 
     @property
     def head(self) -> str:
