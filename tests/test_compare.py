@@ -5,6 +5,7 @@ import itertools
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -336,7 +337,7 @@ def test_what_was_not_what_was_asked_for_is_left_out_and_what_missed_a_reference
 
 def test_what_was_simulated_is_compared_with_nothing(tmp_path: Path, inside: Command) -> None:
     """Whether the records say so themselves, or only their library does."""
-    marks: list[dict[str, str]] = [
+    marks: list[dict[str, Any]] = [
         {"network": "simulated"}, {"network": "simulated"}, {"mpi_library_version": "SMPI Version 3.32"},
     ]  # fmt: skip
     names = [archived(tmp_path, name_of(day), launches=1, **mark).run for day, mark in enumerate(marks, 1)]
