@@ -46,7 +46,7 @@ class batch_job(rfm.RunOnlyRegressionTest):
         self.description = Description.read(JOBS / str(self.number) / job.DESCRIPTION)
         self.case_stem = self.description.name
         script = self.description.script
-        self.num_tasks, self.num_tasks_per_node = script.nodes, 1
+        self.num_tasks, self.num_tasks_per_node = script.nodes * script.tasks_per_node, script.tasks_per_node
         self.num_cpus_per_task = script.cpus_per_node or None
         self.exclusive_access = True
         self.time_limit = f"{script.limit_seconds}s" if script.limit_seconds else None
@@ -60,7 +60,7 @@ class batch_job(rfm.RunOnlyRegressionTest):
         self.job.launcher = getlauncher("local")()
         self.prerun_cmds = [
             f"cd {shlex.quote(str(description.folder))} || exit 1",
-            *job.script_lines(description.script.job_id),
+            *job.script_lines(description.script),
             *(f"export {name}={shlex.quote(value)}" for name, value in description.script.exports.items()),
             f"export PYTHONPATH={shlex.quote(str(ROOT))}",
         ]

@@ -33,7 +33,8 @@ site_configuration = site(name="cluster", hostnames=[".*"], partitions=[
     partition(name, "native", scheduler=name, launcher="mpiexec", access=access, max_jobs=2, most_nodes=16,
               time_limit="1d0h0m0s",
               processor={"num_cpus": 128, "num_cpus_per_core": 2, "num_cpus_per_socket": 64, "num_sockets": 2})
-    for name, access in (("squeue", ["--partition=cpu"]), ("pbspro", ["-q cpu"]), ("torque", ["-q cpu"]))
+    for name, access in (("squeue", ["--partition=cpu"]), ("pbspro", ["-q cpu"]), ("torque", ["-q cpu"]),
+                         ("oar", ["-q cpu"]), ("sge", ["-q cpu", "-pe mpi {cpus}"]))
 ])
 """
 
@@ -120,7 +121,7 @@ def test_a_job_that_would_not_end_is_refused(asked: dict[str, str], seconds: flo
         ({"max_jobs": -1}, "--max-jobs -1: a whole number from 1"),
         ({"account": "a\nb"}, "is no account"),
         ({"scheduler_options": ("--qos=x\n#SBATCH --nice",)}, "no option of a batch system"),
-        ({"partition": "gpu"}, "no partition 'gpu'; it has: squeue, pbspro, torque"),
+        ({"partition": "gpu"}, "no partition 'gpu'; it has: squeue, pbspro, torque, oar, sge"),
     ],
 )
 def test_options_of_jobs_that_are_none(asked: dict[str, object], words: str) -> None:
@@ -131,16 +132,21 @@ def test_options_of_jobs_that_are_none(asked: dict[str, object], words: str) -> 
 
 
 def test_jobs_go_to_schedulers_that_are_known() -> None:
-    partition = Partition("cpu", "native", "oar", "mpiexec", {})
-    with pytest.raises(CampaignError, match="scheduler 'oar': one of squeue, slurm, pbs, pbspro, torque"):
-        batch.request_of(Options(), partition)
+    def refusal(scheduler: str, launcher: str) -> str:
+        with pytest.raises(CampaignError) as refused:
+            batch.request_of(Options(), Partition("cpu", "native", scheduler, launcher, {}))
+        return str(refused.value)
+
+    assert "scheduler 'lsf': one of squeue, slurm, pbs, pbspro, torque, oar, sge" in refusal("lsf", "mpiexec")
+    assert "partition 'cpu': srun starts ranks in jobs of Slurm only, its scheduler is PBS" in refusal("pbspro", "srun")
     assert [name for name, one in schedulers.SCHEDULERS.items() if one.tested] == ["squeue"]
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(
-    "scheduler", ["squeue", *(pytest.param(name, marks=pytest.mark.rare) for name in ("pbspro", "torque"))]
+    "scheduler",
+    ["squeue", *(pytest.param(name, marks=pytest.mark.rare) for name in ("pbspro", "torque", "oar", "sge"))],
 )
 def test_the_script_of_a_job(scheduler: str, run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(environ.LET_IN, json.dumps({"UCX_TLS": "rc,$(date)"}))
@@ -159,7 +165,9 @@ def test_the_script_of_a_job(scheduler: str, run: RunFolder, monkeypatch: pytest
 
 def test_a_description_is_read_back(tmp_path: Path) -> None:
     sizes = (TakenOver("a case", (tmp_path / "a", tmp_path / "b"), tmp_path / "c"),)
-    script = job.Script(2, 64, 600, 86400, ("--qos=x",), {"A": "b c"}, ("srun", "--nodes={nodes}"), "SLURM_JOB_ID")
+    script = job.Script(
+        2, 1, 64, 600, 86400, ("--qos=x",), {"A": "b c"}, ("srun", "--nodes={nodes}"), "SLURM_JOB_ID", "$HOSTS"
+    )
     one = Description(RunFolder(tmp_path, "cluster", "r"), 3, (Order(("a", "b c"), sizes, "the first launch"),), script)
     (tmp_path / "job.json").write_text(json.dumps(one.as_json()))
     assert Description.read(tmp_path / "job.json") == one
@@ -173,8 +181,8 @@ def test_whatever_a_job_script_leaves_is_read(text: str) -> None:
 
 
 def test_what_a_job_script_notes() -> None:
-    text = "job=12\nhost=n1\nstarted_utc=2026-11-25T10:00:00Z\n"
-    assert job.script_log(text) == job.ScriptLog("12", "n1", "2026-11-25T10:00:00Z")
+    text = "job=12\nhost=n1\nhosts=n[1-2]\nstarted_utc=2026-11-25T10:00:00Z\n"
+    assert job.script_log(text) == job.ScriptLog("12", "n1", "n[1-2]", "2026-11-25T10:00:00Z")
     ended = job.script_log(text + "exit_code=130\nended_utc=2026-11-25T10:00:01Z\n")
     assert (ended.exit_code, ended.ended_utc) == (130, "2026-11-25T10:00:01Z")
 

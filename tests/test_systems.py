@@ -1,7 +1,8 @@
 """Systems, the nodes of their partitions, and placements on nodes of one shape."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Job, Request, Settings
 from mpi_campaign.planning import plan
 from mpi_campaign.planning.plan import Options
-from mpi_campaign.systems import known_systems
+from mpi_campaign.systems import known_systems, new_system, schedulers
+from mpi_campaign.systems.known_systems import this_node
 from tests.support import each
 
 SETTINGS = """
@@ -82,6 +84,52 @@ def test_hosts_with_different_cpus_have_shares_of_their_own() -> None:
     bound = bound_by_program(placed, "LOCAL_RANK")
     assert (bound.binder, bound.binds) == (("LOCAL_RANK", "n1=0,1:2,3/n2=4,5:6,7"), True)
     assert Placement.on(NodeShape(1, by_host=(("n1", each(0)), ("n2", each(1)))), 2, 1, nodes=2).by_host == ()
+
+
+# -- systems init ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+    """`systems init site` in a clone of its own, without Spack."""
+    monkeypatch.setattr(new_system, "ROOT", tmp_path)
+    monkeypatch.setattr(known_systems, "SYSTEMS", tmp_path / "systems")
+    monkeypatch.setattr(new_system, "_externals", lambda _say: (None, "no Spack"))
+    known_systems.load.cache_clear()
+    yield partial(new_system.write, "site", force=False, say=print)
+    known_systems.load.cache_clear()
+
+
+@pytest.mark.parametrize("name", [name for name, one in schedulers.SCHEDULERS.items() if not one.is_slurm])
+def test_a_template_of_another_batch_system_is_one_to_complete(init: Callable[..., str], name: str) -> None:
+    assert "next: complete settings.py" in init(scheduler=name)
+    site = known_systems.load("site")
+    assert {network: one.name for network, one in site.partitions.items()} == {"native": "cpu", "tcp": "cpu-tcp"}
+    cpu = site.partition("native")
+    assert (cpu.scheduler, cpu.launcher, cpu.here, cpu.node.cores) == (name, "mpiexec", False, this_node().cores)
+    assert cpu.access == schedulers.find(name).access
+    assert f"No job of this project ever ran under {schedulers.find(name).title}" in settings_of("site")
+
+
+def test_what_needs_slurm_is_refused_where_there_is_none(
+    init: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    for asked, words in (
+        ({"scheduler": "squeue"}, "--scheduler squeue: no scontrol, sbatch, squeue, scancel on PATH"),
+        ({"launcher": "srun"}, "--launcher srun starts ranks in jobs of Slurm only"),
+        ({"scheduler": "pbspro", "launcher": "srun"}, "--launcher srun starts ranks in jobs of Slurm only"),
+        ({"scheduler": "lsf"}, "scheduler 'lsf': one of squeue, slurm, pbs, "),
+    ):
+        with pytest.raises(CampaignError) as refused:
+            init(**asked)
+        assert words in str(refused.value)
+        assert "this machine alone" not in str(refused.value)
+    assert not (known_systems.SYSTEMS / "site").exists()
+
+
+def settings_of(name: str) -> str:
+    return (known_systems.SYSTEMS / name / "settings.py").read_text()
 
 
 # -- launchers ---------------------------------------------------------------------------------------------------------
@@ -153,9 +201,9 @@ def test_configurations_of_an_entry_are_those_of_the_librarys_thread() -> None:
 
 @pytest.mark.parametrize(("family", "plugin"), [("openmpi", "pmix"), ("mpich", "pmi2"), ("intel", "pmi2")])
 def test_srun_starts_ranks_in_a_job_of_slurm(family: str, plugin: str) -> None:
-    def answer(hosts: Hosts | None) -> Answer:
+    def answer(hosts: Hosts | None, *, here: bool = True) -> Answer:
         placement = Placement(2, 2, 1, cpus=each(4, 5))
-        request = Request(Path("/opt/mpi"), "5.0.2", "basic", "tcp", placement, launcher="srun", hosts=hosts)
+        request = Request(Path("/opt/mpi"), "5.0.2", "basic", "tcp", placement, here=here, launcher="srun", hosts=hosts)
         return launches.launch(family, request)
 
     job = Job("slurm", "12", {"SLURM_CONF": "/etc/cluster"})
@@ -170,3 +218,4 @@ def test_srun_starts_ranks_in_a_job_of_slurm(family: str, plugin: str) -> None:
         refused = answer(hosts)
         assert isinstance(refused, Impossible)
         assert "--system allocation-srun" in refused.reason
+    assert isinstance(answer(None, here=False), Settings)  # a plan for a job that has no hosts yet

@@ -648,12 +648,23 @@ def systems() -> None:
 @systems.command("init")
 @click.argument("name")
 @click.option("--force", is_flag=True, help="Write over a description that is there.")
-def systems_init(name: str, *, force: bool) -> int:
-    """Write systems/NAME for this machine: its cores, its MPI libraries, what Spack finds installed."""
+@click.option("--scheduler", default="", help="ReFrame's name of the batch system (./campaign list). Default: look.")
+@click.option(
+    "--launcher",
+    type=click.Choice(["mpiexec", "srun"]),
+    default="mpiexec",
+    show_default=True,
+    help="What starts ranks in jobs of Slurm: the MPI library's own launcher, or Slurm's.",
+)
+def systems_init(name: str, *, force: bool, scheduler: str, launcher: str) -> int:
+    """Write systems/NAME: for Slurm, its partitions and nodes; for another batch system, a template to complete.
+
+    Without a batch system: for this machine, its cores, its MPI libraries, what Spack finds installed.
+    """
     from mpi_campaign.processes.progress import Progress  # noqa: PLC0415
     from mpi_campaign.systems import new_system  # noqa: PLC0415
 
-    print(new_system.write(name, force=force, say=Progress(0).line))
+    print(new_system.write(name, force=force, say=Progress(0).line, scheduler=scheduler, launcher=launcher))
     return EXIT_GOOD
 
 
@@ -821,8 +832,9 @@ def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
 @click.option("--nodes", "count", type=int, required=True, help="Nodes beside the head node: 1 to 64.")
 @click.option("--rate", help="Of each node's link in each direction, e.g. 2gbit. Default: not limited.")
 @click.option("--slurm", "with_slurm", is_flag=True, help="Slurm on the nodes, in a partition `cpu`.")
+@click.option("--accounting", "with_accounting", is_flag=True, help="Slurm with accounting: slurmdbd and MariaDB.")
 @click.argument("words", metavar="[-- COMMAND...]", nargs=-1, type=click.UNPROCESSED)
-def cluster(count: int, rate: str | None, words: tuple[str, ...], *, with_slurm: bool) -> None:
+def cluster(count: int, rate: str | None, words: tuple[str, ...], *, with_slurm: bool, with_accounting: bool) -> None:
     """A cluster in a box for as long as COMMAND, by default your shell, runs.
 
     Its nodes are namespaces of this machine, with networks, host names, clocks, /dev/shm, /tmp and /run of their own.
@@ -830,7 +842,7 @@ def cluster(count: int, rate: str | None, words: tuple[str, ...], *, with_slurm:
     """
     from mpi_campaign.launching import cluster as box  # noqa: PLC0415
 
-    box.become(count, rate, words, with_slurm=with_slurm)
+    box.become(count, rate, words, with_slurm=with_slurm, with_accounting=with_accounting)
 
 
 @campaign.command(context_settings={"ignore_unknown_options": True})

@@ -1,6 +1,6 @@
 """A cluster in a box for as long as a command runs: a head node and a few others, all namespaces of this machine.
 
-    python -m mpi_campaign.launching.cluster --nodes 4 [--rate 2gbit] [--slurm] -- COMMAND...
+    python -m mpi_campaign.launching.cluster --nodes 4 [--rate 2gbit] [--slurm [--accounting]] -- COMMAND...
 
 The command runs on the head node, node0. Each node has, beside what `nodes` gives it, a /tmp and a /run of its own; the
 folder in which the command starts and this clone stay visible on all of them. `./campaign cluster` checks what is asked
@@ -36,23 +36,30 @@ def layout(count: int, rate: str | None, shared: Sequence[Path] = ()) -> Layout:
 
 
 def become(
-    count: int, rate: str | None, words: Sequence[str], *, with_slurm: bool = False, shared: Sequence[Path] = ()
+    count: int,
+    rate: str | None,
+    words: Sequence[str],
+    *,
+    with_slurm: bool = False,
+    with_accounting: bool = False,
+    shared: Sequence[Path] = (),
 ) -> None:
     """Replace this process by a cluster in which a command runs, by default the user's shell.
 
-    shared: as in `layout`.  Raises CampaignError where the cluster is none that can be made, or where Slurm is not
-    installed.
+    with_accounting: of Slurm, which then runs too.  shared: as in `layout`.  Raises CampaignError where the cluster is
+    none that can be made, or where Slurm is not installed.
     """
     layout(count, rate, shared)
-    if with_slurm:
-        slurm.find()
-    options = ["--nodes", str(count), *(["--rate", rate] if rate else []), *(["--slurm"] if with_slurm else [])]
+    if with_slurm or with_accounting:
+        slurm.find(with_accounting=with_accounting)
+    options = ["--nodes", str(count), *(["--rate", rate] if rate else [])]
+    options += [*(["--slurm"] if with_slurm else []), *(["--accounting"] if with_accounting else [])]
     options += [word for folder in shared for word in ("--share", str(folder))]
     words = words or [os.environ.get("SHELL") or USUAL_SHELL]
     os.execv(sys.executable, [sys.executable, "-m", "mpi_campaign.launching.cluster", *options, "--", *words])
 
 
-def run(of: Layout, words: Sequence[str], *, with_slurm: bool) -> int:
+def run(of: Layout, words: Sequence[str], *, with_slurm: bool, with_accounting: bool) -> int:
     """Run a command on the head node. Returns its exit code.
 
     It changes the calling process, which should do nothing else. Raises CampaignError where this machine lacks
@@ -61,10 +68,12 @@ def run(of: Layout, words: Sequence[str], *, with_slurm: bool) -> int:
     for name in filter(environ.is_of_batch_system, list(os.environ)):
         del os.environ[name]  # they are of other nodes than these
     caller = Caller(NAME, EXIT_WRONG_USE)
-    if with_slurm:
-        daemons = slurm.find()
+    if with_slurm or with_accounting:
+        programs = slurm.find(with_accounting=with_accounting)
         os.environ["SLURM_CONF"] = str(slurm.SETTINGS)
-        caller = Caller(NAME, EXIT_WRONG_USE, lambda made: slurm.start(daemons, of, made))
+        caller = Caller(
+            NAME, EXIT_WRONG_USE, lambda made: slurm.start(programs, of, made, with_accounting=with_accounting)
+        )
     try:
         return nodes.run(of, words, caller=caller)
     except NodesError as error:
@@ -77,11 +86,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--nodes", type=int, required=True)
     parser.add_argument("--rate")
     parser.add_argument("--slurm", action="store_true")
+    parser.add_argument("--accounting", action="store_true")
     parser.add_argument("--share", type=Path, action="append", default=[])
     split = arguments.index("--")
     options = parser.parse_args(arguments[:split])
     try:
-        return run(layout(options.nodes, options.rate, options.share), arguments[split + 1 :], with_slurm=options.slurm)
+        made = layout(options.nodes, options.rate, options.share)
+        return run(made, arguments[split + 1 :], with_slurm=options.slurm, with_accounting=options.accounting)
     except CampaignError as error:
         print(f"{NAME}: {error}", file=sys.stderr)
         return error.exit_code

@@ -23,7 +23,7 @@ from mpi_campaign.running import job, node_probe, reframe_session
 from mpi_campaign.running.job import Description, Script
 from mpi_campaign.running.reframe_session import Event, Outcome, Session
 from mpi_campaign.running.sessions import Order
-from mpi_campaign.systems import known_systems, schedulers, site, slurm_description
+from mpi_campaign.systems import allocation, known_systems, schedulers, site, slurm_description
 from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.systems.schedulers import Scheduler, Waiting
 from mpi_campaign.systems.slurm_description import limit_text
@@ -39,6 +39,8 @@ LOOK_SECONDS = 15.0
 CANCEL_SECONDS = 30.0
 """How long cancelled jobs may take to end."""
 SUBMIT = "submit"
+SRUN = "srun"
+"""ReFrame's name of Slurm's launcher."""
 NOT_SUBMITTED = "it could not be submitted: "
 
 
@@ -59,8 +61,13 @@ class Request:
 
 
 def request_of(options: Options, partition: Partition) -> Request:
-    """Raises CampaignError for options that are none."""
+    """Raises CampaignError for options that are none, and for a launcher that the jobs of the scheduler do not have."""
     scheduler = schedulers.find(partition.scheduler)
+    if partition.launcher == SRUN and not scheduler.is_slurm:
+        raise CampaignError(
+            f"partition '{partition.name}': {SRUN} starts ranks in jobs of Slurm only, its scheduler is "
+            f"{scheduler.title}: launcher='{known_systems.OWN_LAUNCHER}' in its settings"
+        )
     if not 0 <= options.max_jobs <= MOST_JOBS:
         raise CampaignError(f"--max-jobs {options.max_jobs}: a whole number from 1 to {MOST_JOBS}")
     for text in (options.account, *options.scheduler_options):
@@ -185,7 +192,7 @@ def adopt(folder: RunFolder, scheduler: Scheduler, known: Sequence[Mapping[str, 
             log = job.script_log(_text(place / job.SCRIPT_LOG))
             nodes = node_probe.read(place)
             reason = "" if log.exit_code == 0 else "the campaign that had submitted it was gone"
-            entry |= {**_times(log), "hosts": [seen.name for seen in nodes], "reason": reason}
+            entry |= {**_times(log), "hosts": _hosts(log, nodes), "reason": reason}
             entry["nodes"] = [seen.as_facts() for seen in nodes]
         adopted.append(entry)
     return adopted
@@ -195,18 +202,33 @@ def _times(log: job.ScriptLog) -> dict[str, Any]:
     return {"started_utc": log.started_utc, "ended_utc": log.ended_utc, "exit_code": log.exit_code}
 
 
+def _hosts(log: job.ScriptLog, nodes: Sequence[node_probe.Seen]) -> list[str]:
+    """The hosts of a job that looked around, or else those that the batch system told the job script."""
+    if nodes or not log.hosts:
+        return [seen.name for seen in nodes]
+    try:
+        return allocation.expand(log.hosts)
+    except CampaignError:
+        return [log.hosts]
+
+
 def describe(folder: RunFolder, request: Request, one: Job, orders: Sequence[Order]) -> Description:
     """The description of a job. One without orders asks for nodes as they are, whatever the settings say of them."""
-    scheduler = request.scheduler
+    scheduler, partition = request.scheduler, request.partition
+    cores = partition.declared.cores if partition.declared is not None else 1
+    asked = (*(partition.access if scheduler.leaves_access_out else ()), *scheduler.whole_nodes)
+    cpus = one.nodes * (partition.cpus_per_node or 1)
     script = Script(
         nodes=one.nodes,
-        cpus_per_node=request.partition.cpus_per_node if orders else 0,
+        tasks_per_node=cores if scheduler.counts_cores else 1,
+        cpus_per_node=partition.cpus_per_node if orders and not scheduler.counts_cores else 0,
         limit_seconds=limit_seconds(request, one.seconds),
         most_wait_seconds=request.most_wait_seconds,
-        options=(*(option.format(nodes=one.nodes) for option in scheduler.whole_nodes), *request.options),
+        options=(*(schedulers.filled(option, one.nodes, cpus) for option in asked), *request.options),
         exports=dict(word.split("=", 1) for word in environ.assignment()),
         on_each_node=scheduler.on_each_node,
         job_id=scheduler.job_id,
+        hosts=scheduler.hosts,
     )
     return Description(folder, one.number, tuple(orders), script)
 
@@ -278,7 +300,7 @@ class Ended:
             "number": self.description.number,
             "id": self.job_id,
             "nodes_asked": self.description.script.nodes,
-            "hosts": [seen.name for seen in self.nodes],
+            "hosts": _hosts(self.log, self.nodes),
             **_times(self.log),
             "reason": self.reason,
             "nodes": [seen.as_facts() for seen in self.nodes],

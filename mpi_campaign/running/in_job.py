@@ -136,11 +136,17 @@ def _look_at_nodes(description: Description) -> None:
     """Let each node write its facts. What a node says instead goes to standard error: the job's log."""
     probe = [sys.executable, "-m", "mpi_campaign.running.node_probe", str(description.folder)]
     words = job.on_each_node(description.script, probe)
-    # The batch system's own command needs the variables of the job.
-    answer = asking.ask(words, env={**os.environ, "PYTHONPATH": str(ROOT)}, seconds=PROBE_SECONDS, cwd=ROOT)
-    sys.stderr.write(answer.text)
-    if answer.trouble:
-        print(f"{words[0]} {answer.trouble}", file=sys.stderr)
+    if words != probe and shutil.which(words[0]):
+        # The batch system's own command needs the variables of the job.
+        answer = asking.ask(words, env={**os.environ, "PYTHONPATH": str(ROOT)}, seconds=PROBE_SECONDS, cwd=ROOT)
+        sys.stderr.write(answer.text)
+        if answer.trouble:
+            print(f"{words[0]} {answer.trouble}", file=sys.stderr)
+    else:
+        try:
+            sys.stderr.write(nodes_in_hand.start_on_each(probe))
+        except CampaignError as error:
+            print(error, file=sys.stderr)
     if not node_probe.read(description.folder):
         node_probe.main([str(description.folder)])  # this node at least
 

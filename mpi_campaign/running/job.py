@@ -39,12 +39,14 @@ LEASE_SECONDS = 120.0
 class Script:
     """What a job asks of its batch system.
 
-    cpus_per_node: 0: not asked for.  limit_seconds, most_wait_seconds: 0: the batch system's own.  options: of the
-    batch system, as its directives have them.  exports: variables that the job gets.  on_each_node: a command that
-    starts a program on each of the nodes, or () where there is none.  job_id: the variable with the job's id.
+    tasks_per_node: of the batch system, which are no ranks.  cpus_per_node: 0: not asked for.  limit_seconds,
+    most_wait_seconds: 0: the batch system's own.  options: of the batch system, as its directives have them.  exports:
+    variables that the job gets.  on_each_node: a command that starts a program on each of the nodes, or () where there
+    is none.  job_id: the variable with the job's id.  hosts: shell words that write the job's hosts.
     """
 
     nodes: int
+    tasks_per_node: int
     cpus_per_node: int
     limit_seconds: int
     most_wait_seconds: int
@@ -52,6 +54,7 @@ class Script:
     exports: Mapping[str, str]
     on_each_node: tuple[str, ...]
     job_id: str
+    hosts: str
 
 
 @dataclass(frozen=True)
@@ -104,10 +107,15 @@ class Description:
 
 @dataclass(frozen=True)
 class ScriptLog:
-    """What the job script wrote. Times as YYYY-MM-DDTHH:MM:SSZ; None: it did not get so far."""
+    """What the job script wrote.
+
+    host: on which it ran.  hosts: of the job, as its batch system writes them: n1,n2 or n[1-2].  Times as
+    YYYY-MM-DDTHH:MM:SSZ; None: it did not get so far.
+    """
 
     job: str = ""
     host: str = ""
+    hosts: str = ""
     started_utc: str | None = None
     ended_utc: str | None = None
     exit_code: int | None = None
@@ -120,17 +128,19 @@ def script_log(text: str) -> ScriptLog:
     return ScriptLog(
         fields.get("job", ""),
         fields.get("host", ""),
+        fields.get("hosts", ""),
         fields.get("started_utc"),
         fields.get("ended_utc"),
         int(code) if re.fullmatch(r"\d{1,3}", code) else None,
     )
 
 
-def script_lines(job_id: str) -> list[str]:
+def script_lines(script: Script) -> list[str]:
     """Lines for bash by which a job script notes its start at once, and its end with the exit code whatever ends it."""
     now = "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+    begin = f'"${{{script.job_id}:-}}" "$(uname -n)" "{script.hosts}" "{now}"'
     return [
-        f'printf "job=%s\\nhost=%s\\nstarted_utc=%s\\n" "${{{job_id}:-}}" "$(uname -n)" "{now}" > {SCRIPT_LOG}',
+        f'printf "job=%s\\nhost=%s\\nhosts=%s\\nstarted_utc=%s\\n" {begin} > {SCRIPT_LOG}',
         "trap 'exit 143' TERM",  # else bash says that it ended well
         f'trap \'printf "exit_code=%s\\nended_utc=%s\\n" "$?" "{now}" >> {SCRIPT_LOG}\' EXIT',
     ]

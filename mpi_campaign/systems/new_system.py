@@ -16,7 +16,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launches, registry
 from mpi_campaign.libraries.configurations import NETWORKS
 from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.systems import externals, known_systems, slurm_description
+from mpi_campaign.systems import externals, known_systems, schedulers, slurm_description
 from mpi_campaign.systems.slurm_description import Description, Partition, Shape, limit_text
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
@@ -28,15 +28,27 @@ RESERVED = ("general",)
 SHOWN_NAMES = 8
 TEMPLATES = Path(__file__).parent / "templates"
 
+# How a line begins and ends that says why no batch system is described.
+_NOT_FOUND, _THIS_ALONE = "a batch system: ", "; settings.py is for this machine alone"
+
 PACKAGES_HEADING = """\
 # What is installed on {name}, as Spack found it. `buildable: false`: nothing else of that name is built.
 """
 
 
-def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
+def write(
+    name: str,
+    *,
+    force: bool,
+    say: Callable[[str], None],
+    scheduler: str = "",
+    launcher: str = known_systems.OWN_LAUNCHER,
+) -> str:
     """Write systems/NAME. Returns lines for a person about what was found. say: is called with each step meanwhile.
 
-    Raises CampaignError for an illegal name, or where the folder exists and `force` is not given.
+    scheduler: by ReFrame's name; empty: what is found. That of Slurm is described, of another one there is a template.
+    launcher: by ReFrame's name, of a system with Slurm.  Raises CampaignError for an illegal name, where the folder
+    exists and `force` is not given, or where the scheduler cannot be described.
     """
     if not NAME.fullmatch(name) or name in RESERVED:
         raise CampaignError(
@@ -47,12 +59,10 @@ def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
     if folder.exists() and not force:
         raise CampaignError(f"{folder} is there already: choose another name, or write over it with --force")
     facts = _facts(name)
-    slurm, no_slurm = _slurm(say)
+    slurm, no_slurm = (None, "") if scheduler and not schedulers.find(scheduler).is_slurm else _slurm(say)
+    settings = _settings(facts, slurm, no_slurm, scheduler, launcher)
     installed, why_not = _externals(say)
-    if slurm is not None:
-        texts = {"settings.py": slurm_settings(facts, slurm)}
-    else:
-        texts = {"settings.py": _render("settings.py.j2", facts)}
+    texts = {"settings.py": settings}
     if installed is not None:
         mpis = [(spec, configurations(Line(spec))) for spec in installed.libraries]
         texts["spack/definitions.yaml"] = _render("definitions.yaml.j2", {**facts, "mpis": mpis})
@@ -78,30 +88,56 @@ def write(name: str, *, force: bool, say: Callable[[str], None]) -> str:
     if slurm is not None:
         lines += [f"  partition  {line}" for line in _in_words(slurm)]
         lines.append(f"next: ./campaign systems check {name}")
+    elif scheduler:
+        lines.append(f"next: complete settings.py, then ./campaign run --system {name} --dry-run")
     else:
         lines.append(f"next: ./campaign run --system {name}{spack} --dry-run")
     return "\n".join(lines)
+
+
+def _settings(facts: Mapping[str, Any], slurm: Description | None, no_slurm: str, scheduler: str, launcher: str) -> str:
+    """The text of settings.py: for Slurm, for another batch system, for this machine alone.
+
+    slurm, no_slurm: of `_slurm`.  Raises CampaignError where what is asked for needs Slurm, which is not here.
+    """
+    if slurm is not None:
+        return slurm_settings(facts, slurm, scheduler, launcher)
+    if launcher != known_systems.OWN_LAUNCHER:
+        raise CampaignError(f"--launcher {launcher} starts ranks in jobs of Slurm only, and there is no Slurm here")
+    if not scheduler:
+        return _render("settings.py.j2", facts)
+    batch = schedulers.find(scheduler)
+    if batch.is_slurm:
+        raise CampaignError(f"--scheduler {scheduler}: {no_slurm.removeprefix(_NOT_FOUND).removesuffix(_THIS_ALONE)}")
+    named = {"scheduler": scheduler, "title": batch.title, "access": batch.access}
+    return _render("batch_settings.py.j2", {**facts, **named})
 
 
 def _slurm(say: Callable[[str], None]) -> tuple[Description | None, str]:
     """The cluster whose login node this is; or None, and why Slurm does not describe it."""
     lacking = [command for command in slurm_description.COMMANDS if shutil.which(command) is None]
     if lacking:
-        return None, f"a batch system: no {', '.join(lacking)} on PATH; settings.py is for this machine alone"
+        return None, f"{_NOT_FOUND}no {', '.join(lacking)} on PATH{_THIS_ALONE}"
     say("asking Slurm for its partitions")
     try:
         described = slurm_description.ask()
     except CampaignError as error:
-        return None, f"a batch system: {error}; settings.py is for this machine alone"
+        return None, f"{_NOT_FOUND}{error}{_THIS_ALONE}"
     if not any(described.nodes_of(partition.name) for partition in described.partitions):
-        return None, "a batch system: no partition of Slurm has nodes; settings.py is for this machine alone"
+        return None, f"{_NOT_FOUND}no partition of Slurm has nodes{_THIS_ALONE}"
     return described, ""
 
 
-def slurm_settings(facts: Mapping[str, Any], described: Description) -> str:
+def slurm_settings(
+    facts: Mapping[str, Any],
+    described: Description,
+    scheduler: str = "",
+    launcher: str = known_systems.OWN_LAUNCHER,
+) -> str:
     """The text of settings.py for a cluster. The default partition comes first.
 
-    facts: of this machine, by the names that the template uses.
+    facts: of this machine, by the names that the template uses.  scheduler, launcher: by ReFrame's names; without a
+    scheduler, the one that fits.
     """
     partitions = []
     for partition in _usual_first(described):
@@ -128,7 +164,8 @@ def slurm_settings(facts: Mapping[str, Any], described: Description) -> str:
     beside = {
         "partitions": partitions,
         "accounting": described.accounting,
-        "scheduler": "slurm" if described.accounting else "squeue",
+        "scheduler": scheduler or ("slurm" if described.accounting else "squeue"),
+        "launcher": launcher,
         "descr": f"cluster {cluster}" if cluster else facts["host"],
     }
     return _render("slurm_settings.py.j2", {**facts, **beside})

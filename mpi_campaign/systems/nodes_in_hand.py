@@ -137,6 +137,22 @@ def _of_job() -> tuple[str, tuple[str, ...], dict[str, str]]:
     return f"{starter} job {found.job} has", tuple(host.name for host in found.hosts), variables
 
 
+def start_on_each(words: Sequence[str]) -> str:
+    """Start a program on each host of the job in hand. Returns what they print.
+
+    Raises CampaignError where the hosts are not known.
+    """
+    _, hosts, variables = _of_job()
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        return "".join(pool.map(lambda host: _answer(host, variables, words).text, hosts))
+
+
+def _answer(host: str, variables: Mapping[str, str], words: Sequence[str]) -> asking.Answer:
+    """What a program prints on a host, started by the agent in this clone."""
+    env = environ.built(environ.LAUNCH, variables, {"PYTHONPATH": str(ROOT)})
+    return asking.ask([nodes.AGENT, host, shlex.join(words)], env=env, seconds=ASKING_SECONDS, cwd=ROOT)
+
+
 def _looks(hosts: Sequence[str], variables: Mapping[str, str]) -> list[tuple[str, Cpus]]:
     """What each host calls itself, and the CPUs of each of its cores.
 
@@ -151,9 +167,7 @@ def _looks(hosts: Sequence[str], variables: Mapping[str, str]) -> list[tuple[str
 
 
 def _ask(host: str, variables: Mapping[str, str], file: Path) -> tuple[str, Cpus]:
-    words = [sys.executable, "-m", "mpi_campaign.launching.node_look", str(file)]
-    env = environ.built(environ.LAUNCH, variables, {"PYTHONPATH": str(ROOT)})
-    answer = asking.ask([nodes.AGENT, host, shlex.join(words)], env=env, seconds=ASKING_SECONDS, cwd=ROOT)
+    answer = _answer(host, variables, [sys.executable, "-m", "mpi_campaign.launching.node_look", str(file)])
     try:
         told = json.loads(answer.stdout.strip().splitlines()[-1])
         if told["content"] == file.name:

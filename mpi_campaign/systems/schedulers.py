@@ -32,8 +32,13 @@ class Scheduler:
     is none.
     job_id: the variable with a job's id in the job.
     on_each_node: a command in a job, with a place for the number of nodes, that a program is added to. It starts one
-    process on each node.
-    whole_nodes: options for nodes that nobody else uses, beside what ReFrame writes.
+    process on each node. () where there is none: each host of the job is then asked in turn.
+    hosts: shell words that write the hosts of a job, in the job.
+    access: what `access` of a partition may look like.
+    whole_nodes: options for nodes that nobody else uses, beside what ReFrame writes. Like those of `access`, they may
+    have places: {nodes}, and {cpus} of all nodes together.
+    leaves_access_out: ReFrame does not write the options of `access` into job scripts, so that the campaign does.
+    counts_cores: ReFrame asks for nodes by their number of cores.
     """
 
     title: str
@@ -42,8 +47,12 @@ class Scheduler:
     cancel: tuple[str, ...]
     waiting: tuple[str, ...]
     job_id: str
-    on_each_node: tuple[str, ...]
+    hosts: str
+    on_each_node: tuple[str, ...] = ()
+    access: tuple[str, ...] = ()
     whole_nodes: tuple[str, ...] = ()
+    leaves_access_out: bool = False
+    counts_cores: bool = False
     unknown_job: str = ""
     down: tuple[str, ...] = ()
     watched: str = ""
@@ -56,6 +65,11 @@ class Scheduler:
         return f"{what}: {'tested' if self.tested else 'not tested, no job of it ever ran here'}"
 
 
+def _hosts_in(variable: str) -> str:
+    """Shell words that write the hosts in the file that a variable names."""
+    return f'$(cut -d " " -f 1 "${{{variable}:-/dev/null}}" | sort -u | paste -s -d ,)'
+
+
 _SLURM = Scheduler(
     title="Slurm",
     tested=True,
@@ -63,6 +77,7 @@ _SLURM = Scheduler(
     cancel=("scancel",),
     waiting=("squeue", "--noheader", "--format=%i|%T|%r", "--jobs"),
     job_id="SLURM_JOB_ID",
+    hosts="${SLURM_JOB_NODELIST:-}",
     on_each_node=(
         "srun",
         "--nodes={nodes}",
@@ -84,7 +99,9 @@ _PBS = Scheduler(
     cancel=("qdel",),
     waiting=(),
     job_id="PBS_JOBID",
+    hosts=_hosts_in("PBS_NODEFILE"),
     on_each_node=("pbsdsh", "-u", "--"),
+    access=("-q workq",),
     whole_nodes=("-l place=scatter:excl",),
 )
 
@@ -100,8 +117,33 @@ SCHEDULERS: Mapping[str, Scheduler] = {
         cancel=("qdel",),
         waiting=(),
         job_id="PBS_JOBID",
+        hosts=_hosts_in("PBS_NODEFILE"),
         on_each_node=("pbsdsh", "-u"),
+        access=("-q batch",),
         whole_nodes=("-n",),
+    ),
+    "oar": Scheduler(
+        title="OAR",
+        tested=False,
+        account="--project={}",
+        cancel=("oardel",),
+        waiting=(),
+        job_id="OAR_JOB_ID",
+        hosts=_hosts_in("OAR_NODEFILE"),
+        access=("-q default",),
+        counts_cores=True,
+    ),
+    "sge": Scheduler(
+        title="Grid Engine",
+        tested=False,
+        account="-A {}",
+        cancel=("qdel",),
+        waiting=(),
+        job_id="JOB_ID",
+        hosts=_hosts_in("PE_HOSTFILE"),
+        access=("-q all.q", "-pe mpi {cpus}"),
+        whole_nodes=("-S /bin/bash",),
+        leaves_access_out=True,
     ),
 }
 """Schedulers of ReFrame that jobs of a campaign are submitted to."""
@@ -127,6 +169,11 @@ ENDED_BY_FORCE: Mapping[str, str] = {
     "OUT_OF_MEMORY": "ran out of memory",
 }
 """States of jobs that the batch system has ended, in words that follow the name of a job."""
+
+
+def filled(option: str, nodes: int, cpus: int) -> str:
+    """An option with its places filled. cpus: of all nodes together."""
+    return option.replace("{nodes}", str(nodes)).replace("{cpus}", str(cpus))
 
 
 def find(name: str) -> Scheduler:

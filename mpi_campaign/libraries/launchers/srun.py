@@ -1,14 +1,15 @@
-"""srun, Slurm's launcher, on the nodes of a job in hand: its ranks find each other by PMIx or by PMI-2."""
+"""srun, Slurm's launcher, on the nodes of a job of Slurm: its ranks find each other by PMIx or by PMI-2."""
 
 from mpi_campaign.libraries.launchers.launcher import Across, Launcher, bound_by_program
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings
 
 LOCAL_RANK = "SLURM_LOCALID"
-_IN_HAND_ONLY = "srun starts ranks on the nodes of a job in hand only: take --system allocation-srun in a job of Slurm"
+_IN_JOBS_ONLY = "srun starts ranks in a job of Slurm only: take --system allocation-srun in one, or a system with Slurm"
 
 
-def _nowhere_else(request: Request) -> Answer:
-    return Settings() if request.hosts else Impossible(_IN_HAND_ONLY)
+def _without_hosts(request: Request) -> Answer:
+    # The hosts of a job that is still to be submitted are not known yet: its case can be planned.
+    return Impossible(_IN_JOBS_ONLY) if request.here else Settings()
 
 
 def _across(plugin: str) -> Across:
@@ -17,7 +18,7 @@ def _across(plugin: str) -> Across:
     def across(request: Request, hosts: Hosts) -> Answer:
         job, placement = hosts.job, request.placement
         if job is None or job.scheduler != "slurm":
-            return Impossible(_IN_HAND_ONLY)
+            return Impossible(_IN_JOBS_ONLY)
         # The job's CPUs are shared with the step in which the campaign itself runs, and with other steps of the job.
         # The campaign has placed the ranks: Slurm neither counts their CPUs nor binds them.
         options = (
@@ -41,8 +42,7 @@ def _across(plugin: str) -> Across:
 def _launcher(plugin: str, title: str) -> Launcher:
     return Launcher(
         title=title,
-        here=_nowhere_else,
-        place=_nowhere_else,
+        place=_without_hosts,
         across=_across(plugin),
         hand_over=lambda name, value: (f"--export=ALL,{name}={value}",),
         commands=("srun",),

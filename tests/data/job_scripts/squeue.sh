@@ -11,7 +11,7 @@
 #SBATCH --account='me & you'
 #SBATCH --qos=long
 cd CLONE/.campaign/sessions/RUN/jobs/1 || exit 1
-printf "job=%s\nhost=%s\nstarted_utc=%s\n" "${SLURM_JOB_ID:-}" "$(uname -n)" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" > script.txt
+printf "job=%s\nhost=%s\nhosts=%s\nstarted_utc=%s\n" "${SLURM_JOB_ID:-}" "$(uname -n)" "${SLURM_JOB_NODELIST:-}" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" > script.txt
 trap 'exit 143' TERM
 trap 'printf "exit_code=%s\nended_utc=%s\n" "$?" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >> script.txt' EXIT
 export MPI_CAMPAIGN_LET_IN='{"UCX_TLS": "rc,$(date)"}'

@@ -1,0 +1,18 @@
+#!/bin/bash
+#$ -N "rfm_batch_job_88eb4e3a"
+#$ -o rfm_job.out
+#$ -e rfm_job.err
+#$ -wd CLONE/.campaign/sessions/RUN/submit/stage/cluster/sge/builtin/batch_job_88eb4e3a
+#$ -l h_rt=2:0:0
+#$ -q cpu
+#$ -pe mpi 512
+#$ -S /bin/bash
+#$ -A 'me & you'
+#$ --qos=long
+cd CLONE/.campaign/sessions/RUN/jobs/1 || exit 1
+printf "job=%s\nhost=%s\nhosts=%s\nstarted_utc=%s\n" "${JOB_ID:-}" "$(uname -n)" "$(cut -d " " -f 1 "${PE_HOSTFILE:-/dev/null}" | sort -u | paste -s -d ,)" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" > script.txt
+trap 'exit 143' TERM
+trap 'printf "exit_code=%s\nended_utc=%s\n" "$?" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >> script.txt' EXIT
+export MPI_CAMPAIGN_LET_IN='{"UCX_TLS": "rc,$(date)"}'
+export PYTHONPATH=CLONE
+PYTHON -m mpi_campaign.running.in_job job.json
