@@ -1,6 +1,7 @@
 """Jobs of batch systems: which a plan has, their scripts, their lease, and what is read in what they leave."""
 
 import json
+import re
 import secrets
 import shutil
 import time
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign import ROOT
+from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
@@ -284,6 +286,33 @@ def answering(script: str) -> schedulers.Scheduler:
 )
 def test_a_batch_system_that_does_not_answer_is_no_end_of_a_job(script: str, ended: bool | None) -> None:
     assert schedulers.has_ended(answering(script), "12") is ended
+
+
+NO_ANSWER = "echo 'error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
+
+
+@pytest.mark.parametrize(
+    ("cancelling", "asking", "says"),
+    [
+        (NO_ANSWER, NO_ANSWER, "1 job not cancelled (12): sh -c .* says: error: Unable to contact slurm controller"),
+        ("true", NO_ANSWER, "1 job of this run (12) may not have ended, Slurm does not answer: go on with it when"),
+        ("true", "echo '12|COMPLETING|None'", "1 job of this run (12) may not have ended, still there: 12: go on"),
+        (NO_ANSWER, "true", ""),
+        ("true", "true", ""),
+    ],
+)
+def test_a_run_goes_on_only_when_its_earlier_jobs_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cancelling: str, asking: str, says: str
+) -> None:
+    monkeypatch.setattr(batch, "CANCEL_SECONDS", 0.2)
+    scheduler = replace(answering(asking), cancel=("sh", "-c", cancelling, "scancel"))
+    folder = run_folders.start(tmp_path, "local")
+    known = [{"number": 1, "id": "12"}, {"number": 2, "id": "13", "ended_utc": "2026-01-01T00:00:00Z"}]
+    if says:
+        with pytest.raises(CampaignError, match=re.escape(says).replace(r"\.\*", ".*")):
+            batch.adopt(folder, scheduler, known)
+    else:
+        assert [one["id"] for one in batch.adopt(folder, scheduler, known)] == ["12", "13"]
 
 
 def test_nodes_that_are_lost_are_named() -> None:

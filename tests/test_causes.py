@@ -149,6 +149,20 @@ def test_what_says_nothing_of_a_cause_gives_none() -> None:
         assert causes.of_launch(said) is None
 
 
+def test_a_table_of_a_benchmark_is_nothing_that_the_launcher_said() -> None:
+    table = (
+        "# medians; +-: half of the widest 95 % interval of those that are measured until theirs is narrow\n"
+        "  collective comm_target_ns t_measured_ns  reps  stop\n"
+        "      ibcast        8000000        123456    12  interval (+-0.5%) late:3\n"
+        "      ibcast       16000000             -     0  budget WRONG-DATA\n"
+    )
+    assert causes.of_launch(table) is None
+    assert told(f"{table}The cauldron is cold.\n") == "The cauldron is cold"
+    assert told(f"The cauldron failed.\n{table}") == "The cauldron failed"
+    peer = "# Size   Avg Latency(us)   Overlap(%)\n1024    12.34   56.70\n"
+    assert causes.of_launch(peer) is None
+
+
 def test_a_sentence_that_is_too_long_ends_at_a_word() -> None:
     line = told("it failed because of " + "reasons and " * 90)
     assert len(line) <= causes.LONGEST_SENTENCE

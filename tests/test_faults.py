@@ -29,7 +29,6 @@ LIBRARIES = resolving.DEFAULT_TOOLCHAINS[:2]
 TIMES = ("--comm-time", "16ms", "--comp-time", "16ms", "--comp-time", "64ms", "--comp-time", "256ms")
 AGENT = '"$MPI_CAMPAIGN_NODE_AGENT"'
 PROGRAM = "nbc_overlap"
-LEFT_BY_MPICH = "mpich_shm_*"
 
 # Words: a node's interface is brought into this state, `up` or `down`.
 LINK = (
@@ -99,9 +98,13 @@ def ranks(cluster: Cluster) -> list[int]:
 
 
 def shared_memory(cluster: Cluster) -> list[str]:
-    """Files in /dev/shm of the nodes, without folders, and without the one that a killed rank of MPICH leaves."""
-    look = shlex.quote(f"find /dev/shm -type f -not -name '{LEFT_BY_MPICH}'")
-    return cluster.sh(f"for node in node1 node2; do {AGENT} $node {look}; done").stdout.split()
+    """Files in /dev/shm of the nodes, without folders."""
+    return cluster.sh(f"for node in node1 node2; do {AGENT} $node 'find /dev/shm -type f'; done").stdout.split()
+
+
+def on_node(cluster: Cluster, node: str, command: str) -> None:
+    done = cluster.sh(f"{AGENT} {node} {shlex.quote(command)}")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -159,13 +162,11 @@ def failure(run: Run) -> str:
     return lines[0]
 
 
-@pytest.mark.parametrize("measuring", LIBRARIES[:1], indirect=True)
+@pytest.mark.parametrize("measuring", LIBRARIES, indirect=True)
 @pytest.mark.rare
 def test_a_link_that_is_cut(measuring: Run) -> None:
     def link(state: str) -> None:
-        command = shlex.join([sys.executable, "-c", LINK, state])
-        done = measuring.cluster.sh(f"{AGENT} node2 {shlex.quote(command)}")
-        assert done.returncode == 0, done.stderr
+        on_node(measuring.cluster, "node2", shlex.join([sys.executable, "-c", LINK, state]))
 
     link("down")
     ends_in_time(measuring)
@@ -176,9 +177,19 @@ def test_a_link_that_is_cut(measuring: Run) -> None:
 
 @pytest.mark.parametrize("measuring", LIBRARIES, indirect=True)
 @pytest.mark.rare
+def test_a_rank_that_is_killed(measuring: Run) -> None:
+    on_node(measuring.cluster, "node2", f"pkill -9 -x {PROGRAM} --ns $$ --nslist uts")
+    ends_in_time(measuring)
+    assert re.search(r"a rank on node2 was killed \(SIGKILL\)|rank 1 on node2 was killed", failure(measuring))
+    is_kept_and_resumed(measuring)
+
+
+@pytest.mark.parametrize("measuring", LIBRARIES, indirect=True)
+@pytest.mark.rare
 def test_the_campaign_is_killed(measuring: Run) -> None:
     measuring.cluster.sh("kill -9 $(cat pid)")
-    wait_until(lambda: not ranks(measuring.cluster), GRACE_SECONDS, measuring.output)
     assert measuring.code(10) == 128 + 9
-    assert shared_memory(measuring.cluster) == []
+    wait_until(
+        lambda: not ranks(measuring.cluster) and not shared_memory(measuring.cluster), GRACE_SECONDS, measuring.output
+    )
     is_kept_and_resumed(measuring)

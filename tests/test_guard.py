@@ -1,16 +1,19 @@
 """Nothing that a campaign starts outlives it, whoever is killed and however."""
 
+import mmap
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from mpi_campaign import ROOT
+from mpi_campaign.launching import shared_memory
 from mpi_campaign.processes import guard
 
 # A launcher as MPI has them: children in sessions of their own, which ignore what a terminal sends.
@@ -45,11 +48,12 @@ def gone(marker: str, within_seconds: float = 20) -> bool:
     return not alive(marker)
 
 
-def start(marker: str, seconds: float) -> subprocess.Popen[str]:
+def start(marker: str, seconds: float, afterwards: Sequence[str] = ()) -> subprocess.Popen[str]:
     """A parent that starts a guard that starts the family, as `campaign run` does."""
     parent = (
         "import os, subprocess, sys; "
-        "sys.exit(subprocess.call([sys.executable, '-m', 'mpi_campaign.processes.guard', str(os.getpid()), '--', "
+        f"sys.exit(subprocess.call([sys.executable, '-m', 'mpi_campaign.processes.guard', *{list(afterwards)!r}, "
+        "str(os.getpid()), '--', "
         f"sys.executable, '-c', {FAMILY!r}, {marker!r}, '{seconds}'], start_new_session=True))"
     )
     process = subprocess.Popen([sys.executable, "-c", parent], cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -74,6 +78,34 @@ def test_kill_9_of_the_campaign_ends_everything(marker: str) -> None:
     assert len(alive(marker)) >= 3
     process.kill()
     assert gone(marker)
+
+
+def test_what_was_left_is_removed_when_everything_has_ended(marker: str, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    look = f"pgrep -fc '[#] {marker}' >{seen}.new; echo $0 >>{seen}.new; mv {seen}.new {seen}"
+    process = start(marker, 300, ["sh", "-c", look])
+    process.kill()
+    deadline = time.monotonic() + 20
+    while not seen.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    processes, seconds = seen.read_text().split()
+    assert int(processes) == 0
+    assert 0 <= float(seconds) < 20
+
+
+def test_shared_memory_that_nobody_uses_any_more_is_removed(tmp_path: Path) -> None:
+    names = ["mpich_shm_a", "mpich_shm_open", "mpich_shm_mapped", "mpich_shm_old", "another"]
+    for name in names:
+        (tmp_path / name).write_bytes(bytes(4096))
+    os.utime(tmp_path / "mpich_shm_old", (0, 0))
+    (tmp_path / "mpich_shm_folder").mkdir()
+    with (tmp_path / "mpich_shm_open").open(), (tmp_path / "mpich_shm_mapped").open("r+b") as file:
+        with mmap.mmap(file.fileno(), 4096):
+            file.close()
+            assert shared_memory.left(tmp_path, ["mpich_shm_*"], 60) == [tmp_path / "mpich_shm_a"]
+        assert len(shared_memory.left(tmp_path, ["mpich_shm_*", "*_a"], 60)) == 2
+    assert shared_memory.left(tmp_path, [], 60) == []
 
 
 def test_an_interrupt_ends_everything(marker: str) -> None:

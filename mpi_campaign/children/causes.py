@@ -459,6 +459,9 @@ _BEFORE_WORDS = re.compile(r"[\w.-]{1,60}:\d+ +UCX +\w{4,5} +|\[\[[^\]]{1,40}\],
 # Where in its sources a launcher speaks from.
 _SOURCE = re.compile(r"[\w:~]{1,80} \([^()\s]{1,300}:\d{1,6}\): ")
 _FRAME = re.compile(r"[\s*=#~+_-]*")
+# A line of a benchmark's table, in which nobody speaks: at least three columns with more than a blank between them.
+# Some write two blanks between sentences, and UCX after its place, which begins with a bracket.
+_COLUMNS = re.compile(r"[^\s\[]\S*(?:.*?[^\s.:;!?,] {2,}\S+){2}")
 # Of a library: what it does when all is well. Of a shell: that it does without the locale that it was asked for.
 _IN_GOOD_ORDER = re.compile(
     r"\S{1,80}: (?:line \d+: )?warning: setlocale: LC_|"
@@ -487,6 +490,7 @@ _BANNER = re.compile(
             r"(?:argument matching|match handler|launch_procs|create process) returned",
             r"error parsing (?:input|parameters|hostfile)", r"error setting up the bootstrap", r"assert \(!closed\)",
             r"downstream from host", r"trying to close other", r"peer process has unexpectedly disconnected",
+            r"one of the processes terminated badly",
             r"will likely now behave unpredictably",
             # advice, and what may be
             r"please (?:see|check|either|revise|use|verify|adjust|note|review)", r"^you (?:can|may)", r"^note:",
@@ -619,9 +623,12 @@ def _bounded(text: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines without speakers and frames. Empty lines separate paragraphs, and lines that stand alone."""
+    """The lines without speakers, frames and tables. Empty lines separate paragraphs, and lines that stand alone."""
     cleaned: list[str] = []
     for raw in _bounded(text).replace("\0", "").splitlines():  # Open MPI 5 ends its banners with one
+        if _COLUMNS.match(raw[:LONGEST_LINE].strip()):
+            cleaned.append("")
+            continue
         line = " ".join(clean(raw[:LONGEST_LINE]).split())
         if _IN_GOOD_ORDER.match(line):
             continue

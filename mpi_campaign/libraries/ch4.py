@@ -108,6 +108,7 @@ CONTROLS = (
     "MPIR_CVAR_CH4_CMA_ENABLE", "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",
 )  # fmt: skip
 BINARY_INTERFACE = "MPICH's"
+SHARED_MEMORY = ("mpich_shm_*",)
 
 
 def device(prefix: Path) -> str:

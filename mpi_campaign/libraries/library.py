@@ -54,6 +54,7 @@ class Library:
     use the library there.
     spack_layout: where Spack looks for the library below that prefix, in words.
     binary_interface: the name of the binary interface that it shares with other libraries; empty where it shares none.
+    shared_memory: patterns of the names of files in /dev/shm that stay there if its ranks are killed.
     """
 
     title: str
@@ -77,6 +78,7 @@ class Library:
     spack_prefix: Callable[[str, Path], Path | None] = lambda _version, prefix: prefix
     spack_layout: str = "PREFIX/bin"
     binary_interface: str = ""
+    shared_memory: tuple[str, ...] = ()
 
     def launcher(self, command: str, version: str) -> Launcher | None:
         """The launcher with that name in ReFrame, for a version of the library; None where the entry has none."""

@@ -52,4 +52,5 @@ LIBRARY = Library(
     known_wheels=("5.0.2", "4.2.3"),
     folders=("lib/mpich", "lib/mpich/ucx"),
     binary_interface=ch4.BINARY_INTERFACE,
+    shared_memory=ch4.SHARED_MEMORY,
 )

@@ -1,6 +1,6 @@
 """Run a command, and end every process that it started when the command ends or when the guard's parent dies.
 
-    python -m mpi_campaign.processes.guard -- COMMAND ...
+    python -m mpi_campaign.processes.guard [AFTERWARDS ...] PARENT -- COMMAND ...
 
 MPI launchers put their ranks into sessions and process groups of their own, so that killing a group is not enough. The
 guard becomes the kernel's "child subreaper": every orphan below it becomes its own child, and is killed by pid. It asks
@@ -9,6 +9,9 @@ the kernel for a signal when its parent dies, so that even `kill -9` of the camp
 On SIGTERM, SIGINT, SIGHUP or `signals.END` the guard interrupts the command, waits GRACE_SECONDS so that it can write
 its results, then kills it. A signal that was ignored when the guard started is ignored by every process below it; only
 `signals.END` is never ignored.
+
+When all of them have ended, it runs the command AFTERWARDS, which removes what they have left. Its last word is how
+many seconds ago COMMAND began.
 """
 
 import contextlib
@@ -18,7 +21,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -30,6 +33,8 @@ GRACE_SECONDS = 8.0
 SWEEPS = 200
 QUIET_LOOKS = 5
 SWEEP_SECONDS = 0.02
+AFTERWARDS_SECONDS = 30.0
+"""How long the command AFTERWARDS may take."""
 
 
 class Stop(Exception):
@@ -91,10 +96,10 @@ def reap() -> None:
             pass
 
 
-def main(command: list[str], parent: int) -> int:
+def main(command: list[str], parent: int, afterwards: Sequence[str] = ()) -> int:
     """Run the command. Returns its exit code, or 128 + the number of the signal that ended it.
 
-    parent: pid of the process that started the guard.
+    parent: pid of the process that started the guard.  afterwards: AFTERWARDS.
     """
     prctl = ctypes.CDLL(None).prctl
     adopt_orphans()
@@ -110,6 +115,7 @@ def main(command: list[str], parent: int) -> int:
     interrupting = signals.first_ending_not_ignored()
     signals.keep_ignored()
 
+    began = time.monotonic()
     # This process has one thread, so that code between fork and exec is safe.
     child = subprocess.Popen(command, preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))  # noqa: PLW1509
     try:
@@ -124,9 +130,15 @@ def main(command: list[str], parent: int) -> int:
         child.kill()
     status = child.wait()
     sweep()
+    if afterwards:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            words = [*afterwards, f"{time.monotonic() - began:.1f}"]
+            subprocess.run(words, stdin=subprocess.DEVNULL, timeout=AFTERWARDS_SECONDS, check=False)
+        sweep()
     return status if status >= 0 else 128 - status
 
 
 if __name__ == "__main__":
     separator = sys.argv.index("--")
-    sys.exit(main(sys.argv[separator + 1 :], parent=int(sys.argv[separator - 1])))
+    *first, number = sys.argv[1:separator]
+    sys.exit(main(sys.argv[separator + 1 :], int(number), first))

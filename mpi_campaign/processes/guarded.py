@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,18 +57,20 @@ def run(
     cwd: Path = ROOT,
     poll_seconds: float = POLL_SECONDS,
     limit_seconds: float = math.inf,
+    afterwards: Sequence[str] = (),
 ) -> Ended:
     """Run a command under the guard, and wait for its end.
 
     on_line: is called with each line of output.  on_tick: is called whenever `poll_seconds` pass without a line.
     env: the whole environment of the command.  limit_seconds: a command that takes longer is ended, as hung.
+    afterwards: AFTERWARDS of the guard.
 
     Ctrl-C, SIGTERM, the limit, and an exception from a callback end the command: it is interrupted, all processes that
     it started are killed, and its files stay.
     """
     guard.adopt_orphans()
     process = subprocess.Popen(
-        [sys.executable, "-m", "mpi_campaign.processes.guard", str(os.getpid()), "--", *words],
+        [sys.executable, "-m", "mpi_campaign.processes.guard", *afterwards, str(os.getpid()), "--", *words],
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -25,7 +25,7 @@ from mpi_campaign.running.reframe_session import Event, Outcome, Session
 from mpi_campaign.running.sessions import Order
 from mpi_campaign.systems import allocation, known_systems, schedulers, site, slurm_description
 from mpi_campaign.systems.known_systems import Partition
-from mpi_campaign.systems.schedulers import Scheduler, Waiting
+from mpi_campaign.systems.schedulers import Scheduler
 from mpi_campaign.systems.slurm_description import limit_text
 from postprocess.drawing.text import plural
 
@@ -36,7 +36,7 @@ LIMIT_FACTOR = 1.5
 LIMIT_EXTRA_SECONDS = 600
 LOOK_SECONDS = 15.0
 """How often the batch system is asked why a job waits."""
-CANCEL_SECONDS = 30.0
+CANCEL_SECONDS = 90.0
 """How long cancelled jobs may take to end."""
 SUBMIT = "submit"
 SRUN = "srun"
@@ -177,12 +177,11 @@ def adopt(folder: RunFolder, scheduler: Scheduler, known: Sequence[Mapping[str, 
     """The jobs of an earlier campaign of the run, as the manifest has them, with how they ended meanwhile.
 
     known: the jobs in the manifest. Those that still wait or run are cancelled. What they measured is in the archive.
+    Raises CampaignError where the batch system does not say that they have ended: beside them, nothing is measured.
     """
     open_ids = [str(one["id"]) for one in known if one.get("id") and "ended_utc" not in one]
     schedulers.cancel(scheduler, open_ids)
-    deadline = time.monotonic() + CANCEL_SECONDS
-    while schedulers.waiting(scheduler, open_ids) and time.monotonic() < deadline:
-        time.sleep(1.0)
+    _wait_for_end(scheduler, open_ids)
     run_folders.harvest(folder)
     adopted = []
     for one in known:
@@ -196,6 +195,20 @@ def adopt(folder: RunFolder, scheduler: Scheduler, known: Sequence[Mapping[str, 
             entry["nodes"] = [seen.as_facts() for seen in nodes]
         adopted.append(entry)
     return adopted
+
+
+def _wait_for_end(scheduler: Scheduler, ids: Sequence[str]) -> None:
+    """Wait until jobs that were cancelled have ended; of a batch system that nothing can be asked, do not wait.
+
+    Raises CampaignError where they have not ended within CANCEL_SECONDS, or the batch system does not say so.
+    """
+    deadline = time.monotonic() + CANCEL_SECONDS
+    while scheduler.waiting and (left := schedulers.waiting(scheduler, ids)) != {}:
+        if time.monotonic() > deadline:
+            which = f"{plural(len(ids), 'job')} of this run ({', '.join(ids)})"
+            why = f"{scheduler.title} does not answer" if left is None else f"still there: {', '.join(left)}"
+            raise CampaignError(f"{which} may not have ended, {why}: go on with it when {scheduler.title} says so")
+        time.sleep(1.0)
 
 
 def _times(log: job.ScriptLog) -> dict[str, Any]:
@@ -392,11 +405,10 @@ class Follower:
         queued = [name for name in ids.values() if name not in self._started]
         if queued and now - self._looked >= LOOK_SECONDS:
             self._looked = now
-            found: dict[str, Waiting] = schedulers.waiting(self.scheduler, queued)
-            for name, one in found.items():
-                if one.is_pending and one.reason not in ("None", self.reasons.get(name)):
-                    self.reasons[name] = one.reason
-                    self.say(f"job {name} waits: {one.reason}")
+            for name, reason in self._why_queued(queued).items():
+                if reason not in ("None", self.reasons.get(name)):
+                    self.reasons[name] = reason
+                    self.say(f"job {name} waits: {reason}")
         if len(queued) < len(ids):
             return ""
         words = [
@@ -405,6 +417,15 @@ class Follower:
             for name in queued
         ]
         return "; ".join(words)
+
+    def _why_queued(self, queued: Sequence[str]) -> dict[str, str]:
+        """Why jobs wait, by id, as the batch system tells."""
+        if not self.scheduler.waiting:
+            return {}
+        found = schedulers.waiting(self.scheduler, queued)
+        if found is None:
+            return dict.fromkeys(queued, f"{self.scheduler.title} does not answer")
+        return {name: one.reason for name, one in found.items() if one.is_pending}
 
 
 def _text(path: Path) -> str:
@@ -419,7 +440,10 @@ def submit(words: Sequence[str], follower: Follower) -> Session:
     follower.tick()
     session = reframe_session.run([*words, "--run"], lambda _event: follower.tick(), follower.tick)
     if session.interrupted:  # ReFrame may not have had the time
-        schedulers.cancel(follower.scheduler, list(follower.ids().values()))
+        try:
+            schedulers.cancel(follower.scheduler, list(follower.ids().values()))
+        except CampaignError as error:  # what was measured is archived all the same
+            follower.say(f"{error}; they end by themselves when they notice that this campaign is gone")
     follower.tick()
     return session
 

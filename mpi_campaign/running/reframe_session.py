@@ -126,8 +126,13 @@ def pattern(test: str, axes: Mapping[str, Sequence[object]]) -> str:
     return f"^{test}(?=%|$){''.join(having)}"
 
 
-def run(words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[], None]) -> Session:
-    """Run ReFrame under the guard. Calls on_event for each event, and on_tick in between.
+def run(
+    words: list[str],
+    on_event: Callable[[Event], None],
+    on_tick: Callable[[], None],
+    afterwards: Sequence[str] = (),
+) -> Session:
+    """Run ReFrame under the guard. Calls on_event for each event, and on_tick in between. afterwards: of the guard.
 
     Ctrl-C and SIGTERM interrupt ReFrame: its jobs die, what is on disk stays.
     """
@@ -138,7 +143,7 @@ def run(words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[
             on_event(Event(match["what"], match["test"], match["environment"], match["reason"] or ""))
 
     variables = environ.built(environ.SESSION, {"PYTHONUNBUFFERED": "1"})
-    ended = guarded.run(words, on_line, on_tick, env=variables)
+    ended = guarded.run(words, on_line, on_tick, env=variables, afterwards=afterwards)
     return Session(ended.exit_code, ended.interrupted, ended.output)
 
 

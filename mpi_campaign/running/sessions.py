@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign.archive import run_folders
-from mpi_campaign.running import reframe_session, same_sizes
+from mpi_campaign.running import leftovers, reframe_session, same_sizes
 from mpi_campaign.running.reframe_session import Event, Outcome, Session
 from mpi_campaign.running.same_sizes import TakenOver
 
@@ -78,7 +78,7 @@ def carry_out(
             say(f"{order.whose} has no sizes for {case}: it is calibrated, its times are compared with none")
         for name in run_folders.SESSION_FILES:
             (place / name).unlink(missing_ok=True)
-        session = reframe_session.run(list(order.words), partial(on_event, number), on_tick)
+        session = reframe_session.run(list(order.words), partial(on_event, number), on_tick, leftovers.command())
         outcomes = tuple(reframe_session.outcomes(place / run_folders.REPORT))
         done = Done(began, run_folders.now_utc(), session, outcomes)
         yield done

@@ -102,13 +102,32 @@ def look(*, box: bool = False) -> InHand:
     box: those of the cluster in a box, even where a job is in hand.  Raises CampaignError where there are none, or
     where a node cannot be used.
     """
-    if IN_HAND in os.environ:
-        return InHand.from_text(os.environ[IN_HAND])
+    if already := known():
+        return already
     whose, hosts, variables = _of_box() if box else _of_job()
     names, cpus = zip(*_looks(hosts, variables), strict=True)
     found = InHand(whose, hosts, names, cpus, variables, one_machine=is_box())
     os.environ[IN_HAND] = found.as_text()
     return found
+
+
+def known() -> InHand | None:
+    """The nodes that this process, or a process that started it, has looked at; None where there are none."""
+    return InHand.from_text(os.environ[IN_HAND]) if IN_HAND in os.environ else None
+
+
+def ask_each(
+    hosts: Sequence[str], variables: Mapping[str, str], words: Sequence[str], seconds: float = ASKING_SECONDS
+) -> list[asking.Answer]:
+    """The answer of each host to a program that the agent starts there in this clone. variables: what the agent
+    needs."""
+    env = environ.built(environ.LAUNCH, variables, {"PYTHONPATH": str(ROOT)})
+
+    def ask(host: str) -> asking.Answer:
+        return asking.ask([nodes.AGENT, host, shlex.join(words)], env=env, seconds=seconds, cwd=ROOT)
+
+    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+        return list(pool.map(ask, hosts))
 
 
 def _of_box() -> tuple[str, tuple[str, ...], dict[str, str]]:
@@ -143,14 +162,7 @@ def start_on_each(words: Sequence[str]) -> str:
     Raises CampaignError where the hosts are not known.
     """
     _, hosts, variables = _of_job()
-    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-        return "".join(pool.map(lambda host: _answer(host, variables, words).text, hosts))
-
-
-def _answer(host: str, variables: Mapping[str, str], words: Sequence[str]) -> asking.Answer:
-    """What a program prints on a host, started by the agent in this clone."""
-    env = environ.built(environ.LAUNCH, variables, {"PYTHONPATH": str(ROOT)})
-    return asking.ask([nodes.AGENT, host, shlex.join(words)], env=env, seconds=ASKING_SECONDS, cwd=ROOT)
+    return "".join(answer.text for answer in ask_each(hosts, variables, words))
 
 
 def _looks(hosts: Sequence[str], variables: Mapping[str, str]) -> list[tuple[str, Cpus]]:
@@ -162,12 +174,12 @@ def _looks(hosts: Sequence[str], variables: Mapping[str, str]) -> list[tuple[str
     with tempfile.NamedTemporaryFile("w", dir=STATE, prefix="seen-by-nodes-") as file:
         file.write(Path(file.name).name)
         file.flush()
-        with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-            return list(pool.map(lambda host: _ask(host, variables, Path(file.name)), hosts))
+        answers = ask_each(hosts, variables, [sys.executable, "-m", "mpi_campaign.launching.node_look", file.name])
+        return [_seen(host, answer, Path(file.name)) for host, answer in zip(hosts, answers, strict=True)]
 
 
-def _ask(host: str, variables: Mapping[str, str], file: Path) -> tuple[str, Cpus]:
-    answer = _answer(host, variables, [sys.executable, "-m", "mpi_campaign.launching.node_look", str(file)])
+def _seen(host: str, answer: asking.Answer, file: Path) -> tuple[str, Cpus]:
+    """What a host calls itself, and the CPUs of each of its cores, from what it answered. Raises CampaignError."""
     try:
         told = json.loads(answer.stdout.strip().splitlines()[-1])
         if told["content"] == file.name:

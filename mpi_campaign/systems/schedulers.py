@@ -191,14 +191,15 @@ def parse_waiting(text: str) -> dict[str, Waiting]:
     return {match[1]: Waiting(match[2], match[3].strip()) for match in matches if match}
 
 
-def waiting(scheduler: Scheduler, jobs: Sequence[str]) -> dict[str, Waiting]:
-    """The jobs of these ids that are queued or run; empty where the batch system does not answer."""
-    if not scheduler.waiting or not jobs:
+def waiting(scheduler: Scheduler, jobs: Sequence[str]) -> dict[str, Waiting] | None:
+    """The jobs of these ids that are queued or run; None where the batch system does not say."""
+    if not jobs:
         return {}
-    answer = asking.ask(
-        [*scheduler.waiting, ",".join(jobs)], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS
-    )
-    return parse_waiting(answer.stdout)
+    if not scheduler.waiting:
+        return None
+    words = [*scheduler.waiting, ",".join(jobs)]
+    answer = asking.ask(words, env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
+    return parse_waiting(answer.stdout) if answer.good or scheduler.unknown_job in answer.stderr else None
 
 
 def how_ended(scheduler: Scheduler, job: str) -> str:
@@ -216,12 +217,8 @@ def how_ended(scheduler: Scheduler, job: str) -> str:
 
 def has_ended(scheduler: Scheduler, job: str) -> bool | None:
     """Whether a job is neither queued nor runs any more; None where the batch system does not say."""
-    if not scheduler.waiting:
-        return None
-    answer = asking.ask([*scheduler.waiting, job], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
-    if answer.good or scheduler.unknown_job in answer.stderr:
-        return job not in parse_waiting(answer.stdout)
-    return None
+    found = waiting(scheduler, [job])
+    return None if found is None else job not in found
 
 
 def nodes_down(scheduler: Scheduler, hosts: Sequence[str]) -> list[str]:
@@ -236,13 +233,16 @@ def nodes_down(scheduler: Scheduler, hosts: Sequence[str]) -> list[str]:
 def cancel(scheduler: Scheduler, jobs: Sequence[str]) -> None:
     """Cancel jobs. Those that have ended already are no error.
 
-    Raises CampaignError where the command is missing or does not answer.
+    Raises CampaignError where the command is missing or does not answer, or where the batch system neither takes it nor
+    says that the jobs have ended.
     """
     if not jobs:
         return
     answer = asking.ask([*scheduler.cancel, *jobs], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
-    if answer.trouble:
+    refused = not answer.good and scheduler.waiting and waiting(scheduler, jobs) != {}
+    if answer.trouble or refused:
+        lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
+        why = answer.trouble or f"says: {(lines or [f'exit code {answer.exit_code}'])[-1]}"
         raise CampaignError(
-            f"{plural(len(jobs), 'job')} not cancelled ({', '.join(jobs)}): {' '.join(scheduler.cancel)} "
-            f"{answer.trouble}"
+            f"{plural(len(jobs), 'job')} not cancelled ({', '.join(jobs)}): {' '.join(scheduler.cancel)} {why}"
         )
