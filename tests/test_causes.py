@@ -144,6 +144,16 @@ def test_a_rank_that_says_why_it_gives_up_outweighs_how_it_ended() -> None:
     assert told(said) == "p: foo.c:3: main: Assertion `n > 0' failed"
 
 
+def test_a_connection_that_broke_is_told_only_where_no_rank_is_known_to_have_ended() -> None:
+    broke = (
+        "[node1][[17071,1],0][btl_tcp_frag.c:127:mca_btl_tcp_frag_send] peer: node2 mca_btl_tcp_frag_send: writev "
+        "failed: Connection reset by peer (104)\n"
+    )
+    died = "prterun noticed that process rank 1 with PID 7 on node node2 exited on signal 9 (Killed).\n"
+    assert told(broke).startswith("a rank lost its connection to one on node2: that rank ended early, or the network")
+    assert told(broke + died).startswith("rank 1 on node2 was killed (SIGKILL)")
+
+
 def test_what_says_nothing_of_a_cause_gives_none() -> None:
     for said in ("", "\n \n", "=====\n", "# calibrated ibcast for 8 ms\n", "[0] MPI startup(): libfabric loaded\n"):
         assert causes.of_launch(said) is None

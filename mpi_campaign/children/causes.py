@@ -420,7 +420,8 @@ _BARE_ENDS: Sequence[Known] = (
         "because another rank had ended",
     ),
     _known(
-        r"peer process has unexpectedly disconnected(?:.|\n){0,1000}?peer host: (?P<host>\S{1,200})",
+        r"peer process has unexpectedly disconnected(?:.|\n){0,1000}?peer host: (?P<host>\S{1,200})|"
+        r"peer: (?P<host2>\S{1,200}) mca_btl_tcp_frag_\w{1,9}: \w{1,9} failed",
         "a rank lost its connection to one on {host}: that rank ended early, or the network between them failed",
     ),
     _known(
@@ -490,7 +491,7 @@ _BANNER = re.compile(
             r"(?:argument matching|match handler|launch_procs|create process) returned",
             r"error parsing (?:input|parameters|hostfile)", r"error setting up the bootstrap", r"assert \(!closed\)",
             r"downstream from host", r"trying to close other", r"peer process has unexpectedly disconnected",
-            r"one of the processes terminated badly",
+            r"one of the processes terminated badly", r"mca_btl_tcp_frag_\w{1,9}: \w{1,9} failed",
             r"will likely now behave unpredictably",
             # advice, and what may be
             r"please (?:see|check|either|revise|use|verify|adjust|note|review)", r"^you (?:can|may)", r"^note:",

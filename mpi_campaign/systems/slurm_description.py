@@ -206,7 +206,8 @@ def _asked(*words: str) -> str:
     answer = asking.ask(["scontrol", *words], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
     if not answer.good:
         lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
-        why = answer.trouble or (lines[0] if lines else f"ended with {answer.exit_code}")
+        said = lines[0].removeprefix("scontrol: ") if lines else ""
+        why = answer.trouble or (f"says: {said}" if said else f"ends with {answer.exit_code}")
         raise CampaignError(f"Slurm does not answer here: scontrol {why}")
     return answer.stdout
 
