@@ -1,5 +1,6 @@
 """Parts that a machine may lack, tests side by side or alone, and the command as a person types it."""
 
+import ctypes
 import fcntl
 import functools
 import os
@@ -19,7 +20,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.__main__ import answer
 from mpi_campaign.commands.testing import PARTS, RARE_TOO
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.launching import slurm
+from mpi_campaign.launching import accounting, slurm
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
 from tests.support import MPI, Command, another_python, as_another_user, build_benchmarks
@@ -42,6 +43,15 @@ def _mpi() -> str | None:
     return None if machine.cores().physical >= 2 else "two ranks need two cores"
 
 
+def _pmix() -> str | None:
+    """What `srun --mpi=pmix` loads."""
+    try:
+        ctypes.CDLL("libpmix.so")
+    except OSError:
+        return "no libpmix.so (Debian, Ubuntu: libpmix-dev)"
+    return None
+
+
 def _simgrid() -> str | None:
     lacking = not (shutil.which("smpicc") and shutil.which("smpirun"))
     return "no SimGrid on PATH: smpicc, smpirun (Debian, Ubuntu: libsimgrid-dev)" if lacking else None
@@ -50,6 +60,18 @@ def _simgrid() -> str | None:
 def _slurm() -> str | None:
     missing = ", ".join(slurm.lacking())
     return f"not installed: {missing} (Debian, Ubuntu: {slurm.PACKAGES})" if missing else machine.nodes_refusal()
+
+
+def _slurm_accounting() -> str | None:
+    missing = ", ".join(slurm.lacking(accounting.PROGRAMS))
+    return f"not installed: {missing} (Debian, Ubuntu: {accounting.PACKAGES})" if missing else None
+
+
+def _slurm_torque() -> str | None:
+    """Slurm's own commands with the names of Torque's."""
+    qsub = shutil.which("qsub")
+    is_slurms = qsub and "Slurm" in Path(qsub).read_text(errors="replace")
+    return None if is_slurms else "no qsub of Slurm on PATH (Debian, Ubuntu: slurm-wlm-torque)"
 
 
 def _spack() -> str | None:
@@ -105,8 +127,11 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
     "mount": _mount,
     "mpi": _mpi,
     "nodes": machine.nodes_refusal,
+    "pmix": _pmix,
     "simgrid": _simgrid,
     "slurm": _slurm,
+    "slurm-accounting": _slurm_accounting,
+    "slurm-torque": _slurm_torque,
     "spack": _spack,
     "system-mpi": _system_mpi,
     "user-namespaces": _user_namespaces,

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,12 @@ import pytest
 
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
+from mpi_campaign.toolchains import resolving
+from postprocess.families.nbc_overlap.points import expected_wire_bytes
+from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
+from postprocess.families.sampled import invalid_reasons
 from tests.support import MPI
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("slurm"), pytest.mark.timeout(1500)]
@@ -38,8 +43,10 @@ class Box:
     system: str
     folder: Path
 
-    def sh(self, *lines: str) -> list[subprocess.CompletedProcess[str]]:
-        """Run each of the lines on the head node of a new cluster of two nodes.
+    def sh(
+        self, *lines: str, nodes: int = 2, options: Sequence[str] = ("--slurm",)
+    ) -> list[subprocess.CompletedProcess[str]]:
+        """Run each of the lines on the head node of a new cluster. options: of the cluster.
 
         `campaign` is the command, SYSTEM and OUT stand for the system and the archive, and `until_said` waits until the
         campaign has written a text to first.txt.
@@ -56,7 +63,7 @@ class Box:
             'until_said() { for _ in $(seq 900); do grep -q "$1" first.txt && return; sleep 0.2; done; }; '
         )
         text = json.dumps([beginning + line for line in lines])
-        words = [CAMPAIGN, "cluster", "--nodes", "2", "--slurm", "--", sys.executable, "-c", program, text]
+        words = [CAMPAIGN, "cluster", "--nodes", str(nodes), *options, "--", sys.executable, "-c", program, text]
         done = subprocess.run(
             words, cwd=self.folder, env=OUTSIDE, capture_output=True, text=True, timeout=SECONDS, check=False
         )
@@ -64,10 +71,17 @@ class Box:
         answers = [json.loads(line) for line in done.stdout.splitlines()]
         return [subprocess.CompletedProcess(line, *one) for line, one in zip(lines, answers, strict=True)]
 
+    def newest(self) -> RunFolder:
+        """The newest run."""
+        return run_folders.find("last", self.folder / "out")
+
     def manifest(self) -> dict[str, Any]:
         """Of the newest run."""
-        found = run_folders.find("last", self.folder / "out")
-        return run_folders.read_manifest(found)
+        return run_folders.read_manifest(self.newest())
+
+    def records(self) -> list[OverlapRecord]:
+        """Of the newest run."""
+        return [load_overlap(path) for path in sorted(self.newest().records_folder.glob("*.jsonl"))]
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +146,113 @@ def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
     refused(nodes, "--nodes 3", "2 nodes")
     refused(limit, "--time-limit 0:11:00", "'cpu' gives a job at most 0:10:00")
     assert len(list(run_folders.runs(box.folder / "out"))) == 1  # what was refused leaves no run
+
+
+def check_placed(records: Sequence[OverlapRecord], nodes: int) -> None:
+    """One rank ran on each node, all in one world, on the CPUs of its share; the payload went from node to node."""
+    for record in records:
+        header = record.header
+        assert (header.nodes, header.ranks) == (nodes, nodes)
+        assert [rank.host for rank in header.placement] == [f"node{number}" for number in range(1, nodes + 1)]
+        assert header.clock is not None
+        assert header.clock.clocks == nodes
+        by_host: dict[str, Any] = header.metadata.get("by_host") or {}
+        shares = {host: of_host["shares"][0] for host, of_host in by_host.items()}
+        assert not shares or {rank.host: rank.cpuset for rank in header.placement} == shares
+        assert header.oversubscribed != bool(shares)  # where nodes share cores, ranks are not bound
+        assert record.footer is not None
+        assert 0 < expected_wire_bytes(record) <= sum(sent or 0 for sent in record.footer.tcp_bytes_sent or ())
+
+
+@pytest.mark.rare
+@pytest.mark.needs("mpi")
+@pytest.mark.needs("pmix")
+@pytest.mark.parametrize(("nodes", "time", "options"), [(2, "1ms", ""), (4, "30ms", "--oversubscribe")])
+@pytest.mark.parametrize("launcher", ["mpiexec", "srun"])
+def test_jobs_of_many_nodes_by_each_launcher(box: Box, launcher: str, nodes: int, time: str, options: str) -> None:
+    """Both libraries, and Intel MPI, by their own launchers and by srun, which finds ranks by PMIx and by PMI-2."""
+    toolchains = (*resolving.DEFAULT_TOOLCHAINS, "intel@2021.18.1")
+    named = " ".join(f"--toolchain {name}" for name in toolchains)
+    subprocess.run([CAMPAIGN, "setup", *named.split()], env=OUTSIDE, capture_output=True, check=True)
+    init, run = box.sh(
+        f"campaign systems init $SYSTEM --force --launcher {launcher}",
+        f"campaign run --system $SYSTEM --network tcp {named} --benchmark nbc_overlap --configuration basic "
+        f"--collective ibcast --comm-time {time} --comp-time {time} --budget-seconds 60 --nodes {nodes} {options} "
+        "--output $OUT",
+        nodes=nodes,
+    )
+    good(init)
+    good(run)
+    manifest = box.manifest()
+    (job,) = manifest["jobs"]
+    assert job["hosts"] == [f"node{number}" for number in range(1, nodes + 1)]
+    assert {case["result"] for case in manifest["cases"]} == {"pass"}
+    records = box.records()
+    assert {record.header.toolchain for record in records} == set(toolchains)
+    check_placed(records, nodes)
+    assert not [reason for record in records for point in record.points for reason in invalid_reasons(point)]
+    scripts = [path.read_text() for path in (box.newest().path / "logs").glob("*.sh")]
+    assert any(" srun " in script for script in scripts) == (launcher == "srun")
+
+
+@pytest.mark.rare
+@pytest.mark.needs("slurm-accounting")
+def test_slurm_with_accounting(box: Box) -> None:
+    """ReFrame's scheduler `slurm`, which asks sacct; and accounts that Slurm knows, or refuses."""
+    accounts, init, check, refused_one, run, told = box.sh(
+        "sacctmgr --immediate add account physics && sacctmgr --immediate add user $(id --user --name) account=physics",
+        "campaign systems init $SYSTEM --force && grep scheduler systems/$SYSTEM/settings.py",
+        "campaign systems check $SYSTEM --account physics",
+        "campaign systems check $SYSTEM --account nobodys",
+        f"campaign {MEASURE} --system $SYSTEM --output $OUT --account physics",
+        "sacct --allusers --allocations --noheader --parsable2 --format=JobID,Account,State,ExitCode",
+        options=["--accounting"],
+    )
+    good(accounts)
+    good(check)
+    assert '"scheduler": "slurm"' in (ROOT / "systems" / box.system / "settings.py").read_text(), init.stdout
+    refused(refused_one, "Slurm refuses the job: Invalid account or account/partition combination specified")
+    (job,) = box.manifest()["jobs"]
+    assert (job["exit_code"], job["hosts"], job["reason"]) == (0, ["node1", "node2"], ""), run.stdout + run.stderr
+    assert good(told).splitlines() == ["1|physics|COMPLETED|0:0", "2|physics|COMPLETED|0:0"]
+
+
+@pytest.mark.rare
+@pytest.mark.needs("slurm-torque")
+def test_torques_commands(box: Box) -> None:
+    """ReFrame's scheduler `torque`, by Slurm's commands of the names of Torque's."""
+    init, check, run, job = box.sh(
+        "campaign systems init $SYSTEM --force --scheduler torque",
+        f"sed -i 's/-q batch/-q cpu/; s/\\(_cpus[a-z_]*\": \\)[0-9]*/\\11/' {ROOT}/systems/$SYSTEM/settings.py; "
+        "campaign systems check $SYSTEM --json",
+        f"campaign {MEASURE} --system $SYSTEM --output $OUT --time-limit 20",
+        "scontrol show job 2",
+    )
+    good(init)
+    probe = json.loads(good(check))
+    assert {finding["state"] for finding in probe["findings"]} == {"good"}
+    (job_,) = box.manifest()["jobs"]
+    assert (job_["exit_code"], job_["hosts"], job_["reason"]) == (0, ["node1", "node2"], ""), run.stdout + run.stderr
+    assert "TimeLimit=00:20:00" in good(job)
+
+
+@pytest.mark.rare
+def test_jobs_of_a_run_may_be_in_the_queue_at_once(box: Box) -> None:
+    """--max-jobs, --time-limit and --scheduler-option reach Slurm; one node and two nodes are two jobs."""
+    init, run, jobs = box.sh(
+        "campaign systems init $SYSTEM --force",
+        f"campaign {MEASURE} --nodes 1 --system $SYSTEM --output $OUT --max-jobs 2 --time-limit 20 "
+        "--scheduler-option=--comment=ours",
+        "scontrol --oneliner show job",
+        nodes=3,
+    )
+    good(init)
+    both = [dict(word.partition("=")[::2] for word in line.split()) for line in good(jobs).splitlines()]
+    assert [(job["TimeLimit"], job["Comment"]) for job in both] == [("00:20:00", "ours")] * 2, run.stdout
+    assert sorted(job["NumNodes"] for job in both) == ["1", "2"]
+    first, second = sorted(both, key=lambda job: job["StartTime"])
+    assert second["StartTime"] < first["EndTime"]
+    assert [job["reason"] for job in box.manifest()["jobs"]] == ["", ""]
 
 
 @pytest.mark.rare

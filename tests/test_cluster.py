@@ -16,7 +16,7 @@ import pytest
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
-from mpi_campaign.launching import nodes, slurm
+from mpi_campaign.launching import accounting, nodes, slurm
 from mpi_campaign.processes import guard
 from mpi_campaign.toolchains import resolving
 from tests.support import Command, as_another_user, refused, running, succeed
@@ -155,6 +155,8 @@ def test_slurm_that_is_not_installed_is_named(inside: Command, monkeypatch: pyte
     monkeypatch.setattr(slurm, "SYSTEM_FOLDERS", ())
     monkeypatch.setenv("PATH", str(tmp_path))
     refused(inside("cluster", "--nodes", "2", "--slurm"), "slurmctld, slurmd", f"Debian, Ubuntu: {slurm.PACKAGES}")
+    monkeypatch.setattr(slurm, "PROGRAMS", ())
+    refused(inside("cluster", "--nodes", "2", "--accounting"), "--accounting needs slurmdbd", accounting.PACKAGES)
 
 
 @pytest.mark.needs("user-namespaces")
@@ -184,6 +186,12 @@ def test_settings_name_the_head_and_the_others() -> None:
     lines = slurm.settings(["node0", "node1", "node2"], 4, 1000, "me").splitlines()
     assert {"SlurmctldHost=node0", "SlurmUser=me", "SlurmdUser=me"} <= set(lines)
     assert "NodeName=node1,node2 CPUs=4 RealMemory=1000 State=UNKNOWN" in lines
+
+
+def test_with_accounting_jobs_and_accounts_are_known() -> None:
+    lines = slurm.settings(["node0", "node1"], 4, 1000, "me", with_accounting=True).splitlines()
+    assert {"AccountingStorageType=accounting_storage/slurmdbd", "AccountingStorageHost=node0"} <= set(lines)
+    assert "StorageUser=me" in accounting.settings("node0", "me", "/socket").splitlines()
 
 
 @pytest.mark.needs("slurm")
@@ -238,10 +246,9 @@ def test_a_batch_job_starts_a_rank_on_each_node(cluster: Cluster, toolchain: str
 
 @pytest.mark.needs("slurm")
 @pytest.mark.needs("mpi")
+@pytest.mark.needs("pmix")
 @pytest.mark.slow
 def test_srun_starts_ranks_by_pmix(cluster: Cluster) -> None:
-    if "pmix" not in cluster.sh("srun --mpi=list 2>&1").stdout:
-        pytest.skip("this Slurm has no pmix (Debian, Ubuntu: libpmix-dev)")
     mpi = resolving.resolve(resolving.parse("openmpi@5.0.11"), print)
     done = cluster.sh(f"srun --nodes=2 --mpi=pmix {program(mpi, cluster.folder)}")
     assert (done.returncode, sorted(done.stdout.splitlines())) == (0, ONE_RANK_PER_NODE), done.stderr

@@ -226,15 +226,20 @@ def _hosts(log: job.ScriptLog, nodes: Sequence[node_probe.Seen]) -> list[str]:
 
 
 def describe(folder: RunFolder, request: Request, one: Job, orders: Sequence[Order]) -> Description:
-    """The description of a job. One without orders asks for nodes as they are, whatever the settings say of them."""
+    """The description of a job.
+
+    Slurm gives whole nodes to a job without orders, which finds out what they are: it does not ask for the CPUs of the
+    settings. Other batch systems give a job the CPUs that it asks for.
+    """
     scheduler, partition = request.scheduler, request.partition
     cores = partition.declared.cores if partition.declared is not None else 1
     asked = (*(partition.access if scheduler.leaves_access_out else ()), *scheduler.whole_nodes)
+    asks_for_cpus = not scheduler.counts_cores and (bool(orders) or not scheduler.is_slurm)
     cpus = one.nodes * (partition.cpus_per_node or 1)
     script = Script(
         nodes=one.nodes,
         tasks_per_node=cores if scheduler.counts_cores else 1,
-        cpus_per_node=partition.cpus_per_node if orders and not scheduler.counts_cores else 0,
+        cpus_per_node=partition.cpus_per_node if asks_for_cpus else 0,
         limit_seconds=limit_seconds(request, one.seconds),
         most_wait_seconds=request.most_wait_seconds,
         options=(*(schedulers.filled(option, one.nodes, cpus) for option in asked), *request.options),

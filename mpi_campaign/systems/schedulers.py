@@ -21,7 +21,7 @@ class Scheduler:
 
     title: for people.
     watched: how ReFrame learns that a job has ended, where that is the difference between two entries.
-    tested: whether jobs really ran under it in this project's tests; else only its job scripts are tested.
+    tested: what of it really ran in this project's tests; empty where only its job scripts are tested.
     is_slurm: whether Slurm's commands tell what partitions there are.
     account: an option with a place for the value.
     cancel: a command that job ids are added to.
@@ -42,7 +42,6 @@ class Scheduler:
     """
 
     title: str
-    tested: bool
     account: str
     cancel: tuple[str, ...]
     waiting: tuple[str, ...]
@@ -53,6 +52,7 @@ class Scheduler:
     whole_nodes: tuple[str, ...] = ()
     leaves_access_out: bool = False
     counts_cores: bool = False
+    tested: str = ""
     unknown_job: str = ""
     down: tuple[str, ...] = ()
     watched: str = ""
@@ -62,7 +62,7 @@ class Scheduler:
     def in_words(self) -> str:
         """What it is, and whether it was tested."""
         what = f"{self.title}, {self.watched}" if self.watched else self.title
-        return f"{what}: {'tested' if self.tested else 'not tested, no job of it ever ran here'}"
+        return f"{what}: {self.tested or 'not tested, no job of it ever ran here'}"
 
 
 def _hosts_in(variable: str) -> str:
@@ -72,7 +72,7 @@ def _hosts_in(variable: str) -> str:
 
 _SLURM = Scheduler(
     title="Slurm",
-    tested=True,
+    tested="tested",
     account="--account={}",
     cancel=("scancel",),
     waiting=("squeue", "--noheader", "--format=%i|%T|%r", "--jobs"),
@@ -94,7 +94,6 @@ _SLURM = Scheduler(
 
 _PBS = Scheduler(
     title="PBS",
-    tested=False,
     account="-A {}",
     cancel=("qdel",),
     waiting=(),
@@ -107,12 +106,12 @@ _PBS = Scheduler(
 
 SCHEDULERS: Mapping[str, Scheduler] = {
     "squeue": _SLURM,
-    "slurm": replace(_SLURM, tested=False, watched="jobs watched with sacct"),
+    "slurm": replace(_SLURM, watched="jobs watched with sacct"),
     "pbs": _PBS,
     "pbspro": _PBS,
     "torque": Scheduler(
         title="Torque",
-        tested=False,
+        tested="tested with Slurm's commands of the same names; no job of Torque ever ran here",
         account="-A {}",
         cancel=("qdel",),
         waiting=(),
@@ -120,11 +119,10 @@ SCHEDULERS: Mapping[str, Scheduler] = {
         hosts=_hosts_in("PBS_NODEFILE"),
         on_each_node=("pbsdsh", "-u"),
         access=("-q batch",),
-        whole_nodes=("-n",),
+        whole_nodes=("-W x=NACCESSPOLICY:SINGLEJOB",),
     ),
     "oar": Scheduler(
         title="OAR",
-        tested=False,
         account="--project={}",
         cancel=("oardel",),
         waiting=(),
@@ -135,7 +133,6 @@ SCHEDULERS: Mapping[str, Scheduler] = {
     ),
     "sge": Scheduler(
         title="Grid Engine",
-        tested=False,
         account="-A {}",
         cancel=("qdel",),
         waiting=(),

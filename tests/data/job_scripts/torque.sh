@@ -5,7 +5,7 @@
 #PBS -l walltime=2:0:0
 #PBS -l nodes=4:ppn=128
 #PBS -q cpu
-#PBS -n
+#PBS -W x=NACCESSPOLICY:SINGLEJOB
 #PBS -A 'me & you'
 #PBS --qos=long
 cd CLONE/.campaign/sessions/RUN/submit/stage/cluster/torque/builtin/batch_job_88eb4e3a
