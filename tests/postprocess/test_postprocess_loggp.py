@@ -155,6 +155,8 @@ def test_parameters_of_a_disturbed_machine_are_not_reliable(tmp_path: Path) -> N
     lines[1]["series"]["t_trains_ns"] = [1] * 21
     row = table_of(tmp_path, lines).iloc[0]
     assert row["valid"] and not row["reliable"]
+    predicted = table_of(tmp_path, record(sizes=(8,)), lines).iloc[0]
+    assert predicted["flags"] == ["predicted from LogGP parameters that are not reliable"]
     no_line, wide = row["unreliable_reasons"]
     assert no_line.startswith("no line goes through the gaps")
     assert wide.startswith("the interval of the round trip is ")

@@ -176,8 +176,8 @@ def _of_late_ranks(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _of_settings(rows: pd.DataFrame) -> Iterator[str]:
-    """Whether the library's settings for waits do anything, by CPU time."""
-    calls = rows[rows["way"].isin([BLOCKING, LATE]) & rows["valid"].astype(bool)]
+    """Whether the library's settings for waits do anything, by the CPU time of reliable points."""
+    calls = rows[rows["way"].isin([BLOCKING, LATE]) & rows["reliable"].astype(bool)]
     setting = axes.LIBRARY_SETTING.name
     usual = calls[calls[setting] == axes.LIBRARY_SETTING.usual]
     keys = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes", "launch"]

@@ -137,7 +137,12 @@ def _with_predictions(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         found = parameters.get(tuple(row[name] for name in _SAME_LAUNCHES))
         modelled = row["way"] == BLOCKING and row[axes.OPERATION.name] in loggp.MODELLED
-        yield {**row, **_predicted(row, found)} if found is not None and modelled else row
+        yield _with_prediction(row, found) if found is not None and modelled else row
+
+
+def _with_prediction(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    doubt = [] if parameters["reliable"] else ["predicted from LogGP parameters that are not reliable"]
+    return {**row, **_predicted(row, parameters), "flags": [*row["flags"], *doubt]}
 
 
 def _predicted(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, float]:
