@@ -79,8 +79,10 @@ def test_every_way_of_waiting_is_measured_beside_the_blocking_call(built: Path, 
     points = load_cpu_overhead(record).points
     steps = [one for one in points if one.way == "working"]
     assert [(one.communicator_ranks, one.way) for one in points if one not in steps] == [
-        (2, "blocking"), (3, "blocking"), (3, "nonblocking"), (3, "testing"), (3, "sleeping"), (3, "soaking"),
+        (2, "blocking"), (2, "once"), (3, "blocking"), (3, "nonblocking"), (3, "testing"), (3, "sleeping"),
+        (3, "soaking"), (3, "once"),
     ]  # fmt: skip
+    assert [one.calls for one in points if one.way == "once"] == [1, 1]
     assert [one.data_errors for one in points] == [0] * len(points)
     # The bisection begins in the middle, and each step does another amount of work.
     assert len({one.work_units for one in steps}) == len(steps) == 4
@@ -90,6 +92,21 @@ def test_every_way_of_waiting_is_measured_beside_the_blocking_call(built: Path, 
     assert sleeping.t_cpu_ns.sum() < sleeping.t_wall_ns.sum()
     (soaking,) = [one for one in points if one.way == "soaking"]
     assert (soaking.t_user_all_ranks_ns == 0).all()
+
+
+def test_a_rank_comes_late_and_the_others_wait_for_it(built: Path, tmp_path: Path) -> None:
+    """Of a broadcast no rank waits for the last one. The CPU time of the whole node is read on rank 0."""
+    words = ("--collective", "barrier,bcast", "--message-bytes", "1024", "--ways", "late,once")
+    found = measured(built, tmp_path / "record.jsonl", MPICH, *words)
+    assert [(one.operation, one.way) for one in found.points] == [
+        ("barrier", "late"), ("barrier", "once"), ("bcast", "once"),
+    ]  # fmt: skip
+    late = found.points[0]
+    assert late.calls == 1
+    assert np.median(late.t_work_ns) > 0.5 * found.batch_target_ns
+    assert (late.t_wall_ns > 0.5 * found.batch_target_ns).all()
+    assert (late.t_node_window_ns >= late.t_wall_ns).all()
+    assert 0 < late.t_node_busy_ns.sum() <= found.node_cpus * (late.t_node_window_ns + found.node_tick_ns).sum()
 
 
 def test_the_papers_method_makes_its_number_of_calls(built: Path, tmp_path: Path) -> None:

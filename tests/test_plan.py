@@ -289,7 +289,9 @@ def test_a_library_setting_makes_a_case_of_its_own_or_is_skipped_where_none_is_k
         "mpich@5.0.2 shm basic cpu_overhead bcast (library modelled)",
     ]
     assert not found.skipped
-    with pytest.raises(CampaignError, match="there is no library setting 'fast'; there are: usual, yielding, modelled"):
+    with pytest.raises(
+        CampaignError, match="there is no library setting 'fast'; there are: usual, yielding, blocking, modelled"
+    ):
         planned(MPICH, **asked, library_settings=("fast",))
 
 

@@ -4,8 +4,10 @@
 #include "cpu_time.h"
 #include "fail_mpi.h"
 #include "group.h"
+#include "node_time.h"
 #include "phase.h"
 #include "timer.h"
+#include "topology.h"
 #include "work.h"
 
 #include <inttypes.h>
@@ -30,6 +32,10 @@ enum term {
     REFERENCE_END,
     REFERENCE_CPU,
     WORK,
+    NODE_WINDOW, /* those with NODE are of a window: from before the common start to the end of the batch */
+    NODE_BUSY,
+    NODE_SOFTIRQ,
+    NODE_RANKS,
     TERMS
 };
 
@@ -88,7 +94,12 @@ static const struct way *way_of(const struct batches *o, const size_t at[AXES]) 
 }
 
 static const struct way *reference_way(const struct way *way) {
-    return &way_table[way->works ? WAY_NONBLOCKING : WAY_BLOCKING];
+    return way->once ? way : &way_table[way->works ? WAY_NONBLOCKING : WAY_BLOCKING];
+}
+
+/* The rank that comes late to the calls of `late`. */
+static bool is_late(const struct batches *o) {
+    return o->point.way->late && o->program->rank + 1 == o->communicators[o->cell.at[AXIS_COMMUNICATOR]];
 }
 
 static void spend(struct batches *o, const struct way *way, int64_t calls) {
@@ -110,10 +121,10 @@ static void make_calls(void *context, int64_t calls) {
 /* Collective over the point's ranks: searches the number of calls of a batch, unless it is given. */
 static struct batches_found search_calls(struct batches *o, const struct way *way) {
     struct calls_of_way made = {o, way};
-    struct batches_found found = {.calls = o->calls};
-    if (o->calls > 0) {
+    struct batches_found found = {.calls = way->once || way->late ? 1 : o->calls};
+    if (found.calls > 0) {
         spend(o, way, 1); /* connections and buffers are made */
-        found.time_ns = calls_time(o->comm, make_calls, &made, o->target_ns, o->calls);
+        found.time_ns = calls_time(o->comm, make_calls, &made, o->target_ns, found.calls);
     } else {
         found.calls = calls_search(o->comm, make_calls, &made, o->target_ns, &found.time_ns);
     }
@@ -173,8 +184,33 @@ static int64_t soaked_ns(const struct batches *o) {
     return o->point.way->soaks ? soaker_cpu_ns(o->soaker) : 0;
 }
 
+/* Rank 0 reads the CPU time of its machine before the common start, which waits for that, and after the batch. */
+struct node_window {
+    int64_t began;
+    int64_t process_ns;
+    struct node_time node;
+};
+
+static struct node_window open_window(const struct batches *o) {
+    const bool reads = o->program->rank == 0 && !o->point.way->once;
+    return (struct node_window){.began = timer_now_ns(),
+                                .process_ns = cpu_time_now().process_ns,
+                                .node = reads ? node_time_now() : (struct node_time){0}};
+}
+
+static void close_window(const struct batches *o, const struct node_window *window, int64_t process_ns,
+                         struct repetition *r) {
+    const bool reads = o->program->rank == 0 && !o->point.way->once;
+    const struct node_time now = reads ? node_time_now() : (struct node_time){0};
+    r->terms[NODE_WINDOW] = reads ? timer_now_ns() - window->began : 0;
+    r->terms[NODE_BUSY] = now.busy_ns - window->node.busy_ns;
+    r->terms[NODE_SOFTIRQ] = now.softirq_ns - window->node.softirq_ns;
+    r->terms[NODE_RANKS] = o->on_first_machine && !o->point.way->once ? process_ns - window->process_ns : 0;
+}
+
 static void time_way(void *context, start_line *line, struct repetition *r) {
     struct batches *o = context;
+    const struct node_window window = open_window(o);
     r->terms[START] = start_spin(line);
     phase_enter(PHASE_CALL);
     const int64_t soaked_before = soaked_ns(o);
@@ -187,14 +223,18 @@ static void time_way(void *context, start_line *line, struct repetition *r) {
     if (o->point.way->soaks) {
         soaker_rest(o->soaker);
     }
+    close_window(o, &window, after.process_ns, r);
     r->terms[WALL] = r->terms[END] - r->terms[BEGIN];
-    r->terms[CPU] = after.process_ns - before.process_ns - soaked;
-    r->terms[THREAD_CPU] = after.thread_ns - before.thread_ns;
-    /* The kernel counts the soaker's own code with the caller's: beside it, the two are not told apart. */
-    r->terms[USER] = o->point.way->soaks ? 0 : after.user_ns - before.user_ns;
-    r->terms[SYSTEM] = o->point.way->soaks ? 0 : after.system_ns - before.system_ns;
-    r->terms[VOLUNTARY] = after.voluntary - before.voluntary;
-    r->terms[INVOLUNTARY] = after.involuntary - before.involuntary;
+    /* Of a call for which a rank comes late, only what waiting costs the others counts. */
+    const bool waits = !is_late(o);
+    r->terms[CPU] = waits ? after.process_ns - before.process_ns - soaked : 0;
+    r->terms[THREAD_CPU] = waits ? after.thread_ns - before.thread_ns : 0;
+    /* The kernel counts the soaker's own code, and the work of a late rank, with the rest. */
+    const bool divided = !o->point.way->soaks && !o->point.way->late;
+    r->terms[USER] = divided ? after.user_ns - before.user_ns : 0;
+    r->terms[SYSTEM] = divided ? after.system_ns - before.system_ns : 0;
+    r->terms[VOLUNTARY] = waits ? after.voluntary - before.voluntary : 0;
+    r->terms[INVOLUNTARY] = waits ? after.involuntary - before.involuntary : 0;
     r->terms[SOAKED] = soaked;
 }
 
@@ -209,11 +249,12 @@ static void time_work(void *context, start_line *line, struct repetition *r) {
     const struct batches *o = context;
     start_spin(line);
     phase_enter(PHASE_COMPUTATION_ALONE);
+    const bool works = o->point.units > 0;
     const int64_t began = timer_now_ns();
-    for (int64_t i = 0; i < (o->point.way->works ? o->point.calls : 0); i++) {
+    for (int64_t i = 0; i < (works ? o->point.calls : 0); i++) {
         work_do(o->point.units);
     }
-    r->terms[WORK] = o->point.way->works ? timer_now_ns() - began : 0;
+    r->terms[WORK] = works ? timer_now_ns() - began : 0;
 }
 
 static const struct repetition_part reference_part = {
@@ -250,8 +291,12 @@ static bool is_point(const struct batches *o, const size_t at[AXES]) {
     if (way->nonblocking && !o->nonblocking[at[AXIS_OPERATION]].available) {
         return false;
     }
+    const struct operation *operation = o->operations[at[AXIS_OPERATION]];
+    if ((way->once && !operation->modelled) || (way->late && !operation->waits_for_all)) {
+        return false;
+    }
     const bool all_ranks = at[AXIS_COMMUNICATOR] + 1 == o->communicator_count;
-    return way == &way_table[WAY_BLOCKING] || (all_ranks && is_detailed(o, at));
+    return way->once || way == &way_table[WAY_BLOCKING] || (all_ranks && is_detailed(o, at));
 }
 
 /* Advances to the next cell of the product that is a point, or the first one. false: there is none. */
@@ -363,7 +408,7 @@ static bool begin(void *context, struct sampler_point *p) {
     o->point.own = way->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
     o->point.reference = reference_way(way)->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
     o->point.message_bytes = (uint64_t)message_of(o, o->cell.at);
-    o->point.units = 0;
+    o->point.units = is_late(o) ? work_units(o->target_ns) : 0;
     phase_collective(o->point.own->mpi_name);
     phase_enter(PHASE_CALL);
     int64_t shortest = 0;
@@ -436,6 +481,10 @@ static const struct repetition_series series[] = {
     {.name = "involuntary_switches", .over = OVER_LARGEST, .term = INVOLUNTARY},
     {.name = "t_soaked_all_ranks_ns", .over = OVER_SUM, .term = SOAKED},
     {.name = "t_work_ns", .over = OVER_LARGEST, .term = WORK},
+    {.name = "t_node_window_ns", .over = OVER_LARGEST, .term = NODE_WINDOW},
+    {.name = "t_node_busy_ns", .over = OVER_LARGEST, .term = NODE_BUSY},
+    {.name = "t_node_softirq_ns", .over = OVER_LARGEST, .term = NODE_SOFTIRQ},
+    {.name = "t_node_ranks_ns", .over = OVER_SUM, .term = NODE_RANKS},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
 
@@ -471,12 +520,24 @@ static bool has_way(const struct batches *o, const struct way *way) {
     return found;
 }
 
+/* Collective: whether this rank runs on the machine of rank 0. Nodes that share a kernel are one machine. */
+static bool is_on_first_machine(void) {
+    enum { MOST_ID = 128 };
+    char own[MOST_ID] = "";
+    char first[MOST_ID] = "";
+    topology_boot_id(own, sizeof own);
+    memcpy(first, own, sizeof first);
+    MPI_CHECK(MPI_Bcast(first, MOST_ID, MPI_CHAR, 0, MPI_COMM_WORLD));
+    return strcmp(own, first) == 0;
+}
+
 bool batches_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
     struct batches *o = context;
     char error[256] = "";
     (void)s;
     o->comm = MPI_COMM_NULL;
     work_units(1); /* reads the CPU's speed */
+    o->on_first_machine = is_on_first_machine();
     ways_sharpen_sleeps();
     if (has_way(o, &way_table[WAY_SOAKING])) {
         placement_look_again(program->place);

@@ -4,9 +4,11 @@
  *
  * Each repetition has a batch of the reference beside the batch of the way that the point is about. The reference of
  * `working` is the nonblocking call that is waited for at once; that of all other ways is the blocking call. The
- * reference of `blocking` is the same call again: a control, in which there must be no difference.
+ * reference of `blocking`, and of `once`, is the same again: a control, in which there must be no difference.
  *
- * A batch has so many calls that the CPU clocks resolve its time. Their number is searched once per point.
+ * A batch has so many calls that the CPU clocks resolve its time. Their number is searched once per point. `once` has
+ * one call, since models are about a call whose ranks begin together; `late` has one, for which the last rank comes
+ * late by the time of a batch.
  *
  * How much work fits beside an open collective (availability) is found by bisection: each step is a point.
  */
@@ -54,8 +56,9 @@ struct batches {
     MPI_Comm comm; /* the communicator of the exchange; MPI_COMM_NULL: this rank is not in it, or there is none yet */
     size_t comm_index;
     bool has_comm;
-    exchange *exchange; /* NULL: this rank has none */
-    soaker *soaker;     /* NULL: no way needs it */
+    exchange *exchange;    /* NULL: this rank has none */
+    soaker *soaker;        /* NULL: no way needs it */
+    bool on_first_machine; /* this rank runs on the machine of rank 0, whose CPU time rank 0 reads */
     struct batches_cell cell;
     /* What was searched for the operation, communicator and size of `found_for`: by way, the calls of a batch (0: not
      * searched), and its time. */

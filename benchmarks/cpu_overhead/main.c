@@ -9,6 +9,7 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "json.h"
+#include "node_time.h"
 #include "options.h"
 #include "program.h"
 
@@ -47,7 +48,7 @@ enum method { METHOD_CAMPAIGN, METHOD_PAPER };
 static const char *const method_names[] = {"campaign", "paper", NULL};
 enum { PAPERS_CALLS = 10000 };
 
-static const char *const setting_names[] = {"usual", "yielding", "modelled", NULL};
+static const char *const setting_names[] = {"usual", "yielding", "blocking", "modelled", NULL};
 
 static struct settings {
     bool list;
@@ -87,8 +88,9 @@ static void describe_options(struct option_entry *entries) {
              "how the ranks spend the time: `blocking` as the library waits in the blocking call; the nonblocking "
              "call, waited for at once (`nonblocking`), tested for all the time (`testing`), or tested for between "
              "sleeps that grow (`sleeping`); the blocking call beside a thread of the lowest priority (`soaking`); "
-             "work beside the nonblocking call (`working`). Other ways than blocking are measured on all ranks, for "
-             "some sizes of a grid, or all of --message-bytes. Default: all"},
+             "work beside the nonblocking call (`working`); the blocking call, to which the last rank comes late "
+             "(`late`). They are measured on all ranks, for some sizes of a grid, or all of --message-bytes. `once`: "
+             "one blocking call from a common start, which an equation describes. Default: all"},
         {.name = "calls",
          .kind = OPTION_INTEGER,
          .target = &s->calls,
@@ -109,7 +111,8 @@ static void describe_options(struct option_entry *entries) {
          .choices = setting_names,
          .value_name = "NAME",
          .help = "how the environment has set the library, for the record: to give the CPU up while it waits "
-                 "(`yielding`), or to use the algorithms that a model describes (`modelled`); default: usual"},
+                 "(`yielding`), to wait without polling (`blocking`), or to use the algorithms that a model describes "
+                 "(`modelled`); default: usual"},
         {.name = "grid",
          .kind = OPTION_CHOICE,
          .target = &s->grid,
@@ -256,6 +259,8 @@ static char *own_text(int64_t step_ns, const struct batches *o) {
     json_put_integer(line, "cpu_clock_step_ns", step_ns);
     json_put_integer(line, "kernel_tick_ns", cpu_time_tick_ns());
     json_put_integer(line, "batch_target_ns", o->target_ns);
+    json_put_integer(line, "node_tick_ns", node_time_tick_ns());
+    json_put_integer(line, "node_cpus", node_time_cpus());
     json_close_object(line);
     return json_line_take(line);
 }

@@ -12,6 +12,8 @@ struct operation {
     const char *name; /* as the MPI function has it: bcast */
     const char *mpi_name;
     const char *nonblocking; /* the entry of collective_table that has the same message */
+    bool modelled;           /* an equation of the LogGP model predicts its time */
+    bool waits_for_all;      /* no rank completes it before all ranks have called it */
     /* Makes the call, and returns MPI's error code. The request is left as it is. */
     int (*call)(const struct collective_call *call, MPI_Request *request);
 };

@@ -63,6 +63,11 @@ static void work_meanwhile(exchange *x, int64_t units) {
     exchange_wait(x);
 }
 
+static void come_late(exchange *x, int64_t units) {
+    work_do(units);
+    exchange_call(x);
+}
+
 const struct way way_table[WAY_COUNT] = {
     [WAY_BLOCKING] = {.name = "blocking", .spend = block},
     [WAY_NONBLOCKING] = {.name = "nonblocking", .nonblocking = true, .spend = wait_at_once},
@@ -70,6 +75,8 @@ const struct way way_table[WAY_COUNT] = {
     [WAY_SLEEPING] = {.name = "sleeping", .nonblocking = true, .spend = sleep_between_tests},
     [WAY_SOAKING] = {.name = "soaking", .soaks = true, .spend = block},
     [WAY_WORKING] = {.name = "working", .nonblocking = true, .works = true, .spend = work_meanwhile},
+    [WAY_ONCE] = {.name = "once", .once = true, .spend = block},
+    [WAY_LATE] = {.name = "late", .late = true, .spend = come_late},
 };
 
 const char *const *way_names(void) {

@@ -16,11 +16,23 @@ struct way {
     bool nonblocking; /* it makes the nonblocking call */
     bool works;       /* it does a fixed amount of work of its own while the call is open */
     bool soaks;       /* a thread of the lowest priority computes meanwhile on the same core (soaker.h) */
+    bool late;        /* the last rank works before it calls, and the others wait for it */
+    bool once;        /* a batch is one call, and so is its reference */
     /* Makes one call and completes it. units: its work (work.h). */
     void (*spend)(exchange *x, int64_t units);
 };
 
-enum { WAY_BLOCKING, WAY_NONBLOCKING, WAY_TESTING, WAY_SLEEPING, WAY_SOAKING, WAY_WORKING, WAY_COUNT };
+enum {
+    WAY_BLOCKING,
+    WAY_NONBLOCKING,
+    WAY_TESTING,
+    WAY_SLEEPING,
+    WAY_SOAKING,
+    WAY_WORKING,
+    WAY_ONCE,
+    WAY_LATE,
+    WAY_COUNT
+};
 extern const struct way way_table[WAY_COUNT];
 
 /* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */

@@ -76,6 +76,7 @@ LIBRARY = Library(
         "protocol": {"copied": within_a_node(same(I_MPI_SHM_CMA="0"))},
         "library_setting": {
             "yielding": same(I_MPI_THREAD_YIELD="3", I_MPI_THREAD_SLEEP="100"),
+            "blocking": same(I_MPI_WAIT_MODE="1"),
             # As its reference names them: dissemination; binomial; reduce + bcast, each binomial. Not the algorithms
             # within a node.
             "modelled": same(

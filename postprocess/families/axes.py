@@ -113,6 +113,7 @@ LIBRARY_SETTING = Axis(
     values={
         "usual": "as the library comes",
         "yielding": "the library is told to give the CPU up while it waits",
+        "blocking": "the library is told to wait without polling",
         "modelled": "barrier, bcast and allreduce by the algorithms of equations 1 to 3 (Hoefler et al. 2006)",
     },
     words="library {}".format,

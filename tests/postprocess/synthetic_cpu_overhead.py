@@ -24,6 +24,7 @@ class Truth:
     share_noise: deviation of the CPU share of a repetition.
     user_share: of the CPU time of the process.
     voluntary, involuntary: context switches of a batch.
+    softirq_cpus: CPUs of the node that are busy in soft interrupts, beside the ranks' CPU time.
     available: the share of a collective's time in which work beside it takes nothing from it.
     """
 
@@ -32,6 +33,7 @@ class Truth:
     latency_ns: float = 900.0
     bytes_per_second: float = 5e9
     user_share: float = 0.9
+    softirq_cpus: float = 0.0
     available: float = 0.0
     noise: float = 0.05
     share_noise: float = 0.0
@@ -87,6 +89,10 @@ def point(
         "t_system_all_ranks_ns": ranks * wall * share * (1 - truth.user_share),
         "t_soaked_all_ranks_ns": np.zeros(repetitions),
         "t_work_ns": reference * work,
+        "t_node_window_ns": 1.01 * wall,
+        "t_node_busy_ns": 1.01 * wall * (ranks * share + truth.softirq_cpus),
+        "t_node_softirq_ns": 1.01 * wall * truth.softirq_cpus,
+        "t_node_ranks_ns": 1.01 * wall * ranks * share,
         "start_imbalance_ns": np.full(repetitions, 20),
     }
     medians = {name: int(np.median(series[name])) if repetitions else 0 for name in list(series)[:3]}
@@ -134,6 +140,7 @@ def header(operations: Sequence[str] = ("bcast",), sizes: Sequence[int] = SIZES,
         "method": ["campaign"],
     }
     first["own"] = {"cpu_clock_step_ns": 500, "kernel_tick_ns": 4_000_000, "batch_target_ns": 10_000_000}
+    first["own"] |= {"node_tick_ns": 10_000_000, "node_cpus": 4}
     assert set(changes) <= set(first)
     return {**first, **changes}
 

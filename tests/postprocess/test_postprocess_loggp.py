@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.families.cpu_overhead import inside
-from postprocess.families.cpu_overhead.entry import CPU_OVERHEAD
+from postprocess.families.cpu_overhead import claims, inside
+from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, any_record, cpu_table
 from postprocess.records.fields import RecordError
@@ -22,7 +23,16 @@ from postprocess.records.reading import load_record
 from postprocess.statistics import loggp
 from postprocess.statistics.loggp import Parameters
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic_cpu_overhead import Lines, Messages, message_point, messages_record, record
+from tests.postprocess.synthetic_cpu_overhead import (
+    POLLS,
+    Lines,
+    Messages,
+    message_point,
+    messages_record,
+    point,
+    record,
+    with_one_more,
+)
 from tests.support import check_record
 
 LARGE = st.floats(0, 1e6)
@@ -131,16 +141,59 @@ def test_few_repetitions_have_no_interval_and_one_size_has_no_line(tmp_path: Pat
         loggp.fit([])
 
 
+def test_what_was_not_measured_is_called_so(tmp_path: Path) -> None:
+    lines = messages_record(sizes=(8, 512, 32768))
+    lines[3] = message_point(2, Messages(), 32768, 0.0, repetitions=0)
+    *measured, last = table_of(tmp_path, lines).to_dict("records")
+    assert all(row["reliable"] for row in measured)
+    assert last["unreliable_reasons"] == ["not measured"]
+
+
+def test_parameters_of_a_disturbed_machine_are_not_reliable(tmp_path: Path) -> None:
+    """The trains of one size were disturbed more than its round trips, so that its gap is below 0."""
+    lines = messages_record(Messages(noise=0.3), sizes=(8, 512))
+    lines[1]["series"]["t_trains_ns"] = [1] * 21
+    row = table_of(tmp_path, lines).iloc[0]
+    assert row["valid"] and not row["reliable"]
+    predicted = table_of(tmp_path, record(sizes=(8,)), lines).iloc[0]
+    assert predicted["flags"] == ["predicted from LogGP parameters that are not reliable"]
+    no_line, wide = row["unreliable_reasons"]
+    assert no_line.startswith("no line goes through the gaps")
+    assert wide.startswith("the interval of the round trip is ")
+
+
+def test_launches_whose_intervals_agree_are_counted(tmp_path: Path) -> None:
+    def launch(number: int, latency: float) -> Lines:
+        return messages_record(
+            Messages(latency=latency), metadata={"case": {"repeat": number}}, started_utc=f"2026-11-01T02:0{number}:00Z"
+        )
+
+    alike = table_of(tmp_path, launch(1, 900), launch(2, 900), launch(3, 900))
+    (sentence,) = claims.sentences(alike)
+    assert sentence.endswith(
+        "of 3 pairs of launches of loggp, within node, the intervals agree for L in 3, o in 3, g in 3, G in 3, "
+        "gamma hot in 3, gamma cold in 3"
+    )
+    (sentence,) = claims.sentences(table_of(tmp_path, launch(1, 900), launch(2, 900), launch(3, 1900)))
+    assert "agree for L in 1, o in 3" in sentence
+    assert claims.sentences(table_of(tmp_path, launch(1, 900))) == []
+
+
 def test_what_is_predicted_stands_beside_what_is_measured(tmp_path: Path) -> None:
     truth = Messages(noise=0.0)
     collectives = record(operations=("barrier", "bcast", "alltoall"), sizes=(1024,))
+    collectives = with_one_more(collectives, point(3, replace(POLLS, latency_ns=3000), way="once"))
     table = table_of(tmp_path, collectives, messages_record(truth))
-    of = {row["operation"]: row for row in table.to_dict("records")}
+    of = {row["operation"]: row for row in table[table["way"] != "once"].to_dict("records")}
     barrier = truth.send + truth.receive + truth.latency
     assert of["barrier"]["predicted_ns"] == pytest.approx(barrier, rel=0.01)
     assert of["barrier"]["predicted_cpu_ns"] == pytest.approx(truth.send + truth.receive, rel=0.01)
     assert of["bcast"]["predicted_ns"] == pytest.approx(barrier + 1024 * truth.gap_per_byte, rel=0.01)
     assert math.isnan(of["alltoall"]["predicted_ns"])
+    # The equations describe one call whose ranks begin together, whatever a call of a batch takes.
+    (batch, once) = table[table["operation"] == "bcast"].to_dict("records")
+    assert batch["t_once_ns"] == once["t_wall_ns"] == pytest.approx(3000 + 1024 / 5, rel=0.01)
+    assert math.isnan(of["barrier"]["t_once_ns"])
     assert "What the LogGP model predicts of blocking collectives:" in cpu_text(table)
 
 
@@ -168,6 +221,8 @@ def test_a_record_of_messages_tells_its_numbers_payload_and_faults(tmp_path: Pat
     assert CPU_OVERHEAD.numbers is not None
     numbers = CPU_OVERHEAD.numbers(found, None)
     assert numbers.values["L_ns"] == pytest.approx(900, rel=0.05)
+    assert numbers.values["round_trip_ns"] == pytest.approx(2 * (200 + 900 + 300), rel=0.05)
+    assert {bound.metric for bound in BOUNDS} - {"t_wall_ns", "t_cpu_ns"} <= set(numbers.values)
     assert numbers.doubt == ""
     assert CPU_OVERHEAD.unit_of("G_ns_per_byte") == "ns/byte"
     lines[1]["data_errors"] = 2

@@ -27,6 +27,8 @@ WAY = Axis(
         "sleeping": "the same, with sleeps between the tests that grow with the time waited",
         "soaking": "the blocking call, beside a thread of the lowest priority on the same core",
         "working": "the nonblocking call, a fixed amount of work, and MPI_Wait",
+        "once": "one blocking call from a common start, as the equations of the LogGP model have it",
+        "late": "one blocking call, for which the last rank comes late; only the ranks that wait for it count",
     },
 )
 """How a rank spends the time of a collective."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,16 @@ import pandas as pd
 
 from postprocess.drawing.text import percent, plural, size
 from postprocess.families import axes
-from postprocess.families.cpu_overhead.record import BLOCKING, WORKING
+from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
+from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
 from postprocess.families.cpu_overhead.table import configuration_words
 from postprocess.statistics.metrics import Estimate, as_float
 
 PAPERS_COLLECTIVE = "allreduce"
 LEAST_CHANGE = 0.05
 """A smaller change of the CPU share is none."""
+WAITS = ("yielding", "blocking")
+"""The library settings that are about waiting."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +69,19 @@ def sentences(table: pd.DataFrame) -> list[str]:
     return [
         f"{_where(rows)}: {sentence}"
         for _, rows in collectives.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False)
-        for sentence in (*_of_papers_claims(rows), *_of_ways(rows), *_of_availability(rows))
+        for sentence in (*_of_papers_claims(rows), *_of_ways(rows), *_of_late_ranks(rows), *_of_availability(rows))
     ] + [
-        f"{_where(rows)}: {sentence}"
-        for _, rows in collectives.groupby(_GROUP, sort=False)
-        for sentence in _of_yielding(rows)
+        f"{_where(rows, setting=False)}: {sentence}"
+        for _, rows in table.groupby(_GROUP, sort=False)
+        for sentence in (*_of_settings(rows), *_of_nodes(rows), *_of_agreement(rows))
     ]
 
 
-def _where(rows: pd.DataFrame) -> str:
+def _where(rows: pd.DataFrame, *, setting: bool = True) -> str:
+    """The case of rows in words.  setting: they are of one library setting."""
     first = {str(name): value for name, value in rows.iloc[0].items()}
+    if not setting:
+        first[axes.LIBRARY_SETTING.name] = axes.LIBRARY_SETTING.usual
     return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
 
 
@@ -119,7 +126,7 @@ def _cell(row: pd.Series[Any]) -> str:
 
 def _of_ways(rows: pd.DataFrame) -> Iterator[str]:
     """A sentence per way: the largest saving of CPU time that is sure, or that there is none."""
-    others = rows[~rows["way"].isin([BLOCKING, WORKING]) & rows["valid"].astype(bool)]
+    others = rows[~rows["way"].isin([BLOCKING, WORKING, ONCE, LATE]) & rows["valid"].astype(bool)]
     for way, of_way in others.groupby("way", sort=False):
         known = of_way[of_way["cpu_change_ci95_high"].notna()]
         if way == "soaking":
@@ -158,22 +165,72 @@ def _of_availability(rows: pd.DataFrame) -> Iterator[str]:
         yield f"work for {ends} of the time of i{_cell(row)} fits beside it without making it longer"
 
 
-def _of_yielding(rows: pd.DataFrame) -> Iterator[str]:
-    """Whether the library's setting for yielding waits does anything, by CPU time."""
-    calls = rows[(rows["way"] == BLOCKING) & rows["valid"].astype(bool)]
-    of = {name: calls[calls[axes.LIBRARY_SETTING.name] == name] for name in ("usual", "yielding")}
-    if of["usual"].empty or of["yielding"].empty:
-        return
-    keys = [axes.OPERATION.name, "communicator_ranks", "message_bytes", "launch"]
-    both = of["usual"].merge(of["yielding"], on=keys, suffixes=("", "_yielding"))
-    if both.empty:
-        return
-    surely = both["cpu_share_ci95_low"] - both["cpu_share_ci95_high_yielding"]
-    if surely.max() > LEAST_CHANGE:
-        best = both.loc[surely.idxmax()]
+def _of_late_ranks(rows: pd.DataFrame) -> Iterator[str]:
+    """What waiting for a rank that comes late costs the others."""
+    calls = rows[(rows["way"] == LATE) & rows["reliable"].astype(bool)]
+    if not calls.empty:
         yield (
-            f"the library's setting for waits that yield takes the CPU share from {percent(best['cpu_share'])} to "
-            f"{percent(best['cpu_share_yielding'])} in {_cell(best)}, where it changes most"
+            f"ranks that wait for one that comes late take {_share(average(calls, 'cpu_share'))} of the CPU meanwhile, "
+            f"on average over {plural(len(calls), 'reliable point')}"
         )
-    else:
-        yield f"the library's setting for waits that yield changes nothing for sure, in {plural(len(both), 'point')}"
+
+
+def _of_settings(rows: pd.DataFrame) -> Iterator[str]:
+    """Whether the library's settings for waits do anything, by the CPU time of reliable points."""
+    calls = rows[rows["way"].isin([BLOCKING, LATE]) & rows["reliable"].astype(bool)]
+    setting = axes.LIBRARY_SETTING.name
+    usual = calls[calls[setting] == axes.LIBRARY_SETTING.usual]
+    keys = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes", "launch"]
+    for name in WAITS:
+        both = usual.merge(calls[calls[setting] == name], on=keys, suffixes=("", "_set"))
+        if both.empty:
+            continue
+        surely = both["cpu_share_ci95_low"] - both["cpu_share_ci95_high_set"]
+        if surely.max() > LEAST_CHANGE:
+            best = both.loc[surely.idxmax()]
+            late = ", where a rank comes late," if best["way"] == LATE else ""
+            yield (
+                f"with the library set to {name} waits the CPU share falls from {percent(best['cpu_share'])} to "
+                f"{percent(best['cpu_share_set'])} in {_cell(best)}{late} where it changes most"
+            )
+        else:
+            yield f"setting the library to {name} waits changes nothing for sure, in {plural(len(both), 'point')}"
+
+
+def _of_nodes(rows: pd.DataFrame) -> Iterator[str]:
+    """The CPU time of the node beside that of its ranks, over blocking calls on all ranks."""
+    calls = rows[(rows["way"] == BLOCKING) & rows["valid"].astype(bool) & rows["node_cpus"].notna()]
+    if not calls.empty:
+        node, softirq, ranks = (_cpus(average(calls, name)) for name in ("node_cpus", "softirq_cpus", "ranks_cpus"))
+        yield (
+            f"during blocking collectives {node} CPUs of the node are busy, {softirq} of them in soft interrupts; "
+            f"{ranks} are charged to the ranks, on average over {plural(len(calls), 'point')}"
+        )
+
+
+def _cpus(estimate: Estimate) -> str:
+    value, low, high = (as_float(end) for end in (estimate.value, estimate.low, estimate.high))
+    return f"{value:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _of_agreement(rows: pd.DataFrame) -> Iterator[str]:
+    """In how many pairs of launches the intervals of each LogGP parameter have a point in common."""
+    for pair, messages in rows[(rows["pair"] != "") & rows["valid"].astype(bool)].groupby("pair", sort=False):
+        launches = messages.drop_duplicates("record")
+        if len(launches) < 2:
+            continue
+        letters = {name: name.replace("_ns", "").replace("_per_byte", "").replace("_", " ") for name in PARAMETERS}
+        counts = (f"{letter} in {_agreeing(launches, name)}" for name, letter in letters.items())
+        pairs = len(launches) * (len(launches) - 1) // 2
+        yield (
+            f"of {plural(pairs, 'pair')} of launches of loggp, {str(pair).replace('_', ' ')}, the intervals agree for "
+            f"{', '.join(counts)}"
+        )
+
+
+def _agreeing(launches: pd.DataFrame, name: str) -> int:
+    """The number of pairs of launches whose intervals of a column have a point in common."""
+    ends = zip(launches[f"{name}_ci95_low"], launches[f"{name}_ci95_high"], strict=True)
+    return sum(
+        low <= other_high and other_low <= high for (low, high), (other_low, other_high) in combinations(ends, 2)
+    )

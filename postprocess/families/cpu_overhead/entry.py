@@ -43,12 +43,14 @@ METRICS = (
     Metric("G_ns_per_byte", "G, the gap per byte", ratio=True, usual=True),
     Metric("availability", "available share of a collective's time", ratio=False, better="larger", usual=True),
 )
-BOUNDS = (
-    Bound("t_wall_ns", absolute=False, margin=LEAST_RATIO),
-    Bound("t_cpu_ns", absolute=False, margin=LEAST_RATIO),
+BOUNDS = tuple(
+    Bound(name, absolute=False, margin=LEAST_RATIO)
+    for name in ("t_wall_ns", "t_cpu_ns", "round_trip_ns", "o_ns", "G_ns_per_byte")
 )
 """What a regression shows in. t_wall: a call takes longer. t_cpu: a call costs more CPU time, because it takes longer
-and polls, or because it polls where it slept before. The share alone would fall when a call only waits longer."""
+and polls, or because it polls where it slept before. The share alone would fall when a call only waits longer. Of
+messages: the round trip of the smallest ones, o and G. L is what is left of the round trip; it may be near 0, where a
+fraction bounds nothing."""
 _TEMPLATES = f"{FAMILY}/templates"
 
 

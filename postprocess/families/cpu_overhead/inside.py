@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import duration
 from postprocess.families import sampled
-from postprocess.families.cpu_overhead import loggp_table
-from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessagePoint
-from postprocess.families.cpu_overhead.record import CpuPoint, CpuRecord
+from postprocess.families.cpu_overhead.loggp_record import LogGPRecord
+from postprocess.families.cpu_overhead.record import CpuRecord
 from postprocess.families.cpu_overhead.table import AnyRecord, case_of, configuration_words
 from postprocess.families.family import Details, Spent
 from postprocess.statistics.metrics import least_crossing_bytes
@@ -56,19 +55,13 @@ def timing(records: Sequence[AnyRecord]) -> Details:
     return [(name, value) for name, value in facts if value and points]
 
 
-def _invalid_reasons(point: CpuPoint | MessagePoint) -> list[str]:
-    if isinstance(point, MessagePoint):
-        return loggp_table.invalid_reasons(point)
-    return sampled.invalid_reasons(point)
-
-
 def wrong(record: AnyRecord) -> Iterator[str]:
     """A phrase if a record received wrong data, or is complete without a valid point."""
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
     elif record.complete:
-        yield from sampled.none_valid([_invalid_reasons(point) for point in record.points])
+        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: AnyRecord) -> float:

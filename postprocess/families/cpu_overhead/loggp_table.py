@@ -18,9 +18,10 @@ from dataclasses import replace
 from typing import Any
 
 from postprocess.drawing.text import percent
+from postprocess.families import sampled
 from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessagePoint
 from postprocess.statistics import loggp
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 
 OF_SIZE = ("round_trip_ns", "o_send_ns", "o_recv_ns", "gap_ns")
 PARAMETERS: Mapping[str, str] = {
@@ -34,15 +35,8 @@ PARAMETERS: Mapping[str, str] = {
 """By column, the estimate of `loggp.Fitted`. o is the mean of both of that: its ends are the means of theirs."""
 MISFIT_LIMIT = 0.5
 """Gaps that differ by more from the fitted line are not those of one protocol."""
-
-
-def invalid_reasons(point: MessagePoint) -> list[str]:
-    """Reasons why a point's medians cannot be used at all; empty if they can."""
-    few = point.repetitions < MIN_REPETITIONS
-    return [
-        *([f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})"] if few else []),
-        *([f"wrong data received ({point.data_errors} errors)"] if point.data_errors else []),
-    ]
+WIDEST_INTERVAL = 0.1
+"""A point whose round trips have a wider interval, relative to their median, is not reliable."""
 
 
 def corrected(point: MessagePoint, clock_ns: float) -> loggp.Times:
@@ -60,7 +54,7 @@ def fits(record: LogGPRecord) -> dict[str, loggp.Fitted]:
     """The parameters by pair, from the valid points; pairs with fewer than two sizes have none."""
     found: dict[str, list[loggp.Times]] = {}
     for point in record.points:
-        if not invalid_reasons(point):
+        if not sampled.invalid_reasons(point):
             found.setdefault(point.pair, []).append(corrected(point, clock_ns_of(record)))
     return {pair: loggp.fit(times) for pair, times in found.items() if len({one.message_bytes for one in times}) > 1}
 
@@ -79,6 +73,18 @@ def parameters_of(fitted: loggp.Fitted | None) -> dict[str, Estimate]:
     ends = zip(_ends(fitted.send_overhead), _ends(fitted.receive_overhead), strict=True)
     overhead = Estimate(*(median_estimate([(one + two) / 2]).value for one, two in ends))
     return {name: getattr(fitted, field) if field else overhead for name, field in PARAMETERS.items()}
+
+
+def unreliable_reasons(point: MessagePoint, fitted: loggp.Fitted | None, *, oversubscribed: bool) -> list[str]:
+    """Reasons why a valid point is not reliable.  fitted: the parameters of its pair."""
+    trip = median_estimate(point.times.round_trip)
+    width = (as_float(trip.high) - as_float(trip.low)) / as_float(trip.value)
+    known = fitted is not None and math.isfinite(as_float(fitted.latency.value))
+    return [
+        *(["oversubscribed: ranks share cores"] if oversubscribed else []),
+        *([] if known else ["no line goes through the gaps: fewer than two sizes, or a gap that is not above 0"]),
+        *([] if width <= WIDEST_INTERVAL else [f"the interval of the round trip is {percent(width)} of it wide"]),
+    ]
 
 
 def flags_of(fitted: loggp.Fitted | None, smallest: bool) -> list[str]:
@@ -104,9 +110,9 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
     for point in record.points:
         smallest = min(one.message_bytes for one in record.points)
         fitted = found.get(point.pair)
-        invalid = invalid_reasons(point)
-        crowded = ["oversubscribed: ranks share cores"] if record.header.oversubscribed else []
-        reasons = [*failed, *invalid, *crowded]
+        invalid = sampled.invalid_reasons(point)
+        doubts = unreliable_reasons(point, fitted, oversubscribed=record.header.oversubscribed) if not invalid else []
+        reasons = [*failed, *invalid, *doubts]
         plain = {
             "pair": point.pair,
             "message_bytes": point.message_bytes,
@@ -135,17 +141,17 @@ def _ends(estimate: Estimate) -> tuple[float, float, float]:
 
 
 def numbers_of(record: LogGPRecord) -> dict[str, float]:
-    """The numbers that sum up a record, for ReFrame: the parameters of the first pair that has them.
+    """The numbers that sum up a record, for ReFrame: of the first pair that has them the parameters, and the round trip
+    of the smallest messages.
 
     Numbers that are not finite are left out.
     """
-    found = list(fits(record).values())
-    estimates = parameters_of(found[0]) if found else {}
-    valid = sum(not invalid_reasons(point) for point in record.points)
+    rows = list(loggp_rows(record, ()))
+    first = next((estimates for plain, estimates in rows if plain["valid"]), {})  # sizes ascend
     numbers = {
-        **{name: as_float(estimate.value) for name, estimate in estimates.items()},
-        "points": float(len(record.points)),
-        "points_valid": float(valid),
-        "points_reliable": 0.0 if record.header.oversubscribed else float(valid),
+        **{name: as_float(first[name].value) for name in ("round_trip_ns", *PARAMETERS) if name in first},
+        "points": float(len(rows)),
+        "points_valid": float(sum(plain["valid"] for plain, _ in rows)),
+        "points_reliable": float(sum(plain["reliable"] for plain, _ in rows)),
     }
     return {name: value for name, value in numbers.items() if math.isfinite(value)}

@@ -23,7 +23,7 @@ LATER_SERIES = (
     "t_soaked_all_ranks_ns", "t_work_ns",
 )  # fmt: skip
 """The series that points have since method 2."""
-BLOCKING, WORKING, SOAKING = "blocking", "working", "soaking"
+BLOCKING, WORKING, SOAKING, ONCE, LATE = "blocking", "working", "soaking", "once", "late"
 """Ways of spending the time of a collective that differ in what can be said of them."""
 
 
@@ -37,7 +37,8 @@ class CpuPoint:
     communicator_ranks: the ranks that took part.  way: one of `axes.WAY`.
     calls, reference_calls: the calls of a batch, and of the reference's.  work_units: the work beside a call.
     t_wall_ns: from the first rank's begin to the last rank's end.  t_cpu_ns: CPU time of the process, on the rank where
-    it is largest.  t_thread_cpu_ns: CPU time of the thread that makes the calls, likewise.
+    it is largest; of `late` without the rank that comes late.  t_thread_cpu_ns: CPU time of the thread that makes the
+    calls, likewise.
     voluntary_switches, involuntary_switches: context switches of the process, likewise.
     cpu_all_ranks_ns: the sum over ranks of each rank's median CPU time of the process; NaN without repetitions.
 
@@ -46,6 +47,11 @@ class CpuPoint:
     t_user_all_ranks_ns, t_system_all_ranks_ns: the CPU time of all ranks together, in their own code and in the kernel.
     t_soaked_all_ranks_ns: the CPU time of the threads of lowest priority, of all ranks together.
     t_work_ns: the work of a batch alone, on the slowest rank.
+
+    The rest is also empty in records that are older than it. It is about the machine of rank 0:
+    t_node_window_ns: from before the common start to the end of the batch.
+    t_node_busy_ns, t_node_softirq_ns: the CPU time of all its CPUs meanwhile, in all and in soft interrupts.
+    t_node_ranks_ns: of that, the CPU time of the ranks.
     """
 
     index: int
@@ -77,6 +83,10 @@ class CpuPoint:
     t_system_all_ranks_ns: Nanoseconds
     t_soaked_all_ranks_ns: Nanoseconds
     t_work_ns: Nanoseconds
+    t_node_window_ns: Nanoseconds
+    t_node_busy_ns: Nanoseconds
+    t_node_softirq_ns: Nanoseconds
+    t_node_ranks_ns: Nanoseconds
 
 
 @dataclass(frozen=True)
@@ -85,10 +95,13 @@ class CpuRecord(RecordFile):
 
     cpu_clock_step_ns: the step in which the CPU clocks advance.  batch_target_ns: the least time of a batch.
     kernel_tick_ns: the time between two looks of the kernel, from which it divides CPU times; 0 where it is not known.
+    node_tick_ns, node_cpus: the unit of the CPU times of the machine of rank 0, and its CPUs; 0 where not known.
     """
 
     cpu_clock_step_ns: int
     kernel_tick_ns: int
+    node_tick_ns: int
+    node_cpus: int
     batch_target_ns: int
     points: tuple[CpuPoint, ...]
 
@@ -108,10 +121,17 @@ def cpu_record(record: Record) -> CpuRecord:
         footer=record.footer,
         incomplete=record.incomplete,
         cpu_clock_step_ns=own.positive("cpu_clock_step_ns"),
-        kernel_tick_ns=own.count("kernel_tick_ns") if "kernel_tick_ns" in record.header.own else 0,
+        kernel_tick_ns=_count_or_0(own, "kernel_tick_ns"),
+        node_tick_ns=_count_or_0(own, "node_tick_ns"),
+        node_cpus=_count_or_0(own, "node_cpus"),
         batch_target_ns=own.positive("batch_target_ns"),
         points=tuple(_point(point, record.header) for point in record.points),
     )
+
+
+def _count_or_0(own: Fields, name: str) -> int:
+    """A number of the header's own part, which older records do not have."""
+    return own.count(name) if name in own.value else 0
 
 
 def _point(point: Point, header: Header) -> CpuPoint:
@@ -161,4 +181,8 @@ def _point(point: Point, header: Header) -> CpuPoint:
         t_system_all_ranks_ns=point.series.get("t_system_all_ranks_ns", none),
         t_soaked_all_ranks_ns=point.series.get("t_soaked_all_ranks_ns", none),
         t_work_ns=point.series.get("t_work_ns", none),
+        t_node_window_ns=point.series.get("t_node_window_ns", none),
+        t_node_busy_ns=point.series.get("t_node_busy_ns", none),
+        t_node_softirq_ns=point.series.get("t_node_softirq_ns", none),
+        t_node_ranks_ns=point.series.get("t_node_ranks_ns", none),
     )

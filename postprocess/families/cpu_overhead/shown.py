@@ -11,7 +11,7 @@ import pandas as pd
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, percent, ratio, size
 from postprocess.families.cpu_overhead.claims import sentences
-from postprocess.families.cpu_overhead.record import BLOCKING, WORKING
+from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
 from postprocess.families.cpu_overhead.table import configuration_words
 
 
@@ -70,6 +70,32 @@ def _way_cells(row: Mapping[Any, Any]) -> list[str]:
     ]
 
 
+def _late_cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of a row of the way `late`. Times are those of the ranks that wait for the late one."""
+    return [
+        *_point_cells(row),
+        duration(row["t_wall_ns"]),
+        *_with_interval(row, "cpu_share"),
+        duration(row["idle_ns"]),
+        ratio(row["thread_cpu_share"]),
+        _count(row["voluntary_switches"] * row["calls"]),
+        _count(row["involuntary_switches"] * row["calls"]),
+        str(row["repetitions"]),
+        "; ".join(remarks(row)),
+    ]
+
+
+def _node_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        *_point_cells(row),
+        *_with_interval(row, "ranks_cpus"),
+        *_with_interval(row, "node_cpus"),
+        *_with_interval(row, "softirq_cpus"),
+        str(row["repetitions"]),
+        "; ".join(remarks(row)),
+    ]
+
+
 def _availability_cells(row: Mapping[Any, Any]) -> list[str]:
     known = math.isfinite(row["availability"])
     ends = f"{percent(row['availability_ci95_low'])} to {percent(row['availability_ci95_high'])}"
@@ -115,9 +141,10 @@ def _loggp_cells(row: Mapping[Any, Any]) -> list[str]:
 def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
     return [
         *_point_cells(row),
-        _time(row, "t_wall_ns"),
+        _time(row, "t_once_ns"),
         _time(row, "predicted_ns"),
-        ratio(row["t_wall_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan),
+        ratio(row["t_once_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan),
+        _time(row, "t_wall_ns"),
         _time(row, "t_cpu_ns"),
         _time(row, "predicted_cpu_ns"),
         ratio(row["cpu_share"]),
@@ -147,6 +174,18 @@ WAYS = Columns(
     right=frozenset({4, 5, *range(7, 15)}),
     cells=_way_cells,
 )  # fmt: skip
+LATE_RANKS = Columns(
+    heads=(
+        *_HEADS, "time", "CPU share", "95 %", "idle time", "thread", "waits", "preempted", "reps", "remarks",
+    ),
+    right=frozenset(range(4, 14)),
+    cells=_late_cells,
+)  # fmt: skip
+NODES = Columns(
+    heads=(*_HEADS, "of ranks", "95 %", "of the node", "95 %", "soft interrupts", "95 %", "reps", "remarks"),
+    right=frozenset(range(4, 13)),
+    cells=_node_cells,
+)
 AVAILABILITY = Columns(
     heads=(*_HEADS, "available", "95 %", "steps"), right=frozenset(range(4, 9)), cells=_availability_cells
 )
@@ -161,9 +200,10 @@ LOGGP_PARAMETERS = Columns(
 )  # fmt: skip
 PREDICTED = Columns(
     heads=(
-        *_HEADS, "measured", "predicted", "ratio", "CPU time", "predicted", "CPU share", "predicted", "remarks",
+        *_HEADS, "one call", "predicted", "ratio", "in a batch", "CPU time", "predicted", "CPU share", "predicted",
+        "remarks",
     ),
-    right=frozenset(range(4, 13)),
+    right=frozenset(range(4, 14)),
     cells=_predicted_cells,
 )  # fmt: skip
 
@@ -175,8 +215,22 @@ def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def other_ways(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of other ways of spending the time, without the steps of the search for availability."""
-    chosen: pd.DataFrame = table[~table["way"].isin([BLOCKING, WORKING, ""])]
+    """The rows of other ways of spending the time, without those that have a table of their own."""
+    chosen: pd.DataFrame = table[~table["way"].isin([BLOCKING, WORKING, ONCE, LATE, ""])]
+    return chosen
+
+
+def late_ranks(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of calls for which a rank came late."""
+    chosen: pd.DataFrame = table[table["way"] == LATE]
+    return chosen
+
+
+def of_nodes(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of blocking calls of all ranks, as far as the CPU time of the node is known."""
+    calls = blocking_calls(table)
+    all_ranks = calls["communicator_ranks"] == calls.groupby("record")["communicator_ranks"].transform("max")
+    chosen: pd.DataFrame = calls[all_ranks & calls["node_cpus"].notna()]
     return chosen
 
 
@@ -209,6 +263,8 @@ def tables(table: pd.DataFrame) -> Iterator[tuple[str, Columns, pd.DataFrame]]:
         for title, columns, rows in (
             ("Blocking collectives", BLOCKING_CALLS, blocking_calls(table)),
             ("Other ways of spending the time of a collective", WAYS, other_ways(table)),
+            ("Waiting for a rank that comes late", LATE_RANKS, late_ranks(table)),
+            ("CPUs that are busy on the node of rank 0 during blocking collectives", NODES, of_nodes(table)),
             ("Work that fits beside the nonblocking collective", AVAILABILITY, availabilities(table)),
             ("Parameters of the LogGP model", LOGGP_PARAMETERS, parameters(table)),
             ("What the LogGP model predicts of blocking collectives", PREDICTED, predicted(table)),

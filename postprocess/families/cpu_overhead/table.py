@@ -15,6 +15,11 @@ independent.
     cpu_change        t_cpu / t_reference_cpu - 1     per call; 0 for the control
     soaked_share      t_soaked / t_wall               over all ranks: what a thread of lowest priority got
     work_share        t_work / t_reference_wall       of `working`
+    node_cpus         t_node_busy / t_node_window     the CPUs of the machine of rank 0 that were busy, on average, with
+                                                      anything; binomial interval (`cpu_use.tick_share`)
+    softirq_cpus      t_node_softirq / t_node_window  of them, in soft interrupts; likewise
+    ranks_cpus        t_node_ranks / t_node_window    of them, charged to the ranks by the kernel
+    t_once_ns         t_wall of the point `once` with the same collective, ranks and size; every point of these has it
     availability      the knee of slowdown over work_share (`cpu_use.availability`), from all points of `working` with
                       the same collective, ranks and size; every point of these has it
 
@@ -23,6 +28,7 @@ the model describes (`loggp.MODELLED`) has what the parameters of the same launc
 
     predicted_ns, predicted_cpu_ns, predicted_network_ns    the equations; an end of an interval is the prediction from
                                                             the same ends of all parameters
+    to be held against t_once_ns, since the equations describe one call whose ranks begin together
 
 t_wall is that of the slowest rank, from the first begin to the last end; t_cpu that of the rank that used most. So no
 rank is idle for less than idle_share. Nothing is clamped: with a progress thread, a process uses two CPUs, and its
@@ -44,7 +50,7 @@ from postprocess.families import axes, sampled
 from postprocess.families.cpu_overhead import loggp_table, validity
 from postprocess.families.cpu_overhead.axes import CASE
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord, loggp_record
-from postprocess.families.cpu_overhead.record import BLOCKING, SOAKING, WORKING, CpuPoint, CpuRecord, cpu_record
+from postprocess.families.cpu_overhead.record import BLOCKING, ONCE, SOAKING, WORKING, CpuPoint, CpuRecord, cpu_record
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.record import Record
 from postprocess.records.run import failed_reasons
@@ -54,12 +60,14 @@ from postprocess.statistics.metrics import Estimate, Floats, as_float, median_es
 _ESTIMATES = (
     "t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "idle_ns", "cpu_share", "thread_cpu_share", "idle_share",
     "voluntary_switches", "involuntary_switches", "slowdown", "cpu_change", "soaked_share", "work_share",
+    "ranks_cpus",
 )  # fmt: skip
 _BY_TICKS = ("user_share", "system_share")
-_OF_CELL = ("availability",)
+_OF_NODE = ("node_cpus", "softirq_cpus")
+_OF_CELL = ("availability", "t_once_ns")
 _PREDICTED = ("predicted_ns", "predicted_cpu_ns", "predicted_network_ns")
 _ALL_ESTIMATES = (
-    *_ESTIMATES, *_BY_TICKS, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
+    *_ESTIMATES, *_BY_TICKS, *_OF_NODE, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
 )  # fmt: skip
 _OF_POINT = (
     "communicator_ranks", "message_bytes", "way", "calls", "repetitions", "warmup_repetitions", "late_repetitions",
@@ -129,7 +137,12 @@ def _with_predictions(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         found = parameters.get(tuple(row[name] for name in _SAME_LAUNCHES))
         modelled = row["way"] == BLOCKING and row[axes.OPERATION.name] in loggp.MODELLED
-        yield {**row, **_predicted(row, found)} if found is not None and modelled else row
+        yield _with_prediction(row, found) if found is not None and modelled else row
+
+
+def _with_prediction(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    doubt = [] if parameters["reliable"] else ["predicted from LogGP parameters that are not reliable"]
+    return {**row, **_predicted(row, parameters), "flags": [*row["flags"], *doubt]}
 
 
 def _predicted(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, float]:
@@ -186,11 +199,18 @@ def _beside_reference(point: CpuPoint) -> dict[str, Floats]:
         values["soaked_share"] = cpu_use.cpu_share(point.t_soaked_all_ranks_ns, batch) / point.communicator_ranks
     if point.way == WORKING:
         values["work_share"] = cpu_use.cpu_share(point.t_work_ns, point.t_reference_wall_ns) * one
+    if point.t_node_window_ns.size:
+        values["ranks_cpus"] = cpu_use.cpu_share(point.t_node_ranks_ns, point.t_node_window_ns)
     return values
 
 
-def estimates_of(point: CpuPoint, tick_ns: float) -> dict[str, Estimate]:
-    """The estimates of a point by the names of their columns. Those that it does not have are NaN."""
+def estimates_of(
+    point: CpuPoint, tick_ns: float = 0.0, node_tick_ns: float = 0.0, cpus: int = 0
+) -> dict[str, Estimate]:
+    """The estimates of a point by the names of their columns. Those that it does not have are NaN.
+
+    tick_ns, node_tick_ns, cpus: `kernel_tick_ns`, `node_tick_ns` and `node_cpus` of the record.
+    """
     values, unknown = values_of(point), median_estimate(np.zeros(0))
     found = {name: median_estimate(values[name]) if name in values else unknown for name in _ESTIMATES}
     user, system = float(point.t_user_all_ranks_ns.sum()), float(point.t_system_all_ranks_ns.sum())
@@ -198,6 +218,11 @@ def estimates_of(point: CpuPoint, tick_ns: float) -> dict[str, Estimate]:
     of_wall = (user + system) / wall if wall > 0 else math.nan
     for name, of, rest in (("user_share", user, system), ("system_share", system, user)):
         found[name] = scaled(cpu_use.tick_share(of, rest, tick_ns), of_wall)
+    busy, softirq = float(point.t_node_busy_ns.sum()), float(point.t_node_softirq_ns.sum())
+    whole = cpus * float(point.t_node_window_ns.sum())
+    counted = node_tick_ns if busy > 0 else 0.0  # a system that does not tell has 0 everywhere
+    for name, of in (("node_cpus", busy), ("softirq_cpus", softirq)):
+        found[name] = scaled(cpu_use.tick_share(of, whole - of, counted), cpus)
     return found
 
 
@@ -206,9 +231,15 @@ def availabilities(record: CpuRecord) -> dict[tuple[str, int, int], Estimate]:
     steps: dict[tuple[str, int, int], list[cpu_use.Step]] = {}
     for point in record.points:
         if point.way == WORKING and not sampled.invalid_reasons(point):
-            found = estimates_of(point, 0.0)
+            found = estimates_of(point)
             steps.setdefault(_cell_of(point), []).append(cpu_use.Step(found["work_share"], found["slowdown"]))
     return {cell: cpu_use.availability(found) for cell, found in steps.items()}
+
+
+def calls_alone(record: CpuRecord) -> dict[tuple[str, int, int], Estimate]:
+    """The time of one call from a common start, likewise."""
+    alone = (point for point in record.points if point.way == ONCE and not sampled.invalid_reasons(point))
+    return {_cell_of(point): estimates_of(point)["t_wall_ns"] for point in alone}
 
 
 def _cell_of(point: CpuPoint) -> tuple[str, int, int]:
@@ -216,10 +247,11 @@ def _cell_of(point: CpuPoint) -> tuple[str, int, int]:
 
 
 def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
-    knees, unknown = availabilities(record), median_estimate(np.zeros(0))
+    knees, alone, unknown = availabilities(record), calls_alone(record), median_estimate(np.zeros(0))
     for point in record.points:
-        found = estimates_of(point, record.kernel_tick_ns)
+        found = estimates_of(point, record.kernel_tick_ns, record.node_tick_ns, record.node_cpus)
         found["availability"] = knees.get(_cell_of(point), unknown)
+        found["t_once_ns"] = alone.get(_cell_of(point), unknown)
         reasons = [
             *failed,
             *validity.unreliable_reasons(
