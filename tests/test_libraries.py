@@ -712,6 +712,19 @@ def test_a_library_is_set_to_give_the_cpu_up_only_where_that_is_asked_for(
     assert name not in launched_with("").env
 
 
+def test_only_mpich_gets_a_virtual_interface_for_each_thread() -> None:
+    def answer(family: str, version: str) -> Settings | Impossible:
+        told = {"interfaces": "per_thread"}
+        return launches.launch(family, Request(Path("/opt"), version, "basic", "shm", EIGHT_CORES, told=told))
+
+    of_mpich = answer("mpich", "5.0.2")
+    assert isinstance(of_mpich, Settings)
+    assert of_mpich.env["MPIR_CVAR_CH4_NUM_VCIS"] == "4"
+    for family, version in (("openmpi", "5.0.11"), ("intel", "2021.18.1")):
+        assert isinstance(refused := answer(family, version), Impossible)
+        assert "no variables for interfaces per_thread" in refused.reason
+
+
 def test_a_library_without_variables_for_a_setting_says_so() -> None:
     def refusal(family: str, version: str, setting: str) -> str:
         told = {"library_setting": setting}

@@ -44,6 +44,9 @@ static const struct {
                    .aggregation_bytes = {{0, 512, 1024, 2048, 4096, 8192, 16384}, 7}},
 };
 
+/* The library is told by whoever starts the program; the record says it. */
+static const char *const interfaces_names[] = {"usual", "per_thread", NULL};
+
 enum { CACHE_WARM, CACHE_COLD };
 static const char *const cache_names[] = {"warm", "cold", NULL};
 
@@ -67,6 +70,7 @@ static struct settings {
     struct option_list delay_ratios;
     int noise;
     double noise_relative;
+    int interfaces;
     int cache;
     int method;
     const char *sizes;
@@ -143,6 +147,12 @@ static void describe_options(struct option_entry *entries) {
          .help =
              "standard deviation of that computation, relative to the average (sigma of appendix A); single: how much "
              "longer one partition takes; default: 0.27"},
+        {.name = "interfaces",
+         .kind = OPTION_CHOICE,
+         .target = &s->interfaces,
+         .choices = interfaces_names,
+         .value_name = "NAME",
+         .help = "for the record: how many virtual interfaces the MPI library was told to have; default: usual"},
         {.name = "cache",
          .kind = OPTION_CHOICE,
          .target = &s->cache,
@@ -322,10 +332,12 @@ static void check_ranks(const struct program *program, const struct pipeline_pla
 static void fill_axes(const struct settings *s, const struct pipeline_plan *plan, struct sampler_axis axes[AXES]) {
     static const char *approach[1];
     static const char *noise[1];
+    static const char *interfaces[1];
     static const char *cache[1];
     static const char *method[1];
     approach[0] = plan->approach->name;
     noise[0] = noise_names[s->noise];
+    interfaces[0] = interfaces_names[s->interfaces];
     cache[0] = cache_names[s->cache];
     method[0] = method_names[s->method];
     axes[AXIS_MESSAGE] =
@@ -338,6 +350,8 @@ static void fill_axes(const struct settings *s, const struct pipeline_plan *plan
         .name = "delay_ratio", .numbers = plan->ratio_millionths, .count = plan->ratio_count, .millionths = true};
     axes[AXIS_APPROACH] = (struct sampler_axis){.name = "approach", .texts = approach, .count = 1, .constant = true};
     axes[AXIS_NOISE] = (struct sampler_axis){.name = "noise", .texts = noise, .count = 1, .constant = true};
+    axes[AXIS_INTERFACES] =
+        (struct sampler_axis){.name = "interfaces", .texts = interfaces, .count = 1, .constant = true};
     axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
     axes[AXIS_METHOD] = (struct sampler_axis){.name = "method", .texts = method, .count = 1, .constant = true};
 }
@@ -422,7 +436,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "partitioned",
         .family = "partitioned",
-        .method = 2,
+        .method = 3,
         .thread_level = MPI_THREAD_MULTIPLE,
         .configurations = true,
         .repeats = true,

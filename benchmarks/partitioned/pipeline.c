@@ -312,6 +312,16 @@ static void provoke_faults(struct pipeline *o, struct channel *c) {
     o->provokes = false;
 }
 
+/* Opens what sends one message: the reference, and for short messages the channel of the message before each part. */
+static void open_single(struct pipeline *o, struct shape shape) {
+    o->point.reference = make_channel(o, &approach_table[APPROACH_SINGLE], shape);
+    make_first_transfer(o, &o->point.reference);
+    if (shape.message_bytes * (int64_t)shape.neighbours <= MOST_LEAD_IN_BYTES) {
+        o->point.before = make_channel(o, &approach_table[APPROACH_SINGLE], shape);
+        make_first_transfer(o, &o->point.before);
+    }
+}
+
 /* The reference is opened, and used once, before the approach under test: Open MPI 5.0.11 hangs where a communicator is
  * made while its first partitioned communication is being set up. */
 static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_partitions, int64_t aggregation_bytes) {
@@ -319,8 +329,7 @@ static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_p
                           .message_bytes = message_bytes,
                           .send_partitions = send_partitions,
                           .receive_partitions = send_partitions};
-    o->point.reference = make_channel(o, &approach_table[APPROACH_SINGLE], shape);
-    make_first_transfer(o, &o->point.reference);
+    open_single(o, shape);
     shape.receive_partitions = pipeline_receive_partitions(o->plan, send_partitions);
     shape.aggregation_bytes = aggregation_bytes;
     o->point.tested = make_channel(o, o->plan->approach, shape);
@@ -333,46 +342,33 @@ static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_p
 static void close_point(struct pipeline *o) {
     close_channel(&o->point.tested);
     close_channel(&o->point.reference);
+    close_channel(&o->point.before);
     o->point.delay = NULL;
 }
 
 /* ---- parts of a repetition ---- */
 
 /* One message that is not timed, before either part of a repetition: otherwise the approach would be the first after
- * the ranks' agreement and the reference the second, and the first of two short messages can be slower. */
+ * the ranks' agreement and the reference the second, and the first of two short messages can be slower. It is the same
+ * before both: on a channel of its own, because a second message in a row on one channel can be faster; and all ranks
+ * begin it together on an idle network, because how it went can show in the next message. */
 static void lead_in(struct pipeline *o) {
-    struct channel *reference = &o->point.reference;
-    if (reference->count * sizeof *o->words <= MOST_LEAD_IN_BYTES) {
+    struct channel *before = &o->point.before;
+    if (before->approach != NULL) {
         o->leads_in = true;
-        prepare_contents(o, reference);
-        run_transfer(o, reference, NULL);
-        settle_transfer(o, reference);
+        prepare_contents(o, before);
+        phase_enter(PHASE_START);
+        start_untimed(o->line);
+        run_transfer(o, before, NULL);
+        settle_transfer(o, before);
         o->leads_in = false;
     }
-}
-
-static void prepare_tested(void *context) {
-    struct pipeline *o = context;
-    lead_in(o);
-    prepare_contents(o, &o->point.tested);
 }
 
 /* Returns the time of the last transfer (section 2.1), ns; 0 on a sender. */
 static int64_t transfer_time(const struct pipeline *o) {
     return o->sends ? 0 : o->times.end - o->times.start - o->times.computed;
 }
-
-static void time_tested(void *context, start_line *line, struct repetition *r) {
-    struct pipeline *o = context;
-    run_transfer(o, &o->point.tested, line);
-    r->terms[START] = o->times.start;
-    settle_transfer(o, &o->point.tested);
-    r->terms[TIME] = transfer_time(o);
-    r->terms[AFTER_LAST] = o->sends ? 0 : o->times.end - o->times.last_ready;
-    r->terms[DELAY] = o->times.delay;
-}
-
-static const struct repetition_part tested_part = {.prepare = prepare_tested, .time = time_tested};
 
 static void prepare_reference(void *context) {
     struct pipeline *o = context;
@@ -387,6 +383,61 @@ static void time_reference(void *context, start_line *line, struct repetition *r
     r->terms[REF_TIME] = transfer_time(o);
 }
 
+static void prepare_tested(struct pipeline *o) {
+    lead_in(o);
+    prepare_contents(o, &o->point.tested);
+}
+
+static void time_tested(struct pipeline *o, start_line *line, struct repetition *r) {
+    run_transfer(o, &o->point.tested, line);
+    r->terms[START] = o->times.start;
+    settle_transfer(o, &o->point.tested);
+    r->terms[TIME] = transfer_time(o);
+    r->terms[AFTER_LAST] = o->sends ? 0 : o->times.end - o->times.last_ready;
+    r->terms[DELAY] = o->times.delay;
+}
+
+static void prepare_one(struct pipeline *o, bool of_tested) {
+    if (of_tested) {
+        prepare_tested(o);
+    } else {
+        prepare_reference(o);
+    }
+}
+
+static void time_one(struct pipeline *o, bool of_tested, start_line *line, struct repetition *r) {
+    if (of_tested) {
+        time_tested(o, line, r);
+    } else {
+        time_reference(o, line, r);
+    }
+}
+
+/* The approach and the reference take turns in being first, so that neither always has the better place. A first
+ * transfer that is made again, because a rank was late, may be the other one: the second is always the other. */
+static void prepare_first(void *context) {
+    struct pipeline *o = context;
+    o->tested_first = !o->tested_first;
+    prepare_one(o, o->tested_first);
+}
+
+static void time_first(void *context, start_line *line, struct repetition *r) {
+    struct pipeline *o = context;
+    time_one(o, o->tested_first, line, r);
+}
+
+static void prepare_second(void *context) {
+    struct pipeline *o = context;
+    prepare_one(o, !o->tested_first);
+}
+
+static void time_second(void *context, start_line *line, struct repetition *r) {
+    struct pipeline *o = context;
+    time_one(o, !o->tested_first, line, r);
+}
+
+static const struct repetition_part first_part = {.prepare = prepare_first, .time = time_first};
+static const struct repetition_part second_part = {.prepare = prepare_second, .time = time_second};
 static const struct repetition_part reference_part = {.prepare = prepare_reference, .time = time_reference};
 
 static bool wrong(void *context) {
@@ -562,7 +613,7 @@ static const struct repetition_series series[] = {
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
 
-static const struct repetition_part *const parts[] = {&tested_part, &reference_part};
+static const struct repetition_part *const parts[] = {&first_part, &second_part};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -603,12 +654,10 @@ static int by_value(const void *left, const void *right) {
 static double time_of_single(struct pipeline *o, int64_t message_bytes, int readings) {
     double times[LATENCY_READINGS] = {0};
     int count = 0;
-    o->point.reference = make_channel(o, &approach_table[APPROACH_SINGLE],
-                                      (struct shape){.neighbours = 1,
-                                                     .message_bytes = message_bytes,
-                                                     .send_partitions = o->program->threads,
-                                                     .receive_partitions = o->program->threads});
-    make_first_transfer(o, &o->point.reference);
+    open_single(o, (struct shape){.neighbours = 1,
+                                  .message_bytes = message_bytes,
+                                  .send_partitions = o->program->threads,
+                                  .receive_partitions = o->program->threads});
     start_begin(o->line, repetition_tolerance(0));
     for (int attempt = 0; count < readings && attempt < 4 * readings; attempt++) {
         struct repetition r = {{0}};
@@ -618,7 +667,7 @@ static double time_of_single(struct pipeline *o, int64_t message_bytes, int read
             times[count++] = (double)outcome.times[0];
         }
     }
-    close_channel(&o->point.reference);
+    close_point(o);
     qsort(times, (size_t)count, sizeof *times, by_value);
     return count > 0 ? times[count / 2] : 0;
 }

@@ -30,6 +30,7 @@ enum {
     AXIS_DELAY,
     AXIS_APPROACH,
     AXIS_NOISE,
+    AXIS_INTERFACES,
     AXIS_CACHE,
     AXIS_METHOD,
     AXES
@@ -87,12 +88,14 @@ struct pipeline {
     struct {
         struct channel tested;
         struct channel reference;
+        struct channel before; /* for the message before each of them; not open where there is none */
         const struct delay *delay;
     } point; /* the point that is being measured */
     /* The last transfer: its number, from which its contents follow, its channel and its times. */
     uint64_t transfer;
-    bool provokes; /* the transfers are made to find wrong data, and not timed */
-    bool leads_in; /* the transfer precedes a timed one, and nothing is late in it */
+    bool provokes;     /* the transfers are made to find wrong data, and not timed */
+    bool leads_in;     /* the transfer precedes a timed one, and nothing is late in it */
+    bool tested_first; /* in this repetition, the approach is timed before the reference */
     const struct channel *current;
     struct transfer_times times;
     struct {

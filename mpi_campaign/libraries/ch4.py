@@ -86,6 +86,11 @@ def streams(count: int) -> Settings:
     return Settings({"MPIR_CVAR_CH4_RESERVE_VCIS": str(count)})
 
 
+def interfaces_per_thread(request: Request) -> Answer:
+    """As many virtual interfaces as a rank has threads, a progress thread included. Communicators use them in turn."""
+    return Settings({"MPIR_CVAR_CH4_NUM_VCIS": str(request.placement.threads_per_rank)})
+
+
 # Values of the axis `library_setting`. The device's own collectives are switched off, which have other algorithms.
 YIELDING = same(MPIR_CVAR_ENABLE_HEAVY_YIELD="1")
 MODELLED = same(

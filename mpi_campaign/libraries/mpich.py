@@ -45,7 +45,11 @@ LIBRARY = Library(
     configurations={name: _unless_finalize_hangs(rule) for name, rule in ch4.CONFIGURATIONS.items()},
     eager_limit=ch4.eager_limit,
     streams=ch4.streams,
-    settings={"protocol": ch4.PROTOCOLS, "library_setting": {"yielding": ch4.YIELDING, "modelled": _modelled}},
+    settings={
+        "protocol": ch4.PROTOCOLS,
+        "library_setting": {"yielding": ch4.YIELDING, "modelled": _modelled},
+        "interfaces": {"per_thread": ch4.interfaces_per_thread},
+    },
     variables=ch4.VARIABLES,
     controls=ch4.CONTROLS,
     wheels=("mpich",),

@@ -394,11 +394,17 @@ def _check_numbers(options: Options) -> None:
     fewest = max(benchmark.fewest_ranks for benchmark in benchmarks.values())
     names = [name for name, benchmark in benchmarks.items() if benchmark.fewest_ranks == fewest]
     verb = "needs" if len(names) == 1 else "need"
-    ranks = min(nodes * each for nodes, each in shapes(options))
+    numbers = [nodes * each for nodes, each in shapes(options)]
+    ranks = min(numbers)
     need = f"{' and '.join(names)} {verb} at least {fewest}{_benchmarks_for(ranks)}"
+    in_pairs = [name for name, benchmark in benchmarks.items() if benchmark.pairs]
+    odd = next((number for number in numbers if number % 2), 0)
     wrong = {
         f"--repeat {options.repeat}: a whole number from 1 to {MOST_REPEATS}": not 1 <= options.repeat <= MOST_REPEATS,
         f"{plural(ranks, 'rank')}: {need}": ranks < fewest,
+        f"{plural(odd, 'rank')}: {' and '.join(in_pairs)} measures between pairs of ranks: ask for an even number": (
+            bool(in_pairs) and odd > 0
+        ),
         f"--threads-per-rank {min(options.threads_per_rank, default=0)}: a whole number from 1, or 0 for all cores": (
             min(options.threads_per_rank, default=0) < 0
         ),

@@ -93,6 +93,19 @@ NOISE = Axis(
     in_file_name="noise_{}".format,
 )
 """Which partitions are ready late."""
+INTERFACES = Axis(
+    "interfaces",
+    "virtual interfaces",
+    usual="usual",
+    values={
+        "usual": "as the library comes: one per process",
+        "per_thread": "as many virtual interfaces as a rank has threads (Gillis et al. 2023, figure 6)",
+    },
+    words=lambda value: "a virtual interface per thread" if value == "per_thread" else f"interfaces {value}",
+    in_file_name="interfaces_{}".format,
+    sets_library=True,
+)
+"""How many independent ways to the network the library has, so that threads need not wait for each other."""
 METHOD = Axis(
     "method",
     "method",
@@ -218,7 +231,7 @@ series only where its value is unusual."""
 PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "nbc_overlap": (COLLECTIVE, COMPUTATION, TEST_INTERVAL, CACHE),
     "mpi_impact": (COMPUTATION,),
-    "partitioned": (APPROACH, NOISE, CACHE, METHOD),
+    "partitioned": (APPROACH, NOISE, INTERFACES, CACHE, METHOD),
     "cpu_overhead": (OPERATION, LIBRARY_SETTING, METHOD),
     "transfer_overlap": (GRID_POINTS, UNKNOWNS),
     "sync_overlap": (SEND, PROTOCOL),

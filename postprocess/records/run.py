@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -12,7 +13,7 @@ from postprocess.drawing.text import clean, short
 from postprocess.records.fields import Json, RecordError, fail, json_object
 from postprocess.records.reading import load_record
 from postprocess.records.record import Record
-from postprocess.records.storage import record_file, record_files
+from postprocess.records.storage import record_file, record_files, record_name
 
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
@@ -92,12 +93,26 @@ def load_run(path: Path | str) -> Run:
     for file in files:
         try:
             records.append(load_record(file))
-            expected = checksums.get(f"records/{file.name}") if isinstance(checksums, dict) else None
-            if expected is not None and expected != "sha256:" + hashlib.sha256(file.read_bytes()).hexdigest():
-                problems.append(f"{clean(file.name)}: not the file that was archived: its checksum differs")
+            problems += _not_archived(file, checksums if isinstance(checksums, dict) else {})
         except RecordError as error:
             problems.append(str(error))
+    for first, second in pairwise(files):
+        if record_name(first) == record_name(second):
+            problems.append(f"{clean(first.name)} and {clean(second.name)}: one record in two files, read twice")
     return Run(path, manifest, tuple(records), tuple(problems))
+
+
+def _not_archived(file: Path, checksums: Json) -> list[str]:
+    """A line where a record file is not what was archived.
+
+    checksums: those of the manifest; empty while a run grows.
+    """
+    expected = checksums.get(f"records/{file.name}")
+    if expected is None:
+        return [f"{clean(file.name)}: not of this run: it has no checksum"] if checksums else []
+    if expected != "sha256:" + hashlib.sha256(file.read_bytes()).hexdigest():
+        return [f"{clean(file.name)}: not the file that was archived: its checksum differs"]
+    return []
 
 
 def _manifest(path: Path) -> tuple[Json, list[str]]:

@@ -437,10 +437,23 @@ def run_folder(
         "cases": [case(r, f"records/{f.name}") for r, f in zip(records, files, strict=True)] + list(cases),
         "sessions": [],
         "notes": [],
-        "checksums": {f"records/{f.name}": "sha256:" + hashlib.sha256(f.read_bytes()).hexdigest() for f in files},
+        "checksums": _checksums(path),
     }
     (path / "manifest.json").write_text(json.dumps({**content, **manifest}), encoding="utf-8")
     return path
+
+
+def _checksums(run: Path) -> dict[str, str]:
+    files = sorted((run / "records").iterdir())
+    return {f"records/{file.name}": "sha256:" + hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def sealed(run: Path) -> Path:
+    """The run folder, after its manifest got the checksums of all records that are in it now."""
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    manifest["checksums"] = _checksums(run)
+    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return run
 
 
 def said_of(run: Path, number: int, **said: Any) -> Path:

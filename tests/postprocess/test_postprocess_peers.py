@@ -430,6 +430,7 @@ def peer(folder: Path, configuration: str, results: tuple[PeerResult, ...], **ch
         results,
         1.0,
     )
+    synthetic.sealed(folder)
 
 
 def test_a_peer_stands_beside_our_cell_of_the_same_size_on_the_diagonal(tmp_path: Path) -> None:
@@ -510,7 +511,7 @@ def test_a_bad_record_of_a_peer_does_not_lose_the_others(tmp_path: Path) -> None
     peer(folder, "basic", (result("imb_nbc", sizes[0], 30.0, 15.0, 15.0),))
     whole = folder / "records" / "imb_nbc.basic.jsonl"
     (folder / "records" / "cut.jsonl").write_text(whole.read_text().splitlines()[0] + "\n")
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = json.loads((synthetic.sealed(folder) / "manifest.json").read_text())
     manifest["checksums"]["records/imb_nbc.basic.jsonl"] = "sha256:" + "0" * 64
     (folder / "manifest.json").write_text(json.dumps(manifest))
     run = load_run(folder)

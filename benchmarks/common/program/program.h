@@ -83,7 +83,7 @@ struct program {
     _Atomic(record_file *) unfinished; /* rank 0: the record, once it has a header */
 };
 
-enum { PROGRAM_MOST_OPTIONS = 40 };
+enum { PROGRAM_MOST_OPTIONS = 44 };
 
 /* Bytes of a line about wrong use, which may list all legal values. */
 enum { PROGRAM_MOST_ERROR = 1536 };

@@ -99,22 +99,36 @@ bool start_agree(start_line *line) {
     return all[1] == 0;
 }
 
+/* Returns the time when the wait ended. */
+static int64_t wait_until(int64_t deadline_ns) {
+    int64_t now = timer_now_ns();
+    while (deadline_ns - now > YIELD_NS) {
+        sched_yield();
+        now = timer_now_ns();
+    }
+    while (now < deadline_ns) {
+        now = timer_now_ns();
+    }
+    return now;
+}
+
+void start_untimed(start_line *line) {
+    barrier_disseminate(line->comm);
+    if (start_method_of(line) != START_BARRIER) {
+        wait_until(timer_now_ns() + line->settle);
+    }
+}
+
 int64_t start_spin(start_line *line) {
     if (start_method_of(line) == START_BARRIER) {
         barrier_disseminate(line->comm);
         line->deadline = timer_now_ns();
         return line->deadline;
     }
-    int64_t now = timer_now_ns();
-    line->own_need = clock_to_global(line->clock, now) - line->agreed;
-    bool missed = now > line->deadline;
-    while (line->deadline - now > YIELD_NS) {
-        sched_yield();
-        now = timer_now_ns();
-    }
-    while (now < line->deadline) {
-        now = timer_now_ns();
-    }
+    const int64_t ready = timer_now_ns();
+    line->own_need = clock_to_global(line->clock, ready) - line->agreed;
+    const bool missed = ready > line->deadline;
+    const int64_t now = wait_until(line->deadline);
     line->late = (double)(now - line->deadline) > line->tolerance.now_ns;
     if (!line->late || !missed) {
         tolerance_learn(&line->tolerance, line->late);

@@ -56,6 +56,10 @@ bool start_agree(start_line *line);
  * the spin or the barrier ended. */
 int64_t start_spin(start_line *line);
 
+/* Collective: all ranks begin something that is not timed, after a barrier and the settling time. Starts know nothing
+ * of it. */
+void start_untimed(start_line *line);
+
 /* Returns the moment of the last start that all ranks agreed on, local time: the deadline. A rank may have begun later,
  * by as much as the tolerance allowed. At a barrier: when this rank left it. */
 int64_t start_moment(const start_line *line);

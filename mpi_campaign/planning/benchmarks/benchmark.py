@@ -39,6 +39,7 @@ class Benchmark:
     what the fixture measured.
     share: the budget of a case relative to the budget of a case of nbc_overlap.
     fewest_ranks: the smallest number of ranks that makes sense.
+    pairs: whether it measures between pairs of ranks, so that their number must be even.
     points: how many points a case has on a grid; 0 where the benchmark has no map.
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
     most_seconds: the longest budget of a case that makes sense, where the budget is the suite's and no user's.
@@ -53,6 +54,7 @@ class Benchmark:
     fixture: str = ""
     share: float = 1.0
     fewest_ranks: int = 2  # collectives need somebody to communicate with
+    pairs: bool = False
     points: Callable[[Grid], int] = lambda _grid: 0
     tests_file: str = ""
     least_seconds: Callable[[Grid], float] = lambda _grid: 0.0

@@ -67,7 +67,7 @@ def _loaded(axis: Axis, usual: Sequence[Value], variable: str) -> Callable[[str]
     return tests
 
 
-APPROACHES, NOISES = "CAMPAIGN_APPROACHES", "CAMPAIGN_NOISES"
+APPROACHES, NOISES, INTERFACES = "CAMPAIGN_APPROACHES", "CAMPAIGN_NOISES", "CAMPAIGN_INTERFACES"
 """Environment variables: more values, comma-separated or `all`, of which ReFrame makes tests."""
 
 _ENTRIES = (
@@ -94,6 +94,7 @@ _ENTRIES = (
         about="How it is measured: campaign, or paper: as the paper did that the benchmark measures again.",
     ),
     Choice(axes.NOISE, tests=_loaded(axes.NOISE, ("last",), NOISES), variable=NOISES),
+    Choice(axes.INTERFACES, tests=_loaded(axes.INTERFACES, ("usual",), INTERFACES), variable=INTERFACES),
     Choice(
         axes.APPROACH,
         tests=_loaded(axes.APPROACH, suites.APPROACHES, APPROACHES),

@@ -21,5 +21,6 @@ PARTITIONED = Benchmark(
     configurations=("basic", "async", "dedicated", "apphelper"),
     basic_of="partitioned",
     fixture="partitioned_basic",
+    pairs=True,
     most_seconds=_most_seconds,
 )

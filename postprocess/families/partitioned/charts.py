@@ -85,7 +85,8 @@ _LIMIT = Style(marker="", line=DOTTED)
 
 _GROUP = [
     "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
-    axes.NAMED_CORES.name, "noise", "cache", "method", "neighbours", "partitions_send", "delay_ratio",
+    axes.NAMED_CORES.name, "noise", "interfaces", "cache", "method", "neighbours", "partitions_send",
+    "delay_ratio",
 ]  # fmt: skip
 _SERIES = ["approach", "partitions_receive", "aggregation_bytes"]
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from postprocess.drawing.text import duration
 from postprocess.families import axes, sampled
 from postprocess.families.family import Details, Spent
+from postprocess.families.partitioned.axes import BESIDE
 from postprocess.families.partitioned.record import PartitionedRecord
 from postprocess.families.partitioned.table import case_of
 
 
 def words(record: PartitionedRecord) -> str:
     """The configuration of a record in words, with the values that are not usual."""
-    named = axes.configuration_words(case_of(record), (axes.NAMED_CORES, axes.CACHE, axes.NOISE, axes.METHOD))
+    named = axes.configuration_words(case_of(record), (axes.NAMED_CORES, *BESIDE))
     return f"{named}, {record.approach}, partitioned"
 
 

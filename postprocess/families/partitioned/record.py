@@ -99,7 +99,8 @@ def partitioned_record(record: Record) -> PartitionedRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
     header = record.header
-    asked = {axis.name: _only(header.plan.parameters, axis.name, header.where) for axis in axes.of_records(FAMILY)}
+    given = {axes.INTERFACES.name: ("usual",), **header.plan.parameters}  # older records do not have it
+    asked = {axis.name: _only(given, axis.name, header.where) for axis in axes.of_records(FAMILY)}
     return PartitionedRecord(
         path=record.path,
         header=header,

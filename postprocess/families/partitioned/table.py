@@ -33,7 +33,7 @@ from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes, sampled
 from postprocess.families.partitioned import validity
-from postprocess.families.partitioned.axes import CASE, OF_POINT, OF_RECORD
+from postprocess.families.partitioned.axes import BESIDE, CASE, OF_POINT, OF_RECORD
 from postprocess.families.partitioned.record import PartitionedPoint, PartitionedRecord
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
@@ -210,7 +210,7 @@ def record_numbers(record: PartitionedRecord) -> dict[str, float]:
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values, without the approach: ``async, cold caches``."""
-    return axes.configuration_words(row, (axes.NAMED_CORES, axes.CACHE, axes.NOISE, axes.METHOD))
+    return axes.configuration_words(row, (axes.NAMED_CORES, *BESIDE))
 
 
 def approach_words(row: Mapping[Any, Any]) -> str:

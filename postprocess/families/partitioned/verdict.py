@@ -1,8 +1,8 @@
 """Which way of sending a buffer is fastest, and from which size on sending its parts early pays.
 
-A scenario is what a program gives: library, network, ranks and cores, noise, caches, neighbours, partitions and planned
-delay. What
-a program can choose is an `Option`: an approach, in a configuration of the library. Only reliable points count.
+A scenario is what a program gives: library, network, ranks and cores, noise, virtual interfaces, caches, neighbours,
+partitions and planned delay. What a program can choose is an `Option`: an approach, in a configuration of the library.
+Only reliable points count.
 
 Which option. Within a scenario and a size, the fastest option is the one with the shortest time to solution, because
 that is what a user waits for (Gillis et al. 2023, section 2.1). The time to solution is the computation and the time of
@@ -34,15 +34,15 @@ import pandas as pd
 from postprocess.drawing.text import interval, plural, ratio, size
 from postprocess.families import axes
 from postprocess.families.axes import NOISE
-from postprocess.families.partitioned.axes import DELAY_RATIO
+from postprocess.families.partitioned.axes import BESIDE, DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, neighbours_words
 from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, median_estimate
 
 SINGLE = "single"
 LEAST_LAUNCHES = 2
 SCENARIO = (
-    "toolchain", "provider", "network", "ranks", "nodes", "cores_per_rank", "noise", "cache", "method", "neighbours",
-    "partitions_send", "delay_ratio",
+    "toolchain", "provider", "network", "ranks", "nodes", "cores_per_rank", "noise", "interfaces", "cache", "method",
+    "neighbours", "partitions_send", "delay_ratio",
 )  # fmt: skip
 """The columns that name a scenario. `cores_per_rank` counts cores that a rank gives up, too."""
 
@@ -395,7 +395,7 @@ def setting_words(values: Mapping[str, Any]) -> str:
         plural(int(values["partitions_send"]), "partition"),
         DELAY_RATIO.words(values["delay_ratio"]),
     ]
-    return ", ".join(parts) + axes.unusual_words(values, (axes.CACHE, axes.NOISE, axes.METHOD))
+    return ", ".join(parts) + axes.unusual_words(values, BESIDE)
 
 
 def verdict_text(table: pd.DataFrame) -> str:
