@@ -24,6 +24,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "families.transfer_overlap",
             "families.sync_overlap",
             "families.hybrid",
+            "families.hybrid_kernels",
             "families.timing_selfcheck",
             "families.peers",
         ),

@@ -2,6 +2,7 @@
 
 #include "calls.h"
 #include "fail.h"
+#include "fail_hybrid.h"
 #include "fail_mpi.h"
 #include "group.h"
 #include "phase.h"
@@ -27,15 +28,6 @@ enum {
     CHECKED_CALLS = 8 /* whole calls before a point in which every element is checked; MPICH changes its algorithm
                          after five calls on a communicator */
 };
-
-static void check_hybrid(int code, const char *call) {
-    if (code != MPI_SUCCESS) {
-        char reason[512];
-        hybrid_last_error(reason, sizeof reason);
-        fail_die("%.*s: %s", (int)strcspn(call, "("), call, reason);
-    }
-}
-#define HYBRID_CHECK(call) check_hybrid((call), #call)
 
 /* ---- sizes ---- */
 

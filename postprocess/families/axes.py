@@ -113,7 +113,7 @@ METHOD = Axis(
     values={
         "campaign": "repetitions until the intervals are narrow",
         "paper": "as the paper did: 150 repetitions, their mean, and delays that are times (Gillis et al. 2023); "
-        "10000 calls at a time (Hoefler et al. 2006)",
+        "10000 calls at a time (Hoefler et al. 2006); 20 solves of a kernel (Zhou et al. 2020)",
     },
     words="method of the {}".format,
 )
@@ -234,6 +234,7 @@ PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "partitioned": (APPROACH, NOISE, INTERFACES, CACHE, METHOD),
     "cpu_overhead": (OPERATION, LIBRARY_SETTING, METHOD),
     "transfer_overlap": (GRID_POINTS, UNKNOWNS),
+    "hybrid_kernels": (METHOD,),
     "sync_overlap": (SEND, PROTOCOL),
     "peers": (COLLECTIVE, CACHE),
 }

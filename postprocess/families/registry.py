@@ -13,6 +13,7 @@ from postprocess.drawing.look import Look, check
 from postprocess.families.cpu_overhead.entry import CPU_OVERHEAD
 from postprocess.families.family import Axis, Family, Found, Metric
 from postprocess.families.hybrid.entry import HYBRID
+from postprocess.families.hybrid_kernels.entry import HYBRID_KERNELS
 from postprocess.families.mpi_impact.entry import MPI_IMPACT
 from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
 from postprocess.families.partitioned.entry import PARTITIONED
@@ -36,6 +37,7 @@ FAMILIES: tuple[Family, ...] = (
     TRANSFER_OVERLAP,
     SYNC_OVERLAP,
     HYBRID,
+    HYBRID_KERNELS,
     replace(PEERS, beside=NBC_OVERLAP),
     TIMING_SELFCHECK,
 )

@@ -43,3 +43,23 @@ def none_valid(reasons: Sequence[list[str]]) -> Iterator[str]:
     if all(reasons):
         named = dict.fromkeys(reason for of_point in reasons for reason in of_point)
         yield f"none of its {len(reasons)} points is valid: {', '.join(named) or 'there is none'}"
+
+
+_SEEN_BY_THE_LIBRARY = "virtual, seen by the MPI library"
+_VIRTUAL = "virtual"
+VIRTUAL_NODES = (_VIRTUAL, _SEEN_BY_THE_LIBRARY)
+"""Words of `nodes_are` for groups of ranks of one node: what crosses between them crosses memory."""
+
+
+def nodes_are(nodes: int, shared_nodes: int, virtual_node_ranks: int, *, numa: bool = False) -> str:
+    """What the nodes are on which a copy is shared: `real`; `NUMA domains`; or one of VIRTUAL_NODES.
+
+    nodes: the nodes that the ranks find out by host and boot.  shared_nodes: the groups that share a copy.
+    virtual_node_ranks: the ranks of a virtual node, of which the MPI library does not know; 0 without.  numa: whether a
+    group is a NUMA domain.
+    """
+    if virtual_node_ranks:
+        return _VIRTUAL
+    if numa:
+        return "NUMA domains"
+    return "real" if shared_nodes == nodes else _SEEN_BY_THE_LIBRARY

@@ -7,6 +7,7 @@ from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.choice import Choice
 from mpi_campaign.planning.benchmarks.cpu_overhead import CPU_OVERHEAD, LOGGP
 from mpi_campaign.planning.benchmarks.hybrid import HYBRID
+from mpi_campaign.planning.benchmarks.hybrid_kernels import HYBRID_KERNELS
 from mpi_campaign.planning.benchmarks.mpi_impact import MPI_IMPACT
 from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONED
@@ -25,6 +26,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "transfer_overlap": TRANSFER_OVERLAP,
     "sync_overlap": SYNC_OVERLAP,
     "hybrid": HYBRID,
+    "hybrid_kernels": HYBRID_KERNELS,
     **PEERS,
 }
 USUAL_BENCHMARK = "nbc_overlap"

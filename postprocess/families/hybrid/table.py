@@ -79,7 +79,7 @@ def case_of(record: HybridRecord) -> dict[str, Any]:
         NAMED: named_cores_of(header.metadata),
         "baseline": LIBRARY,
         "shared_nodes": record.shared_nodes,
-        "nodes_are": validity.nodes_are(header.nodes, record.shared_nodes, record.virtual_node_ranks, record.numa),
+        "nodes_are": sampled.nodes_are(header.nodes, record.shared_nodes, record.virtual_node_ranks, numa=record.numa),
         "blocks": record.blocks,
         "comm_create_ns": record.comm_create_ns,
         "memory_create_ns": record.memory_create_ns,

@@ -23,28 +23,13 @@ from postprocess.statistics.metrics import Estimate, as_float
 
 WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
-REAL = "real"
-SEEN_BY_THE_LIBRARY = "virtual, seen by the MPI library"
-VIRTUAL = "virtual"
-
-
-def nodes_are(nodes: int, shared_nodes: int, virtual_node_ranks: int, numa: bool) -> str:
-    """What the nodes are on which a copy is shared: `real`; `NUMA domains`; or `virtual`: groups of ranks of one node.
-
-    nodes: the nodes that the ranks find out by host and boot.  shared_nodes: the groups that share a copy.
-    """
-    if virtual_node_ranks:
-        return VIRTUAL
-    if numa:
-        return "NUMA domains"
-    return REAL if shared_nodes == nodes else SEEN_BY_THE_LIBRARY
 
 
 def doubts(point: HybridPoint, batches: tuple[str, str], nodes: str, *, oversubscribed: bool) -> list[str]:
     """Reasons why a ratio says nothing about the libraries, however narrow its interval. They include
     `invalid_reasons`.
 
-    batches: the batches of the ratio.  nodes: as `nodes_are` says.
+    batches: the batches of the ratio.  nodes: as `sampled.nodes_are` says.
     """
     reasons = sampled.invalid_reasons(point)
     if not point.repetitions:
@@ -55,7 +40,7 @@ def doubts(point: HybridPoint, batches: tuple[str, str], nodes: str, *, oversubs
         reasons.append(f"clocks disagree by {duration(residual)}, a batch takes {duration(shortest)}")
     if oversubscribed:
         reasons.append("oversubscribed: ranks share cores")
-    if nodes in (VIRTUAL, SEEN_BY_THE_LIBRARY):
+    if nodes in sampled.VIRTUAL_NODES:
         reasons.append(f"the nodes are {nodes}")
     return reasons
 

@@ -1,0 +1,85 @@
+/*
+ * kernel - what a kernel is: a problem that three variants of a program solve.
+ *
+ * H. Zhou, J. Gracia, N. Zhou, R. Schneider, "Collectives in hybrid MPI+MPI code: design, practice and performance",
+ * Parallel Computing 99 (2020), section 5.3.
+ */
+#ifndef KERNELS_KERNEL_H
+#define KERNELS_KERNEL_H
+
+#include "crew.h"
+#include "ratings.h"
+#include "stopwatch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is to be solved. */
+struct problem {
+    int64_t size; /* as the kernel's size_help says */
+    uint64_t seed;
+    /* of bpmf */
+    const struct ratings *ratings; /* NULL: they are generated */
+    double noise;                  /* standard deviation of the ratings about what the factors give */
+    int iterations;
+};
+
+/* How a solve ended, the same on all ranks that took part. */
+struct kernel_end {
+    int64_t iterations;
+    double error;    /* as the kernel's error_help says */
+    uint64_t digest; /* of all bits of the result, in an order that does not depend on the ranks */
+    bool right;      /* it agrees with the reference of the kernel */
+};
+
+/* Bytes of the data that every rank needs, as allocated by this rank; of hybrid memory the leader counts the window. */
+struct kernel_bytes {
+    int64_t replicated;
+    int64_t one_copy; /* the size of one copy, the same on all ranks */
+};
+
+struct kernel {
+    const char *name;
+    const char *option;     /* that asks for sizes */
+    const char *collective; /* MPI's name of the collective that is timed */
+    const char *error_help;
+    /* Lines of the source that only this way needs. */
+    int lines[WAYS];
+
+    /* One line in error where a size does not fit. */
+    void (*check)(const struct crew *crew, const struct problem *problem, char *error, size_t error_size);
+    /* Bytes that a rank needs at most for all ways together. */
+    double (*bytes)(const struct crew *crew, const struct problem *problem);
+
+    /* Collective over those that take part in the way, as all of these. */
+    void *(*create)(const struct crew *crew, enum way way, const struct problem *problem);
+    void (*free)(void *state);
+    /* Untimed: makes what the next solve begins with. */
+    void (*reset)(void *state);
+    /* The timed solve. All threads of the team call it; without one team is NULL and thread 0. Thread 0 has the
+     * stopwatch, which has just been started, and ends it with a computation or a collective. */
+    void (*solve[WAYS])(void *state, struct team *team, int thread, struct stopwatch *w);
+    /* Untimed. */
+    struct kernel_end (*end)(void *state);
+    struct kernel_bytes (*replicated)(const void *state);
+};
+
+extern const struct kernel kernel_poisson;
+extern const struct kernel kernel_summa;
+extern const struct kernel kernel_bpmf;
+
+/* Returns the order of matrices that keeps the blocks of 256 x 256 of the paper, as far as the grid of ranks allows. */
+int64_t summa_usual_order(const struct crew *crew);
+
+/* Mixes a number into a digest: a bijection of 64 bits (splitmix64, Steele et al. 2014). */
+static inline uint64_t kernel_mix(uint64_t x) {
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* Returns what an element with this number and value adds to a digest; the sum of all is the digest. */
+uint64_t kernel_digest_of(uint64_t number, double value);
+
+#endif

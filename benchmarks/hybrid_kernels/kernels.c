@@ -1,0 +1,402 @@
+#include "kernels.h"
+
+#include "fail.h"
+#include "fail_mpi.h"
+#include "group.h"
+#include "phase.h"
+#include "timer.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct kernel *const kernel_table[KERNELS] = {&kernel_summa, &kernel_poisson, &kernel_bpmf};
+
+/* What each rank times in a repetition. START is when the rank left the first common start; then come the begin and the
+ * end of each way's solve, local times, and its computation, ns. */
+enum { START, FIRST_OF_WAY, TERMS = FIRST_OF_WAY + 3 * WAYS };
+#define BEGIN(way) (FIRST_OF_WAY + 3 * (way))
+#define END(way) (FIRST_OF_WAY + 3 * (way) + 1)
+#define COMPUTE(way) (FIRST_OF_WAY + 3 * (way) + 2)
+
+uint64_t kernel_digest_of(uint64_t number, double value) {
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    return kernel_mix(number * UINT64_C(0x9e3779b97f4a7c15) + kernel_mix(bits + 1));
+}
+
+static bool has_size(const struct kernels *o, int64_t kernel, int64_t size) {
+    for (size_t i = 0; i < o->of_kernel[kernel].count; i++) {
+        if (o->of_kernel[kernel].values[i] == size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct problem problem_of(const struct kernels *o, int64_t size) {
+    struct problem problem = o->problem;
+    problem.size = size;
+    return problem;
+}
+
+static void check_one(const struct kernels *o, const struct kernel *kernel, int64_t size, char *error,
+                      size_t error_size) {
+    const struct problem problem = problem_of(o, size);
+    const uint64_t fits = o->program->memory_bytes;
+    kernel->check(&o->crew, &problem, error, error_size);
+    const double bytes = error[0] == '\0' ? kernel->bytes(&o->crew, &problem) : 0;
+    if (fits > 0 && bytes > (double)fits / 2) {
+        snprintf(error, error_size,
+                 "--%s: %s of size %" PRId64
+                 " needs up to %.0f MB per rank; half of a rank's share of memory is %.0f MB: "
+                 "choose a smaller size",
+                 kernel->option, kernel->name, size, bytes / 1e6, (double)fits / 2e6);
+    }
+}
+
+void kernels_check(const struct kernels *o, char *error, size_t error_size) {
+    for (size_t i = 0; i < o->chosen_count; i++) {
+        const struct option_list *sizes = &o->of_kernel[o->chosen[i]];
+        for (size_t j = 0; j < sizes->count && error[0] == '\0'; j++) {
+            check_one(o, kernel_table[o->chosen[i]], sizes->values[j], error, error_size);
+        }
+    }
+}
+
+/* ---- one solve ---- */
+
+static bool takes_part(const struct kernels *o, enum way way) {
+    return crew_comm(&o->crew, way) != MPI_COMM_NULL;
+}
+
+struct threaded {
+    const struct kernel *kernel;
+    void *state;
+};
+
+static void solve_in_thread(void *context, struct team *team, int thread, struct crew_times *times) {
+    const struct threaded *solve = context;
+    struct stopwatch w = stopwatch_start();
+    solve->kernel->solve[WAY_OPENMP](solve->state, team, thread, &w);
+    if (thread == 0) {
+        *times = (struct crew_times){.began = w.began, .ended = w.since, .compute = w.compute};
+    }
+}
+
+/* All ranks. */
+static struct crew_times solve(struct kernels *o, enum way way, bool *pinned) {
+    const struct kernel *kernel = o->point.kernel;
+    if (way == WAY_OPENMP) {
+        struct threaded threaded = {kernel, o->point.states[way]};
+        return crew_run_threads(&o->crew, solve_in_thread, &threaded, pinned);
+    }
+    struct stopwatch w = stopwatch_start();
+    kernel->solve[way](o->point.states[way], NULL, 0, &w);
+    return (struct crew_times){.began = w.began, .ended = w.since, .compute = w.compute};
+}
+
+static void note_fault(struct kernels *o, enum way way, const char *what) {
+    if (o->faults++ == 0) {
+        snprintf(o->fault, sizeof o->fault, "%s of size %" PRId64 ", variant %s: %s", o->point.kernel->name,
+                 o->point.problem.size, way_names[way], what);
+    }
+}
+
+/* Those that take part: checks how a solve ended. expected NULL: against the kernel's reference alone. */
+static struct kernel_end check_end(struct kernels *o, enum way way, const struct kernel_end *expected) {
+    const struct kernel_end found = o->point.kernel->end(o->point.states[way]);
+    char what[256];
+    if (!found.right) {
+        snprintf(what, sizeof what, "its result is wrong: %s is %.17g after %" PRId64 " iterations",
+                 o->point.kernel->error_help, found.error, found.iterations);
+        note_fault(o, way, what);
+    } else if (expected != NULL && (found.digest != expected->digest || found.iterations != expected->iterations)) {
+        snprintf(what, sizeof what,
+                 "its result differs from that of the first solve: digest %016" PRIx64 " after %" PRId64
+                 " iterations, and must be %016" PRIx64 " after %" PRId64,
+                 found.digest, found.iterations, expected->digest, expected->iterations);
+        note_fault(o, way, what);
+    }
+    return found;
+}
+
+/* ---- the parts of a repetition ---- */
+
+static void prepare_way(struct kernels *o, enum way way) {
+    if (takes_part(o, way)) {
+        o->point.kernel->reset(o->point.states[way]);
+    }
+}
+
+static void time_way(struct kernels *o, enum way way, start_line *line, struct repetition *r) {
+    bool pinned = true;
+    const int64_t start = start_spin(line);
+    r->terms[START] = way == WAY_MPI ? start : r->terms[START];
+    phase_enter(PHASE_CALL);
+    const struct crew_times times = solve(o, way, &pinned);
+    r->terms[BEGIN(way)] = times.began;
+    r->terms[END(way)] = times.ended;
+    r->terms[COMPUTE(way)] = times.compute;
+}
+
+static void finish_way(struct kernels *o, enum way way) {
+    phase_enter(PHASE_CHECK);
+    if (takes_part(o, way)) {
+        check_end(o, way, &o->point.expected);
+    }
+}
+
+#define PART(name, way)                                                                                                \
+    static void prepare_##name(void *context) {                                                                        \
+        prepare_way(context, way);                                                                                     \
+    }                                                                                                                  \
+    static void time_##name(void *context, start_line *line, struct repetition *r) {                                   \
+        time_way(context, way, line, r);                                                                               \
+    }                                                                                                                  \
+    static void finish_##name(void *context) {                                                                         \
+        finish_way(context, way);                                                                                      \
+    }                                                                                                                  \
+    static const struct repetition_part name = {                                                                       \
+        .prepare = prepare_##name, .time = time_##name, .finish = finish_##name};
+
+PART(mpi_part, WAY_MPI)
+PART(openmp_part, WAY_OPENMP)
+PART(hybrid_part, WAY_HYBRID)
+
+static const struct repetition_part *const parts[WAYS] = {
+    [WAY_MPI] = &mpi_part, [WAY_OPENMP] = &openmp_part, [WAY_HYBRID] = &hybrid_part};
+
+static bool wrong(void *context) {
+    const struct kernels *o = context;
+    return o->faults > 0;
+}
+
+/* ---- points ---- */
+
+static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
+    const struct kernels *o = context;
+    return has_size(o, o->chosen[at[AXIS_KERNEL]], o->sizes[at[AXIS_SIZE]]);
+}
+
+static void make_state(struct kernels *o, enum way way) {
+    o->point.states[way] = takes_part(o, way) ? o->point.kernel->create(&o->crew, way, &o->point.problem) : NULL;
+}
+
+static void free_state(struct kernels *o, enum way way) {
+    if (o->point.states[way] != NULL) {
+        o->point.kernel->free(o->point.states[way]);
+        o->point.states[way] = NULL;
+    }
+}
+
+/* All ranks: solves once, and checks the result. */
+static struct crew_times solve_checked(struct kernels *o, enum way way, const struct kernel_end *expected,
+                                       struct kernel_end *end, bool *pinned) {
+    prepare_way(o, way);
+    const struct crew_times times = solve(o, way, pinned);
+    if (takes_part(o, way)) {
+        *end = check_end(o, way, expected);
+    }
+    return times;
+}
+
+/* Collective: returns the largest value of all ranks. */
+static int64_t largest_of_ranks(int64_t own) {
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+    return own;
+}
+
+static int64_t difference_of(int64_t after, int64_t before) {
+    return after < 0 || before < 0 ? -1 : after > before ? after - before : 0;
+}
+
+/* Collective: returns what a way needs of memory now, on the node where it needs most. */
+static struct memory_use weigh(const struct kernels *o, enum way way) {
+    const struct memory_use use = memory_use_of_node(o->crew.node, takes_part(o, way));
+    return (struct memory_use){.proportional = largest_of_ranks(use.proportional),
+                               .resident = largest_of_ranks(use.resident),
+                               .shared = largest_of_ranks(use.shared)};
+}
+
+/* Collective: makes the state of a way, solves once with it and notes what memory that takes. */
+static void make_and_weigh(struct kernels *o, enum way way) {
+    bool pinned = true;
+    struct kernel_end end;
+    struct kernel_bytes bytes = {0, 0};
+    struct way_memory *memory = &o->point.memory[way];
+    const struct memory_use before = weigh(o, way);
+    make_state(o, way);
+    solve_checked(o, way, &o->point.expected, &end, &pinned);
+    const struct memory_use after = weigh(o, way);
+    if (takes_part(o, way)) {
+        bytes = o->point.kernel->replicated(o->point.states[way]);
+    }
+    int64_t replicated = bytes.replicated;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &replicated, 1, MPI_INT64_T, MPI_SUM, o->crew.node));
+    memory->growth = difference_of(after.proportional, before.proportional);
+    memory->shared = after.shared;
+    memory->replicated = largest_of_ranks(replicated);
+    o->point.copy_bytes = way == WAY_MPI ? largest_of_ranks(bytes.one_copy) : o->point.copy_bytes;
+    o->point.pinned = way == WAY_OPENMP ? largest_of_ranks(!pinned) == 0 : o->point.pinned;
+}
+
+static bool begin(void *context, struct sampler_point *p) {
+    struct kernels *o = context;
+    struct kernel_end end;
+    bool pinned = true;
+    if (p->beginnings > 0) {
+        return true;
+    }
+    o->point.kernel = kernel_table[o->chosen[p->at[AXIS_KERNEL]]];
+    o->point.problem = problem_of(o, o->sizes[p->at[AXIS_SIZE]]);
+    crew_look(&o->crew);
+    phase_collective(o->point.kernel->collective);
+    phase_enter(PHASE_CALL);
+    /* A solve of each way whose memory does not count: libraries and threads allocate what they need once. */
+    p->shortest_ns = INT64_MAX;
+    for (int way = 0; way < WAYS; way++) {
+        make_state(o, (enum way)way);
+        const struct crew_times times =
+            solve_checked(o, (enum way)way, way == WAY_MPI ? NULL : &o->point.expected, &end, &pinned);
+        o->point.expected = way == WAY_MPI ? end : o->point.expected;
+        const int64_t taken_ns = times.ended - times.began;
+        p->shortest_ns = taken_ns < p->shortest_ns ? taken_ns : p->shortest_ns;
+        free_state(o, (enum way)way);
+    }
+    MPI_CHECK(MPI_Bcast(&p->shortest_ns, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    malloc_trim(0);
+    for (int way = 0; way < WAYS; way++) {
+        o->point.memory[way].before = weigh(o, (enum way)way);
+    }
+    for (int way = 0; way < WAYS; way++) {
+        make_and_weigh(o, (enum way)way);
+    }
+    return true;
+}
+
+static void end_point(void *context, const struct sampler_point *p) {
+    struct kernels *o = context;
+    (void)p;
+    for (int way = 0; way < WAYS; way++) {
+        free_state(o, (enum way)way);
+    }
+}
+
+static int64_t count_faults(void *context, char *text, size_t text_size) {
+    struct kernels *o = context;
+    int64_t faults = o->faults;
+    snprintf(text, text_size, "%s", o->fault);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    group_share_error(text, text_size);
+    return faults;
+}
+
+static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
+    const struct kernels *o = context;
+    json_put_string(line, "kernel", kernel_table[o->chosen[p->at[AXIS_KERNEL]]]->name);
+    json_put_integer(line, "size", o->sizes[p->at[AXIS_SIZE]]);
+}
+
+static void put_bytes(json_line *line, const char *name, int64_t bytes) {
+    if (bytes < 0) {
+        json_put_null(line, name);
+    } else {
+        json_put_integer(line, name, bytes);
+    }
+}
+
+static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    const struct kernels *o = context;
+    char digest[17];
+    (void)p;
+    (void)s;
+    snprintf(digest, sizeof digest, "%016" PRIx64, o->point.expected.digest);
+    json_put_integer(line, "iterations", o->point.expected.iterations);
+    json_put_real(line, "error", o->point.expected.error);
+    json_put_string(line, "digest", digest);
+    json_put_string(line, "collective", o->point.kernel->collective);
+    json_put_integer(line, "copy_bytes", o->point.copy_bytes);
+    json_put_boolean(line, "pinned", o->point.pinned);
+    json_open_object(line, "variants");
+    for (int way = 0; way < WAYS; way++) {
+        const struct way_memory *memory = &o->point.memory[way];
+        const int64_t before = memory->before.proportional;
+        json_open_object(line, way_names[way]);
+        json_put_integer(line, "lines", o->point.kernel->lines[way]);
+        put_bytes(line, "memory_bytes", before < 0 || memory->growth < 0 ? -1 : before + memory->growth);
+        put_bytes(line, "growth_bytes", memory->growth);
+        put_bytes(line, "shared_bytes", memory->shared);
+        json_put_integer(line, "replicated_bytes", memory->replicated);
+        json_close_object(line);
+    }
+    json_close_object(line);
+}
+
+static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
+    const struct kernels *o = context;
+    snprintf(text, text_size, "%s of size %" PRId64, kernel_table[o->chosen[p->at[AXIS_KERNEL]]]->name,
+             o->sizes[p->at[AXIS_SIZE]]);
+}
+
+/* ---- the table for people ---- */
+
+static void print_head(void *context) {
+    (void)context;
+    printf("# medians, ns; ratio: to the MPI variant, of the medians\n");
+    printf("%8s %8s %8s %14s %14s %6s %6s %10s %5s  %s\n", "kernel", "size", "variant", "t", "t_compute", "ratio",
+           "iters", "error", "reps", "stop");
+}
+
+static void print_row(void *context, const struct sampler_point *p, const sampler *s,
+                      const struct record_point *record) {
+    const struct kernels *o = context;
+    const samples *repeated = sampler_samples(s);
+    (void)p;
+    for (int way = 0; way < WAYS; way++) {
+        printf("%8s %8" PRId64 " %8s", o->point.kernel->name, o->point.problem.size, way_names[way]);
+        if (record->repetitions == 0) {
+            printf(" %14s %14s %6s", "-", "-", "-");
+        } else {
+            const int64_t t = samples_median(repeated, 2 * (size_t)way);
+            printf(" %14" PRId64 " %14" PRId64 " %6.3f", t, samples_median(repeated, 2 * (size_t)way + 1),
+                   (double)t / (double)samples_median(repeated, 0));
+        }
+        printf(" %6" PRId64 " %10.3g %5zu  %s%s\n", o->point.expected.iterations, o->point.expected.error,
+               record->repetitions, record->stop_reason, record->data_errors > 0 ? " WRONG-DATA" : "");
+    }
+    fflush(stdout);
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* print_row knows their order. */
+static const struct repetition_series series[] = {
+    {.name = "t_mpi_ns", .over = OVER_SPAN, .term = BEGIN(WAY_MPI), .end = END(WAY_MPI), .stops = true},
+    {.name = "t_mpi_compute_ns", .over = OVER_LARGEST, .term = COMPUTE(WAY_MPI)},
+    {.name = "t_openmp_ns", .over = OVER_SPAN, .term = BEGIN(WAY_OPENMP), .end = END(WAY_OPENMP), .stops = true},
+    {.name = "t_openmp_compute_ns", .over = OVER_LARGEST, .term = COMPUTE(WAY_OPENMP)},
+    {.name = "t_hybrid_ns", .over = OVER_SPAN, .term = BEGIN(WAY_HYBRID), .end = END(WAY_HYBRID), .stops = true},
+    {.name = "t_hybrid_compute_ns", .over = OVER_LARGEST, .term = COMPUTE(WAY_HYBRID)},
+    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+};
+
+const struct sampler_kind kernels_points = {
+    .samples = {.repeated = {.parts = parts,
+                             .part_count = COUNT(parts),
+                             .terms = TERMS,
+                             .series = series,
+                             .series_count = COUNT(series),
+                             .wrong = wrong}},
+    .has_point = has_point,
+    .begin = begin,
+    .end = end_point,
+    .faults = count_faults,
+    .parameters = put_parameters,
+    .own = put_own,
+    .name = name_point,
+    .print_head = print_head,
+    .print_row = print_row,
+};

@@ -1,0 +1,52 @@
+/*
+ * kernels - the points of hybrid_kernels: a kernel of one size, solved by every variant in turn in each repetition.
+ */
+#ifndef KERNELS_KERNELS_H
+#define KERNELS_KERNELS_H
+
+#include "kernel.h"
+#include "memory_use.h"
+#include "program.h"
+
+enum { AXIS_KERNEL, AXIS_SIZE, AXES };
+enum { KERNELS = 3 };
+
+extern const struct kernel *const kernel_table[KERNELS];
+
+/* What a variant needs of memory, on the node where it needs most, bytes; -1: the kernel does not tell. */
+struct way_memory {
+    struct memory_use before; /* without data of a kernel */
+    int64_t growth;           /* by the data of the kernel, and a solve */
+    int64_t shared;           /* then: pages that several processes of the node have */
+    int64_t replicated;       /* what was allocated for data that every rank needs */
+};
+
+struct kernels {
+    struct program *program;
+    struct crew crew;
+    struct problem problem; /* without the size */
+    const int64_t *chosen;  /* [chosen_count]: numbers in kernel_table */
+    size_t chosen_count;
+    const int64_t *sizes; /* [size_count]: those of all kernels */
+    size_t size_count;
+    const struct option_list *of_kernel; /* [KERNELS]: which of them each kernel has */
+
+    struct {
+        const struct kernel *kernel;
+        struct problem problem;
+        void *states[WAYS]; /* NULL: this rank takes no part */
+        struct kernel_end expected;
+        struct way_memory memory[WAYS];
+        int64_t copy_bytes;
+        bool pinned;
+    } point;
+    int64_t faults;
+    char fault[512];
+};
+
+/* One line in error where a kernel of a size that was asked for does not fit these ranks or their memory. */
+void kernels_check(const struct kernels *o, char *error, size_t error_size);
+
+extern const struct sampler_kind kernels_points;
+
+#endif

@@ -1,0 +1,369 @@
+/*
+ * hybrid_kernels - three kernels, each as pure MPI, as MPI and OpenMP, and with collectives that keep one copy of the
+ * data per node.
+ *
+ * H. Zhou, J. Gracia, N. Zhou, R. Schneider, "Collectives in hybrid MPI+MPI code: design, practice and performance",
+ * Parallel Computing 99 (2020), section 5.3.
+ */
+#include "compute.h"
+#include "fail.h"
+#include "fail_mpi.h"
+#include "group.h"
+#include "kernels.h"
+#include "options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SIZE = 1000000000, LEAST_ITEMS = 64, LEAST_ITERATIONS = 6, PAPER_REPETITIONS = 20 };
+enum { POSITION_SUMMA, POSITION_POISSON, POSITION_BPMF }; /* in kernel_table */
+
+static const char *const kernel_names[] = {"summa", "poisson", "bpmf", NULL};
+
+enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
+static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
+
+enum method { METHOD_CAMPAIGN, METHOD_PAPER };
+static const char *const method_names[] = {"campaign", "paper", NULL};
+
+/* Rows of the grid of the Poisson equation, the paper's, and items of bpmf per rank: 1000 of them make its messages of
+ * 80,000 bytes. */
+static const int64_t poisson_rows[] = {256, 512, 1024};
+static const size_t poisson_counts[] = {[GRID_SMOKE] = 1, [GRID_NIGHTLY] = 2, [GRID_FULL] = 3};
+static const int64_t items_per_rank[] = {[GRID_SMOKE] = 250, [GRID_NIGHTLY] = 1000, [GRID_FULL] = 1000};
+
+static struct settings {
+    bool list;
+    struct option_list kernels;
+    struct option_list sizes[KERNELS];
+    int grid;
+    int method;
+    const char *ratings;
+    double noise;
+    int64_t iterations;
+    int64_t virtual_node_ranks;
+    bool round_robin;
+    int64_t seed;
+} settings = {.noise = 0.5, .iterations = 20, .seed = 1};
+
+static void describe_options(struct option_entry *entries) {
+    struct settings *s = &settings;
+    const struct option_entry table[] = {
+        {.name = "kernel",
+         .kind = OPTION_CHOICES,
+         .target = &s->kernels,
+         .choices = kernel_names,
+         .value_name = "LIST",
+         .help = "kernels to solve, comma-separated, may be repeated; default: all"},
+        {.name = "grid",
+         .kind = OPTION_CHOICE,
+         .target = &s->grid,
+         .choices = grid_names,
+         .value_name = "NAME",
+         .help = "the sizes of kernels for which no other option gives one; default: smoke"},
+        {.name = "summa-order",
+         .kind = OPTION_INTEGERS,
+         .target = &s->sizes[POSITION_SUMMA],
+         .minimum = 1,
+         .maximum = MOST_SIZE,
+         .value_name = "LIST",
+         .help = "orders of the matrices that are multiplied; default: 256 times the root of the number of ranks"},
+        {.name = "poisson-rows",
+         .kind = OPTION_INTEGERS,
+         .target = &s->sizes[POSITION_POISSON],
+         .minimum = 1,
+         .maximum = MOST_SIZE,
+         .value_name = "LIST",
+         .help = "rows, and points of each row, of the grid of the Poisson equation"},
+        {.name = "bpmf-items",
+         .kind = OPTION_INTEGERS,
+         .target = &s->sizes[POSITION_BPMF],
+         .minimum = LEAST_ITEMS,
+         .maximum = MOST_SIZE,
+         .value_name = "LIST",
+         .help =
+             "rows, and columns, of the matrix of ratings that is generated; default: 250 per rank, 1000 with other "
+             "grids than smoke"},
+        {.name = "ratings",
+         .kind = OPTION_TEXT,
+         .target = &s->ratings,
+         .value_name = "FILE",
+         .help =
+             "a matrix of ratings in the Matrix Market format (coordinate, real or integer, general), in place of a "
+             "generated one"},
+        {.name = "noise",
+         .kind = OPTION_REAL,
+         .target = &s->noise,
+         .minimum = 1e-6,
+         .maximum = 1e6,
+         .value_name = "X",
+         .help = "standard deviation of generated ratings about the product of their factors, which bpmf also assumes "
+                 "of those in a file; default: 0.5"},
+        {.name = "iterations",
+         .kind = OPTION_INTEGER,
+         .target = &s->iterations,
+         .minimum = LEAST_ITERATIONS,
+         .maximum = 100000,
+         .value_name = "N",
+         .help = "iterations of bpmf; the first 5 do not count for its predictions; default: 20"},
+        {.name = "method",
+         .kind = OPTION_CHOICE,
+         .target = &s->method,
+         .choices = method_names,
+         .value_name = "NAME",
+         .help = "paper: 20 repetitions of each point, however wide its interval is; default: campaign"},
+        {.name = "virtual-node-ranks",
+         .kind = OPTION_INTEGER,
+         .target = &s->virtual_node_ranks,
+         .minimum = 1,
+         .maximum = 65536,
+         .value_name = "N",
+         .help =
+             "virtual nodes of so many ranks, of which the MPI library does not know; default: the nodes there are"},
+        {.name = "round-robin",
+         .kind = OPTION_FLAG,
+         .target = &s->round_robin,
+         .help = "deal the ranks out to the virtual nodes in turn; default: in blocks"},
+        {.name = "seed",
+         .kind = OPTION_INTEGER,
+         .target = &s->seed,
+         .minimum = 0,
+         .maximum = 9007199254740992.0,
+         .value_name = "N",
+         .help = "of the elements of matrices, and of all random numbers; default: 1"},
+        {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the kernels, and end"},
+        {.name = NULL},
+    };
+    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
+    memcpy(entries, table, sizeof table);
+}
+
+/* ---- what is to be solved ---- */
+
+static void set_list(struct option_list *list, const int64_t *values, size_t count) {
+    list->values = fail_alloc(count, sizeof *list->values);
+    memcpy(list->values, values, count * sizeof *values);
+    list->count = count;
+}
+
+/* Lists that were not given get the usual values. */
+static void fill_lists(struct settings *s, const struct crew *crew, const struct ratings *ratings) {
+    const int64_t all[] = {POSITION_SUMMA, POSITION_POISSON, POSITION_BPMF};
+    const int64_t order = summa_usual_order(crew);
+    const int64_t items = ratings != NULL ? ratings->rows : items_per_rank[s->grid] * crew->info.ranks;
+    if (s->kernels.count == 0) {
+        set_list(&s->kernels, all, KERNELS);
+    }
+    if (s->sizes[POSITION_SUMMA].count == 0) {
+        set_list(&s->sizes[POSITION_SUMMA], &order, 1);
+    }
+    if (s->sizes[POSITION_POISSON].count == 0) {
+        set_list(&s->sizes[POSITION_POISSON], poisson_rows, poisson_counts[s->grid]);
+    }
+    if (s->sizes[POSITION_BPMF].count == 0) {
+        set_list(&s->sizes[POSITION_BPMF], &items, 1);
+    }
+}
+
+static int compare_sizes(const void *left, const void *right) {
+    const int64_t a = *(const int64_t *)left;
+    const int64_t b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Returns the sizes of the chosen kernels, each once, ascending. Free with options_free_list. */
+static struct option_list all_sizes(const struct settings *s) {
+    struct option_list all = {0};
+    size_t kept = 0;
+    for (size_t i = 0; i < s->kernels.count; i++) {
+        const struct option_list *sizes = &s->sizes[s->kernels.values[i]];
+        all.values = fail_realloc(all.values, all.count + sizes->count, sizeof *all.values);
+        memcpy(all.values + all.count, sizes->values, sizes->count * sizeof *all.values);
+        all.count += sizes->count;
+    }
+    qsort(all.values, all.count, sizeof *all.values, compare_sizes);
+    for (size_t i = 0; i < all.count; i++) {
+        if (kept == 0 || all.values[kept - 1] != all.values[i]) {
+            all.values[kept++] = all.values[i];
+        }
+    }
+    all.count = kept;
+    return all;
+}
+
+/* ---- ratings from a file ---- */
+
+/* Collective: rank 0 reads the file and hands it to all. One line in error. */
+static void read_ratings(const struct settings *s, struct ratings *r, char *error, size_t error_size) {
+    int rank = 0;
+    MPI_Datatype entry;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    if (rank == 0 && ratings_read(s->ratings, r, error, error_size)) {
+        size_t tests = 0;
+        for (size_t i = 0; i < r->count; i++) {
+            tests += ratings_tests((uint64_t)s->seed, r->items[i].row, r->items[i].column);
+        }
+        if (tests == 0 || tests == r->count) {
+            snprintf(error, error_size,
+                     "--ratings: %.256s: of its %zu ratings %zu are left out for the test; both there and in the rest "
+                     "at least one is needed",
+                     s->ratings, r->count, tests);
+        }
+    }
+    if (!group_share_error(error, error_size)) {
+        return;
+    }
+    int64_t sizes[] = {r->rows, r->columns, (int64_t)r->count};
+    MPI_CHECK(MPI_Bcast(sizes, 3, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    *r = (struct ratings){(int32_t)sizes[0], (int32_t)sizes[1], (size_t)sizes[2], r->items};
+    if (rank != 0) {
+        r->items = fail_alloc(r->count, sizeof *r->items);
+    }
+    MPI_CHECK(MPI_Type_contiguous((int)sizeof *r->items, MPI_BYTE, &entry));
+    MPI_CHECK(MPI_Type_commit(&entry));
+    MPI_CHECK(MPI_Bcast(r->items, (int)r->count, entry, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Type_free(&entry));
+}
+
+/* ---- measuring ---- */
+
+/* Returns the header's own object. Free with free(). */
+static char *own_text(const struct settings *s, const struct kernels *o) {
+    json_line *line = json_line_create();
+    const char *path = s->ratings != NULL ? strrchr(s->ratings, '/') : NULL;
+    json_open_object(line, NULL);
+    json_put_integer(line, "shared_nodes", o->crew.info.nodes);
+    json_put_integer(line, "virtual_node_ranks", s->virtual_node_ranks);
+    json_put_string(line, "dgemm", compute_blas_description());
+    json_put_string(line, "ratings", s->ratings == NULL ? "generated" : path != NULL ? path + 1 : s->ratings);
+    json_put_real(line, "noise", s->noise);
+    json_put_integer(line, "bpmf_iterations", s->iterations);
+    json_close_object(line);
+    return json_line_take(line);
+}
+
+/* One line in error, the same on all ranks, where these ranks cannot measure it. */
+static void check_ranks(const struct program *program, const struct kernels *o, char *error, size_t error_size) {
+    program_check_crowd(program, error, error_size);
+    if (program->ranks < 2) {
+        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
+                 program->ranks);
+    }
+    if (error[0] == '\0') {
+        kernels_check(o, error, error_size);
+    }
+    group_share_error(error, error_size);
+}
+
+/* Collective. Returns the exit code. */
+static int measure(struct program *program, struct settings *s, struct kernels *o) {
+    char impossible[PROGRAM_MOST_REASON] = "";
+    const char *names[KERNELS];
+    const char *const method[] = {method_names[s->method]};
+    struct option_list sizes = all_sizes(s);
+    for (size_t i = 0; i < s->kernels.count; i++) {
+        names[i] = kernel_names[s->kernels.values[i]];
+    }
+    o->chosen = s->kernels.values;
+    o->chosen_count = s->kernels.count;
+    o->of_kernel = s->sizes;
+    o->sizes = sizes.values;
+    o->size_count = sizes.count;
+    const struct sampler_axis axes[AXES + 1] = {
+        [AXIS_KERNEL] = {.name = "kernel", .texts = names, .count = s->kernels.count},
+        [AXIS_SIZE] = {.name = "size", .numbers = sizes.values, .count = sizes.count},
+        [AXES] = {.name = "method", .texts = method, .count = 1, .constant = true}};
+    program_configure(program, impossible, sizeof impossible);
+    if (impossible[0] == '\0') {
+        check_ranks(program, o, impossible, sizeof impossible);
+    }
+    char *own = own_text(s, o);
+    struct sampler_plan plan = program_plan(program, axes, AXES + 1);
+    if (s->method == METHOD_PAPER) {
+        plan.rule.min_repetitions = plan.rule.max_repetitions = PAPER_REPETITIONS;
+    }
+    const int code = program_measure(program, &(struct program_measurement){.context = o,
+                                                                            .plan = plan,
+                                                                            .seed = s->seed,
+                                                                            .sizes_given = RECORD_UNKNOWN,
+                                                                            .own = own,
+                                                                            .impossible = impossible});
+    free(own);
+    options_free_list(&sizes);
+    return code;
+}
+
+/* Collective. Returns the exit code. */
+static int solve_all(struct program *program, struct settings *s, const struct ratings *ratings) {
+    char error[PROGRAM_MOST_REASON] = "";
+    const struct hybrid_settings of_comm = {.ranks_per_node = (int)s->virtual_node_ranks,
+                                            .round_robin = s->round_robin};
+    struct kernels kernels = {
+        .program = program,
+        .problem = {
+            .seed = (uint64_t)s->seed, .ratings = ratings, .noise = s->noise, .iterations = (int)s->iterations}};
+    if (!crew_create(&kernels.crew, &of_comm, error, sizeof error)) {
+        fail_die("%s", error);
+    }
+    fill_lists(s, &kernels.crew, ratings);
+    const int code = measure(program, s, &kernels);
+    crew_free(&kernels.crew);
+    return code;
+}
+
+static void check_options(const struct settings *s, char *error, size_t error_size) {
+    if (s->round_robin && s->virtual_node_ranks == 0) {
+        snprintf(error, error_size,
+                 "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes");
+    } else if (s->ratings != NULL && s->sizes[POSITION_BPMF].count > 0) {
+        snprintf(error, error_size, "--ratings: the file has a size of its own; leave --bpmf-items out");
+    }
+}
+
+static int run(struct program *program) {
+    struct settings *s = &settings;
+    char error[PROGRAM_MOST_REASON] = "";
+    struct ratings ratings = {0};
+    int code = PROGRAM_WRONG_USE;
+    if (s->list) {
+        for (size_t i = 0; i < KERNELS && program->rank == 0; i++) {
+            printf("%-8s %s\n", kernel_names[i], kernel_table[i]->collective);
+        }
+        return PROGRAM_GOOD;
+    }
+    check_options(s, error, sizeof error);
+    if (error[0] == '\0' && s->ratings != NULL) {
+        read_ratings(s, &ratings, error, sizeof error);
+    }
+    if (program_all_good(error)) {
+        code = solve_all(program, s, s->ratings != NULL ? &ratings : NULL);
+    }
+    ratings_free(&ratings);
+    options_free_list(&s->kernels);
+    for (int i = 0; i < KERNELS; i++) {
+        options_free_list(&s->sizes[i]);
+    }
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const struct program_kind kind = {
+        .name = "hybrid_kernels",
+        .family = "hybrid_kernels",
+        .method = 1,
+        .configurations = true,
+        .repeats = true,
+        .help = "usage: mpiexec -n RANKS hybrid_kernels [OPTION]...\n\n"
+                "Solves three kernels (Zhou et al. 2020), each in three variants, in turn in every repetition.\n\n"
+                "  mpi     a process per core, and the MPI library's collectives\n"
+                "  openmp  a process per node with a thread on the core of each rank; the other ranks sleep\n"
+                "  hybrid  a process per core, and collectives that keep one copy of the data per node\n",
+        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
+        .describe = describe_options,
+        .run = run,
+        .points = &kernels_points,
+    };
+    return program_main(&kind, argc, argv);
+}

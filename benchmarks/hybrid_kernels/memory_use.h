@@ -1,0 +1,26 @@
+/*
+ * memory_use - the memory of the processes of a node, as the kernel counts it (/proc/self/smaps_rollup).
+ */
+#ifndef KERNELS_MEMORY_USE_H
+#define KERNELS_MEMORY_USE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bytes. -1: the kernel does not tell. */
+struct memory_use {
+    int64_t proportional; /* PSS: pages of several processes count in parts, so that the sum over processes is right */
+    int64_t resident;     /* RSS: all pages, as if no other process had them too */
+    int64_t shared;       /* resident pages that another process has too */
+};
+
+/* Returns that of this process. */
+struct memory_use memory_use_now(void);
+
+/* Collective over node: returns what the processes that take part need on this node: the sum of their PSS; where a
+ * single one of several takes part, its RSS, since the pages that the others have too would be its own without them.
+ * The same on all ranks. */
+struct memory_use memory_use_of_node(MPI_Comm node, bool takes_part);
+
+#endif

@@ -1,0 +1,164 @@
+"""The records of `hybrid_kernels`: points with named fields, checked.
+
+`results/schema/hybrid_kernels-v4.schema.json` defines the fields that only this family has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.records.reading import load_record
+from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
+
+FAMILY = "hybrid_kernels"
+MPI, OPENMP, HYBRID = "mpi", "openmp", "hybrid"
+VARIANTS = (MPI, OPENMP, HYBRID)
+"""Processes and the MPI library; a process per node with threads; processes and one copy per node. They run in turn in
+each repetition."""
+
+
+@dataclass(frozen=True)
+class VariantOfKernel:
+    """One variant of a kernel.
+
+    t_ns, t_compute_ns: int64, a value per valid repetition: from the first rank's begin to the last rank's end of a
+    solve, and the computation of the rank that computed longest.
+    lines: of source that only this variant needs.
+    memory_bytes: PSS of the processes that compute, summed over the node that needs most; growth_bytes: how much of it
+    the kernel's data added; shared_bytes: pages that several of them have. NaN where the kernel does not tell.
+    replicated_bytes: what was allocated on that node for data that every rank needs.
+    """
+
+    t_ns: Nanoseconds
+    t_compute_ns: Nanoseconds
+    lines: int
+    memory_bytes: float
+    growth_bytes: float
+    shared_bytes: float
+    replicated_bytes: int
+
+
+@dataclass(frozen=True)
+class KernelPoint:
+    """One kernel of one size, in all variants.
+
+    error: what is left of the solution's error, as the kernel defines it.  digest: of all bits of the result, the same
+    in all variants.  collective: that which is timed apart.  copy_bytes: one copy of the data that every rank needs.
+    pinned: whether each thread of the variant `openmp` ran on one CPU of its own.
+    """
+
+    index: int
+    kernel: str
+    size: int
+    iterations: int
+    error: float
+    digest: str
+    collective: str
+    copy_bytes: int
+    pinned: bool
+    start_method: str
+    repetitions: int
+    warmup_repetitions: int
+    late_repetitions: int
+    discarded_repetitions: int
+    stop_reason: str
+    interval_relative_reached: float
+    data_errors: int
+    clock: Clock
+    variants: Mapping[str, VariantOfKernel]
+
+
+@dataclass(frozen=True)
+class KernelsRecord(RecordFile):
+    """A record of `hybrid_kernels`.
+
+    shared_nodes: the groups of ranks that share a copy.  virtual_node_ranks: the ranks of a virtual node, of which the
+    MPI library does not know; 0 without.  dgemm: the library that multiplies matrices.  ratings: the file of the
+    ratings, or `generated`.  noise: their standard deviation about the model.
+    """
+
+    shared_nodes: int
+    virtual_node_ranks: int
+    dgemm: str
+    ratings: str
+    noise: float
+    points: tuple[KernelPoint, ...]
+
+
+def load_kernels(path: Path | str) -> KernelsRecord:
+    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
+    return kernels_record(load_record(path))
+
+
+def kernels_record(record: Record) -> KernelsRecord:
+    """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
+    check_family(record, FAMILY)
+    own = Fields(dict(record.header.own), record.header.where, "own.")
+    return KernelsRecord(
+        path=record.path,
+        header=record.header,
+        footer=record.footer,
+        incomplete=record.incomplete,
+        shared_nodes=own.positive("shared_nodes"),
+        virtual_node_ranks=own.count("virtual_node_ranks"),
+        dgemm=own.text("dgemm"),
+        ratings=own.text("ratings"),
+        noise=own.number("noise"),
+        points=tuple(map(_point, record.points)),
+    )
+
+
+def _point(point: Point) -> KernelPoint:
+    where, clock, n = point.where, point.clock, point.repetitions
+    if clock is None or n is None:
+        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    if (clock.method != "none") != ("start_imbalance_ns" in point.series):
+        fail(where, "series.start_imbalance_ns does not fit the clock")
+    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
+    return KernelPoint(
+        index=point.index,
+        kernel=parameters.text("kernel"),
+        size=parameters.positive("size"),
+        iterations=own.positive("iterations"),
+        error=own.number("error"),
+        digest=own.text("digest"),
+        collective=own.text("collective"),
+        copy_bytes=own.count("copy_bytes"),
+        pinned=own.flag("pinned"),
+        start_method=point.start_method,
+        repetitions=n,
+        warmup_repetitions=point.warmup_repetitions,
+        late_repetitions=point.late_repetitions,
+        discarded_repetitions=point.discarded_repetitions,
+        stop_reason=point.stop_reason,
+        interval_relative_reached=point.interval_relative_reached,
+        data_errors=point.data_errors,
+        clock=clock,
+        variants={name: _variant(point, name, own.inside("variants").inside(name)) for name in VARIANTS},
+    )
+
+
+def _variant(point: Point, name: str, own: Fields) -> VariantOfKernel:
+    return VariantOfKernel(
+        t_ns=_times(point, f"t_{name}_ns"),
+        t_compute_ns=_times(point, f"t_{name}_compute_ns"),
+        lines=own.positive("lines"),
+        memory_bytes=own.number_or_nan("memory_bytes"),
+        growth_bytes=own.number_or_nan("growth_bytes"),
+        shared_bytes=own.number_or_nan("shared_bytes"),
+        replicated_bytes=own.count("replicated_bytes"),
+    )
+
+
+def _times(point: Point, name: str) -> Nanoseconds:
+    times = point.series.get(name)
+    if times is None:
+        fail(point.where, f"series.{name} is missing")
+    if times.size and not np.min(times) > 0:
+        fail(point.where, f"series.{name} has a time of 0")
+    return times

@@ -1,0 +1,209 @@
+"""The table of kernels: for each point a row per variant, with its time divided into computation and collectives, its
+ratio to the variant of pure MPI, the memory of its node, its lines of code, and its validity.
+
+The ratio is made within repetitions, in which the variants follow each other, so that what disturbs all of them
+cancels: its value is the median over repetitions, and the 95 % interval is that of a median, distribution free, from
+order statistics.
+
+    t_compute_ns       the computation of the rank that computed longest
+    t_collective_ns    t_ns - t_compute_ns, within repetitions: collectives, and waiting for other ranks
+    ratio_to_mpi       t_ns / that of `mpi`: below 1 the variant is faster; NaN for `mpi` itself
+    verdict            `faster` or `slower` where the whole interval is on that side of 1, and there are no doubts;
+                       else `cannot tell`; empty for `mpi`
+    copies_per_node    replicated_bytes / copy_bytes; NaN where no rank needs all of the data
+
+Nothing is clamped. `validity` says what a row may be used for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.columns import Columns, circumstances
+from postprocess.drawing.text import duration, interval, ratio, size
+from postprocess.families import axes, sampled
+from postprocess.families.hybrid_kernels import validity
+from postprocess.families.hybrid_kernels.axes import CASE, VARIANT
+from postprocess.families.hybrid_kernels.record import HYBRID, MPI, VARIANTS, KernelPoint, KernelsRecord
+from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.run import failed_reasons
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate
+
+FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
+_ESTIMATES = ("t_ns", "t_compute_ns", "t_collective_ns", "ratio_to_mpi")
+_OF_POINT = (
+    "kernel", "size", "iterations", "error", "digest", "collective", "copy_bytes", "pinned", "repetitions",
+    "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
+    "interval_relative_reached", "start_method", "index",
+)  # fmt: skip
+_OF_VARIANT = ("lines", "memory_bytes", "growth_bytes", "shared_bytes", "replicated_bytes")
+COLUMNS = (
+    *CASE, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "nodes_are",
+    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    "verdict", "iterations", "error", "digest", "collective", *_OF_VARIANT, "copy_bytes", "copies_per_node", "pinned",
+    "dgemm", "ratings", "noise",
+    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
+    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
+    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+)  # fmt: skip
+"""The columns of `kernels_table`, in order.
+
+Times are medians of one solve, in nanoseconds, memory in bytes; ratios have no unit. An unknown value is NaN.
+"""
+
+
+def kernels_table(
+    records: Sequence[KernelsRecord], failed: Mapping[str, tuple[str, str]] | None = None
+) -> pd.DataFrame:
+    """A row per point and variant of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
+    whole = pd.DataFrame(rows, columns=list(COLUMNS))
+    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
+    return table
+
+
+def case_of(record: KernelsRecord) -> dict[str, Any]:
+    """The columns that are the same for all points of a record."""
+    header = record.header
+    parameters = {name: values[0] for name, values in header.plan.parameters.items() if name in CASE}
+    return {
+        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        **parameters,
+        "given_up_cores": header.progress.given_up_cores,
+        "launch": repeat_of(header.metadata) or 1,
+        NAMED: named_cores_of(header.metadata),
+        "shared_nodes": record.shared_nodes,
+        "nodes_are": sampled.nodes_are(header.nodes, record.shared_nodes, record.virtual_node_ranks),
+        "dgemm": record.dgemm,
+        "ratings": record.ratings,
+        "noise": record.noise,
+    }
+
+
+def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
+    header, case = record.header, case_of(record)
+    for point in record.points:
+        for name in VARIANTS:
+            variant = point.variants[name]
+            found = estimates(point, name)
+            doubts = [
+                *failed_reasons(failed),
+                *validity.doubts(point, name, case["nodes_are"], oversubscribed=header.oversubscribed),
+            ]
+            reasons = [*doubts, *validity.too_wide(found["t_ns" if name == MPI else "ratio_to_mpi"])]
+            yield {
+                **case,
+                VARIANT.name: name,
+                **{column: value for one in _ESTIMATES for column, value in _columns(one, found[one])},
+                **{one: getattr(point, one) for one in _OF_POINT},
+                **{one: getattr(variant, one) for one in _OF_VARIANT},
+                "copies_per_node": variant.replicated_bytes / point.copy_bytes if point.copy_bytes else math.nan,
+                "verdict": "" if name == MPI else CANNOT_TELL if doubts else verdict(found["ratio_to_mpi"]),
+                "clock_method": point.clock.method,
+                "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
+                "valid": not sampled.invalid_reasons(point),
+                "reliable": not reasons,
+                "unreliable_reasons": reasons,
+                "flags": validity.flags(point),
+                "oversubscribed": header.oversubscribed,
+                "shared_core": header.shared_core,
+                "complete": record.complete,
+                "record": record.name,
+            }
+
+
+def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:
+    """The medians of a variant, by the names of columns."""
+    variant = point.variants[name]
+    ratios = variant.t_ns / point.variants[MPI].t_ns
+    return {
+        "t_ns": median_estimate(variant.t_ns),
+        "t_compute_ns": median_estimate(variant.t_compute_ns),
+        "t_collective_ns": median_estimate(variant.t_ns - variant.t_compute_ns),
+        "ratio_to_mpi": median_estimate(np.full_like(ratios, math.nan) if name == MPI else ratios),
+    }
+
+
+def verdict(estimate: Estimate) -> str:
+    """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
+    low, high = as_float(estimate.low), as_float(estimate.high)
+    return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
+
+
+def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
+    yield name, as_float(estimate.value)
+    yield f"{name}_ci95_low", as_float(estimate.low)
+    yield f"{name}_ci95_high", as_float(estimate.high)
+
+
+def record_numbers(record: KernelsRecord) -> dict[str, float]:
+    """The numbers that sum up a record, for ReFrame. Numbers that are not finite are left out.
+
+    hybrid_ratio_to_mpi: the geometric mean over kernels and sizes of the variant `hybrid`, of reliable rows, or of all
+    valid ones where less than half of these are reliable. Counts: points, points_valid, points_reliable.
+    """
+    table = kernels_table([record])
+    own = table[table[VARIANT.name] == HYBRID]
+    enough = 2 * own["reliable"].sum() >= own["valid"].sum()
+    values = own[own["reliable" if enough else "valid"]]["ratio_to_mpi"].to_numpy(np.float64)
+    known = values[np.isfinite(values) & (values > 0)]
+    numbers = {
+        "hybrid_ratio_to_mpi": float(np.exp(np.log(known).mean())) if known.size else math.nan,
+        "points": float(len(own)),
+        "points_valid": float(own["valid"].sum()),
+        "points_reliable": float(own["reliable"].sum()),
+    }
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+
+
+def configuration_words(row: Mapping[Any, Any]) -> str:
+    """The configuration of a row and its unusual values."""
+    return axes.configuration_words(row, (axes.NAMED_CORES, axes.METHOD))
+
+
+def remarks(row: Mapping[Any, Any]) -> list[str]:
+    """The remarks on a row, each a phrase, the worst first."""
+    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        str(row["toolchain"]),
+        str(row["network"]),
+        configuration_words(row),
+        str(row["kernel"]),
+        str(row["size"]),
+        str(row[VARIANT.name]),
+        duration(row["t_ns"]),
+        duration(row["t_compute_ns"]),
+        duration(row["t_collective_ns"]),
+        ratio(row["ratio_to_mpi"]),
+        interval(row["ratio_to_mpi_ci95_low"], row["ratio_to_mpi_ci95_high"]),
+        str(row["verdict"]),
+        str(row["iterations"]),
+        f"{row['error']:.3g}",
+        size(row["memory_bytes"]),
+        size(row["growth_bytes"]),
+        ratio(row["copies_per_node"]),
+        str(row["lines"]),
+        str(row["repetitions"]),
+        "; ".join(remarks(row)),
+    ]
+
+
+SHOWN = Columns(
+    heads=(
+        "toolchain", "network", "configuration", "kernel", "size", "variant", "total", "computation", "collectives",
+        "to mpi", "95 %", "it is", "iterations", "error", "node memory", "of its data", "copies", "lines", "reps",
+        "remarks",
+    ),
+    right=frozenset((4, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 18)),
+    cells=_cells,
+)  # fmt: skip
+"""The columns of a table of `kernels_table` for a reader."""

@@ -1,0 +1,74 @@
+"""Whether a row is `valid` and `reliable`, and what else a reader should know about it (`flags`).
+
+valid       There are at least 6 valid repetitions (fewer have no interval) and no wrong result. The times are right.
+reliable    Valid, the case did not fail, and
+            * the 95 % interval of the ratio is at most 10 % of the ratio wide;
+            * the clocks of the ranks agree to within 1 % of the shorter solve, because it is a time between ranks;
+            * ranks do not share cores: a rank that spins would take the time of the rank that it waits for;
+            * each thread of the variant `openmp` ran on one CPU of its own;
+            * the nodes are real: over virtual nodes what crosses between them crosses memory.
+flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or without a common clock, or most
+            repetitions began late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from postprocess.drawing.text import duration
+from postprocess.families import sampled
+from postprocess.families.hybrid_kernels.record import MPI, OPENMP, KernelPoint
+from postprocess.statistics.metrics import Estimate, as_float
+
+WIDEST_INTERVAL = 0.10
+CLOCK_LIMIT = 0.01
+
+
+def doubts(point: KernelPoint, variant: str, nodes: str, *, oversubscribed: bool) -> list[str]:
+    """Reasons why a ratio says nothing about the variants, however narrow its interval. They include
+    `sampled.invalid_reasons`.
+
+    nodes: as `sampled.nodes_are` says.
+    """
+    reasons = sampled.invalid_reasons(point)
+    if not point.repetitions:
+        return reasons
+    shortest = min(float(np.median(point.variants[name].t_ns)) for name in (variant, MPI))
+    residual = point.clock.residual_ns
+    if residual is not None and residual > CLOCK_LIMIT * shortest:
+        reasons.append(f"clocks disagree by {duration(residual)}, a solve takes {duration(shortest)}")
+    if oversubscribed:
+        reasons.append("oversubscribed: ranks share cores")
+    if variant == OPENMP and not point.pinned:
+        reasons.append("not every thread ran on one CPU of its own")
+    if nodes in sampled.VIRTUAL_NODES:
+        reasons.append(f"the nodes are {nodes}")
+    return reasons
+
+
+def too_wide(ratio: Estimate) -> list[str]:
+    """The reason why a ratio is not known well; empty where it is."""
+    width = (as_float(ratio.high) - as_float(ratio.low)) / as_float(ratio.value)
+    if not width > WIDEST_INTERVAL:  # there is no interval of too few repetitions, which `doubts` tells
+        return []
+    return [f"the interval is {100 * width:.0f} % of the ratio wide, more than {100 * WIDEST_INTERVAL:.0f} %"]
+
+
+def flags(point: KernelPoint) -> list[str]:
+    """The flags of a row."""
+    return list(_flags(point)) if point.repetitions else []
+
+
+def _flags(point: KernelPoint) -> Iterator[str]:
+    if point.stop_reason == "late":
+        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
+    elif point.late_repetitions > point.repetitions:
+        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
+    if point.start_method == "barrier":
+        yield "ranks started by a barrier, not by a clock"
+    if point.clock.method == "none":
+        yield "no common clock: times are the longest of the ranks' own"
+    elif point.clock.residual_ns is None:
+        yield "how far the clocks disagree is not known"

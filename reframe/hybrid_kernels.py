@@ -1,0 +1,32 @@
+"""Kernels with one copy of the data per node (Zhou et al. 2020, section 5.3): one test, which solves all of them.
+
+    hybrid_kernels %configuration=basic %method=campaign
+
+It takes nothing from another case: the variants run in turn in the same launch.
+"""
+
+from typing import Any
+
+import reframe as rfm
+from case_axes import own_parameters
+from measured import MeasuredTest
+
+from mpi_campaign.launching import wire
+
+Parameters: Any = own_parameters("hybrid_kernels")
+
+
+@rfm.simple_test
+class hybrid_kernels(MeasuredTest, Parameters):
+    descr = "kernels with one copy per node"
+    valid_systems = ["+mpi"]
+    valid_prog_environs = ["+mpi"]
+    benchmark = "hybrid_kernels"
+
+    def benchmark_options(self) -> list[str]:
+        options = ["--grid", self.grid]
+        if self.network.startswith("wire"):
+            options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
+        if self.budget_seconds:
+            options += ["--budget-seconds", str(self.budget_seconds)]
+        return options

@@ -1,0 +1,122 @@
+"""Records of hybrid_kernels that no machine wrote, with a known truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tests.postprocess import synthetic
+
+Lines: TypeAlias = list[dict[str, Any]]
+
+KERNELS = {"summa": (362, "MPI_Bcast"), "poisson": (256, "MPI_Allreduce"), "bpmf": (2000, "MPI_Allgather")}
+"""Sizes and collectives."""
+COPY_BYTES = 320_000
+_LINES = {"mpi": 13, "openmp": 22, "hybrid": 19}
+_COPIES = {"mpi": 2, "openmp": 1, "hybrid": 2}
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the variants take.
+
+    solve_ns: the time of `mpi`.  collectives: the share of collectives in it.  ratios: of the others' times to it; what
+    they save, they save in collectives.
+    noise: relative deviation of a repetition, the same for all variants.  ratio_noise: deviation of a ratio alone.
+    """
+
+    solve_ns: float = 8e6
+    collectives: float = 0.4
+    ratios: Mapping[str, float] = field(default_factory=lambda: {"openmp": 1.1, "hybrid": 0.9})
+    noise: float = 0.05
+    ratio_noise: float = 0.0
+
+
+USUAL = Truth()
+THE_SAME = Truth(ratios={"openmp": 1.0, "hybrid": 1.0}, ratio_noise=0.01)
+"""The negative control: variants that take equally long."""
+
+
+def _around_0(rng: np.random.Generator, deviation: float, count: int) -> Any:
+    """Normal numbers, as many below 0 as above it, in any order."""
+    half = np.abs(rng.normal(0, deviation, count // 2))
+    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
+
+
+def point(
+    index: int = 0, truth: Truth = USUAL, kernel: str = "bpmf", repetitions: int = 21, **changes: Any
+) -> dict[str, Any]:
+    """A point whose median times and ratios are the truth's."""
+    rng = np.random.default_rng(index)
+    size, collective = KERNELS[kernel]
+    together = np.exp(_around_0(rng, truth.noise, repetitions))
+    series = {}
+    for name, ratio in {"mpi": 1.0, **truth.ratios}.items():
+        own = np.exp(_around_0(rng, truth.ratio_noise, repetitions)) if name != "mpi" else 1.0
+        series[f"t_{name}_ns"] = truth.solve_ns * ratio * together * own
+        series[f"t_{name}_compute_ns"] = truth.solve_ns * (1 - truth.collectives) * together
+    series["start_imbalance_ns"] = np.full(repetitions, 20)
+    replicated = kernel != "poisson"
+    line = {
+        "type": "point",
+        "index": index,
+        "parameters": {"kernel": kernel, "size": size},
+        "repetitions": repetitions,
+        "warmup_repetitions": 0,
+        "late_repetitions": 0,
+        "discarded_repetitions": 0,
+        "stop_reason": "interval" if repetitions else "not_measured",
+        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
+        "data_errors": 0,
+        "start_method": "deadline",
+        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
+        "series": {name: [round(float(value)) for value in values] for name, values in series.items()},
+        "warmup": {},
+        "spreads": {},
+        "rank_medians": {},
+        "own": {
+            "iterations": 20,
+            "error": 0.5,
+            "digest": "0123456789abcdef",
+            "collective": collective,
+            "copy_bytes": COPY_BYTES if replicated else 0,
+            "pinned": True,
+            "variants": {
+                name: {
+                    "lines": _LINES[name],
+                    "memory_bytes": 36_000_000 + COPY_BYTES * _COPIES[name],
+                    "growth_bytes": COPY_BYTES * _COPIES[name] + 4096,
+                    "shared_bytes": 26_000_000,
+                    "replicated_bytes": COPY_BYTES * _COPIES[name] if replicated else 0,
+                }
+                for name in _LINES
+            },
+        },
+    }
+    return synthetic.changed(line, **changes)
+
+
+def header(kernels: Sequence[str], own: Mapping[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+    """The first line. own: changes of its own object."""
+    first = synthetic.header(family="hybrid_kernels", benchmark="hybrid_kernels", command_line=["hybrid_kernels"])
+    first["plan"]["parameters"] = {
+        "kernel": list(kernels), "size": [KERNELS[one][0] for one in kernels], "method": ["campaign"],
+    }  # fmt: skip
+    first["own"] = {
+        "shared_nodes": 1, "virtual_node_ranks": 0, "dgemm": "OpenBLAS", "ratings": "generated", "noise": 0.5,
+        "bpmf_iterations": 20,
+        **(own or {}),
+    }  # fmt: skip
+    assert set(changes) <= set(first)
+    return {**first, **changes}
+
+
+def record(truth: Truth = USUAL, kernels: Sequence[str] = tuple(KERNELS), **header_changes: Any) -> Lines:
+    """The lines of a complete record: a point for each kernel."""
+    first = header(kernels, **header_changes)
+    points = [point(i, truth, kernel) for i, kernel in enumerate(kernels)]
+    first["plan"]["points"] = len(points)
+    return [first, *points, synthetic.footer(len(points), first["ranks"])]

@@ -1,0 +1,235 @@
+"""`hybrid_kernels` under real MPI libraries: every variant ends with the same result, planted factors are found again,
+wrong data, bad input; the reader of ratings; a run of it."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mpi_campaign.toolchains import resolving
+from postprocess.families.hybrid_kernels.record import VARIANTS, KernelsRecord, load_kernels
+from postprocess.families.hybrid_kernels.table import kernels_table
+from tests.support import Command, check_record, launch
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+
+OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
+SMALL = ("--summa-order", "24", "--poisson-rows", "31", "--bpmf-items", "101")
+BRIEF = ("--min-repetitions", "2", "--max-repetitions", "2")
+RARE = pytest.mark.rare
+Build = Callable[[str], Path]
+
+
+def only_line(stderr: str) -> str:
+    (line,) = [line for line in stderr.splitlines() if line.startswith("hybrid_kernels: ")]
+    return line
+
+
+def measured(build: Path, path: Path, toolchain: str, *words: str, ranks: int = 2) -> KernelsRecord:
+    done = launch(build / "hybrid_kernels", *words, *BRIEF, "--record", str(path), toolchain=toolchain, ranks=ranks)
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_record(path)
+    return load_kernels(path)
+
+
+def ends(found: KernelsRecord) -> dict[str, tuple[int, str, float]]:
+    """How each kernel ended: iterations, digest of all bits of the result, error."""
+    return {point.kernel: (point.iterations, point.digest, point.error) for point in found.points}
+
+
+@pytest.fixture(scope="module")
+def two_ranks(built: Path, tmp_path_factory: pytest.TempPathFactory) -> KernelsRecord:
+    return measured(built, tmp_path_factory.mktemp("kernels") / "record.jsonl", MPICH, *SMALL)
+
+
+def test_every_kernel_is_right_in_every_variant(two_ranks: KernelsRecord) -> None:
+    assert [(point.kernel, point.size) for point in two_ranks.points] == [("summa", 24), ("poisson", 31), ("bpmf", 101)]
+    by_kernel = {point.kernel: point for point in two_ranks.points}
+    for point in two_ranks.points:
+        assert point.data_errors == 0
+        for name in VARIANTS:
+            variant = point.variants[name]
+            assert (variant.t_ns >= variant.t_compute_ns).all()
+            assert 0 < variant.growth_bytes < variant.memory_bytes
+            assert variant.lines > 5
+    assert by_kernel["summa"].error == 0
+    assert 0 < by_kernel["poisson"].error < 1e-3
+    assert by_kernel["bpmf"].iterations == 20
+    # Each process has the factors of 101 rows and 101 columns, 10 of them; a node has two buffers in the hybrid library.
+    copies = {name: by_kernel["bpmf"].variants[name].replicated_bytes for name in VARIANTS}
+    assert copies["mpi"] == 2 * copies["openmp"] + 2 * 10 * 8 * 2  # 102 items of two ranks, 101 of one
+    assert 2 <= copies["hybrid"] / by_kernel["bpmf"].copy_bytes < 2.5
+
+
+@pytest.mark.parametrize(
+    ("toolchain", "ranks", "words"),
+    [
+        (MPICH, 2, ("--virtual-node-ranks", "1")),
+        pytest.param(MPICH, 3, (), marks=RARE),
+        pytest.param(MPICH, 3, ("--virtual-node-ranks", "2"), marks=RARE),
+        pytest.param(MPICH, 4, ("--virtual-node-ranks", "2", "--round-robin"), marks=RARE),
+        pytest.param(OPENMPI, 2, (), marks=RARE),
+    ],
+    ids=str,
+)
+def test_results_do_not_depend_on_ranks_nodes_or_library(
+    build_for: Build, two_ranks: KernelsRecord, tmp_path: Path, toolchain: str, ranks: int, words: tuple[str, ...]
+) -> None:
+    small = SMALL if ranks == 2 else ("--kernel", "summa,bpmf", *SMALL)  # many waits of ranks that share cores
+    found = measured(build_for(toolchain), tmp_path / "record.jsonl", toolchain, *small, *words, ranks=ranks)
+    expected = ends(two_ranks)
+    assert ends(found) == {kernel: expected[kernel] for kernel in ends(found)}
+    if words:
+        assert set(kernels_table([found])["nodes_are"]) == {"virtual"}
+
+
+def test_another_seed_is_another_chain(built: Path, two_ranks: KernelsRecord, tmp_path: Path) -> None:
+    found = measured(built, tmp_path / "r.jsonl", MPICH, "--kernel", "bpmf", "--bpmf-items", "101", "--seed", "2")
+    assert ends(found)["bpmf"][1] != ends(two_ranks)["bpmf"][1]
+
+
+# ---- ratings from a file ----
+
+
+def matrix_market(entries: list[tuple[int, int, float]], rows: int, columns: int) -> str:
+    lines = [f"{row + 1} {column + 1} {value!r}" for row, column, value in entries]
+    return "\n".join(("%%MatrixMarket matrix coordinate real general", f"{rows} {columns} {len(entries)}", *lines, ""))
+
+
+def test_the_error_falls_to_the_planted_noise(built: Path, tmp_path: Path) -> None:
+    rng, noise, (rows, columns) = np.random.default_rng(1), 0.25, (150, 120)
+    products = rng.normal(size=(rows, 3)) @ rng.normal(size=(3, columns))
+    rated = products + noise * rng.normal(size=products.shape)
+    entries = [(i, j, float(rated[i, j])) for i in range(rows) for j in range(columns) if rng.random() < 0.8]
+    rng.shuffle(entries)
+    file = tmp_path / "ratings.mtx"
+    file.write_text(matrix_market([(int(i), int(j), value) for i, j, value in entries], rows, columns))
+    words = ("--kernel", "bpmf", "--ratings", str(file), "--noise", str(noise), "--iterations", "40")
+    found = measured(built, tmp_path / "r.jsonl", MPICH, *words)
+    assert found.ratings == "ratings.mtx"
+    assert 0.9 * noise < found.points[0].error < 1.15 * noise
+
+
+def read_by_the_program(built: Path, *files: Path) -> list[str]:
+    """What the reader says of each file: rows, columns, entries and a sum of them; or why it is refused."""
+    done = subprocess.run(
+        [built / "ratings_truth", *files], capture_output=True, text=True, check=False, timeout=60, errors="replace"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+PLACES = st.integers(1, 30)
+NUMBERS = st.one_of(st.floats(-1e6, 1e6), st.integers(-9, 9).map(float))
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@FEW
+@given(rows=PLACES, columns=PLACES, data=st.data())
+def test_what_is_written_is_read(built: Path, tmp_path: Path, rows: int, columns: int, data: st.DataObject) -> None:
+    places = st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1))
+    there = data.draw(st.dictionaries(places, NUMBERS, min_size=1, max_size=20))
+    entries = [(row, column, value) for (row, column), value in there.items()]
+    text = matrix_market(entries, rows, columns)
+    file = tmp_path / "a.mtx"
+    file.write_text(text.replace("\n", "\n% a comment\n\n", 1) if data.draw(st.booleans()) else text)
+    (line,) = read_by_the_program(built, file)
+    assert line.split()[:3] == [str(rows), str(columns), str(len(entries))]
+    total = sum(value * (row + 1) + column + 1 for row, column, value in sorted(entries))
+    assert float(line.split()[3]) == pytest.approx(total, rel=1e-9, abs=1e-6)
+
+
+@FEW
+@given(data=st.data())
+def test_a_damaged_file_is_read_or_refused_in_one_line(built: Path, tmp_path: Path, data: st.DataObject) -> None:
+    whole = matrix_market([(0, 0, 1.5), (2, 1, -3.0), (1, 3, 1e300)], 3, 4).encode()
+    files = []
+    for number in range(20):
+        cut = data.draw(st.integers(0, len(whole)))
+        other = data.draw(st.binary(max_size=6))
+        skipped = data.draw(st.integers(0, 12))
+        file = tmp_path / f"{number}.mtx"
+        file.write_bytes(whole[:cut] + other + whole[cut + skipped :])
+        files.append(file)
+    for line, file in zip(read_by_the_program(built, *files), files, strict=True):
+        assert line.startswith(f"--ratings: {file}") or re.fullmatch(r"\d+ \d+ \d+ \S+", line)
+
+
+HEAD = "%%MatrixMarket matrix coordinate real general\n"
+REFUSED = [
+    ("", "line 0: the file is empty"),
+    ("1 1 1\n", "it must be '%%MatrixMarket matrix coordinate real general'"),
+    ("%%MatrixMarket matrix array real general\n", "only 'matrix coordinate real general'"),
+    ("%%MatrixMarket matrix coordinate pattern symmetric\n", "only 'matrix coordinate real general'"),
+    (HEAD, "truncated: the line with rows, columns and entries is missing"),
+    (HEAD + "3 4\n", "line 2: it must have the numbers of rows, columns and entries"),
+    (HEAD + "3 99999999999 1\n1 1 1\n", "each from 1 to 2147483647"),
+    (HEAD + "3 4 2\n1 1 1\n", "truncated: it has 1 of 2 entries"),
+    (HEAD + "3 4 1\n1 1 1\n2 2 1\n", "line 4: there are more entries than the file says"),
+    (HEAD + "3 4 1\n4 1 1\n", "line 3: the row must be a whole number from 1 to 3"),
+    (HEAD + "3 4 1\n0 1 1\n", "line 3: the row must be a whole number from 1 to 3"),
+    (HEAD + "3 4 1\n1 5 1\n", "line 3: the column must be a whole number from 1 to 4"),
+    (HEAD + "3 4 1\n1 1 nan\n", "line 3: the third word must be a finite number"),
+    (HEAD + "3 4 1\n1 1\n", "line 3: the third word must be a finite number"),
+    (HEAD + "3 4 1\n1 1 1 1\n", "line 3: the third word must be a finite number, and the last one"),
+    (HEAD + "3 4 2\n1 2 1\n1 2 3\n", "row 1, column 2 is there twice"),
+]
+
+
+def test_what_is_no_matrix_of_ratings_says_why(built: Path, tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.mtx" for number in range(len(REFUSED))]
+    for file, (text, _) in zip(files, REFUSED, strict=True):
+        file.write_text(text)
+    for line, (_, says) in zip(read_by_the_program(built, *files), REFUSED, strict=True):
+        assert says in line
+
+
+# ---- bad input, wrong data ----
+
+
+@pytest.mark.parametrize(
+    ("ranks", "words", "says"),
+    [
+        (
+            2,
+            ("--summa-order", "363"),
+            "363 cannot be divided on a grid of 2 x 1 ranks; multiples of 2 can, such as 364",
+        ),
+        (2, ("--ratings", "/nowhere/a.mtx"), "--ratings: /nowhere/a.mtx: No such file or directory"),
+        (2, ("--poisson-rows", "100000000"), "choose a smaller size"),
+        pytest.param(1, (), "1 rank: a collective needs at least 2", marks=RARE),
+        pytest.param(3, ("--poisson-rows", "2"), "2 rows cannot be divided among 3 ranks; at least 3", marks=RARE),
+        pytest.param(2, ("--bpmf-items", "1000000000"), "factors of 1000000000 items exceed MPI's counts", marks=RARE),
+        pytest.param(2, ("--summa-order", "50000"), "may exceed MPI's counts; at most 46340", marks=RARE),
+        pytest.param(2, ("--kernel", "fft"), "unknown 'fft'; choose from summa, poisson, bpmf", marks=RARE),
+        pytest.param(2, ("--iterations", "5"), "--iterations", marks=RARE),
+        pytest.param(2, ("--ratings", "a.mtx", "--bpmf-items", "64"), "leave --bpmf-items out", marks=RARE),
+        pytest.param(2, ("--round-robin",), "which --virtual-node-ranks makes", marks=RARE),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
+    done = launch(built / "hybrid_kernels", *words, ranks=ranks, toolchain=MPICH)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in only_line(done.stderr)
+
+
+@RARE
+@pytest.mark.timeout(600)
+def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
+    words = ("--toolchain", MPICH, "--configuration", "basic", "--network", "shm", "--output", str(tmp_path))
+    done = campaign("run", "--benchmark", "hybrid_kernels", *words, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
+    rows = json.loads(campaign("show", str(run), "--benchmark", "hybrid_kernels", "--json").stdout)
+    assert {(row["kernel"], row["variant"]) for row in rows} == {
+        (kernel, variant) for kernel in ("summa", "poisson", "bpmf") for variant in VARIANTS
+    }
+    wanted = {"kernel", "t_compute_ns", "t_collective_ns", "iterations", "error", "memory_bytes", "lines"}
+    assert all(wanted <= set(row) for row in rows)
+    assert campaign("results", "verify", str(run)).returncode == 0
