@@ -13,8 +13,6 @@ import reframe as rfm
 from case_axes import own_parameters
 from measured import MeasuredTest
 
-from mpi_campaign.launching import wire
-
 Parameters: Any = own_parameters("cpu_overhead")
 LogGPParameters: Any = own_parameters("loggp")
 
@@ -26,12 +24,7 @@ class OfCpuOverhead(MeasuredTest):
     valid_prog_environs = ["+mpi"]
 
     def benchmark_options(self) -> list[str]:
-        options = ["--grid", self.grid]
-        if self.network.startswith("wire"):
-            options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
-        if self.budget_seconds:
-            options += ["--budget-seconds", str(self.budget_seconds)]
-        return options
+        return ["--grid", self.grid, *self.settle_options(), *self.budget_options()]
 
 
 @rfm.simple_test

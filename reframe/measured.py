@@ -24,6 +24,7 @@ from reframe.core.logging import getlogger
 
 from mpi_campaign.archive import references, run_folders
 from mpi_campaign.children import environ
+from mpi_campaign.launching import wire
 from mpi_campaign.launching.wire import WIRE_RATE
 from mpi_campaign.libraries import launch_environment, launches, recording, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
@@ -68,8 +69,10 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     #: Times instead of those of the grid's axes, as the benchmark reads them: 500us,8ms.
     comm_times = variable(str, value="")
     comp_times = variable(str, value="")
-    #: Wall time of the process group; 0: only the repetitions bound it.
+    #: Wall time of a case of nbc_overlap, from which that of others follows; 0: only the repetitions bound it.
     budget_seconds = variable(float, value=0.0)
+    #: The budget is a suite's own: then no case gets more than makes sense for its benchmark.
+    of_suite = variable(bool, value=False)
     #: Rate of the wire, on partitions whose network is a wire.
     wire_rate = variable(str, value=WIRE_RATE)
     #: Facts about the run for the record's header: a JSON file.
@@ -119,6 +122,19 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     def benchmark_options(self) -> list[str]:
         """The benchmark's other options."""
         return []
+
+    @property
+    def case_seconds(self) -> float:
+        """Wall time of the process group; 0: only the repetitions bound it."""
+        return BENCHMARKS[self.benchmark].seconds(self.budget_seconds, self.times, of_suite=self.of_suite)
+
+    def budget_options(self) -> list[str]:
+        return ["--budget-seconds", f"{self.case_seconds:.1f}"] if self.case_seconds else []
+
+    def settle_options(self) -> list[str]:
+        """On a wire, the time in which the bucket of its rate limit fills again."""
+        is_wire = self.network.startswith("wire")
+        return ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"] if is_wire else []
 
     @property
     def is_basic(self) -> bool:

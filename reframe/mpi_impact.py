@@ -35,8 +35,7 @@ class MpiImpact(MeasuredTest):
         options += recording.ranks(self.current_environ.extras["family"], self.current_environ.extras["version"])
         options += self.sizes_options()
         options += ["--limit-seconds", f"{self.hung_after_seconds:.1f}"]
-        if self.budget_seconds:
-            options += ["--budget-seconds", str(self.budget_seconds)]
+        options += self.budget_options()
         if self.comp_times:
             options += ["--comp-times", self.comp_times]
         words = [*self.common_options(), *self.axis_options()]

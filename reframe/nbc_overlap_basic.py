@@ -5,8 +5,6 @@ from typing import Any
 from case_axes import basics_parameters
 from measured import MeasuredTest
 
-from mpi_campaign.launching import wire
-
 
 class NbcOverlap(MeasuredTest):
     """The common part of `basic` and of the configurations that are compared with it."""
@@ -18,11 +16,7 @@ class NbcOverlap(MeasuredTest):
         for option, times in (("--comm-times", self.comm_times), ("--comp-times", self.comp_times)):
             if times:
                 options += [option, times]
-        if self.network.startswith("wire"):
-            options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
-        if self.budget_seconds:
-            options += ["--budget-seconds", str(self.budget_seconds)]
-        return options + self.sizes_options()
+        return [*options, *self.settle_options(), *self.budget_options(), *self.sizes_options()]
 
 
 Parameters: Any = basics_parameters("nbc_overlap")

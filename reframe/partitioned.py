@@ -15,7 +15,6 @@ from reframe.core.builtins import fixture
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
-from mpi_campaign.launching import wire
 from mpi_campaign.libraries import registry
 from mpi_campaign.planning.benchmarks.choices import STREAMS
 
@@ -27,11 +26,7 @@ class Partitioned(MeasuredTest):
 
     def benchmark_options(self) -> list[str]:
         options = ["--grid", self.grid, "--reproducer", run_folders.REPRODUCER]
-        if self.network.startswith("wire"):
-            options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
-        if self.budget_seconds:
-            options += ["--budget-seconds", str(self.budget_seconds)]
-        return options + self.sizes_options()
+        return [*options, *self.settle_options(), *self.budget_options(), *self.sizes_options()]
 
     def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
         """For the approach `streams`, the library reserves a stream for each thread. A user's own number counts."""

@@ -24,7 +24,6 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launch_environment
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.toolchains import peers
 from mpi_campaign.toolchains.spack.build import Build
 
@@ -91,9 +90,8 @@ class PeerTest(MeasuredTest):
             work = peers.Work(self.basic.collective, self.ranks, 2**20, 10**7, 1.0)
             return [peers.PEERS[self.benchmark].launch(work)]
         sizes = self.basic.staged(run_folders.SIZES)
-        seconds = self.budget_seconds * BENCHMARKS[self.benchmark].share
         try:
-            return peers.launches(self.benchmark, self.basic.collective, self.ranks, sizes, seconds)
+            return peers.launches(self.benchmark, self.basic.collective, self.ranks, sizes, self.case_seconds)
         except CampaignError as error:
             self.skip(str(error))
             raise

@@ -265,21 +265,42 @@ class Plan:
         return FIXED_SECONDS + LAUNCH_SECONDS * len(self.to_measure) + ROUND_SECONDS * (len(self.rounds) - 1)
 
     @property
-    def case_budget_seconds(self) -> float:
-        """The budget of a launch whose benchmark has share 1; 0 where the run has no budget.
+    def has_suites_budget(self) -> bool:
+        """Whether the budget is the suite's own, and no user's."""
+        return self.options.budget_seconds < 0
 
-        Launches divide the run's budget by the shares of their benchmarks.
-        """
+    @cached_property
+    def case_budget_seconds(self) -> float:
+        """The budget of a launch of nbc_overlap, from which `Benchmark.seconds` has that of any other; 0 where the run
+        has no budget."""
         suite = suites.SUITES[self.options.suite]
-        is_suites_budget = self.options.budget_seconds < 0
-        budget = suite.budget_seconds if is_suites_budget else self.options.budget_seconds
+        budget = suite.budget_seconds if self.has_suites_budget else self.options.budget_seconds
         if budget == 0:
             return 0.0
-        shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)
-        least = self.grid.least_case_seconds if is_suites_budget and suite.grows else SHORTEST_CASE_SECONDS
-        each = max(least, (budget - self.overhead_seconds) / shares)
-        most = (BENCHMARKS[case.benchmark].most_seconds(self.grid) for case in self.to_measure)
-        return min(each, max(most)) if is_suites_budget else each
+        least = self.grid.least_case_seconds if self.has_suites_budget and suite.grows else SHORTEST_CASE_SECONDS
+        return max(least, self._divided(budget - self.overhead_seconds))
+
+    def _divided(self, seconds: float) -> float:
+        """The budget of a launch of nbc_overlap with which all launches together take `seconds`.
+
+        Launches divide them by the shares of their benchmarks. Of a suite's own budget, no launch gets more than makes
+        sense for its benchmark: the others divide the rest.
+        """
+        sharing = [BENCHMARKS[case.benchmark] for case in self.to_measure]
+        limited: list[Benchmark] = []
+        while sharing:
+            each = seconds / sum(benchmark.share for benchmark in sharing)
+            limited = [one for one in sharing if self.has_suites_budget and one.most(self.grid) < each * one.share]
+            if not limited:
+                return each
+            sharing = [one for one in sharing if one not in limited]
+            seconds -= sum(one.most(self.grid) for one in limited)
+        return max(one.most(self.grid) / one.share for one in limited)
+
+    def budget_of(self, case: Case) -> float:
+        """The budget of a launch; 0 where the run has no budget."""
+        benchmark = BENCHMARKS[case.benchmark]
+        return benchmark.seconds(self.case_budget_seconds, self.grid, of_suite=self.has_suites_budget)
 
     def too_short(self) -> str:
         """A warning that names a long enough budget, where a case's budget is shorter than its fewest repetitions.
@@ -299,8 +320,8 @@ class Plan:
 
     def expected_seconds(self, case: Case) -> float:
         """Wall time of a launch, start and end included; 0 where no budget bounds it."""
-        budget = self.case_budget_seconds
-        return LAUNCH_SECONDS + budget * BENCHMARKS[case.benchmark].share if budget else 0.0
+        budget = self.budget_of(case)
+        return LAUNCH_SECONDS + budget if budget else 0.0
 
     @property
     def expected_measuring_seconds(self) -> float:

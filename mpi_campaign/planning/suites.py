@@ -49,6 +49,9 @@ GRIDS_OF_SOLVERS = (*FIRST_GRIDS, 1_000_000)
 FIRST_UNKNOWNS = (1,)
 UNKNOWNS_OF_SOLVERS = (*FIRST_UNKNOWNS, 16)
 
+# What measures communication beside the overlap of collectives: a case takes seconds, and at most a few minutes.
+SHORT_BENCHMARKS = ("partitioned", "cpu_overhead", "loggp", "sync_overlap", "transfer_overlap", "hybrid")
+
 LOADED = "CAMPAIGN_COLLECTIVES"
 """Environment variable: more collectives, comma-separated, of which ReFrame makes tests. `all` means all of them."""
 
@@ -193,17 +196,23 @@ SUITES: Mapping[str, Suite] = {
     ),
     "nightly": Suite(
         purpose="regressions: 6 x 6 points from 1 to 32 ms",
-        benchmarks=("nbc_overlap", "mpi_impact", *PEERS),
+        benchmarks=("nbc_overlap", "mpi_impact", *PEERS, *SHORT_BENCHMARKS),
         grid=GRIDS["nightly"],
-        budget_seconds=2700,  # of an hour, in which libraries are fetched, benchmarks built and the report written too
+        # Of an hour and a half, in which libraries are fetched, benchmarks built and the report written too.
+        budget_seconds=4500,
         case_seconds=130,
         limit="20m",
         toolchains=THREE_LIBRARIES,
-        axes={**_USUAL_VALUES, GRID_POINTS.name: FIRST_GRIDS},
+        axes={
+            **_USUAL_VALUES,
+            APPROACH.name: FIRST_APPROACHES,
+            OPERATION.name: FIRST_OPERATIONS,
+            GRID_POINTS.name: FIRST_GRIDS,
+        },
     ),
     "acceptance": Suite(
         purpose="acceptance: 12 x 12 points from 500 us to 1 s",
-        benchmarks=("nbc_overlap", "mpi_impact", *PEERS),
+        benchmarks=("nbc_overlap", "mpi_impact", *PEERS, *SHORT_BENCHMARKS),
         grid=GRIDS["full"],
         budget_seconds=43200,
         case_seconds=2100,

@@ -269,6 +269,7 @@ class Campaign:
             "comm_times": ",".join(f"{time}ns" for time in plan.grid.comm_times_ns if self.options.comm_times),
             "comp_times": ",".join(f"{time}ns" for time in plan.grid.comp_times_ns if self.options.comp_times),
             "wire_rate": plan.network.partition(":")[2],
+            "of_suite": "yes" * plan.has_suites_budget,
             "oversubscribe": "yes" * self.options.oversubscribe,
             "peer_prefix": ":".join(self.options.peer_prefixes),
             "resume_from": str(folder.partial / "records") if taken_over else "",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.settings import Impossible
@@ -42,7 +42,8 @@ class Benchmark:
     pairs: whether it measures between pairs of ranks, so that their number must be even.
     points: how many points a case has on a grid; 0 where the benchmark has no map.
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
-    most_seconds: the longest budget of a case that makes sense, where the budget is the suite's and no user's.
+    most_seconds: the longest budget of a case that makes sense, by the name of the grid. It holds where the budget is a
+    suite's own; on other grids, and where a person asked for a budget, there is no such limit.
     impossible: why a case cannot run. Configurations and axes are asked for their own reasons first.
     """
 
@@ -58,13 +59,24 @@ class Benchmark:
     points: Callable[[Grid], int] = lambda _grid: 0
     tests_file: str = ""
     least_seconds: Callable[[Grid], float] = lambda _grid: 0.0
-    most_seconds: Callable[[Grid], float] = lambda _grid: math.inf
+    most_seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
     impossible: Callable[[Question], Impossible | None] = lambda _question: None
 
     @property
     def file(self) -> str:
         """The name of the file of reframe/ that has its test."""
         return self.tests_file or self.test
+
+    def most(self, grid: Grid) -> float:
+        """The longest budget of a case that makes sense; infinite where there is no such limit."""
+        return self.most_seconds.get(grid.name, math.inf)
+
+    def seconds(self, budget_seconds: float, grid: Grid, *, of_suite: bool) -> float:
+        """The budget of a case where a case of nbc_overlap has `budget_seconds`; 0 where that has none.
+
+        of_suite: the budget is a suite's own.
+        """
+        return min(budget_seconds * self.share, self.most(grid) if of_suite else math.inf)
 
     def has(self, axis: str) -> bool:
         return any(choice.name == axis for choice in self.choices)

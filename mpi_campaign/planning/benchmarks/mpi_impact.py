@@ -10,4 +10,5 @@ MPI_IMPACT = Benchmark(
     basic_of="mpi_impact",
     fixture="mpi_impact_basic",
     fewest_ranks=1,
+    most_seconds={"nightly": 50},
 )

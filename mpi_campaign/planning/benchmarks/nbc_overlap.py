@@ -11,4 +11,5 @@ NBC_OVERLAP = Benchmark(
     fixture="nbc_overlap_basic",
     points=lambda grid: grid.points,
     least_seconds=lambda grid: grid.least_case_seconds,
+    most_seconds={"nightly": 50},
 )

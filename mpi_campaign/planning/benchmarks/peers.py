@@ -32,6 +32,7 @@ PEERS: Mapping[str, Benchmark] = {
         configurations=("basic", "async"),
         basic_of="nbc_overlap",
         share=0.25,
+        most_seconds={"nightly": 12.5},
         impossible=partial(_lacks_program, name),
     )
     for name, peer in peers.PEERS.items()

@@ -17,4 +17,4 @@ class barrier_time(MeasuredTest, Parameters):
     benchmark = "barrier_time"
 
     def benchmark_options(self) -> list[str]:
-        return ["--barriers", "1,100", "--budget-seconds", str(self.budget_seconds)]
+        return ["--barriers", "1,100", *self.budget_options()]
