@@ -11,8 +11,6 @@ import reframe as rfm
 from case_axes import own_parameters
 from measured import MeasuredTest
 
-from mpi_campaign.launching import wire
-
 Parameters: Any = own_parameters("hybrid_kernels")
 
 
@@ -24,9 +22,4 @@ class hybrid_kernels(MeasuredTest, Parameters):
     benchmark = "hybrid_kernels"
 
     def benchmark_options(self) -> list[str]:
-        options = ["--grid", self.grid]
-        if self.network.startswith("wire"):
-            options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
-        if self.budget_seconds:
-            options += ["--budget-seconds", str(self.budget_seconds)]
-        return options
+        return ["--grid", self.grid, *self.settle_options(), *self.budget_options()]

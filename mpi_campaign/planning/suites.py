@@ -50,7 +50,15 @@ FIRST_UNKNOWNS = (1,)
 UNKNOWNS_OF_SOLVERS = (*FIRST_UNKNOWNS, 16)
 
 # What measures communication beside the overlap of collectives: a case takes seconds, and at most a few minutes.
-SHORT_BENCHMARKS = ("partitioned", "cpu_overhead", "loggp", "sync_overlap", "transfer_overlap", "hybrid")
+SHORT_BENCHMARKS = (
+    "partitioned",
+    "cpu_overhead",
+    "loggp",
+    "sync_overlap",
+    "transfer_overlap",
+    "hybrid",
+    "hybrid_kernels",
+)
 
 LOADED = "CAMPAIGN_COLLECTIVES"
 """Environment variable: more collectives, comma-separated, of which ReFrame makes tests. `all` means all of them."""
