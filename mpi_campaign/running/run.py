@@ -260,6 +260,7 @@ class Campaign:
             "ranks": str(plan.placement_of(turn).ranks),
             "threads_per_rank": str(plan.placement_of(turn).threads_per_rank),
             "budget_seconds": f"{plan.case_budget_seconds:.1f}",
+            "of_suite": "yes" if plan.has_suites_budget else "no",  # the ReFrame mode of the suite says yes
             "time_limit": f"{plan.case_limit_seconds:.0f}s",
             "metadata_file": str(folder.session / "metadata.json"),
         }
@@ -269,7 +270,6 @@ class Campaign:
             "comm_times": ",".join(f"{time}ns" for time in plan.grid.comm_times_ns if self.options.comm_times),
             "comp_times": ",".join(f"{time}ns" for time in plan.grid.comp_times_ns if self.options.comp_times),
             "wire_rate": plan.network.partition(":")[2],
-            "of_suite": "yes" * plan.has_suites_budget,
             "oversubscribe": "yes" * self.options.oversubscribe,
             "peer_prefix": ":".join(self.options.peer_prefixes),
             "resume_from": str(folder.partial / "records") if taken_over else "",
