@@ -19,7 +19,7 @@ from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, make_plan
-from mpi_campaign.running import same_sizes
+from mpi_campaign.running import run, same_sizes
 from mpi_campaign.toolchains import builds, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack.build import Build
@@ -359,6 +359,15 @@ def test_a_budget_that_a_person_asked_for_is_divided_evenly() -> None:
     (budget,) = {found.budget_of(case) for case in found.to_measure}
     assert budget == pytest.approx((4000 - found.overhead_seconds) / len(found.to_measure))
     assert budget > max(BENCHMARKS[name].most(found.grid) for name in asked)
+
+
+@pytest.mark.parametrize(("budget_seconds", "said"), [(-1.0, "yes"), (600.0, "no")])
+def test_reframe_is_told_whose_budget_it_is(budget_seconds: float, said: str) -> None:
+    """The ReFrame mode of a suite says that the budget is the suite's."""
+    found = planned(MPICH, benchmarks=("sync_overlap",), budget_seconds=budget_seconds)
+    folder = run_folders.RunFolder(Path("/archive"), "local", "RUN")
+    command = run.Campaign(found.options, Path("/archive"), [])._command(folder, found)
+    assert f"--setvar=of_suite={said}" in command
 
 
 def test_of_short_benchmarks_alone_each_case_has_the_most_that_makes_sense() -> None:
