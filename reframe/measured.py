@@ -71,8 +71,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     comp_times = variable(str, value="")
     #: Wall time of a case of nbc_overlap, from which that of others follows; 0: only the repetitions bound it.
     budget_seconds = variable(float, value=0.0)
-    #: The budget is a suite's own: then no case gets more than makes sense for its benchmark.
-    of_suite = variable(bool, value=False)
+    #: Who set the budget: `suite`, then no case gets more than makes sense for its benchmark; or `user`.
+    budget_from = variable(str, value="user")
     #: Rate of the wire, on partitions whose network is a wire.
     wire_rate = variable(str, value=WIRE_RATE)
     #: Facts about the run for the record's header: a JSON file.
@@ -126,7 +126,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     @property
     def case_seconds(self) -> float:
         """Wall time of the process group; 0: only the repetitions bound it."""
-        return BENCHMARKS[self.benchmark].seconds(self.budget_seconds, self.times, of_suite=self.of_suite)
+        return BENCHMARKS[self.benchmark].seconds(self.budget_seconds, self.times, of_suite=self.budget_from == "suite")
 
     def budget_options(self) -> list[str]:
         return ["--budget-seconds", f"{self.case_seconds:.1f}"] if self.case_seconds else []

@@ -361,13 +361,13 @@ def test_a_budget_that_a_person_asked_for_is_divided_evenly() -> None:
     assert budget > max(BENCHMARKS[name].most(found.grid) for name in asked)
 
 
-@pytest.mark.parametrize(("budget_seconds", "said"), [(-1.0, "yes"), (600.0, "no")])
+@pytest.mark.parametrize(("budget_seconds", "said"), [(-1.0, "suite"), (600.0, "user")])
 def test_reframe_is_told_whose_budget_it_is(budget_seconds: float, said: str) -> None:
-    """The ReFrame mode of a suite says that the budget is the suite's."""
+    """The ReFrame mode of a suite says `suite`."""
     found = planned(MPICH, benchmarks=("sync_overlap",), budget_seconds=budget_seconds)
     folder = run_folders.RunFolder(Path("/archive"), "local", "RUN")
     command = run.Campaign(found.options, Path("/archive"), [])._command(folder, found)
-    assert f"--setvar=of_suite={said}" in command
+    assert f"--setvar=budget_from={said}" in command
 
 
 def test_of_short_benchmarks_alone_each_case_has_the_most_that_makes_sense() -> None:

@@ -281,6 +281,8 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     keys = {"toolchain", "configuration", "message_bytes", "valid", "reliable", "outcome", "range_bytes"}
     assert all(keys | {"who_progresses"} <= set(row) for row in rows)
     assert "full overlap up to" in campaign("show", str(run), "--benchmark", "sync_overlap").stdout
+    for record in (run / "records").glob("*.jsonl"):
+        assert '"budget_seconds":8,' in record.read_text()  # what a first look gives a case of this benchmark
     assert campaign("results", "verify", str(run)).returncode == 0
     compared = campaign(
         "compare", "protocol", "default", "copied", "--metric", "recv_over_wait", "--json", "--output", str(tmp_path)

@@ -260,7 +260,7 @@ class Campaign:
             "ranks": str(plan.placement_of(turn).ranks),
             "threads_per_rank": str(plan.placement_of(turn).threads_per_rank),
             "budget_seconds": f"{plan.case_budget_seconds:.1f}",
-            "of_suite": "yes" if plan.has_suites_budget else "no",  # the ReFrame mode of the suite says yes
+            "budget_from": "suite" if plan.has_suites_budget else "user",
             "time_limit": f"{plan.case_limit_seconds:.0f}s",
             "metadata_file": str(folder.session / "metadata.json"),
         }

@@ -137,7 +137,7 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
                 "options": [
                     f"--setvar=grid={entry.grid.name}",
                     f"--setvar=budget_seconds={entry.case_seconds}",
-                    "--setvar=of_suite=yes",
+                    "--setvar=budget_from=suite",
                     f"--setvar=time_limit={entry.limit}",
                 ],
             }
