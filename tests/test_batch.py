@@ -25,6 +25,7 @@ from mpi_campaign.running.same_sizes import TakenOver
 from mpi_campaign.running.sessions import Order
 from mpi_campaign.systems import known_systems, schedulers
 from mpi_campaign.systems.known_systems import Partition
+from mpi_campaign.systems.nodes_in_hand import InHand
 from tests.test_plan import MPICH, OPENMPI
 
 # Job scripts as ReFrame writes them; CLONE stands for the clone, PYTHON for its interpreter, RUN for the run.
@@ -246,6 +247,14 @@ def test_a_job_that_starts_when_its_campaign_is_gone_measures_nothing(tmp_path: 
     path.write_text("me 7")
     with pytest.raises(in_job.LeaseGone):
         in_job.Lease(path, 0.2).wait()
+
+
+def test_nodes_with_fewer_cores_than_ranks_need_are_named() -> None:
+    cpus = (((0,), (1,)), ((0,),), ((1,),))
+    found = InHand("slurm job 12 has", ("n1", "n2", "n3"), ("n1", "n2", "n3"), cpus, {})
+    in_job.check_cores(found, 1)
+    with pytest.raises(CampaignError, match="needs 2 cores on each node: n2 gives it 1, n3 gives it 1; correct"):
+        in_job.check_cores(found, 2)
 
 
 def test_nodes_that_differ_are_named() -> None:

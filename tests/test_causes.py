@@ -95,6 +95,11 @@ def test_a_locale_that_is_not_there_is_no_cause() -> None:
     assert told(said) == "The cauldron could not be lit"
 
 
+def test_that_slurm_binds_nothing_is_no_cause() -> None:
+    said = "srun: cluster configuration lacks support for cpu binding\nsrun: error: Unable to create step for job 1\n"
+    assert told(said) == "srun: error: Unable to create step for job 1"
+
+
 def test_ranks_without_a_way_to_each_other_are_told_of_shared_memory_only_where_it_is_small() -> None:
     said = "At least one pair of MPI processes are unable to reach each other for\nMPI communications.\n"
     assert "or /dev/shm is too small, it has 1 MiB" in told(said, 1 << 20)

@@ -36,6 +36,38 @@ LINK = (
     "n.link('set', index=n.link_lookup(ifname='e0')[0], state=sys.argv[1])"
 )
 
+# A folder in memory gets no more space than it uses, and gets space again.
+FILL = (
+    "used=$(df --output=used -k {0} | tail -n 1); mount -o remount,size=$((used + 8))k {0} && "
+    "! cat /dev/zero >{0}/filler 2>/dev/null"
+)
+EMPTY = "rm -f {0}/filler; mount -o remount,size=1g {0}"
+
+# The clock of the benchmark's ranks is ten seconds ahead on nodes with the file /tmp/jump.
+JUMP = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (real == NULL) {
+        real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    }
+    const int code = real(clock, now);
+    const int before = errno;
+    if (clock == CLOCK_MONOTONIC && strcmp(program_invocation_short_name, "nbc_overlap") == 0 &&
+        access("/tmp/jump", F_OK) == 0) {
+        now->tv_sec += 10;
+    }
+    errno = before;
+    return code;
+}
+"""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -131,10 +163,11 @@ def measuring(cluster: Cluster, request: pytest.FixtureRequest) -> Run:
     return run
 
 
-def started(cluster: Cluster, library: str) -> Run:
+def started(cluster: Cluster, library: str, *words: str) -> Run:
+    """A run of one case of three points, or as the words say."""
     options = ("--toolchain", library, "--configuration", "basic", "--collective", "ialltoall", *TIMES)
     limits = ("--budget-seconds", "60", "--case-limit-seconds", str(LIMIT_SECONDS))
-    run = Run(cluster, ("--system", SYSTEM, "--nodes", "2", "--network", "tcp", *options, *limits))
+    run = Run(cluster, ("--system", SYSTEM, "--nodes", "2", "--network", "tcp", *options, *limits, *words))
     run.start()
     return run
 
@@ -182,6 +215,45 @@ def test_a_rank_that_is_killed(measuring: Run) -> None:
     ends_in_time(measuring)
     assert re.search(r"a rank on node2 was killed \(SIGKILL\)|rank 1 on node2 was killed", failure(measuring))
     is_kept_and_resumed(measuring)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.rare
+def test_a_disk_that_is_full(cluster: Cluster, library: str) -> None:
+    """All space for files of node2 is used up while the first of two cases is measured: that one may still end well."""
+    run = started(cluster, library, "--collective", "ibcast")
+    wait_until(run.has_a_point, 240, run.output)
+    on_node(cluster, "node2", "; ".join(FILL.format(folder) for folder in ("/tmp", "/dev/shm")))
+    assert run.code(240) == 1, run.output()
+    assert not ranks(cluster)
+    assert len(run.points()) >= 1
+    failures = [line for line in run.output().splitlines() if line.startswith("FAIL ")]
+    assert failures
+    assert all("node2" in line for line in failures), failures
+    on_node(cluster, "node2", "; ".join(EMPTY.format(folder) for folder in ("/tmp", "/dev/shm")))
+    assert shared_memory(cluster) == []
+    resumed = Run(cluster, ("--resume", "last"))
+    resumed.start()
+    assert resumed.code(400) == 0, resumed.output()
+    assert len(resumed.points()) == 6
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.rare
+def test_a_clock_that_jumps(cluster: Cluster, library: str) -> None:
+    """What was measured with the clock that jumped is thrown away. The rest is measured without a common clock."""
+    (cluster.folder / "jump.c").write_text(JUMP)
+    done = cluster.sh("cc -O2 -shared -fPIC -o jump.so jump.c -ldl")
+    assert done.returncode == 0, done.stderr
+    run = started(cluster, library, "--env", f"LD_PRELOAD={cluster.folder}/jump.so")
+    wait_until(run.has_a_point, 240, run.output)
+    on_node(cluster, "node2", "touch /tmp/jump")
+    assert run.code(240) == 0, run.output()
+    first, *others = run.points()
+    assert first["clock_method"] == "interpolated"
+    assert others[-1]["clock_method"] == "none"
+    assert re.search(r"clock of rank 1 .* was set; rank 1 is on node2", cluster.sh("cat archive/*/*/records/*").stdout)
+    assert shared_memory(cluster) == []
 
 
 @pytest.mark.parametrize("measuring", LIBRARIES, indirect=True)

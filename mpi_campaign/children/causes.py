@@ -463,9 +463,10 @@ _FRAME = re.compile(r"[\s*=#~+_-]*")
 # A line of a benchmark's table, in which nobody speaks: at least three columns with more than a blank between them.
 # Some write two blanks between sentences, and UCX after its place, which begins with a bracket.
 _COLUMNS = re.compile(r"[^\s\[]\S*(?:.*?[^\s.:;!?,] {2,}\S+){2}")
-# Of a library: what it does when all is well. Of a shell: that it does without the locale that it was asked for.
+# Of a library: what it does when all is well. Of a shell: that it does without the locale that it was asked for. Of
+# srun: that Slurm binds nothing, which it was told not to do.
 _IN_GOOD_ORDER = re.compile(
-    r"\S{1,80}: (?:line \d+: )?warning: setlocale: LC_|"
+    r"\S{1,80}: (?:line \d+: )?warning: setlocale: LC_|srun: cluster configuration lacks support for cpu binding|"
     r"(?:\[\d{1,7}\] )?MPI startup\(\): (?!.*(?:unknown|not supported|error|fail))|# |\[warn\] "
 )
 # Sentences that tell no cause: frames, what follows from a cause, advice, and what is said of every end.

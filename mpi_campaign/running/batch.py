@@ -128,13 +128,17 @@ def check(request: Request, nodes: int) -> int | None:
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a plan: the rounds that it measures, on so many nodes. seconds: how long they are expected to take; 0
-    where no budget bounds them."""
+    """A job of a plan: the rounds that it measures, on so many nodes.
+
+    seconds: how long they are expected to take; 0 where no budget bounds them.  cores_per_node: that its ranks need; 0:
+    its ranks may share fewer.
+    """
 
     number: int
     nodes: int
     rounds: tuple[Round, ...]
     seconds: float
+    cores_per_node: int = 0
 
 
 def jobs_of(plan: Plan, first: int = 1, is_whole: Callable[[str], bool] = lambda _stem: False) -> list[Job]:
@@ -151,7 +155,9 @@ def jobs_of(plan: Plan, first: int = 1, is_whole: Callable[[str], bool] = lambda
         cases = [case for case in plan.to_measure if any(turn.has(case) for turn in rounds)]
         if not all(is_whole(case.stem) for case in cases):
             seconds = sum(map(plan.expected_seconds, cases))
-            jobs.append(Job(first + len(jobs), nodes, tuple(rounds), seconds))
+            cores = max(plan.placement_of(turn).cores_per_node for turn in rounds)
+            needed = 0 if plan.options.oversubscribe else cores
+            jobs.append(Job(first + len(jobs), nodes, tuple(rounds), seconds, needed))
     return jobs
 
 
@@ -248,7 +254,7 @@ def describe(folder: RunFolder, request: Request, one: Job, orders: Sequence[Ord
         job_id=scheduler.job_id,
         hosts=scheduler.hosts,
     )
-    return Description(folder, one.number, tuple(orders), script)
+    return Description(folder, one.number, tuple(orders), script, cores_per_node=one.cores_per_node)
 
 
 def write(descriptions: Sequence[Description]) -> None:

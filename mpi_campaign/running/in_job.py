@@ -23,7 +23,9 @@ from mpi_campaign.running import job, node_probe, sessions
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.reframe_session import Event
 from mpi_campaign.systems import nodes_in_hand
+from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.this_machine import machine
+from postprocess.drawing.text import plural
 
 PROBE_SECONDS = 120.0
 
@@ -101,7 +103,7 @@ def carry_out(description: Description) -> int:
     _look_at_nodes(description)
     if not description.orders:
         return EXIT_GOOD
-    nodes_in_hand.look()  # the sessions then know them too
+    check_cores(nodes_in_hand.look(), description.cores_per_node)  # the sessions then know the nodes too
     lease = Lease(description.run.jobs / job.LEASE, description.lease_seconds)
     lease.wait()
     teller = Teller(folder / job.EVENTS)
@@ -130,6 +132,17 @@ def carry_out(description: Description) -> int:
             return EXIT_INTERRUPTED
         code = EXIT_FAILED if done.broken else code
     return code
+
+
+def check_cores(found: InHand, needed: int) -> None:
+    """Raises CampaignError where a node of the job has fewer cores than the ranks on it need, and names these nodes."""
+    cores_by_name = {name: len(cpus) for name, cpus in zip(found.names, found.cpus, strict=True)}
+    few = [f"{name} gives it {cores}" for name, cores in cores_by_name.items() if cores < needed]
+    if few:
+        raise CampaignError(
+            f"the job needs {plural(needed, 'core')} on each node: {', '.join(few)}; correct the partition's processor "
+            "in the settings, or ask for less with --threads-per-rank"
+        )
 
 
 def _look_at_nodes(description: Description) -> None:

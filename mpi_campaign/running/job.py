@@ -61,7 +61,8 @@ class Script:
 class Description:
     """A job: its run, its number from 1, the sessions that it carries out, and what it asks for.
 
-    No orders: the job looks at its nodes only. lease_seconds: 0: it has no lease.
+    No orders: the job looks at its nodes only. lease_seconds: 0: it has no lease. cores_per_node: that its ranks need;
+    0: its ranks may share fewer.
     """
 
     run: RunFolder
@@ -69,6 +70,7 @@ class Description:
     orders: tuple[Order, ...]
     script: Script
     lease_seconds: float = LEASE_SECONDS
+    cores_per_node: int = 0
 
     @property
     def folder(self) -> Path:
@@ -86,6 +88,7 @@ class Description:
             "orders": [order.as_json() for order in self.orders],
             "script": dict(vars(self.script)),
             "lease_seconds": self.lease_seconds,
+            "cores_per_node": self.cores_per_node,
         }
 
     @classmethod
@@ -102,6 +105,7 @@ class Description:
             tuple(map(Order.from_json, values["orders"])),
             Script(**script),
             values["lease_seconds"],
+            values["cores_per_node"],
         )
 
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Round trips of one measurement: as many as fit the time, between these bounds. On a quiet node 100 take 50 us; where
  * ranks share a core, each can take a time slice. */
@@ -71,6 +72,12 @@ __attribute__((format(printf, 2, 3))) static void refuse(clock_model *model, con
         va_start(arguments, format);
         vsnprintf(model->own_refusal, sizeof model->own_refusal, format, arguments);
         va_end(arguments);
+        char host[256] = "";
+        const size_t used = strlen(model->own_refusal);
+        if (gethostname(host, sizeof host - 1) == 0) {
+            snprintf(model->own_refusal + used, sizeof model->own_refusal - used, "; rank %d is on %.64s", model->rank,
+                     host);
+        }
     }
 }
 
