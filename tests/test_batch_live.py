@@ -172,32 +172,43 @@ def check_placed(records: Sequence[OverlapRecord], nodes: int) -> None:
 @pytest.mark.rare
 @pytest.mark.needs("mpi")
 @pytest.mark.needs("pmix")
-@pytest.mark.parametrize(("nodes", "time", "options"), [(2, "1ms", ""), (4, "30ms", "--oversubscribe")])
+@pytest.mark.parametrize(
+    ("nodes", "time", "options", "others"),
+    [(2, "10ms", "", ("intel@2021.18.1", "openmpi@4.1.8", "mpich@4.2.3")), (4, "30ms", "--oversubscribe", ())],
+)
 @pytest.mark.parametrize("launcher", ["mpiexec", "srun"])
-def test_jobs_of_many_nodes_by_each_launcher(box: Box, launcher: str, nodes: int, time: str, options: str) -> None:
-    """Both libraries, and Intel MPI, by their own launchers and by srun, which finds ranks by PMIx and by PMI-2."""
-    toolchains = (*resolving.DEFAULT_TOOLCHAINS, "intel@2021.18.1")
+def test_jobs_of_many_nodes_by_each_launcher(
+    box: Box, launcher: str, nodes: int, time: str, options: str, others: tuple[str, ...]
+) -> None:
+    """Libraries are started by their own launchers, and by srun with PMIx or PMI-2.
+
+    A rank of Open MPI 5 that srun starts may crash in MPI_Init (open-mpi/ompi#12495). `--resume` launches it again.
+    """
+    toolchains = (*resolving.DEFAULT_TOOLCHAINS, *others)
     named = " ".join(f"--toolchain {name}" for name in toolchains)
+    times = f"--comm-time {time} --comp-time {time} --budget-seconds {60 * len(toolchains)}"
+    again = "|| campaign run --resume last --output $OUT" if launcher == "srun" else ""
     subprocess.run([CAMPAIGN, "setup", *named.split()], env=OUTSIDE, capture_output=True, check=True)
     init, run = box.sh(
         f"campaign systems init $SYSTEM --force --launcher {launcher}",
         f"campaign run --system $SYSTEM --network tcp {named} --benchmark nbc_overlap --configuration basic "
-        f"--collective ibcast --comm-time {time} --comp-time {time} --budget-seconds 60 --nodes {nodes} {options} "
-        "--output $OUT",
+        f"--collective ibcast {times} --nodes {nodes} {options} "
+        f"--output $OUT {again} {again}",
         nodes=nodes,
     )
     good(init)
     good(run)
+    assert "FAIL" not in run.stdout or "FAIL openmpi@5.0.11" in run.stdout
     manifest = box.manifest()
-    (job,) = manifest["jobs"]
-    assert job["hosts"] == [f"node{number}" for number in range(1, nodes + 1)]
+    for job in manifest["jobs"]:
+        assert job["hosts"] == [f"node{number}" for number in range(1, nodes + 1)]
     assert {case["result"] for case in manifest["cases"]} == {"pass"}
     records = box.records()
     assert {record.header.toolchain for record in records} == set(toolchains)
     check_placed(records, nodes)
     assert not [reason for record in records for point in record.points for reason in invalid_reasons(point)]
     scripts = [path.read_text() for path in (box.newest().path / "logs").glob("*.sh")]
-    assert any(" srun " in script for script in scripts) == (launcher == "srun")
+    assert any("srun --jobid" in script for script in scripts) == (launcher == "srun")
 
 
 @pytest.mark.rare
