@@ -83,6 +83,13 @@ def test_all_that_is_compared_is_in_one_job() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
+def test_each_node_is_measured_in_one_job_that_has_them_all() -> None:
+    options = Options.of(system="cluster", nodes=(4,), each_node=True, collectives=("ibcast",), threads_per_rank=(1,))
+    (one,) = batch.jobs_of(make_plan(options, [MPICH], "native", *place(options)))
+    assert (one.nodes, len(one.rounds)) == (4, 8)
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_job_of_cases_that_were_measured_is_left_out() -> None:
     options = Options.of(system="cluster", nodes=(1, 2), configurations=("basic",), collectives=("ibcast",))
     plan = make_plan(options, [MPICH], "native", *place(options))

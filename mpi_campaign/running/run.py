@@ -624,7 +624,9 @@ def _in_words(placed: Sequence[Placement]) -> str:
     for placement in placed:
         where = f" on {placement.nodes} nodes" if placement.nodes > 1 else ""
         on = threads.setdefault(f"{plural(placement.ranks, 'rank')}{where}", [])
-        on.append(f"{placement.threads_per_rank}{' (oversubscribed)' * placement.oversubscribed}")
+        words = f"{placement.threads_per_rank}{' (oversubscribed)' * placement.oversubscribed}"
+        if words not in on:
+            on.append(words)
     return ", ".join(f"{ranks} x {', '.join(numbers)}" for ranks, numbers in threads.items())
 
 
