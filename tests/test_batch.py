@@ -25,6 +25,7 @@ from mpi_campaign.running.same_sizes import TakenOver
 from mpi_campaign.running.sessions import Order
 from mpi_campaign.systems import known_systems, schedulers
 from mpi_campaign.systems.known_systems import Partition
+from postprocess.drawing.text import size
 from tests.test_plan import MPICH, OPENMPI
 
 # Job scripts as ReFrame writes them; CLONE stands for the clone, PYTHON for its interpreter, RUN for the run.
@@ -259,11 +260,16 @@ def test_nodes_that_differ_are_named() -> None:
     here = node_probe.look()
     same = [replace(here, host={**here.host, "name": f"n{number}"}) for number in (1, 2, 3)]
     assert node_probe.differences(same) == []
-    odd = replace(same[2], host={**same[2].host, "kernel": "another"}, governor="powersave")
+    more = {**same[2].host, "kernel": "another", "memory_bytes": 1 << 40}
+    odd = replace(same[2], host=more, governor="powersave", c_library="musl 1.2")
     assert node_probe.differences([*same[:2], odd]) == [
         f"n3: kernel is another, on the others {here.host['kernel']}",
         f"n3: governor is powersave, on the others {here.governor}",
+        f"n3: C library is musl 1.2, on the others {here.c_library}",
+        f"n3: memory is 1024 GiB, on the others {size(here.host['memory_bytes'])}",
     ]
+    less = replace(same[2], host={**same[2].host, "memory_bytes": round(0.99 * here.host["memory_bytes"])})
+    assert node_probe.differences([*same[:2], less]) == []
 
 
 def test_a_node_is_read_back_and_told_in_a_line(tmp_path: Path) -> None:
