@@ -28,7 +28,7 @@ from mpi_campaign.launching import wire
 from mpi_campaign.launching.wire import WIRE_RATE
 from mpi_campaign.libraries import launch_environment, launches, recording, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
-from mpi_campaign.libraries.placement import Cpus, Placement, Shares
+from mpi_campaign.libraries.placement import Cpus, Placement, Shares, first, numbers_of
 from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Where
@@ -250,13 +250,15 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         self.skip_if(
             self.ranks % self.nodes != 0, f"{self.ranks} ranks cannot be the same number on each of {self.nodes} nodes"
         )
-        node = partition.shape(self.nodes)
+        numbers = numbers_of(self.node_set)
+        node = partition.shape(numbers or first(self.nodes))
         placement = Placement.on(
             node,
             self.ranks // self.nodes,
             self.threads_per_rank,
             nodes=self.nodes,
             crowding=self.oversubscribe,
+            chosen=numbers,
         )
         self.threads_per_rank = placement.threads_per_rank
         self.skip_if(
@@ -270,7 +272,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             self.reference = {"$ref": str(accepted)}
         self.num_tasks = self.ranks
         self.num_tasks_per_node = placement.ranks_per_node if self.nodes > 1 else None
-        hosts = partition.hosts(self.nodes)
+        hosts = partition.hosts(placement.numbers)
         # On hosts in hand, the campaign itself places the ranks, and a batch system's launcher counts no CPUs.
         self.num_cpus_per_task = self.threads_per_rank if hosts is None else None
         if self.network.startswith("wire"):
@@ -278,6 +280,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
         self.node_shape = node
+        in_hand = partition.in_hand
+        self.host_names = in_hand.names_of(placement.numbers) if in_hand is not None else ()
         request = Request(
             Path(extras["prefix"]),
             extras["version"],
@@ -386,7 +390,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         return {**facts, **made, **self.placed(), **told, "progresses_in": progresses_in, "case": self.case.as_dict()}
 
     def placed(self) -> dict[str, Any]:
-        """The number of ranks, the CPUs that they may use, and those of each rank of a node.
+        """The number of ranks, the CPUs that they may use, those of each rank of a node, and the hosts where they are
+        nodes in hand.
 
         Where hosts differ in their CPUs, `by_host` has both for each host.
         """
@@ -398,6 +403,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         shares_of = dict(self.placement.shares_by_host)
         by_host = {name: words(cpus, shares_of.get(name, ())) for name, cpus in self.node_shape.by_host}
         common = {"ranks": self.ranks, **words(self.node_shape.cpus, self.placement.shares)}
+        if self.host_names:
+            common["hosts"] = list(self.host_names)
         return {**common, "by_host": by_host} if by_host else common
 
     def record_files(self) -> dict[str, str]:

@@ -26,6 +26,7 @@ from mpi_campaign.running.sessions import Order
 from mpi_campaign.systems import known_systems, schedulers
 from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.systems.nodes_in_hand import InHand
+from postprocess.drawing.text import size
 from tests.test_plan import MPICH, OPENMPI
 
 # Job scripts as ReFrame writes them; CLONE stands for the clone, PYTHON for its interpreter, RUN for the run.
@@ -81,6 +82,13 @@ def test_all_that_is_compared_is_in_one_job() -> None:
         assert {(case.environment, case.configuration, case.repeat) for case in of_job} == measured
         assert {case.parameters["nodes"] for case in of_job} == {job_.nodes}
         assert job_.seconds == sum(map(plan.expected_seconds, of_job))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_each_node_is_measured_in_one_job_that_has_them_all() -> None:
+    options = Options.of(system="cluster", nodes=(4,), each_node=True, collectives=("ibcast",), threads_per_rank=(1,))
+    (one,) = batch.jobs_of(make_plan(options, [MPICH], "native", *place(options)))
+    assert (one.nodes, len(one.rounds)) == (4, 8)
 
 
 @pytest.mark.usefixtures("cluster")
@@ -261,11 +269,16 @@ def test_nodes_that_differ_are_named() -> None:
     here = node_probe.look()
     same = [replace(here, host={**here.host, "name": f"n{number}"}) for number in (1, 2, 3)]
     assert node_probe.differences(same) == []
-    odd = replace(same[2], host={**same[2].host, "kernel": "another"}, governor="powersave")
+    more = {**same[2].host, "kernel": "another", "memory_bytes": 1 << 40}
+    odd = replace(same[2], host=more, governor="powersave", c_library="musl 1.2")
     assert node_probe.differences([*same[:2], odd]) == [
         f"n3: kernel is another, on the others {here.host['kernel']}",
         f"n3: governor is powersave, on the others {here.governor}",
+        f"n3: C library is musl 1.2, on the others {here.c_library}",
+        f"n3: memory is 1024 GiB, on the others {size(here.host['memory_bytes'])}",
     ]
+    less = replace(same[2], host={**same[2].host, "memory_bytes": round(0.99 * here.host["memory_bytes"])})
+    assert node_probe.differences([*same[:2], less]) == []
 
 
 def test_a_node_is_read_back_and_told_in_a_line(tmp_path: Path) -> None:

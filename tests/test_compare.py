@@ -239,7 +239,9 @@ def test_runs_that_do_not_fit_together_are_named_and_hide_nothing_else(tmp_path:
         began = "2026-11-03T02:59:00Z" if day == 4 else f"2026-11-{day:02d}T02:00:00Z"
         sessions = [{"began_utc": began, "ended_utc": f"2026-11-{day:02d}T{ends}:00:00Z"}]
         host = {"name": "node-0", "cpu": "Some CPU" if day < 4 else "Another", "cores": 2}
-        archived(tmp_path, name_of(day), manifest={"sessions": sessions, "host": host})
+        of_second = "Odd CPU" if day == 4 else "Some CPU"
+        nodes = [{"host": {"name": name, "cpu": cpu}} for name, cpu in (("n1", "Some CPU"), ("n2", of_second))]
+        archived(tmp_path, name_of(day), manifest={"sessions": sessions, "host": host, "nodes": nodes})
     shutil.copytree(tmp_path / "here" / name_of(1), tmp_path / "here" / name_of(9))
     done = inside("compare", "..2026-11-03", "2026-11-04..", "--output", str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -250,6 +252,7 @@ def test_runs_that_do_not_fit_together_are_named_and_hide_nothing_else(tmp_path:
         f"run {names[2]} ended at 2026-11-02T01:00:00Z, before it began",
         f"runs {names[3]} and {names[4]} overlap in time on node-0",
         "system here has runs of different machines",
+        "system here has runs on nodes of different CPUs, their times are not of one: Some CPU (n1, n2), Odd CPU (n2)",
     ):
         assert said in done.stderr
         assert said in inside("results", "verify", "--output", str(tmp_path)).stdout

@@ -322,6 +322,25 @@ def test_a_difference_of_the_limits_explains_a_change(after: Mapping[str, Any], 
     assert run._is_another("host", FACTS, {**FACTS, **after}) is bool(said)
 
 
+def test_a_node_that_differs_from_run_to_run_explains_a_change() -> None:
+    def manifest(*nodes: dict[str, Any], of_jobs: bool = False) -> dict[str, Any]:
+        usual = {"memory_bytes": GIB, "governor": "performance"}
+        facts = [{"host": {**usual, **node}, "governor": {**usual, **node}["governor"]} for node in nodes]
+        return {"jobs": [{"nodes": facts}]} if of_jobs else {"nodes": facts}
+
+    before = manifest({"name": "n1", "kernel": "6.1"}, {"name": "n2", "kernel": "6.1"})
+    for of_jobs in (False, True):
+        mended = {"name": "n2", "kernel": "6.2", "governor": "powersave", "memory_bytes": GIB // 2}
+        after = manifest({"name": "n1", "kernel": "6.1"}, mended, {"name": "n3", "kernel": "5.0"}, of_jobs=of_jobs)
+        assert manifest_changes(before, after) == [
+            "node n2 governor: performance -> powersave",
+            "node n2 kernel: 6.1 -> 6.2",
+            "node n2 memory: 1 GiB -> 512 MiB",
+        ]
+    assert manifest_changes(before, manifest({"name": "n1", "kernel": "6.1"})) == []
+    assert manifest_changes({}, before) == []
+
+
 def test_what_an_older_manifest_does_not_tell_is_no_difference() -> None:
     older = {"name": "n", "kernel": "6.1"}
     assert manifest_changes({"host": older}, {"host": {**older, **FACTS}}) == []

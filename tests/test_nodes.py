@@ -20,7 +20,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import node_agent, nodes
 from mpi_campaign.libraries import launches
-from mpi_campaign.libraries.placement import Cpus, Placement
+from mpi_campaign.libraries.placement import Cpus, NodeShape, Placement, first
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings
 from mpi_campaign.planning import plan
 from mpi_campaign.systems import nodes_in_hand
@@ -386,19 +386,24 @@ def test_nodes_in_hand_are_handed_over(cpus: list[Cpus]) -> None:
     names = tuple(f"{host}.site" for host in hosts)
     found = InHand("slurm job 12 has", hosts, names, tuple(cpus), {"NEEDED": "yes"})
     assert InHand.from_text(found.as_text()) == found
-    shape = found.shape(2)
-    assert shape.cores == min(map(len, cpus[:2]))
-    assert len(shape.by_host or (1,)) == len({of_host[: shape.cores] for of_host in cpus[:2]})
-    assert found.first(1).names == ("n0",)
+    numbers = first(len(cpus))[-2:]
+    shape, chosen = found.shape(numbers), cpus[-2:]
+    assert shape.cores == min(map(len, chosen))
+    assert len(shape.by_host or (1,)) == len({of_host[: shape.cores] for of_host in chosen})
+    assert found.of(numbers).names == hosts[-2:]
+    assert found.names_of(numbers) == names[-2:]
 
 
-def test_nodes_of_one_machine_that_share_cores_have_none_of_their_own() -> None:
-    cpus: tuple[Cpus, ...] = (((0,), (1,)), ((0,), (1,)), ((2,), (3,)))
+def test_nodes_of_one_machine_divide_the_cores_that_they_share_while_there_are_enough() -> None:
+    cpus: tuple[Cpus, ...] = (((0,), (1,)), ((0,), (1,)), ((0,), (1,)))
     names = ("n0", "n1", "n2")
-    assert not InHand("slurm job 12 has", names, names, cpus, {}).shape(2).shared
-    box = InHand("the box has", names, names, cpus, {}, one_machine=True)
-    assert not InHand.from_text(box.as_text()).shape(1).shared
-    placed = Placement.on(box.shape(2), 1, 0, nodes=2)
+    of_job = InHand("slurm job 12 has", names, names, cpus, {}).shape((1, 2, 3))
+    assert (of_job.shared, of_job.cores) == (False, 2)
+    box = InHand.from_text(InHand("the box has", names, names, cpus, {}, one_machine=True).as_text())
+    assert box.shape((2,)) == NodeShape(2, ((0,), (1,)))
+    assert box.shape((2, 3)) == NodeShape(1, by_host=(("n1", ((0,),)), ("n2", ((1,),))))
+    assert box.shape((1, 2, 3)).shared
+    placed = Placement.on(box.shape((1, 2, 3)), 1, 0, nodes=3)
     assert (placed.threads_per_rank, placed.oversubscribed, placed.shares) == (1, True, ())
 
 

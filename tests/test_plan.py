@@ -20,6 +20,8 @@ from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, make_plan
 from mpi_campaign.running import run, same_sizes
+from mpi_campaign.systems import nodes_in_hand
+from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.toolchains import builds, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack.build import Build
@@ -419,6 +421,66 @@ def test_each_number_of_cores_has_sessions_of_its_own_and_calibrates_once(interl
     assert [(turn.axes["cores_per_rank"], turn.repeat) for turn in begun] == [(1, 1), (4, 1)]
     assert all(found.placement_of(turn).threads_per_rank == turn.axes["cores_per_rank"] for turn in found.rounds)
     assert [one.threads_per_rank for one in found.placements] == [1, 4]
+
+
+def of_each_node(monkeypatch: pytest.MonkeyPatch, count: int, **asked: Any) -> plan.Plan:
+    """A plan of MPICH that measures each of so many nodes in hand, of four cores."""
+    names = tuple(f"n{number}" for number in range(1, count + 1))
+    in_hand = InHand("slurm job 12 has", names, names, (each(*range(4)),) * count, {})
+    monkeypatch.setattr(nodes_in_hand, "look", lambda **_box: in_hand)
+    system = {"system": "allocation", "network": "tcp", "nodes": (count,), "each_node": True}
+    options = Options.of(configurations=("basic", "async"), collectives=("ibcast",), **system, **asked)
+    plan.check(options)
+    return make_plan(options, [MPICH], "tcp", *plan.place(options))
+
+
+def test_each_node_is_measured_alone_and_in_two_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = of_each_node(monkeypatch, 4)
+    placed = [(one.nodes, one.ranks_per_node, one.threads_per_rank, one.numbers) for one in found.placements]
+    alone = [(1, 2, 2, (number,)) for number in (1, 2, 3, 4)]
+    assert placed == [*alone, *((2, 1, 4, pair) for pair in ((1, 2), (2, 3), (3, 4), (1, 4)))]
+    assert len(found.rounds) == len({case.stem for case in found.cases}) / 2 == 8
+    assert found.cases[-1].stem == "mpich-5_0_2.tcp.async.nbc_overlap.ibcast.2nodes.on_1_4.1per_node.4cores"
+    words = "on nodes 1 and 4 (2 nodes, 1 rank per node, 4 cores per rank)"
+    assert found.cases[-1].label == f"mpich@5.0.2 tcp async ibcast {words}"
+    keys = {references.key(case, "smoke", 2, 1) for case in found.cases}
+    assert len(keys) == len(found.cases)  # what is accepted of a node is not held against another one
+    (two,) = of_each_node(monkeypatch, 2, ranks_per_node=(2,)).placements[2:]
+    assert two.numbers == (1, 2)
+
+
+def test_all_nodes_take_the_sizes_of_the_first_that_has_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = of_each_node(monkeypatch, 3)
+    assert [turn.axes["node_set"] for turn in found.rounds if found.begins(turn)] == ["1", "1+2"]
+    last = next(case for case in found.to_measure if case.parameters["node_set"] == "1+3")
+    before = ["1+2", "2+3", "1+3"]
+    assert [one.parameters["node_set"] for one in found.first_launches(last)] == before
+    assert [Case.from_dict({**last.as_dict(), "node_set": name}) for name in before] == found.first_launches(last)
+
+
+def test_a_node_alone_is_left_out_if_its_ranks_are_too_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = of_each_node(monkeypatch, 3, ranks_per_node=(1,))
+    assert set(found.skipped.values()) == {"1 rank of a node alone: nbc_overlap needs 2"}
+    assert {case.parameters["node_set"] for case in found.to_measure} == {"1+2", "2+3", "1+3"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({}, "--each-node measures the nodes of one number: ask for it with --nodes, from 2"),
+        ({"nodes": (1,)}, "from 2"),
+        ({"nodes": (2, 4)}, "of one number"),
+        ({"nodes": (4,), "ranks": 4}, "use --ranks-per-node instead of --ranks"),
+        ({"nodes": (4,), "benchmarks": ("mpi_impact",)}, "by nbc_overlap: leave out --benchmark mpi_impact"),
+    ],
+)
+def test_what_each_node_does_not_go_with_is_refused(asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(CampaignError, match=says):
+        plan.check(Options(each_node=True, **asked))
+
+
+def test_a_suite_measures_of_each_node_what_nodes_are_compared_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {case.benchmark for case in of_each_node(monkeypatch, 2, suite="nightly").cases} == {"nbc_overlap"}
 
 
 def test_a_run_that_could_have_one_number_of_cores_only_goes_on_as_it_was() -> None:

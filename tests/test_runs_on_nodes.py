@@ -1,6 +1,7 @@
 """Runs of the campaign on several nodes of a cluster in a box, with real MPI libraries: each rank is where it was asked
 to be, and what ranks of different nodes say to each other goes from node to node."""
 
+import json
 import os
 import shlex
 import subprocess
@@ -17,6 +18,7 @@ from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 from postprocess.families.nbc_overlap.points import expected_wire_bytes
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
+from postprocess.records.nodes import nodes_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.needs("nodes")]
 
@@ -97,6 +99,9 @@ def check_placed(measured: Measured, nodes: int, *, oversubscribed: bool = False
         least = expected_wire_bytes(record)
         assert 0 < least <= sum(over_tcp)
         payload += sum(over_tcp)
+    described = nodes_of(json.loads((measured.folder / run_folders.MANIFEST).read_text()))
+    assert sorted(described) == [f"node{number}" for number in range(1, nodes + 1)]
+    assert all(node["host"]["cpu"] == machine.cpu_model() and node["c_library"] for node in described.values())
     # The kernels count headers too, and what launchers say.
     assert payload < sum(measured.sent_bytes.values())
     assert f"{nodes} nodes" in measured.report

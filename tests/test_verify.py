@@ -165,6 +165,15 @@ def test_the_librarys_thread_must_be_there_and_work(tmp_path: Path, configuratio
     assert judged(tmp_path, lines) == ["rank 1 has no progress thread: 0 threads of the library, 0 in basic"]
 
 
+def test_ranks_on_other_hosts_than_those_asked_for_are_a_fault(tmp_path: Path) -> None:
+    lines = configured("basic")
+    host = lines[0]["placement"][0]["host"]
+    lines[0]["metadata"]["hosts"] = [host]
+    assert judged(tmp_path, lines) == []
+    lines[0]["metadata"]["hosts"] = ["n7"]
+    assert judged(tmp_path, lines) == [f"the ranks ran on {host}, not on n7"]
+
+
 def test_a_rank_outside_the_mask_or_its_share_is_named_with_its_host_and_cpus(tmp_path: Path) -> None:
     lines = configured("basic")
     lines[0]["metadata"] = {"allowed_cpus": "0-7", "shares": ["0-3", "4-7"]}

@@ -10,9 +10,13 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess.drawing.text import clean
+from postprocess.records import nodes
 
 MACHINE = ("cpu", "cores")
 """The facts of a host that tell machines apart: times of different machines do not compare."""
+
+MOST_NAMES = 4
+"""How many nodes a line names."""
 
 
 def together(runs: Iterable[RunFolder]) -> tuple[list[RunFolder], list[str]]:
@@ -23,7 +27,8 @@ def together(runs: Iterable[RunFolder]) -> tuple[list[RunFolder], list[str]]:
     given = list(runs)
     manifests = {run: _manifest(run) for run in given}
     kept, problems = _without_copies(given, manifests)
-    return kept, [*problems, *_set_back(kept, manifests), *_clocks(kept, manifests), *_machines(kept, manifests)]
+    of_machines = (*_machines(kept, manifests), *_nodes(kept, manifests))
+    return kept, [*problems, *_set_back(kept, manifests), *_clocks(kept, manifests), *of_machines]
 
 
 def _manifest(run: RunFolder) -> dict[str, Any]:
@@ -122,3 +127,24 @@ def _machines(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str,
         for system, run_of_kind in kinds.items()
         if len(run_of_kind) > 1
     ]
+
+
+def _nodes(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]) -> list[str]:
+    """Systems whose runs were on nodes of several kinds of CPU."""
+    kinds: dict[str, dict[str, dict[str, None]]] = {}
+    for run in runs:
+        for name, node in nodes.nodes_of(manifests[run]).items():
+            kinds.setdefault(run.system, {}).setdefault(str(node["host"].get("cpu")), {})[name] = None
+    return [
+        f"system {clean(system)} has runs on nodes of different CPUs, their times are not of one: "
+        + ", ".join(f"{clean(cpu)} ({_some(names)})" for cpu, names in nodes_of_cpu.items())
+        for system, nodes_of_cpu in kinds.items()
+        if len(nodes_of_cpu) > 1
+    ]
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first few names, and how many others there are."""
+    known = [clean(name) for name in names]
+    more = len(known) - MOST_NAMES
+    return ", ".join(known[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -144,8 +144,8 @@ def _of_here() -> Originals:
 
 
 def _with_hosts(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """The objects in a manifest that may have the facts of a `host`: the manifest, sessions, nodes of jobs."""
-    nodes = [node for job in manifest.get("jobs") or [] for node in job.get("nodes") or []]
+    """The objects in a manifest that may have the facts of a `host`: the manifest, sessions, nodes."""
+    nodes = [node for one in (manifest, *(manifest.get("jobs") or [])) for node in one.get("nodes") or []]
     return [manifest, *(manifest.get("sessions") or []), *nodes]
 
 

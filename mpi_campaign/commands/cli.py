@@ -166,6 +166,11 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     "--nodes", type=int, multiple=True, help="Nodes that the ranks run on. May be repeated, for scaling. Default: one."
 )
 @click.option(
+    "--each-node",
+    is_flag=True,
+    help="Each of the nodes alone, then pairs of them, all on the same sizes: to find a slow node (accept, by: host).",
+)
+@click.option(
     "--ranks",
     type=int,
     default=0,

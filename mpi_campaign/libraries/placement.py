@@ -7,6 +7,18 @@ Cpus = tuple[tuple[int, ...], ...]
 """The CPUs of each core of a node, by the kernel's numbers. Cores are in the order in which ranks get them."""
 Shares = tuple[tuple[int, ...], ...]
 """The CPUs of each rank of a node, in the order of its cores."""
+Numbers = tuple[int, ...]
+"""Numbers of nodes, from 1: their places among the nodes that a system has in hand."""
+
+
+def first(count: int) -> Numbers:
+    """The numbers of the first `count` nodes."""
+    return tuple(range(1, count + 1))
+
+
+def numbers_of(node_set: str) -> Numbers:
+    """The numbers of nodes from a value of the axis `node_set`, such as 2+3; () for the usual value."""
+    return tuple(map(int, node_set.split("+"))) if node_set else ()
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,7 @@ class Placement:
     cpus, by_host: the CPUs of each core of a node, or of each host, as in `NodeShape`; () where they are not known or
     not used.
     crowding: a rank with one core may share it with a progress thread.
+    chosen: the numbers of the nodes, in ascending order; () for the first ones.
     """
 
     nodes: int
@@ -43,19 +56,36 @@ class Placement:
     cpus: Cpus = ()
     crowding: bool = False
     by_host: tuple[tuple[str, Cpus], ...] = ()
+    chosen: Numbers = ()
 
     @classmethod
     def on(
-        cls, node: NodeShape, ranks_per_node: int, threads_per_rank: int, *, nodes: int = 1, crowding: bool = False
+        cls,
+        node: NodeShape,
+        ranks_per_node: int,
+        threads_per_rank: int,
+        *,
+        nodes: int = 1,
+        crowding: bool = False,
+        chosen: Numbers = (),
     ) -> "Placement":
         """The placement on nodes of that shape. threads_per_rank: 0 divides all cores of a node evenly; it is 1 where
         nodes share cores."""
         threads = threads_per_rank or (1 if node.shared else max(1, node.cores // ranks_per_node))
         oversubscribed = node.shared or ranks_per_node * threads > node.cores
         known = node.cpus if len(node.cpus) == node.cores and not oversubscribed else ()
-        return cls(
-            nodes, ranks_per_node, threads, oversubscribed, known, crowding, () if oversubscribed else node.by_host
-        )
+        by_host = () if oversubscribed else node.by_host
+        return cls(nodes, ranks_per_node, threads, oversubscribed, known, crowding, by_host, chosen)
+
+    @property
+    def numbers(self) -> Numbers:
+        """The numbers of its nodes."""
+        return self.chosen or first(self.nodes)
+
+    @property
+    def node_set(self) -> str:
+        """The value of the axis `node_set`: 2+3 for nodes 2 and 3; empty for the first ones."""
+        return "+".join(map(str, self.chosen))
 
     @property
     def ranks(self) -> int:

@@ -16,7 +16,7 @@ from mpi_campaign.launching import wire
 from mpi_campaign.launching.wire import WIRE_RATE
 from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
-from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.libraries.placement import Numbers, Placement, first
 from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
@@ -29,7 +29,7 @@ from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import matrix
 from postprocess.drawing.text import plural
-from postprocess.families.axes import told_to_library
+from postprocess.families.axes import NODE_SET, told_to_library
 from postprocess.families.family import Value
 
 PROVIDERS: Mapping[str, str] = {
@@ -70,6 +70,7 @@ class Options:
     axes: the values that were asked for, by axis, as they were typed. An axis is left out where nothing was asked for,
     and where a run has a single value that is the usual one.
     ranks: on all nodes together; 0 where that was not asked for.
+    each_node: each of the nodes alone, then pairs of them, instead of all together.
     partition: of the system, by its name in the settings; empty: the first one with the network.
     account, job_time_limit, most_wait, max_jobs, scheduler_options: of jobs of a batch system; empty or 0: as usual.
     """
@@ -86,6 +87,7 @@ class Options:
     repeat: int = 1
     ranks: int = 0
     nodes: tuple[int, ...] = ()
+    each_node: bool = False
     ranks_per_node: tuple[int, ...] = ()
     threads_per_rank: tuple[int, ...] = ()
     budget_seconds: float = -1.0
@@ -177,6 +179,11 @@ def session_of(case: Case) -> dict[str, Value]:
     return {name: case.parameters[name] for name in BY_SESSION}
 
 
+def _on_any_nodes(axes: Mapping[str, Value]) -> dict[str, Value]:
+    """The axes of a session without the one that says which nodes it is on."""
+    return {name: value for name, value in axes.items() if name != NODE_SET.name}
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a run measures, and which cases it skips.
@@ -251,8 +258,19 @@ class Plan:
         )
 
     def begins(self, turn: Round) -> bool:
-        """Whether a round is the first with its axes. The first one calibrates the sizes, later ones take them over."""
-        return turn == next(other for other in self.rounds if other.axes == turn.axes)
+        """Whether a round is the first with its axes, on whatever nodes. The first one calibrates the sizes, later ones
+        take them over."""
+        return turn == next(other for other in self.rounds if _on_any_nodes(other.axes) == _on_any_nodes(turn.axes))
+
+    def first_launches(self, case: Case) -> list[Case]:
+        """The first launches of a case and of the same case on other nodes, in their order, its own at last."""
+        axes, earlier = session_of(case), []
+        for turn in self.rounds:
+            if _on_any_nodes(turn.axes) == _on_any_nodes(axes):
+                earlier.append(replace(case, repeat=1, parameters={**case.parameters, **turn.axes}))
+            if turn.axes == axes:
+                break
+        return list({one.stem: one for one in earlier}.values())
 
     @property
     def grid(self) -> suites.Grid:
@@ -444,6 +462,26 @@ def _check_numbers(options: Options) -> None:
     if options.comm_times and not any(benchmark.points(grid) for benchmark in sized_by):
         raise CampaignError("--comm-time is of the overlap's map: add --benchmark nbc_overlap, or leave it out")
     _check_used(options, benchmarks)
+    if options.each_node:
+        _check_each_node(options, benchmarks)
+
+
+def _check_each_node(options: Options, asked: Mapping[str, Benchmark]) -> None:
+    """Refuse what --each-node does not go with. Raises CampaignError."""
+    by_node = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.by_node)
+    others = " and ".join(name for name, benchmark in asked.items() if not benchmark.by_node)
+    wrong = {
+        "--each-node measures the nodes of one number: ask for it with --nodes, from 2": (
+            len(options.nodes) != 1 or options.nodes[0] < 2
+        ),
+        "--each-node: nodes have different numbers of ranks together: use --ranks-per-node instead of --ranks": (
+            bool(options.ranks)
+        ),
+        f"--each-node compares nodes by {by_node}: leave out --benchmark {others}": bool(others),
+    }
+    for message, applies in wrong.items():
+        if applies:
+            raise CampaignError(message)
 
 
 def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
@@ -492,7 +530,7 @@ def shapes(options: Options) -> list[tuple[int, int]]:
     if options.ranks_per_node:
         return list(itertools.product(asked, options.ranks_per_node))
     if not options.ranks:
-        return [(nodes, 1 if nodes > 1 else USUAL_RANKS) for nodes in asked]
+        return [(nodes, usual_ranks(nodes)) for nodes in asked]
     for nodes in asked:
         if options.ranks % nodes:
             raise CampaignError(
@@ -508,7 +546,29 @@ def place(options: Options) -> list[Placement]:
     Raises CampaignError for too few nodes or cores.
     """
     threads = options.threads_per_rank or (0,)
-    return list(dict.fromkeys(_placement(options, *asked) for asked in itertools.product(shapes(options), threads)))
+    asked = _node_sets(options) if options.each_node else [(*shape, ()) for shape in shapes(options)]
+    return list(dict.fromkeys(_placement(options, *one, each) for one, each in itertools.product(asked, threads)))
+
+
+def _node_sets(options: Options) -> list[tuple[int, int, Numbers]]:
+    """Each node alone, then each with the next one, and the last with the first: how many nodes, with how many ranks on
+    each, and their numbers.
+
+    So each node is in two pairs, and a node that makes both slow is told from its partners.
+    """
+    (count,) = options.nodes
+    alone = [(number,) for number in first(count)]
+    pairs = [(number, number + 1) for number in first(count - 1)] + ([(1, count)] if count > 2 else [])
+    return [
+        (len(numbers), ranks, numbers)
+        for numbers in (*alone, *pairs)
+        for ranks in options.ranks_per_node or (usual_ranks(len(numbers)),)
+    ]
+
+
+def usual_ranks(nodes: int) -> int:
+    """The ranks of each node where nothing else is asked for."""
+    return 1 if nodes > 1 else USUAL_RANKS
 
 
 def in_hand(options: Options) -> Options:
@@ -526,16 +586,16 @@ def _more_nodes(partition: known_systems.Partition) -> str:
     return ": start in a job of a batch system, as by salloc, or ask for --system cluster-in-a-box"
 
 
-def _placement(options: Options, shape: tuple[int, int], threads_per_rank: int) -> Placement:
-    nodes, ranks = shape
+def _placement(options: Options, nodes: int, ranks: int, chosen: Numbers, threads_per_rank: int) -> Placement:
     partition = known_systems.load(options.system, options.partition).partition(options.network)
-    if partition.most_nodes is not None and nodes > partition.most_nodes:
+    needed = max(options.nodes) if chosen else nodes
+    if partition.most_nodes is not None and needed > partition.most_nodes:
         raise CampaignError(
-            f"--nodes {nodes}: {partition.whose_nodes} {plural(partition.most_nodes, 'node')}{_more_nodes(partition)}"
+            f"--nodes {needed}: {partition.whose_nodes} {plural(partition.most_nodes, 'node')}{_more_nodes(partition)}"
         )
-    node = partition.shape(nodes)
+    node = partition.shape(chosen or first(nodes))
     cores = node.cores
-    placement = Placement.on(node, ranks, threads_per_rank, nodes=nodes, crowding=options.oversubscribe)
+    placement = Placement.on(node, ranks, threads_per_rank, nodes=nodes, crowding=options.oversubscribe, chosen=chosen)
     on_each = " on each node" if nodes > 1 else ""
     if ranks > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
@@ -672,8 +732,10 @@ def _within_budget(plan: Plan) -> Plan:
 
 def benchmarks_of(options: Options) -> dict[str, Benchmark]:
     """The benchmarks that were asked for, else the suite's, by name."""
-    names = options.benchmarks or suites.SUITES[options.suite].benchmarks
-    return {name: BENCHMARKS[name] for name in names}
+    of_suite = suites.SUITES[options.suite].benchmarks
+    if options.each_node:
+        of_suite = tuple(name for name in of_suite if BENCHMARKS[name].by_node)
+    return {name: BENCHMARKS[name] for name in options.benchmarks or of_suite}
 
 
 def axes_of(options: Options, benchmark: Benchmark) -> dict[str, tuple[Value, ...]]:
@@ -710,6 +772,8 @@ def _why_impossible(
     toolchain = question.toolchain
     if configuration not in benchmark.configurations:
         return f"{benchmark.test} runs in {', '.join(benchmark.configurations)} only"
+    if placement.ranks < benchmark.fewest_ranks:
+        return f"{plural(placement.ranks, 'rank')} of a node alone: {benchmark.test} needs {benchmark.fewest_ranks}"
     partition = known_systems.load(options.system, options.partition).partition(network)
     request = Request(
         Path(toolchain.prefix),
@@ -719,7 +783,7 @@ def _why_impossible(
         placement,
         here=partition.here,
         launcher=partition.launcher,
-        hosts=partition.hosts(placement.nodes),
+        hosts=partition.hosts(placement.numbers),
         told=told_to_library(question.parameters),
     )
     answer = launches.launch(toolchain.family, request)

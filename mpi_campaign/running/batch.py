@@ -142,14 +142,16 @@ class Job:
 
 
 def jobs_of(plan: Plan, first: int = 1, is_whole: Callable[[str], bool] = lambda _stem: False) -> list[Job]:
-    """The jobs of a plan, one for each number of nodes: whatever is compared is measured on the same nodes.
+    """The jobs of a plan, one for each number of nodes: whatever is compared is measured on the same nodes. Where each
+    node is measured, there is one job, with all nodes.
 
     first: the number of the first one.  is_whole: whether a case, by its stem, has a complete record already. A job of
     such cases alone is left out.
     """
     by_nodes: dict[int, list[Round]] = {}
     for turn in plan.rounds:
-        by_nodes.setdefault(plan.placement_of(turn).nodes, []).append(turn)
+        nodes = max(plan.options.nodes) if plan.options.each_node else plan.placement_of(turn).nodes
+        by_nodes.setdefault(nodes, []).append(turn)
     jobs: list[Job] = []
     for nodes, rounds in by_nodes.items():
         cases = [case for case in plan.to_measure if any(turn.has(case) for turn in rounds)]

@@ -9,6 +9,7 @@ not share the folder with the others is missing there.
 import json
 import platform
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,11 @@ from typing import Any
 from mpi_campaign import files
 from mpi_campaign.doctor import disturbances
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD
+from mpi_campaign.libraries.placement import Numbers
+from mpi_campaign.systems import nodes_in_hand
+from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.this_machine import host, machine
-from postprocess.drawing.text import plural, size
+from postprocess.records import nodes
 
 NODES = "nodes"
 ROOT = Path("/")
@@ -58,16 +62,7 @@ class Seen:
 
     def in_words(self) -> str:
         """A line about the node, without its name."""
-        facts = self.host
-        parts = [
-            facts["cpu"],
-            f"{plural(facts['cores'], 'core')} (CPUs {facts['allowed_cpus']})",
-            self.siblings,
-            f"{size(facts['memory_bytes'])} of memory",
-            f"{facts['os']}, kernel {facts['kernel']}, {self.c_library}",
-            f"governor {self.governor}",
-        ]
-        return "; ".join(map(str, parts))
+        return nodes.in_words(self.as_facts())
 
 
 def look() -> Seen:
@@ -99,23 +94,20 @@ def read(folder: Path) -> list[Seen]:
     return seen
 
 
-def differences(nodes: list[Seen]) -> list[str]:
+def differences(seen: Sequence[Seen]) -> list[str]:
     """A line for each node that differs from most of the others in what should be the same on all."""
-    lines = []
-    for name in ("cpu", "kernel", "os", "cores", "smt", "firmware"):
-        values = [str(node.host.get(name)) for node in nodes]
-        usual = max(values, key=values.count, default="")
-        lines += [
-            f"{node.name}: {name} is {value}, on the others {usual}"
-            for node, value in zip(nodes, values, strict=True)
-            if value != usual
-        ]
-    governors = [node.governor for node in nodes]
-    usual = max(governors, key=governors.count, default="")
-    lines += [
-        f"{node.name}: governor is {node.governor}, on the others {usual}" for node in nodes if node.governor != usual
-    ]
-    return lines
+    return nodes.differences({node.name: node.as_facts() for node in seen})
+
+
+def look_at(in_hand: InHand, numbers: Numbers, folder: Path) -> list[Seen]:
+    """The nodes in hand with these numbers, as processes on them see them. A node that does not answer is left out.
+
+    folder: one that all nodes share.
+    """
+    words = [sys.executable, "-m", "mpi_campaign.running.node_probe", str(folder)]
+    nodes_in_hand.ask_each(in_hand.of(numbers).names, in_hand.variables, words)
+    names = in_hand.names_of(numbers)
+    return [seen for seen in read(folder) if seen.name in names]
 
 
 def main(arguments: list[str]) -> int:

@@ -358,6 +358,7 @@ class Campaign:
         folder.session.mkdir(parents=True, exist_ok=True)  # missing where a run of another clone is resumed
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign", "environment")}
         files.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
+        self._look_at_nodes(folder, plan, manifest)
         watch = Watch(self.progress, plan, folder, on_end=lambda: run_folders.harvest(folder))
         self.progress.step("building the benchmarks")
         if _all_built(resolved):
@@ -381,6 +382,21 @@ class Campaign:
         manifest["cases"] = list(results(folder, plan, outcomes, interrupted=interrupted, cut_off=cut_off))
         manifest["finished_utc"] = run_folders.now_utc()
         return self._close(folder, manifest, interrupted=interrupted)
+
+    def _look_at_nodes(self, folder: RunFolder, plan: Plan, manifest: dict[str, Any]) -> None:
+        """Describe the nodes in hand in the manifest, and say in what they differ."""
+        in_hand = self._partition(plan.network).in_hand
+        if in_hand is None:
+            return
+        numbers = sorted({number for placement in plan.placements for number in placement.numbers})
+        seen = node_probe.look_at(in_hand, tuple(numbers), folder.session)
+        now = [node.as_facts() for node in seen]
+        manifest["nodes"] = [*(node for node in manifest["nodes"] if node not in now), *now]
+        differing = node_probe.differences(seen)
+        manifest["notes"] = list(dict.fromkeys([*manifest["notes"], *differing]))
+        for note in differing:
+            self._say(note)
+        run_folders.write_manifest(folder, manifest)
 
     def _partition(self, network: str) -> Partition:
         return known_systems.load(self.options.system, self.options.partition).partition(network)
@@ -550,6 +566,7 @@ class Campaign:
             "cases": [],
             "sessions": before.get("sessions", []),
             "jobs": before.get("jobs", []),
+            "nodes": before.get("nodes", []),
             "notes": notes,
             **began,
         }
@@ -625,7 +642,9 @@ def _in_words(placed: Sequence[Placement]) -> str:
     for placement in placed:
         where = f" on {placement.nodes} nodes" if placement.nodes > 1 else ""
         on = threads.setdefault(f"{plural(placement.ranks, 'rank')}{where}", [])
-        on.append(f"{placement.threads_per_rank}{' (oversubscribed)' * placement.oversubscribed}")
+        words = f"{placement.threads_per_rank}{' (oversubscribed)' * placement.oversubscribed}"
+        if words not in on:
+            on.append(words)
     return ", ".join(f"{ranks} x {', '.join(numbers)}" for ranks, numbers in threads.items())
 
 

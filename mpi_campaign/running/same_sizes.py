@@ -30,17 +30,22 @@ def taken_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None)
     """The sizes that the launches of a round take over. They are copied into the session's folder for sizes.
 
     of: a run whose sizes are taken over: those of the same case, else those of the same case of another toolchain.
-    Without `of`, a case takes over the sizes of its first launch. Where sides take turns, it takes those of the first
-    toolchain that measured the case.
+    Without `of`, a case takes over the sizes of its first launch, on whatever nodes that was. Where sides take turns,
+    it takes those of the first toolchain that measured the case.
     """
-    first = plan.rounds[0].environments[0]
+    first_environment = plan.rounds[0].environments[0]
     orders = []
     for case in plan.to_measure:
         if case != case.basic or not turn.has(case):
             continue
         # The first toolchain may lack a collective.
-        environments = dict.fromkeys((first if plan.options.interleave else case.environment, case.environment))
-        sources = [_first_launch(folder, case, environment) for environment in environments]
+        environments = dict.fromkeys(
+            (first_environment if plan.options.interleave else case.environment, case.environment)
+        )
+        launches = [
+            replace(one, environment=environment) for environment in environments for one in plan.first_launches(case)
+        ]
+        sources = [folder.partial / "records" / f"{one.stem}{SUFFIX}" for one in launches]
         if of is not None and (source := _of_run(of, case)) is not None:
             sources.insert(0, source)
         orders.append(TakenOver(case.label, tuple(sources), folder.session / FOLDER / f"{case.stem}{SUFFIX}"))
@@ -58,10 +63,6 @@ def hand_over(orders: Sequence[TakenOver]) -> list[str]:
         else:
             shutil.copyfile(source, order.target)
     return without
-
-
-def _first_launch(folder: RunFolder, case: Case, environment: str) -> Path:
-    return folder.partial / "records" / f"{replace(case, environment=environment, repeat=1).stem}{SUFFIX}"
 
 
 def _of_run(run: RunFolder, case: Case) -> Path | None:

@@ -116,15 +116,17 @@ def _of_share(header: Header, case: Case) -> Iterator[str]:
 
 
 def _of_nodes(header: Header, case: Case) -> Iterator[str]:
-    """There must be as many ranks as was asked for, on as many nodes, and each node must have equally many.
+    """There must be as many ranks as was asked for, on as many nodes and on these, and each must have equally many.
 
     Ranks that do not find each other are worlds of one rank each.
     """
     if header.ranks != (asked := header.metadata.get("ranks", header.ranks)):
         yield f"the run was of {plural(header.ranks, 'rank')}, not of {asked}"
+    hosts = sorted({rank.host for rank in header.placement})
     if header.nodes != (expected := case.parameters[NODES.name]):
-        hosts = ", ".join(sorted({rank.host for rank in header.placement}))
-        yield f"the ranks ran on {plural(header.nodes, 'node')} ({hosts}), not on {expected}"
+        yield f"the ranks ran on {plural(header.nodes, 'node')} ({', '.join(hosts)}), not on {expected}"
+    if hosts != (wanted := sorted(header.metadata.get("hosts", hosts))):
+        yield f"the ranks ran on {', '.join(hosts)}, not on {', '.join(wanted)}"
     ranks_on = Counter((rank.node, rank.host) for rank in header.placement)
     if len(set(ranks_on.values())) > 1:
         each = ", ".join(f"{count} on {host}" for (_, host), count in sorted(ranks_on.items()))

@@ -16,7 +16,7 @@ from typing import Any
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries.placement import NodeShape
+from mpi_campaign.libraries.placement import NodeShape, Numbers, first
 from mpi_campaign.libraries.settings import Hosts
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
@@ -74,14 +74,14 @@ class Partition:
         """The nodes in hand; None where it has other nodes. Raises CampaignError where they cannot be used."""
         return nodes_in_hand.look(box=self.nodes == BOX) if self.nodes else None
 
-    def hosts(self, count: int) -> Hosts | None:
-        """The hosts on which a launcher starts ranks of `count` nodes; None where it needs none, as a library's own
-        launcher on this machine."""
+    def hosts(self, numbers: Numbers) -> Hosts | None:
+        """The hosts on which a launcher starts ranks on the nodes with these numbers; None where it needs none, as a
+        library's own launcher on this machine."""
         if self.in_hand is None:
             return None
-        hosts = self.in_hand.first(count)
+        hosts = self.in_hand.of(numbers)
         is_this = (
-            count == 1
+            len(numbers) == 1
             and self.launcher == OWN_LAUNCHER
             and hosts.names[0].partition(".")[0] == platform.node().partition(".")[0]
         )
@@ -108,13 +108,13 @@ class Partition:
 
     @property
     def node(self) -> NodeShape:
-        """The nodes that ranks are placed on."""
-        return self.shape()
+        """The nodes that ranks are placed on, all of them."""
+        return self.shape(first(self.most_nodes or 1))
 
-    def shape(self, count: int = 0) -> NodeShape:
-        """The first `count` nodes that ranks are placed on, or all of them."""
+    def shape(self, numbers: Numbers) -> NodeShape:
+        """The nodes with these numbers, that ranks are placed on."""
         if self.in_hand is not None:
-            return self.in_hand.shape(count)
+            return self.in_hand.shape(numbers)
         return this_node() if self.here or self.declared is None else self.declared
 
     def why_not(self) -> str | None:

@@ -17,7 +17,7 @@ from mpi_campaign import ROOT, STATE
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import node_agent, nodes
-from mpi_campaign.libraries.placement import Cpus, NodeShape
+from mpi_campaign.libraries.placement import Cpus, NodeShape, Numbers
 from mpi_campaign.libraries.settings import Hosts, Job
 from mpi_campaign.systems import allocation
 
@@ -51,22 +51,33 @@ class InHand:
     variables: Mapping[str, str]
     one_machine: bool = False
 
-    def shape(self, count: int = 0) -> NodeShape:
-        """The shape of the first `count` nodes, or of all. Of each, it has as many cores as the smallest one has."""
-        cpus = self.cpus[: count or None]
+    def shape(self, numbers: Numbers) -> NodeShape:
+        """The shape of the nodes with these numbers. Of each, it has as many cores as the smallest one has.
+
+        Nodes of one machine that have the same cores divide them, if there is a core for each.
+        """
+        cpus = [self.cpus[number - 1] for number in numbers]
         cores = min(map(len, cpus))
-        each = tuple(one[:cores] for one in cpus)
-        if self.one_machine and len(set(itertools.chain(*cpus))) < sum(map(len, cpus)):
-            return NodeShape(cores, each[0], shared=True)
+        distinct = tuple(dict.fromkeys(itertools.chain(*cpus)))
+        each = [one[:cores] for one in cpus]
+        if self.one_machine and len(distinct) < sum(map(len, cpus)):
+            cores = len(distinct) // len(cpus)
+            if not cores:
+                return NodeShape(len(each[0]), each[0], shared=True)
+            each = [distinct[cores * place : cores * (place + 1)] for place in range(len(cpus))]
         if len(set(each)) == 1:
             return NodeShape(cores, each[0])
-        return NodeShape(cores, by_host=tuple(zip(self.names, each, strict=False)))
+        return NodeShape(cores, by_host=tuple(zip(self.names_of(numbers), each, strict=True)))
 
-    def first(self, count: int) -> Hosts:
-        """The first `count` nodes, for a launcher."""
+    def names_of(self, numbers: Numbers) -> tuple[str, ...]:
+        """What the nodes with these numbers call themselves."""
+        return tuple(self.names[number - 1] for number in numbers)
+
+    def of(self, numbers: Numbers) -> Hosts:
+        """The nodes with these numbers, for a launcher."""
         told = json.loads(self.variables.get(node_agent.JOB_VARIABLE, "null"))
         job = Job(told["starter"], told["id"], told["variables"]) if told else None
-        return Hosts(self.hosts[:count], str(nodes.AGENT), self.variables, job)
+        return Hosts(tuple(self.hosts[number - 1] for number in numbers), str(nodes.AGENT), self.variables, job)
 
     def as_text(self) -> str:
         """For `IN_HAND`. Nodes of one shape share its text."""

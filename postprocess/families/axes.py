@@ -23,6 +23,11 @@ RANKS = Axis("ranks", "ranks", kind="integer", words="{} ranks".format)
 NODES = Axis(
     "nodes", "nodes", usual=1, kind="integer", words=lambda count: plural(count, "node"), in_file_name="{}nodes".format
 )
+NODE_SET = Axis(
+    "node_set", "which nodes", usual="", in_file_name="on_{}".format,
+    words=lambda numbers: f"on node{'s' * ('+' in numbers)} {' and '.join(numbers.split('+'))}",
+)  # fmt: skip
+"""The numbers of the nodes that a case is measured on, such as 2+3, in a run that measures each node; else empty."""
 THREADS = Axis("threads_per_rank", "threads per rank", kind="integer", words="{} threads per rank".format)
 GIVEN_UP = Axis("given_up_cores", "cores given up", kind="integer", words="{} cores given up".format)
 NAMED_CORES = Axis("named_cores", "cores per rank", usual=0, kind="integer", words=cores)
@@ -245,7 +250,7 @@ PLACEMENT = (SYSTEM, PROVIDER, RANKS, NODES, THREADS, GIVEN_UP)
 ASKED_FOR = tuple(dict.fromkeys(axis for own in PARAMETERS.values() for axis in own))
 """The axes of `PARAMETERS` of all families."""
 _BESIDE = (axis for axis in ASKED_FOR if axis != COLLECTIVE)
-UNUSUAL = tuple(dict.fromkeys((NODES, NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL, *_BESIDE)))
+UNUSUAL = tuple(dict.fromkeys((NODES, NODE_SET, NAMED_CORES, CACHE, COMPUTATION, TEST_INTERVAL, *_BESIDE)))
 """The axes whose unusual values follow the name of a configuration, in this order."""
 
 

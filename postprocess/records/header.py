@@ -6,6 +6,7 @@ here it has the default, which is 0 for a count, an empty text, and False for a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -160,6 +161,13 @@ def repeat_of(metadata: Json) -> int | None:
 def named_cores_of(metadata: Json) -> int:
     """The cores of each rank's share where a run has several such numbers, so that names tell them; else 0."""
     return _number_of_case(metadata, "cores_per_rank") or 0
+
+
+def node_set_of(metadata: Json) -> str:
+    """The numbers of the nodes of a record in a run that measures each node, such as 2+3; else empty."""
+    case: Any = metadata.get("case")
+    node_set = case.get("node_set") if isinstance(case, dict) else None
+    return node_set if isinstance(node_set, str) and re.fullmatch(r"\d{1,6}(\+\d{1,6})*", node_set) else ""
 
 
 def _number_of_case(metadata: Json, name: str) -> int | None:

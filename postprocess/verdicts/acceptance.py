@@ -67,7 +67,7 @@ BY_NODE: Mapping[str, Family] = {
 NUMBERS = tuple(one.name for one in registry.AXES if one.kind == "integer" and one.of != "launch")
 FRACTIONS = tuple(one.name for one in registry.AXES if one.kind == "number" and one.of != "launch")
 """The axes whose values are whole numbers, and those whose values may be other numbers too."""
-NOT_BY_NODE = ("system", "given_up_cores")
+NOT_BY_NODE = ("system", "given_up_cores", "node_set")
 """Axes that the header of a record does not have by these names."""
 
 
@@ -457,18 +457,19 @@ def _by_host(one: Criterion, records: Sequence[Any]) -> Result:
     if not ratios:
         return _not_tested(one, "no record of several nodes, and no sizes that several nodes were measured with")
     medians = {host: float(np.median(values)) for host, values in ratios.items()}
+    intervals = {host: _interval(values) for host, values in ratios.items()}
     most = math.inf if one.at_most is None else one.at_most
     least = -math.inf if one.at_least is None else one.at_least
     named = [
-        f"weak node: {clean(host)}, {median:.3f} of the median node"
+        f"{word}: {clean(host)}, {_with_interval(median, *intervals[host])} of the median node"
         for host, median in medians.items()
-        if not least <= median <= most
+        if (word := _weakness(median, *intervals[host], least, most))
     ]
     alone = sorted({place.host for record in chosen for place in record.header.placement} - set(ratios))
     unlike = f"not comparable, of other sizes or without a point that counts: {', '.join(map(clean, alone))}"
     worst_first = sorted(medians, key=lambda host: -max(medians[host] - most, least - medians[host]))
     results = [
-        _result(one, medians[host], *_interval(ratios[host]), [f"{len(medians)} nodes; {clean(host)} decides", *named])
+        _result(one, medians[host], *intervals[host], [f"{len(medians)} nodes; {clean(host)} decides", *named])
         for host in worst_first
     ]
     decisive = min(results, key=lambda result: (FAIL, NOT_TESTED, PASS).index(result.verdict))
@@ -485,6 +486,17 @@ def _hosts_lacking(one: Criterion, measured: Iterable[str]) -> str:
         return f"{len(compared)} nodes were compared, not {one.hosts}" if len(compared) < one.hosts else ""
     missing = [name for name in one.hosts if name not in compared]
     return f"not compared: {', '.join(map(clean, missing))}" if missing else ""
+
+
+def _weakness(median: float, low: float, high: float, least: float, most: float) -> str:
+    """What a node is called whose time is beyond a bound, by how sure that is; empty for any other node."""
+    if high < least or low > most:
+        return "weak node"
+    return "" if least <= median <= most else "perhaps weak"
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    return f"{value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if low <= high else "")
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float]:

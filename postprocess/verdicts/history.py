@@ -26,7 +26,7 @@ from scipy import ndimage, stats
 
 from postprocess.families import registry
 from postprocess.families.family import Metric
-from postprocess.records import host_limits
+from postprocess.records import host_limits, nodes
 from postprocess.records.let_in import let_in_of
 from postprocess.statistics.effects import false_discovery_adjusted
 from postprocess.statistics.limits import HISTORY_RATE, Limits
@@ -309,11 +309,18 @@ def manifest_changes(
     new = dict(_facts({**after, "host": host_after}))
     (library, version), (_, now) = map(library_and_version, toolchains)
     upgrade = [f"toolchain {library}: {version} -> {now}"] if version != now else []
-    return upgrade + [
-        f"{name}: {old.get(name, 'none')} -> {new.get(name, 'none')}"
-        for name in dict.fromkeys([*new, *old])
-        if old.get(name) != new.get(name)
-    ]
+    return (
+        upgrade
+        + [
+            f"{name}: {old.get(name, 'none')} -> {new.get(name, 'none')}"
+            for name in dict.fromkeys([*new, *old])
+            if old.get(name) != new.get(name)
+        ]
+        + [
+            f"{what}: {one} -> {other}"
+            for what, one, other in nodes.changes(nodes.nodes_of(before), nodes.nodes_of(after))
+        ]
+    )
 
 
 def _facts(manifest: Mapping[str, Any], toolchain: str = "", known_as: str = "") -> list[tuple[str, str]]:

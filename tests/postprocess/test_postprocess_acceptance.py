@@ -271,6 +271,47 @@ def test_a_node_with_a_weak_link_is_told_from_the_partners_that_wait_for_it(tmp_
     assert [line.split(",")[0] for line in named] == ([f"weak node: {weak}"] if weak else [])
 
 
+@pytest.mark.parametrize("weak", ["n1", None])
+def test_a_node_that_computes_slowly_is_found_alone_and_in_pairs(tmp_path: Path, weak: str | None) -> None:
+    """A run of each node, of three: each alone with two ranks, and the pairs with one rank on each."""
+
+    def record(*hosts: str) -> OverlapRecord:
+        lines = synthetic.sweep(ranks=2, nodes=len(hosts))
+        for rank, place in enumerate(lines[0]["placement"]):
+            place |= {"host": hosts[rank % len(hosts)], "node": rank % len(hosts)}
+        for line in lines[1:-1]:
+            times = line["rank_medians"]["t_comp_ref_ns"]
+            factors = [1.2 if hosts[rank % len(hosts)] == weak else 1 for rank in range(2)]
+            line["rank_medians"]["t_comp_ref_ns"] = [round(f * t) for f, t in zip(factors, times, strict=True)]
+        return load_overlap(synthetic.write(tmp_path / f"{'-'.join(hosts)}.jsonl", lines))
+
+    alone = [record(host) for host in ("n0", "n1", "n2")]
+    pairs = [record("n0", "n1"), record("n1", "n2"), record("n0", "n2")]
+    tables = {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}
+    for where in ("{nodes: 1}", "{nodes: 2}", "{}"):
+        words = ("metric: t_comp_ref_ns", "by: host", "at_most: 1.05", "hosts: 3", f"where: {where}")
+        (result,) = judge(one(tmp_path, *words), tables, [*alone, *pairs])
+        assert result.verdict == (FAIL if weak else PASS), where
+        named = [line for line in result.evidence if "weak" in line]
+        assert named == ([f"weak node: {weak}, 1.200 [1.200, 1.200] of the median node"] if weak else [])
+
+
+def test_a_node_whose_interval_holds_the_bound_is_perhaps_weak(tmp_path: Path) -> None:
+    lines = synthetic.sweep(ranks=4, nodes=4)
+    for rank, place in enumerate(lines[0]["placement"]):
+        place |= {"host": f"n{rank}", "node": rank}
+    for number, line in enumerate(lines[1:-1]):
+        times = line["rank_medians"]["t_comp_ref_ns"]
+        line["rank_medians"]["t_comp_ref_ns"] = [*times[:3], round(times[3] * (1.2 if number % 3 else 1.0))]
+    record = load_overlap(synthetic.write(tmp_path / "nodes.jsonl", lines))
+    tables = {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}
+    (result,) = judge(one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.1"), tables, [record])
+    assert result.verdict == NOT_TESTED
+    assert [line for line in result.evidence if "weak" in line] == [
+        "perhaps weak: n3, 1.200 [1.000, 1.200] of the median node"
+    ]
+
+
 def test_accepted_only_if_every_criterion_passes(run: Path, tmp_path: Path) -> None:
     loaded = load_run(run)
 

@@ -40,6 +40,7 @@ class Benchmark:
     share: the budget of a case relative to the budget of a case of nbc_overlap.
     fewest_ranks: the smallest number of ranks that makes sense.
     pairs: whether it measures between pairs of ranks, so that their number must be even.
+    by_node: nodes can be compared by its times (`Family.by_node`).
     points: how many points a case has on a grid; 0 where the benchmark has no map.
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
     most_seconds: the longest budget of a case that makes sense, by the name of the grid. It holds where the budget is a
@@ -56,6 +57,7 @@ class Benchmark:
     share: float = 1.0
     fewest_ranks: int = 2  # collectives need somebody to communicate with
     pairs: bool = False
+    by_node: bool = False
     points: Callable[[Grid], int] = lambda _grid: 0
     tests_file: str = ""
     least_seconds: Callable[[Grid], float] = lambda _grid: 0.0

@@ -9,6 +9,7 @@ NBC_OVERLAP = Benchmark(
     choices=choices.of_family("nbc_overlap"),
     basic_of="nbc_overlap",
     fixture="nbc_overlap_basic",
+    by_node=True,
     points=lambda grid: grid.points,
     least_seconds=lambda grid: grid.least_case_seconds,
     most_seconds={"nightly": 50},

@@ -11,22 +11,23 @@ from postprocess.families.family import Value
 
 @dataclass(frozen=True)
 class Placed:
-    """count: returns the value of the axis that a placement has.
+    """of: returns the value of the axis that a placement has.
     if_several: cases have that value only in a run whose placements differ in it; else they have the usual value.
     """
 
     choice: Choice
-    count: Callable[[Placement], int]
+    of: Callable[[Placement], Value]
     if_several: bool = False
 
     def value(self, placement: Placement, placements: Sequence[Placement]) -> Value:
         """The value that cases on `placement` have in a run with these placements."""
-        several = len({self.count(other) for other in placements}) > 1
-        return self.choice.usual if self.if_several and not several else self.count(placement)
+        several = len({self.of(other) for other in placements}) > 1
+        return self.choice.usual if self.if_several and not several else self.of(placement)
 
 
 _ENTRIES = (
     Placed(Choice(axes.NODES), lambda placement: placement.nodes),
+    Placed(Choice(axes.NODE_SET), lambda placement: placement.node_set),
     Placed(Choice(axes.RANKS_PER_NODE), lambda placement: placement.ranks_per_node, if_several=True),
     Placed(Choice(axes.CORES_PER_RANK), lambda placement: placement.threads_per_rank, if_several=True),
 )

@@ -8,8 +8,8 @@ from postprocess.families import axes
 AXES = axes.with_parameters(
     "nbc_overlap",
     axes.BENCHMARK, axes.COLLECTIVE, axes.SYSTEM, axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK,
-    axes.RANKS, axes.NODES, axes.THREADS, axes.GIVEN_UP, axes.CACHE, axes.COMPUTATION, axes.TEST_INTERVAL,
-    axes.LAUNCH, axes.COMM_TARGET, axes.COMP_TARGET,
+    axes.RANKS, axes.NODES, axes.NODE_SET, axes.THREADS, axes.GIVEN_UP, axes.CACHE, axes.COMPUTATION,
+    axes.TEST_INTERVAL, axes.LAUNCH, axes.COMM_TARGET, axes.COMP_TARGET,
 )  # fmt: skip
 SIZES = (axes.MESSAGE, axes.WORK)
 """The sizes that calibration found for a point; they must be the same where times are compared."""

@@ -17,7 +17,7 @@ from postprocess.families.nbc_overlap.axes import BESIDE_BASIC, OF_BASIC, OF_REC
 from postprocess.families.nbc_overlap.points import case_of, launch_numbers
 from postprocess.families.nbc_overlap.record import OverlapRecord, overlaps_of
 from postprocess.records.fields import Json
-from postprocess.records.header import named_cores_of, repeat_of
+from postprocess.records.header import named_cores_of, node_set_of, repeat_of
 from postprocess.records.run import Run
 from postprocess.records.run_words import RESULT_WORDS, run_name
 
@@ -276,6 +276,7 @@ def _named(case: Json) -> dict[str, Any]:
         **{one.name: _value(case.get(one.name), one) for one in OF_RECORD},
         "launch": repeat_of({"case": case}) or 1,
         "named_cores": named_cores_of({"case": case}),
+        "node_set": node_set_of({"case": case}),
     }
 
 
@@ -344,11 +345,13 @@ def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
         ranks.setdefault(names(sweep, *library), len(ranks))
         ranks.setdefault(names(sweep, *library, "collective"), len(ranks))
         ranks.setdefault(names(sweep, "configuration"), len(ranks))
+        ranks.setdefault(names(sweep, "nodes", "node_set"), len(ranks))
 
     def place(sweep: Sweep) -> tuple[int, ...]:
         return (
             ranks[names(sweep, *library)],
             ranks[names(sweep, *library, "collective")],
+            ranks[names(sweep, "nodes", "node_set")],
             sweep.case["named_cores"],
             *(not one.is_usual(sweep.case[one.name]) for one in OF_BASIC),
             0 if sweep.case["configuration"] == "basic" else 1 + ranks[names(sweep, "configuration")],

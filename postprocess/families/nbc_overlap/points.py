@@ -32,7 +32,7 @@ from postprocess.families.nbc_overlap.record import (
     Reference,
     overlaps_of,
 )
-from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
+from postprocess.records.header import NAMED, Header, named_cores_of, node_set_of, repeat_of
 from postprocess.records.record import GIVEN
 from postprocess.records.run import Run, failed_reasons, failed_records
 from postprocess.statistics import metrics
@@ -121,8 +121,8 @@ class _Measured:
         h, p = self.record.header, self.point
         same = axes.asked(h.plan.parameters, OF_BASIC).values()
         share = h.threads_per_rank + h.progress.given_up_cores
-        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, share, *same)
-        return (*case, p.collective, p.comm_target_ns, p.comp_target_ns)
+        case = (h.benchmark, h.toolchain, h.provider, h.network, h.ranks, h.nodes, node_set_of(h.metadata), share)
+        return (*case, *same, p.collective, p.comm_target_ns, p.comp_target_ns)
 
     @property
     def repeated(self) -> Hashable:
@@ -309,9 +309,14 @@ def _launch_case(record: OverlapRecord, collective: str) -> Hashable:
 def header_case(record: OverlapRecord) -> dict[str, Any]:
     """The columns `CASE` and `NAMED` that are the same for all points of a record."""
     h, asked = record.header, axes.asked(record.header.plan.parameters, OF_RECORD)
-    elsewhere = {"collective", "system", "launch", "given_up_cores", *asked}
+    placed = {
+        "node_set": node_set_of(h.metadata),
+        "given_up_cores": h.progress.given_up_cores,
+        NAMED: named_cores_of(h.metadata),
+    }
+    elsewhere = {"collective", "system", "launch", *asked, *placed}
     own = {name: getattr(h, name) for name in CASE if name not in elsewhere}
-    return own | asked | {"given_up_cores": h.progress.given_up_cores, NAMED: named_cores_of(h.metadata)}
+    return own | asked | placed
 
 
 def case_of(record: OverlapRecord, collective: str, launch: int, system: str = "") -> dict[str, Any]:

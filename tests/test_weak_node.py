@@ -1,0 +1,117 @@
+"""One node of a cluster in a box is slowed on purpose: a run of each node and the acceptance of its nodes find it, and
+name no other one. `test_postprocess_acceptance.py` has the same on synthetic records."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpi_campaign import ROOT
+from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import resolving
+from tests.test_runs_on_nodes import CAMPAIGN, OUTSIDE
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.rare,
+    pytest.mark.needs("mpi"),
+    pytest.mark.needs("nodes"),
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(len(machine.core_cpus()) < 2, reason="two nodes need a core each"),
+]
+
+WEAK = "node2"
+RATE, SLOW_RATE = "1gbit", "100mbit"
+# Half as much again. Each way of slowing a node takes more than that, and nothing here takes as much from any other.
+BOUND = 1.5
+# Six points, the fewest that have an interval. Over the slow link 16 ms are 200 kB, over the others 1.6 ms.
+POINTS = ("--comm-time", "16ms", *(word for ms in range(1, 7) for word in ("--comp-time", f"{ms}ms")))
+RUN = (
+    *("--toolchain", resolving.DEFAULT_TOOLCHAINS[0], "--configuration", "basic", "--collective", "ialltoall"),
+    *("--budget-seconds", "100", *POINTS),
+)
+
+SLOW_LINK = f"""
+from pyroute2 import IPRoute
+from mpi_campaign.launching.wire import QUEUE_LATENCY, burst_bytes, rate_bytes_per_second
+netlink = IPRoute()
+link, rate = netlink.link_lookup(ifname="e0")[0], rate_bytes_per_second("{SLOW_RATE}")
+netlink.tc("replace", "tbf", link, 0x10000, rate=rate, burst=burst_bytes("{RATE}"), latency=QUEUE_LATENCY)
+"""
+# Computes on the node's core half of the time.
+SOAKER = """
+import time
+while True:
+    end = time.monotonic() + 0.002
+    while time.monotonic() < end:
+        pass
+    time.sleep(0.002)
+"""
+
+
+def on_weak_node(code: str) -> str:
+    """The words of a shell that run a Python program on the weak node."""
+    program = shlex.join(["env", f"PYTHONPATH={ROOT}", sys.executable, "-c", code])
+    return f'"$MPI_CAMPAIGN_NODE_AGENT" {WEAK} {shlex.quote(program)}'
+
+
+def judged(folder: Path, nodes: int, before: str = "", *words: str) -> dict[str, dict[str, Any]]:
+    """What `accept` says of a run of each node of a cluster, by the name of the criterion. before: is run on the head
+    node before the run."""
+    criteria = {
+        "computation": {"metric": "t_comp_ref_ns", "hosts": nodes},
+        "link": {"metric": "t_comm_ref_ns", "where": {"nodes": 2}, "hosts": nodes},
+    }
+    common = {"by": "host", "at_most": BOUND}
+    document = {"criteria": [{"name": name, **common, **own} for name, own in criteria.items()]}
+    (folder / "criteria.yaml").write_text(json.dumps(document))  # which is YAML
+    output = ("--output", str(folder / "archive"))
+    run = shlex.join([CAMPAIGN, "run", "--nodes", str(nodes), "--each-node", *RUN, *words, *output])
+    done = subprocess.run(
+        [CAMPAIGN, "cluster", "--nodes", str(nodes), "--rate", RATE, "--", "sh", "-c", f"{before}\n{run}"],
+        cwd=folder, env=OUTSIDE, capture_output=True, text=True, check=False, timeout=800,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    accepted = subprocess.run(
+        [CAMPAIGN, "accept", "last", "--criteria", str(folder / "criteria.yaml"), "--json", *output],
+        cwd=folder, env=OUTSIDE, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert accepted.returncode in (0, 1), accepted.stderr
+    print(accepted.stdout)
+    return {result["name"]: result for result in json.loads(accepted.stdout)["criteria"]}
+
+
+def named(result: dict[str, Any]) -> list[str]:
+    """The nodes that a criterion calls weak."""
+    lines = [line for line in result["evidence"] if line.startswith("weak node: ")]
+    return [line.removeprefix("weak node: ").partition(",")[0] for line in lines]
+
+
+def check_found(result: dict[str, Any]) -> None:
+    assert result["verdict"] == "FAIL"
+    assert named(result) == [WEAK]
+    low, high = result["ci95"]
+    assert BOUND < low <= result["value"] <= high
+    assert any(f"[{low:.3f}, {high:.3f}]" in line for line in result["evidence"])
+
+
+def test_a_node_with_a_slow_link_is_found_and_its_computation_is_not_blamed(tmp_path: Path) -> None:
+    found = judged(tmp_path, 3, on_weak_node(SLOW_LINK))
+    check_found(found["link"])
+    assert named(found["computation"]) == []
+
+
+def test_a_node_whose_core_is_used_by_something_else_is_found(tmp_path: Path) -> None:
+    # With a core each, only one rank fits on a node alone: that is skipped, and the pair is compared within itself.
+    found = judged(tmp_path, 2, f"{on_weak_node(SOAKER)} &", "--ranks-per-node", "1")
+    check_found(found["computation"])
+
+
+def test_where_no_node_is_slowed_none_is_named(tmp_path: Path) -> None:
+    """The negative control."""
+    found = judged(tmp_path, 3)
+    assert [named(result) for result in found.values()] == [[], []]
