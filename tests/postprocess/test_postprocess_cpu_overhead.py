@@ -171,7 +171,24 @@ def test_a_rank_that_comes_late_shows_what_waiting_costs_the_others(tmp_path: Pa
     usual, yielding, changed = of_the_process(table)
     assert "ranks that wait for one that comes late take 100 % [100 %, 100 %] of the CPU meanwhile" in usual
     assert "library yielding, wire:2gbit: ranks that wait for one that comes late take 30 %" in yielding
-    assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, where a rank comes late," in changed
+    assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, for which a rank comes late, where" in changed
+
+
+@pytest.mark.parametrize(
+    ("truth", "says"),
+    [
+        (
+            POLLS,
+            "blocking collectives leave no CPU time idle: 0 % [0 %, 0 %] of their time, on average over 3 reliable",
+        ),
+        (SLEEPS, "leave CPU time idle, which nonblocking ones could give back: 70 % [69 %, 71 %] of their time"),
+        (replace(SLEEPS, involuntary=100), "no blocking collective has a reliable point"),
+    ],
+)
+def test_the_verdict_says_whether_there_is_cpu_time_to_give_back(tmp_path: Path, truth: Truth, says: str) -> None:
+    ((case, verdict),) = claims.verdicts(table_of(tmp_path, record(truth)))
+    assert case == "openmpi@5.0.11, basic, wire:2gbit"
+    assert says in verdict
 
 
 def test_what_the_kernel_does_for_the_network_is_beside_the_ranks(tmp_path: Path) -> None:
@@ -413,3 +430,4 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     assert "<h2>CPU time of collectives</h2>" in text
     assert "as figure 3 of Hoefler et al. 2006" in text
     assert text.count("bcast: 0.70") >= 3
+    assert "No point was measured" not in text
