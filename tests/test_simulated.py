@@ -37,13 +37,13 @@ PLATFORM = f"""<?xml version='1.0'?>
 PLANTED = (
     f"smpi/os:0:{SEND_NS}e-9:0", f"smpi/or:0:{RECEIVE_NS}e-9:0", "smpi/ois:0:0:0", "smpi/bw-factor:0:1",
     "smpi/lat-factor:0:1", "network/TCP-gamma:0", "network/crosstraffic:0",
-    # Every message is sent at once and without waiting for its receiver.
-    "smpi/async-small-thresh:100000000", "smpi/send-is-detached-thresh:100000000",
     # The algorithms that the equations describe.
     "smpi/barrier:ompi_bruck", "smpi/bcast:binomial_tree", "smpi/reduce:binomial", "smpi/allreduce:redbcast",
     # The programs compute nothing; reading the clock takes a while, so that waiting for a time ends.
     "smpi/simulate-computation:no",
 )  # fmt: skip
+ALL_EAGER = 100_000_000
+"""Every message is shorter: it is sent at once, without waiting for its receiver."""
 Simulate = Callable[..., Path]
 
 
@@ -69,11 +69,14 @@ def simulate(tmp_path_factory: pytest.TempPathFactory) -> Simulate:
     (folder / "platform.xml").write_text(PLATFORM)
     (folder / "hosts").write_text("".join(f"node-{number}\n" for number in range(HOSTS)))
 
-    def run(program: str, ranks: int, clock_ns: int, *words: str) -> Path:
-        record = folder / f"{program}-{ranks}.jsonl"
+    def run(program: str, ranks: int, clock_ns: int, *words: str, waiting_bytes: int = ALL_EAGER) -> Path:
+        """clock_ns: the time of reading the clock.  waiting_bytes: the smallest message that waits for its receiver."""
+        record = folder / f"{program}-{ranks}-{waiting_bytes}.jsonl"
+        thresholds = (f"smpi/{name}-thresh:{waiting_bytes}" for name in ("async-small", "send-is-detached"))
         succeed(
             "smpirun", "-np", str(ranks), "-platform", str(folder / "platform.xml"), "-hostfile", str(folder / "hosts"),
-            *(f"--cfg={setting}" for setting in (*PLANTED, f"smpi/wtime:{clock_ns}e-9")), "--log=root.thres:critical",
+            *(f"--cfg={setting}" for setting in (*PLANTED, *thresholds, f"smpi/wtime:{clock_ns}e-9")),
+            "--log=root.thres:critical",
             str(folder / "build" / program), *words, "--min-repetitions", "6", "--max-repetitions", "6",
             "--network", "simulated", "--provider", "simulated", "--record", str(record),
         )  # fmt: skip
@@ -100,16 +103,27 @@ def test_planted_parameters_are_found_within_5_percent(simulate: Simulate) -> No
     assert row["L_ns"] == pytest.approx(TRUTH.latency, rel=0.05)
     assert row["G_ns_per_byte"] == pytest.approx(TRUTH.gap_per_byte, rel=0.05)
     assert row["g_hidden"]  # SimGrid has no gap beside o
+    assert table["waiting_bytes"].isna().all()
+    assert set(table["network"]) == {"simulated"}
+
+
+@pytest.mark.parametrize("waiting_bytes", [1000, 8192, 65544])
+def test_a_planted_eager_threshold_is_found_exactly(simulate: Simulate, waiting_bytes: int) -> None:
+    """Messages are multiples of 8 bytes long, and so is the threshold."""
+    record = simulate("loggp", 2, 10, "--start", "barrier", waiting_bytes=waiting_bytes)
+    table = cpu_table([any_record(load_record(record))])
+    assert set(table["waiting_bytes"]) == {waiting_bytes}
+    assert set(table["eager_bytes"]) == {waiting_bytes - 8}
 
 
 def test_the_equations_hold_within_20_percent_for_short_messages(simulate: Simulate) -> None:
     """Of calls whose ranks begin together: from a deadline, one call at a time."""
     record = simulate(
         "cpu_overhead", HOSTS, 1000, "--start", "deadline", "--calls", "1", "--ways", "blocking", "--message-bytes",
-        "8", "--communicators", "2,8,64", "--collective", "barrier,bcast,allreduce",
+        "8", "--communicators", "2,4,8,16,32,64", "--collective", "barrier,bcast,allreduce",
     )  # fmt: skip
     rows = cpu_table([any_record(load_record(record))]).to_dict("records")
-    assert len(rows) == 9
+    assert len(rows) == 18
     for row in rows:
         predicted = loggp.MODELLED[row["operation"]](TRUTH, row["communicator_ranks"], row["message_bytes"])
         assert row["t_wall_ns"] == pytest.approx(predicted.whole, rel=0.2), row

@@ -1,5 +1,6 @@
 #include "loggp.h"
 
+#include "budget.h"
 #include "fail.h"
 #include "fail_mpi.h"
 #include "group.h"
@@ -13,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What rank 0 times in a repetition, of a whole part; 0 on other ranks. */
-enum term { ROUND_TRIPS, TRAINS, DELAYED_TRAINS, DELAYS, RECEIVES, HOT, COLD, START, TERMS };
+/* What rank 0 times in a repetition, of a whole part; 0 on other ranks. SENDS is what the rank of the pair times that
+ * answers. */
+enum term { ROUND_TRIPS, TRAINS, DELAYED_TRAINS, DELAYS, RECEIVES, SENDS, HOT, COLD, START, TERMS };
 
 const char *const loggp_pair_names[LOGGP_PAIRS + 1] = {[LOGGP_WITHIN] = "within_node",
                                                        [LOGGP_BETWEEN] = "between_nodes"};
@@ -145,7 +147,8 @@ static void time_delayed_trains(void *context, start_line *line, struct repetiti
     r->terms[DELAYED_TRAINS] = o->point.rank == 0 ? timer_now_ns() - began : 0;
 }
 
-/* What rank 0 can time alone: the delays of the trains; and receives. The other rank only answers. */
+/* What rank 0 can time alone: the delays of the trains; and receives. The other rank sends to a receiver that is late
+ * by a delay. */
 static void time_receives(void *context, start_line *line, struct repetition *r) {
     struct loggp *o = context;
     start_spin(line);
@@ -157,6 +160,7 @@ static void time_receives(void *context, start_line *line, struct repetition *r)
     r->terms[DELAYS] = o->point.rank == 0 ? timer_now_ns() - began : 0;
     phase_enter(PHASE_CALL);
     int64_t receiving = 0;
+    int64_t sending = 0;
     for (int64_t i = 0; i < o->point.round_trips; i++) {
         char asked = 0;
         if (o->point.rank == 0) {
@@ -167,10 +171,13 @@ static void time_receives(void *context, start_line *line, struct repetition *r)
             receiving += timer_now_ns() - called;
         } else {
             MPI_CHECK(MPI_Recv(&asked, 1, MPI_BYTE, 0, TAG, o->point.comm, MPI_STATUS_IGNORE));
+            const int64_t called = timer_now_ns();
             send(o);
+            sending += timer_now_ns() - called;
         }
     }
     r->terms[RECEIVES] = receiving;
+    r->terms[SENDS] = sending;
 }
 
 /* Returns the operands of the next reduction: those of the last one, or others, which have left the caches. */
@@ -257,7 +264,6 @@ static bool begin(void *context, struct sampler_point *p) {
     const size_t pair = p->at[LOGGP_PAIR];
     p->comm = o->comms[pair];
     o->point.comm = p->comm;
-    o->point.message_bytes = (int)o->message_bytes[p->at[LOGGP_MESSAGE]];
     phase_enter(PHASE_CALL);
     if (p->comm != MPI_COMM_NULL) {
         MPI_CHECK(MPI_Comm_rank(p->comm, &o->point.rank));
@@ -280,6 +286,12 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
     return faults;
 }
 
+static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
+    const struct loggp *o = context;
+    json_put_string(line, "pair", loggp_pair_names[o->pairs[p->at[LOGGP_PAIR]]]);
+    json_put_integer(line, "message_bytes", o->point.message_bytes);
+}
+
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct loggp *o = context;
     (void)s;
@@ -293,31 +305,89 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct loggp *o = context;
     snprintf(text, text_size, "%s, %" PRId64 " bytes", loggp_pair_names[o->pairs[p->at[LOGGP_PAIR]]],
-             o->message_bytes[p->at[LOGGP_MESSAGE]]);
+             (int64_t)o->point.message_bytes);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Of a whole part, on rank 0. */
-static const struct repetition_series series[] = {
-    {.name = "t_round_trips_ns", .over = OVER_LARGEST, .term = ROUND_TRIPS, .stops = true},
-    {.name = "t_trains_ns", .over = OVER_LARGEST, .term = TRAINS, .stops = true},
-    {.name = "t_delayed_trains_ns", .over = OVER_LARGEST, .term = DELAYED_TRAINS},
-    {.name = "t_delays_ns", .over = OVER_LARGEST, .term = DELAYS},
-    {.name = "t_receives_ns", .over = OVER_LARGEST, .term = RECEIVES},
-    {.name = "t_reductions_hot_ns", .over = OVER_LARGEST, .term = HOT},
-    {.name = "t_reductions_cold_ns", .over = OVER_LARGEST, .term = COLD},
+/* Of a whole part, on rank 0; T_SENDS on the rank that answers. */
+enum { T_ROUND_TRIPS, T_TRAINS, T_DELAYED_TRAINS, T_DELAYS, T_RECEIVES, T_SENDS, T_HOT, T_COLD, SERIES };
+static const struct repetition_series series[SERIES] = {
+    [T_ROUND_TRIPS] = {.name = "t_round_trips_ns", .over = OVER_LARGEST, .term = ROUND_TRIPS, .stops = true},
+    [T_TRAINS] = {.name = "t_trains_ns", .over = OVER_LARGEST, .term = TRAINS, .stops = true},
+    [T_DELAYED_TRAINS] = {.name = "t_delayed_trains_ns", .over = OVER_LARGEST, .term = DELAYED_TRAINS},
+    [T_DELAYS] = {.name = "t_delays_ns", .over = OVER_LARGEST, .term = DELAYS},
+    [T_RECEIVES] = {.name = "t_receives_ns", .over = OVER_LARGEST, .term = RECEIVES},
+    [T_SENDS] = {.name = "t_sends_ns", .over = OVER_LARGEST, .term = SENDS},
+    [T_HOT] = {.name = "t_reductions_hot_ns", .over = OVER_LARGEST, .term = HOT},
+    [T_COLD] = {.name = "t_reductions_cold_ns", .over = OVER_LARGEST, .term = COLD},
 };
+
+/* ---- which sizes ---- */
+
+/* Rank 0: whether the last point's messages waited for their receiver. A message that does not wait takes less than
+ * half of a round trip, and a delay is more than 1.5 of them: so half a delay tells one from the other. The medians
+ * alone decide; what is reported is judged by intervals, later, from the record (postprocess). */
+static int waits_for_receiver(const struct loggp *o, const samples *all) {
+    if (samples_count(all) == 0) {
+        return CHANGES_UNKNOWN;
+    }
+    const double send_ns = (double)samples_median(all, T_SENDS) / (double)o->point.round_trips;
+    const double delay_ns = (double)samples_median(all, T_DELAYS) / (double)(o->point.trains * (LOGGP_TRAIN - 1));
+    return send_ns > delay_ns / 2;
+}
+
+/* Rank 0: whether the pair has one more size, which is set. Sizes that nobody asked for need time that is left. */
+static bool next_size(const struct loggp *o, int64_t *bytes) {
+    const struct budget budget = {.seconds = o->program->settings.budget_seconds, .began_ns = o->program->began};
+    return changes_next(o->changes, bytes) && !(changes_has_asked(o->changes) && budget_is_over(&budget));
+}
+
+static changes *changes_of_pair(const struct loggp *o) {
+    return changes_create(o->message_bytes, o->message_count, sizeof(double), true);
+}
+
+static bool next_point(void *context, const sampler *s, struct sampler_point *p) {
+    struct loggp *o = context;
+    int64_t next[2] = {-1, 0}; /* the pair, -1: there is none; the size */
+    if (o->program->rank == 0) {
+        if (p->index == 0) {
+            o->changes = changes_of_pair(o);
+        } else {
+            changes_note(o->changes, o->point.message_bytes, waits_for_receiver(o, sampler_samples(s)));
+        }
+        if (!next_size(o, &next[1]) && ++o->pair < o->pair_count) {
+            changes_destroy(o->changes);
+            o->changes = changes_of_pair(o);
+            next_size(o, &next[1]);
+        }
+        next[0] = o->pair < o->pair_count ? (int64_t)o->pair : -1;
+    }
+    MPI_CHECK(MPI_Bcast(next, 2, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    p->at[LOGGP_PAIR] = next[0] < 0 ? 0 : (size_t)next[0];
+    o->point.message_bytes = (int)next[1];
+    return next[0] >= 0;
+}
+
+/* On rank 0, whose answer counts. */
+static double points_left(void *context) {
+    const struct loggp *o = context;
+    const double other_pairs = (double)(o->pair_count - o->pair) - 1;
+    return o->changes != NULL ? (double)changes_left(o->changes) + other_pairs * (double)o->message_count : 1;
+}
 
 const struct sampler_kind loggp_points = {
     .samples = {.repeated = {.parts = parts,
                              .part_count = COUNT(parts),
                              .terms = TERMS,
                              .series = series,
-                             .series_count = COUNT(series),
+                             .series_count = SERIES,
                              .wrong = wrong}},
+    .next_point = next_point,
+    .points_left = points_left,
     .begin = begin,
     .faults = count_faults,
+    .parameters = put_parameters,
     .own = put_own,
     .name = name_point,
 };
@@ -370,6 +440,7 @@ bool loggp_end(struct program *program, void *context, char *reason, size_t reas
             MPI_CHECK(MPI_Comm_free(&o->comms[i]));
         }
     }
+    changes_destroy(o->changes);
     free(o->sent);
     free(o->received);
     free(o->operands);

@@ -8,8 +8,12 @@
  *   train          PRTT(n, 0, s): n messages there, one after the other, and one back
  *   delayed train  PRTT(n, d, s): the same with work of the time d between them, longer than a round trip
  *   delay          that work alone
- *   receive        MPI_Recv of a message that has arrived already
+ *   receive        MPI_Recv of a message that has arrived already; and on the other rank MPI_Send of that message,
+ *                  whose receiver is late: where it takes as long as the receiver is late, it waits for the receiver
  *   reduction      MPI_Reduce_local, of operands that are in a cache, and of operands that are not
+ *
+ * Between sizes of which one is sent without waiting for the receiver and the other is not, more sizes are measured,
+ * until two are neighbours: the eager threshold.
  *
  * Sources: T. Hoefler, A. Lichei, W. Rehm, "Low-Overhead LogGP Parameter Assessment for Modern Interconnection
  * Networks", 2007 (PRTT, o of the sender, g, G); T. Kielmann, H. E. Bal, K. Verstoep, "Fast Measurement of LogP
@@ -18,6 +22,7 @@
 #ifndef CAMPAIGN_LOGGP_H
 #define CAMPAIGN_LOGGP_H
 
+#include "changes.h"
 #include "program.h"
 
 #include <mpi.h>
@@ -36,6 +41,8 @@ struct loggp {
     enum loggp_pair pairs[LOGGP_PAIRS]; /* those that there are */
     int partners[LOGGP_PAIRS];          /* the rank that rank 0 exchanges messages with */
     size_t pair_count;
+    size_t pair;                 /* on rank 0: the one that is being measured, by index */
+    changes *changes;            /* on rank 0: its sizes; NULL before the first point and after the last one */
     MPI_Comm comms[LOGGP_PAIRS]; /* MPI_COMM_NULL: this rank is not of the pair */
     uint64_t seed;
     unsigned char *sent;

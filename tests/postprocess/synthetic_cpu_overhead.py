@@ -175,7 +175,10 @@ def with_one_more(lines: Lines, one: dict[str, Any]) -> Lines:
 
 @dataclass(frozen=True)
 class Messages:
-    """The truth of messages: parameters of the LogGP model, in ns, and ns per byte."""
+    """The truth of messages: parameters of the LogGP model, in ns, and ns per byte.
+
+    waiting_bytes: the smallest message that waits for its receiver.
+    """
 
     latency: float = 900.0
     send: float = 200.0
@@ -184,6 +187,7 @@ class Messages:
     gap_per_byte: float = 0.25
     gamma_hot: float = 0.1
     gamma_cold: float = 0.4
+    waiting_bytes: int = 8192
     noise: float = 0.01
 
 
@@ -200,6 +204,7 @@ def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: flo
         "t_delayed_trains_ns": trains * (round_trip + (messages - 1) * max(truth.send + delay, between)),
         "t_delays_ns": trains * (messages - 1) * delay,
         "t_receives_ns": exchanges * (truth.receive + clock_ns),
+        "t_sends_ns": exchanges * (delay if message_bytes >= truth.waiting_bytes else truth.send),
         "t_reductions_hot_ns": exchanges * message_bytes * truth.gamma_hot,
         "t_reductions_cold_ns": exchanges * message_bytes * truth.gamma_cold,
     }

@@ -19,7 +19,7 @@ from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DASHED, SOLID
 from postprocess.families import axes, registry
 from postprocess.families.cpu_overhead import claims, inside
-from postprocess.families.cpu_overhead.charts import SHARE, TIME, charts, rank_charts
+from postprocess.families.cpu_overhead.charts import SHARE, TIME, USER, charts, rank_charts
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
 from postprocess.families.cpu_overhead.record import load_cpu_overhead
 from postprocess.families.cpu_overhead.section import cpu_view
@@ -171,7 +171,24 @@ def test_a_rank_that_comes_late_shows_what_waiting_costs_the_others(tmp_path: Pa
     usual, yielding, changed = of_the_process(table)
     assert "ranks that wait for one that comes late take 100 % [100 %, 100 %] of the CPU meanwhile" in usual
     assert "library yielding, wire:2gbit: ranks that wait for one that comes late take 30 %" in yielding
-    assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, where a rank comes late," in changed
+    assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, for which a rank comes late, where" in changed
+
+
+@pytest.mark.parametrize(
+    ("truth", "says"),
+    [
+        (
+            POLLS,
+            "blocking collectives leave no CPU time idle: 0 % [0 %, 0 %] of their time, on average over 3 reliable",
+        ),
+        (SLEEPS, "leave CPU time idle, which nonblocking ones could give back: 70 % [69 %, 71 %] of their time"),
+        (replace(SLEEPS, involuntary=100), "no blocking collective has a reliable point"),
+    ],
+)
+def test_the_verdict_says_whether_there_is_cpu_time_to_give_back(tmp_path: Path, truth: Truth, says: str) -> None:
+    ((case, verdict),) = claims.verdicts(table_of(tmp_path, record(truth)))
+    assert case == "openmpi@5.0.11, basic, wire:2gbit"
+    assert says in verdict
 
 
 def test_what_the_kernel_does_for_the_network_is_beside_the_ranks(tmp_path: Path) -> None:
@@ -368,8 +385,9 @@ def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: Any, says
 
 def test_charts_show_shares_and_times_by_size(tmp_path: Path) -> None:
     table = table_of(tmp_path, record(SLEEPS, operations=("barrier", "bcast", "alltoall")))
-    share, time = charts(table)
-    assert (share.kind, time.kind) == (SHARE, TIME)
+    user, share, time = charts(table)
+    assert (user.kind, share.kind, time.kind) == (USER, SHARE, TIME)
+    assert [mark.value for mark in user.curves[1].marks] == pytest.approx([0.3 * 0.9] * 3, rel=0.01)
     assert [curve.name for curve in share.curves] == ["barrier", "bcast", "alltoall"]
     assert [curve.style.line for curve in share.curves] == [DASHED, SOLID, SOLID]
     assert share.places == list(SIZES)
@@ -383,16 +401,16 @@ def test_charts_show_shares_and_times_by_size(tmp_path: Path) -> None:
 
 def test_idle_times_that_are_not_above_0_are_left_out_and_counted(tmp_path: Path) -> None:
     table = table_of(tmp_path, record(HELPED))
-    (share,) = charts(table)
+    _, share = charts(table)
     assert share.low < -1
     mixed = table_of(tmp_path, record(HELPED, sizes=(8,)), record(SLEEPS, sizes=(64,)))
-    _, time = charts(mixed)
+    _, _, time = charts(mixed)
     assert time.notes == ["1 point at or below 0, or not measured, left out"]
 
 
 def test_what_is_not_reliable_is_pale_and_said(tmp_path: Path) -> None:
     table = table_of(tmp_path, record(SLEEPS, oversubscribed=True))
-    share, _ = charts(table)
+    _, share, _ = charts(table)
     assert share.notes == ["3 marks pale: not reliable, the table says why"]
     assert cpu_view(table.head(0), (), 10) is None
 
@@ -404,7 +422,7 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     found = registry.found(run, CPU_OVERHEAD)
     assert len(found.table) == 4
     written = write_charts(charts(found.table), tmp_path / "pictures", "cpu", ("svg",))
-    assert len(written) == 2
+    assert len(written) == 3
     assert all(path.stat().st_size > 1000 for path in written)
     page = tmp_path / "report.html"
     write_report(run, page)
@@ -412,3 +430,4 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     assert "<h2>CPU time of collectives</h2>" in text
     assert "as figure 3 of Hoefler et al. 2006" in text
     assert text.count("bcast: 0.70") >= 3
+    assert "No point was measured" not in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -139,6 +140,25 @@ def test_few_repetitions_have_no_interval_and_one_size_has_no_line(tmp_path: Pat
     assert row["unreliable_reasons"] == ["fewer than 6 repetitions (4)"]
     with pytest.raises(ValueError, match="two sizes"):
         loggp.fit([])
+
+
+def test_the_eager_threshold_is_between_sizes_that_differ(tmp_path: Path) -> None:
+    """Sizes that were measured to find it change nothing else."""
+    asked = messages_record()
+    between = copy.deepcopy(asked)
+    for size in (8184, 8192):
+        between = with_one_more(between, message_point(len(between), Messages(gap=9000), size, 0.0))
+    found, few = table_of(tmp_path, between), table_of(tmp_path, asked)
+    assert set(found["eager_bytes"]) == {8184} and set(found["waiting_bytes"]) == {8192}
+    assert set(few["eager_bytes"]) == {512} and set(few["waiting_bytes"]) == {32768}
+    assert "to 8184 B, not 8192 B" in cpu_text(found)
+    assert set(found["L_ns"]) == set(few["L_ns"])
+    never = table_of(tmp_path, messages_record(Messages(waiting_bytes=1 << 30)))
+    assert set(never["eager_bytes"]) == {32768} and never["waiting_bytes"].isna().all()
+    before = messages_record()
+    for line in before[1:-1]:
+        del line["series"]["t_sends_ns"]
+    assert table_of(tmp_path, before)["eager_bytes"].isna().all()
 
 
 def test_what_was_not_measured_is_called_so(tmp_path: Path) -> None:

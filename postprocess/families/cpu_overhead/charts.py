@@ -1,9 +1,9 @@
 """The curves of blocking collectives: the counterparts of figures 1 to 3 of Hoefler et al. 2006.
 
 A chart has the points of one library, network, configuration and placement, with a curve per collective, against the
-message size: the idle share (figure 1 shows the user share, which is at most its complement), or the idle time of a
-call (figure 3). Against the number of ranks, for the size that is nearest to 1 KiB, there is the idle time of a call
-(figure 2), where there are several communicators. A barrier has no size: against sizes its value is a level line.
+message size: the CPU share in user mode (figure 1), the idle share, or the idle time of a call (figure 3). Against the
+number of ranks, for the size that is nearest to 1 KiB, there is the idle time of a call (figure 2), where there are
+several communicators. A barrier has no size: against sizes its value is a level line.
 
 Idle times are drawn on a logarithmic scale; those at or below 0 are left out, and counted.
 """
@@ -33,16 +33,20 @@ from postprocess.families import axes
 from postprocess.families.cpu_overhead.record import BLOCKING
 from postprocess.families.cpu_overhead.table import configuration_words
 
-SHARE, TIME = "idle_share", "idle_ns"
+USER, SHARE, TIME = "user_share", "idle_share", "idle_ns"
 """The kinds of charts, each the column that it shows."""
 FIGURES: Mapping[str, str] = {
-    SHARE: "figure 1 of Hoefler et al. 2006, which shows the CPU share in user mode",
+    USER: "figure 1 of Hoefler et al. 2006",
+    SHARE: "figure 1 of Hoefler et al. 2006, but what is left of the CPU beside user and system time",
     TIME: "figure 3 of Hoefler et al. 2006",
 }
 RANKS_FIGURE = "figure 2 of Hoefler et al. 2006"
 PAPERS_BYTES = 1024
 """The size of figure 2."""
-_VERTICAL: Mapping[str, Axis] = {SHARE: ratio_axis("idle share"), TIME: time_axis("idle time of a call")}
+_VERTICAL: Mapping[str, Axis] = {
+    USER: ratio_axis("CPU share in user mode"), SHARE: ratio_axis("idle share"), TIME: time_axis("idle time of a call"),
+}  # fmt: skip
+_TITLES = {USER: "CPU share in user mode", SHARE: "Idle share", TIME: "Idle time"}
 _COLOURS = {
     "barrier": "black",
     "bcast": "blue",
@@ -62,11 +66,11 @@ _GROUP = [
 
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
-    """Yield the charts of a table of `cpu_table`: both kinds for each group of points, as far as there is a curve."""
+    """Yield the charts of a table of `cpu_table`: each kind for each group of points, as far as there is a curve."""
     for _, rows in _of_all_ranks(table).groupby(_GROUP, sort=False):
         for kind in FIGURES:
             values = rows[kind].to_numpy(np.float64)
-            drawn = rows[np.isfinite(values) & ((values > 0) | (kind == SHARE))]
+            drawn = rows[np.isfinite(values) & ((values > 0) | (kind != TIME))]
             sizes = sorted({int(size) for size in drawn["message_bytes"] if size > 0})
             if sizes:
                 curves = tuple(_curves(drawn, kind, sizes))
@@ -80,7 +84,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
                     low=low,
                     high=high,
                     curves=curves,
-                    level=0.0 if kind == SHARE else np.nan,
+                    level=np.nan if kind == TIME else 0.0,
                     left_out=len(rows) - len(drawn),
                     lost="at or below 0, or not measured," if kind == TIME else "without a value",
                 )
@@ -137,13 +141,12 @@ def _of_all_ranks(table: pd.DataFrame) -> pd.DataFrame:
 
 def _title(kind: str, rows: pd.DataFrame) -> str:
     first = {str(name): value for name, value in rows.iloc[0].items()}
-    what = "Idle share" if kind == SHARE else "Idle time"
     where = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
-    return f"{what}: {where}, {plural(int(first['ranks']), 'rank')}"
+    return f"{_TITLES[kind]}: {where}, {plural(int(first['ranks']), 'rank')}"
 
 
 def _edges(kind: str, values: list[float]) -> tuple[float, float]:
-    if kind == SHARE:
+    if kind != TIME:
         return min(0.0, *values) - 0.05, max(1.0, *values) + 0.05
     return min(values) / 1.5, max(values) * 1.5
 

@@ -69,12 +69,39 @@ def sentences(table: pd.DataFrame) -> list[str]:
     return [
         f"{_where(rows)}: {sentence}"
         for _, rows in collectives.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False)
-        for sentence in (*_of_papers_claims(rows), *_of_ways(rows), *_of_late_ranks(rows), *_of_availability(rows))
+        for sentence in (
+            *_of_papers_claims(rows),
+            *_of_ways(rows),
+            *_of_late_ranks(rows),
+            *_of_availability(rows),
+            *_of_nodes(rows),
+        )
     ] + [
         f"{_where(rows, setting=False)}: {sentence}"
         for _, rows in table.groupby(_GROUP, sort=False)
-        for sentence in (*_of_settings(rows), *_of_nodes(rows), *_of_agreement(rows))
+        for sentence in (*_of_settings(rows), *_of_agreement(rows))
     ]
+
+
+def verdicts(table: pd.DataFrame) -> list[tuple[str, str]]:
+    """For each case of a table of `cpu_table` with blocking calls: the case in words, and what they cost the CPU."""
+    calls = table[table["way"] == BLOCKING]
+    return [
+        (_where(rows), _of_idle_time(rows[rows["reliable"].astype(bool)]))
+        for _, rows in calls.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False)
+    ]
+
+
+def _of_idle_time(reliable: pd.DataFrame) -> str:
+    if reliable.empty:
+        return "no blocking collective has a reliable point"
+    idle = average(reliable, "idle_share")
+    found = {
+        "below": "blocking collectives leave no CPU time idle",
+        "above": "blocking collectives leave CPU time idle, which nonblocking ones could give back",
+        "cannot tell": "whether blocking collectives leave CPU time idle cannot be told",
+    }[judged(idle, LEAST_CHANGE)]
+    return f"{found}: {_share(idle)} of their time, on average over {plural(len(reliable), 'reliable point')}"
 
 
 def _where(rows: pd.DataFrame, *, setting: bool = True) -> str:
@@ -188,10 +215,10 @@ def _of_settings(rows: pd.DataFrame) -> Iterator[str]:
         surely = both["cpu_share_ci95_low"] - both["cpu_share_ci95_high_set"]
         if surely.max() > LEAST_CHANGE:
             best = both.loc[surely.idxmax()]
-            late = ", where a rank comes late," if best["way"] == LATE else ""
+            late = ", for which a rank comes late" if best["way"] == LATE else ""
             yield (
                 f"with the library set to {name} waits the CPU share falls from {percent(best['cpu_share'])} to "
-                f"{percent(best['cpu_share_set'])} in {_cell(best)}{late} where it changes most"
+                f"{percent(best['cpu_share_set'])} in {_cell(best)}{late}, where it changes most"
             )
         else:
             yield f"setting the library to {name} waits changes nothing for sure, in {plural(len(both), 'point')}"

@@ -119,6 +119,7 @@ CPU_OVERHEAD = Family(
     nothing="no CPU time of collectives was measured",
     sections=(
         Section("cpu-overhead", TITLE, 34, f"{_TEMPLATES}/section.html", _view, pictures=_pictures),
+        Section("cpu-overhead-verdicts", TITLE, 34, f"{_TEMPLATES}/card.html", _view, "found"),
         Section("cpu-overhead-reading", TITLE, 34, f"{_TEMPLATES}/reading.html", _view, "reading"),
     ),
     inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),

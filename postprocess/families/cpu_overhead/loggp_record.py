@@ -5,12 +5,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from postprocess.families.cpu_overhead.record import FAMILY
 from postprocess.records.fields import Fields, fail
+from postprocess.records.header import Parameter
 from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
 from postprocess.statistics.loggp import Times
+from postprocess.statistics.metrics import Floats
 
 LOGGP = "loggp"
 """The name of the program, and of its benchmark."""
@@ -25,6 +30,9 @@ class MessagePoint:
     """Messages of one size between rank 0 and `partner_rank`.
 
     pair: within_node or between_nodes.  times: of one exchange, a value per valid repetition.
+    is_asked: the size was asked for. Other sizes were measured to find the eager threshold; no line goes through them.
+    late_sends: MPI_Send to a receiver that comes late by a delay, relative to the delay, a value per valid repetition;
+    empty in records that are older than it.
     round_trips: of each repetition.  part_ns: the time of all of them, of all valid repetitions.
     """
 
@@ -41,6 +49,8 @@ class MessagePoint:
     interval_relative_reached: float
     data_errors: int
     clock: Clock
+    is_asked: bool
+    late_sends: Floats
     round_trips: int
     part_ns: float
     times: Times
@@ -61,11 +71,11 @@ def loggp_record(record: Record) -> LogGPRecord:
         header=record.header,
         footer=record.footer,
         incomplete=record.incomplete,
-        points=tuple(map(_point, record.points)),
+        points=tuple(_point(point, record.header.plan.parameters.get("message_bytes", ())) for point in record.points),
     )
 
 
-def _point(point: Point) -> MessagePoint:
+def _point(point: Point, asked: Sequence[Parameter]) -> MessagePoint:
     where, clock, n = point.where, point.clock, point.repetitions
     if clock is None or n is None:
         fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
@@ -78,6 +88,8 @@ def _point(point: Point) -> MessagePoint:
         fail(where, f"messages_of_train is {messages}, not at least 2")
     round_trips, trains, reductions = (own.positive(name) for name in ("round_trips", "trains", "reductions"))
     series = point.series
+    delay = series["t_delays_ns"] / (trains * (messages - 1))
+    sends = series.get("t_sends_ns", np.zeros(0, dtype=np.int64))
     return MessagePoint(
         index=point.index,
         pair=parameters.text("pair"),
@@ -92,6 +104,8 @@ def _point(point: Point) -> MessagePoint:
         interval_relative_reached=point.interval_relative_reached,
         data_errors=point.data_errors,
         clock=clock,
+        is_asked=message_bytes in asked,
+        late_sends=sends / round_trips / delay if sends.size else np.zeros(0),
         round_trips=round_trips,
         part_ns=float(series["t_round_trips_ns"].sum()),
         times=Times(
@@ -100,7 +114,7 @@ def _point(point: Point) -> MessagePoint:
             round_trip=series["t_round_trips_ns"] / round_trips,
             train=series["t_trains_ns"] / trains,
             delayed=series["t_delayed_trains_ns"] / trains,
-            delay=series["t_delays_ns"] / (trains * (messages - 1)),
+            delay=delay,
             receive=series["t_receives_ns"] / round_trips,
             hot=series["t_reductions_hot_ns"] / reductions,
             cold=series["t_reductions_cold_ns"] / reductions,

@@ -6,8 +6,11 @@
     gap_ns          from a message to the next (`loggp.Times.gap`)
 
 Each is the median over repetitions, with the distribution-free 95 % interval of a median. The columns of PARAMETERS
-belong to all sizes of a pair of ranks together (`loggp.fit`): every row of the pair has them. The LogGP parameter o is
-that of the smallest size.
+belong to all sizes together that were asked for of a pair of ranks (`loggp.fit`): every row of the pair has them. The
+LogGP parameter o is that of the smallest size. These are of the pair, too:
+
+    eager_bytes     the largest size that is sent without waiting for the receiver, below all others
+    waiting_bytes   the smallest size that waits for the receiver: the eager threshold; NaN where none does
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ PARAMETERS: Mapping[str, str] = {
     "gamma_cold_ns_per_byte": "gamma_cold",
 }
 """By column, the estimate of `loggp.Fitted`. o is the mean of both of that: its ends are the means of theirs."""
+WAITS = 0.5
+"""A send to a late receiver that takes more than this share of the delay waits for the receiver (loggp.c says why)."""
 MISFIT_LIMIT = 0.5
 """Gaps that differ by more from the fitted line are not those of one protocol."""
 WIDEST_INTERVAL = 0.1
@@ -54,9 +59,20 @@ def fits(record: LogGPRecord) -> dict[str, loggp.Fitted]:
     """The parameters by pair, from the valid points; pairs with fewer than two sizes have none."""
     found: dict[str, list[loggp.Times]] = {}
     for point in record.points:
-        if not sampled.invalid_reasons(point):
+        if point.is_asked and not sampled.invalid_reasons(point):
             found.setdefault(point.pair, []).append(corrected(point, clock_ns_of(record)))
     return {pair: loggp.fit(times) for pair, times in found.items() if len({one.message_bytes for one in times}) > 1}
+
+
+def threshold_of(points: Sequence[MessagePoint]) -> tuple[float, float]:
+    """The largest size that is sent without waiting for the receiver, below all that wait; and the smallest that waits.
+
+    A size counts where its interval excludes `WAITS`; NaN where there is none.
+    """
+    sends = [(point.message_bytes, median_estimate(point.late_sends)) for point in points]
+    waiting = min((size for size, send in sends if as_float(send.low) > WAITS), default=math.nan)
+    eager = max((size for size, send in sends if as_float(send.high) < WAITS and not size > waiting), default=math.nan)
+    return float(eager), float(waiting)
 
 
 def estimates_of(times: loggp.Times) -> dict[str, Estimate]:
@@ -107,6 +123,10 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
     failed: why the case failed, if it did.
     """
     found = fits(record)
+    thresholds = {
+        pair: threshold_of([point for point in record.points if point.pair == pair])
+        for pair in dict.fromkeys(point.pair for point in record.points)
+    }
     for point in record.points:
         smallest = min(one.message_bytes for one in record.points)
         fitted = found.get(point.pair)
@@ -126,6 +146,7 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
             "interval_relative_reached": point.interval_relative_reached,
             "start_method": point.start_method,
             "index": point.index,
+            **dict(zip(("eager_bytes", "waiting_bytes"), thresholds[point.pair], strict=True)),
             "g_hidden": fitted is not None and fitted.hides_gap,
             "misfit": fitted.misfit if fitted is not None else math.nan,
             "valid": not invalid,

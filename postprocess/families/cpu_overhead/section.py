@@ -10,7 +10,7 @@ import pandas as pd
 from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.families.cpu_overhead.charts import all_charts
-from postprocess.families.cpu_overhead.claims import sentences
+from postprocess.families.cpu_overhead.claims import sentences, verdicts
 from postprocess.families.cpu_overhead.shown import tables
 
 
@@ -18,10 +18,12 @@ from postprocess.families.cpu_overhead.shown import tables
 class CpuView:
     """The section of the report.
 
-    sentences: what the tables say.  tables: each with its title.  files: the addresses of the pictures.
+    verdicts: of each case, in words, what its blocking collectives cost.  sentences: what the tables say.
+    tables: each with its title.  files: the addresses of the pictures.
     """
 
     charts: list[ChartView]
+    verdicts: list[tuple[str, str]]
     sentences: list[str]
     tables: list[tuple[str, PointsView]]
     files: Sequence[str]
@@ -32,4 +34,4 @@ def cpu_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> CpuVi
     if table.empty:
         return None
     shown = [(title, columns.view(rows, most_rows)) for title, columns, rows in tables(table)]
-    return CpuView(list(map(chart_view, all_charts(table))), sentences(table), shown, files)
+    return CpuView(list(map(chart_view, all_charts(table))), verdicts(table), sentences(table), shown, files)

@@ -122,6 +122,13 @@ def _per_byte(row: Mapping[Any, Any], name: str) -> str:
     return f"{ends[0]} [{ends[1]}, {ends[2]}] ps" if math.isfinite(row[name]) else ""
 
 
+def _threshold(row: Mapping[Any, Any]) -> str:
+    """Up to which size a message does not wait for its receiver."""
+    eager, waiting = row["eager_bytes"], row["waiting_bytes"]
+    known = [f"to {eager:.0f} B"] if math.isfinite(eager) else []
+    return ", ".join([*known, *([f"not {waiting:.0f} B"] if math.isfinite(waiting) else [])])
+
+
 def _loggp_cells(row: Mapping[Any, Any]) -> list[str]:
     at_most = "≤ " if row["g_hidden"] and math.isfinite(row["g_ns"]) else ""
     return [
@@ -134,6 +141,7 @@ def _loggp_cells(row: Mapping[Any, Any]) -> list[str]:
         _per_byte(row, "G_ns_per_byte"),
         _per_byte(row, "gamma_hot_ns_per_byte"),
         _per_byte(row, "gamma_cold_ns_per_byte"),
+        _threshold(row),
         "; ".join(remarks(row)),
     ]
 
@@ -193,7 +201,7 @@ AVAILABILITY = Columns(
 LOGGP_PARAMETERS = Columns(
     heads=(
         "toolchain", "network", "configuration", "between", "L", "o send", "o receive", "g", "G per byte",
-        "γ per byte, cached", "γ per byte, not cached", "remarks",
+        "γ per byte, cached", "γ per byte, not cached", "eager", "remarks",
     ),
     right=frozenset(range(4, 11)),
     cells=_loggp_cells,

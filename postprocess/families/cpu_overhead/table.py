@@ -76,7 +76,7 @@ _OF_POINT = (
 COLUMNS = (
     "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "pair",
     *(f"{name}{end}" for name in _ALL_ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
-    "cpu_all_ranks_ns", "calls", "cpu_clock_step_ns", "g_hidden", "misfit",
+    "cpu_all_ranks_ns", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden", "misfit",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
