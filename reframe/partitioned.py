@@ -29,6 +29,8 @@ class Partitioned(MeasuredTest):
         options = ["--grid", self.grid, "--reproducer", run_folders.REPRODUCER]
         if self.network.startswith("wire"):
             options += ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"]
+        if self.placement.oversubscribed:  # some rank would be late at every moment that they agree on
+            options += ["--start", "barrier"]
         if self.budget_seconds:
             options += ["--budget-seconds", str(self.budget_seconds)]
         return options + self.sizes_options()
