@@ -210,7 +210,8 @@ def test_what_a_library_says_too_early_is_found_every_time(build_for: Build, tmp
         done = launch(
             build_for(OPENMPI) / "partitioned", "--approach", "part_coarse", "--message-bytes", "1048576",
             "--partitions-per-thread", "8", "--receive-partitions", str(received), "--delay-ratios", "0",
-            "--limit-seconds", "30", "--record", str(record), "--reproducer", str(reproducer), toolchain=OPENMPI,
+            "--start", "barrier", "--limit-seconds", "30", "--record", str(record), "--reproducer", str(reproducer),
+            toolchain=OPENMPI,
         )  # fmt: skip
         assert done.returncode == 1, done.stdout + done.stderr
         assert "when MPI_Parrived said that it had arrived" in only_line(done.stderr)
@@ -236,7 +237,8 @@ def test_what_a_library_sends_too_late_is_told_every_time_it_happens(build_for: 
         record = tmp_path / f"{attempt}.jsonl"
         done = launch(
             build_for(OPENMPI) / "partitioned", "--approach", "part_polling", "--message-bytes", "65536,131072",
-            "--delay-ratios", "0", "--limit-seconds", "5", "--record", str(record), toolchain=OPENMPI, timeout=60,
+            "--delay-ratios", "0", "--start", "barrier", "--limit-seconds", "5", "--record", str(record),
+            toolchain=OPENMPI, timeout=60,
         )  # fmt: skip
         if done.returncode == 0:
             assert all(point.data_errors == 0 for point in load_partitioned(record).points)
@@ -267,7 +269,7 @@ def test_a_hang_of_the_library_is_ended_and_named(
     record = tmp_path / "record.jsonl"
     done = launch(
         build_for(OPENMPI) / "partitioned", *words, "--message-bytes", "65536", "--delay-ratios", "0",
-        "--limit-seconds", "6", "--record", str(record), toolchain=OPENMPI, timeout=60,
+        "--start", "barrier", "--limit-seconds", "6", "--record", str(record), toolchain=OPENMPI, timeout=60,
     )  # fmt: skip
     assert done.returncode == 1
     assert f"hangs in {where} of {words[1]}" in done.stderr
