@@ -17,6 +17,7 @@ from tests.postprocess import (
     synthetic,
     synthetic_cpu_overhead,
     synthetic_hybrid,
+    synthetic_hybrid_kernels,
     synthetic_impact,
     synthetic_partitioned,
     synthetic_sync_overlap,
@@ -53,6 +54,7 @@ def archived(
     solver: bool = False,
     late: bool = False,
     hybrid: bool = False,
+    kernels: bool = False,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
@@ -62,13 +64,13 @@ def archived(
     measured.  parts: whether a buffer was sent in parts, too.  cpu: whether blocking collectives were measured, too.
     solver: whether versions of a solver were measured, too.
     late: whether messages to a late receiver were measured, too.
-    hybrid: whether hybrid collectives were, too.
+    hybrid: whether hybrid collectives were, too.  kernels: whether kernels with them were, too.
 
     A process makes each run once, and copies it afterwards.
     """
     key = (
         run, system, factor, launches, noise, toolchains, repr(slower), overhead, repr(manifest), change, impact,
-        parts, cpu, solver, late, hybrid, repr(header),
+        parts, cpu, solver, late, hybrid, kernels, repr(header),
     )  # fmt: skip
     if key not in _made:
         first = RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run)
@@ -88,6 +90,7 @@ def archived(
             solver,
             late,
             hybrid,
+            kernels,
             header,
         )
     folder = RunFolder(root, system, run)
@@ -112,6 +115,7 @@ def _make(
     solver: bool,
     late: bool,
     hybrid: bool,
+    kernels: bool,
     header: dict[str, Any],
 ) -> RunFolder:
     run, system = folder.run, folder.system
@@ -156,6 +160,7 @@ def _make(
         (solver, synthetic_transfer_overlap.record, "transfer_overlap", {"grid_points": 10_000, "unknowns": 1}),
         (late, synthetic_sync_overlap.record, "sync_overlap", {}),
         (hybrid, synthetic_hybrid.record, "hybrid", {}),
+        (kernels, synthetic_hybrid_kernels.record, "hybrid_kernels", {"method": "campaign"}),
     ]
     for asked, lines_of, benchmark, parameters in more:
         if asked:

@@ -145,7 +145,7 @@ def test_names_are_each_of_one_family() -> None:
 
 
 # Asks for an archived run with records of every family.
-EVERY: dict[str, Any] = dict.fromkeys(("parts", "cpu", "solver", "late", "hybrid"), True) | {"impact": 1.1}
+EVERY: dict[str, Any] = dict.fromkeys(("parts", "cpu", "solver", "late", "hybrid", "kernels"), True) | {"impact": 1.1}
 
 
 @FAMILIES
@@ -202,12 +202,12 @@ def test_a_benchmark_that_there_is_not_is_refused_with_those_that_the_run_has(ru
     message = str(told.value)
     assert message.startswith(
         "there is no benchmark 'nothing'; there are: nbc_overlap, mpi_impact, partitioned, cpu_overhead, loggp, "
-        "transfer_overlap, sync_overlap, hybrid, peers, imb_nbc, osu"
+        "transfer_overlap, sync_overlap, hybrid, hybrid_kernels, peers, imb_nbc, osu"
     )
     has = "has nbc_overlap (overlap of nonblocking collectives), mpi_impact (impact of an idle library), "
     more = "partitioned (partitioned communication), cpu_overhead (CPU time of collectives), "
     more += "transfer_overlap (programming a solver for overlap), sync_overlap (messages to a late receiver), "
-    more += "hybrid (collectives with one copy per node)"
+    more += "hybrid (collectives with one copy per node), hybrid_kernels (kernels with one copy per node)"
     assert message.endswith(f"{has}{more}")
     with pytest.raises(CampaignError, match="ask for one of them"):
         shown(run, "--benchmark", "mpi_impact", "--peers")
