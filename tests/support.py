@@ -12,9 +12,11 @@ import scipy_openblas32
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
+from mpi_campaign.launching import nodes
+from mpi_campaign.launching.nodes import Layout
 from mpi_campaign.libraries import launches, registry
 from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.libraries.settings import Request, Settings
+from mpi_campaign.libraries.settings import Hosts, Request, Settings
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
 from postprocess.families import registry as families
@@ -112,17 +114,29 @@ def launch_line(
     configuration: str = "basic",
     network: str = "shm",
     told: Mapping[str, str] | None = None,
+    layout: Layout | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """A program built for MPI under its launcher: its command line, and the launcher's environment.
 
     Ranks of `basic` are not bound, those of other configurations are where there are cores enough.  `threads` are the
-    cores of each rank's share.  `env` reaches the ranks, not the launcher.
+    cores of each rank's share.  `env` reaches the ranks, not the launcher.  layout: nodes in a box, on which the ranks
+    are, equally many on each; by default they are on this machine.
     """
     mpi = resolving.resolve(resolving.parse(toolchain), print)
     cpus = machine.core_cpus()
     bound = configuration != "basic" and ranks * threads <= len(cpus)
-    placement = Placement(1, ranks, threads, oversubscribed=not bound, cpus=cpus, crowding=True)
-    request = Request(Path(mpi.prefix), mpi.version, configuration, network, placement, told=told or {})
+    hosts = Hosts(tuple(layout.hosts), str(nodes.AGENT)) if layout else None
+    on = len(hosts.names) if hosts else 1
+    placement = Placement(on, ranks // on, threads, oversubscribed=not bound, cpus=cpus, crowding=True)
+    request = Request(
+        Path(mpi.prefix),
+        mpi.version,
+        configuration,
+        "tcp" if hosts else network,
+        placement,
+        told=told or {},
+        hosts=hosts,
+    )
     settings = launches.launch(mpi.family, request)
     assert isinstance(settings, Settings), settings
     launcher = registry.library(mpi.family).launcher(request.launcher, mpi.version)
@@ -130,7 +144,8 @@ def launch_line(
     options = [word for name, value in (env or {}).items() for word in launcher.hand_over(name, value)]
     options += settings.launcher_options(program.parent)
     line = [mpi.mpiexec, "-n", str(ranks), *options, str(program), *settings.program, *words]
-    return line, environ.built(environ.LAUNCH, settings.env)
+    beside = {"PYTHONPATH": str(ROOT)} if layout else {}
+    return layout.command(line) if layout else line, environ.built(environ.LAUNCH, settings.env, beside)
 
 
 def launch(
@@ -144,6 +159,7 @@ def launch(
     configuration: str = "basic",
     network: str = "shm",
     told: Mapping[str, str] | None = None,
+    layout: Layout | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run it."""
     line, environment = launch_line(
@@ -156,6 +172,7 @@ def launch(
         configuration=configuration,
         network=network,
         told=told,
+        layout=layout,
     )
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=timeout, env=environment)
 

@@ -105,6 +105,11 @@ def check_placed(measured: Measured, nodes: int, *, oversubscribed: bool = False
     # The kernels count headers too, and what launchers say.
     assert payload < sum(measured.sent_bytes.values())
     assert f"{nodes} nodes" in measured.report
+    told = subprocess.run(
+        [CAMPAIGN, "show", str(measured.folder), "--provenance"], capture_output=True, text=True, check=True
+    ).stdout
+    assert told.count("had to go between nodes: they went over TCP") == len(measured.records)
+    assert all(f"node        node{number}: " in told for number in range(1, nodes + 1))
 
 
 @pytest.mark.skipif(len(machine.core_cpus()) < 2, reason="two nodes need a core each")

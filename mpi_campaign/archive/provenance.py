@@ -42,10 +42,15 @@ def manifest_of(environment: str) -> str:
 
 @dataclass(frozen=True)
 class RecordFacts:
-    """Facts from the records of a run: headers of our records, and programs of other benchmarks (`Family.programs`)."""
+    """Facts from the records of a run.
+
+    headers: of our records.  programs: of other benchmarks (`Family.programs`).
+    carried: the bytes that TCP connections carried, in words, by library, network and configuration.
+    """
 
     headers: Sequence[Header]
     programs: Sequence[tuple[str, Mapping[str, str], str]]
+    carried: Sequence[tuple[str, str]] = ()
 
 
 def as_text(manifest: Mapping[str, Any], records: RecordFacts) -> str:
@@ -71,6 +76,8 @@ def _lines(manifest: Mapping[str, Any], records: RecordFacts) -> Iterator[str]:
     for title, words in let_in.details(manifest):
         yield f"{title.partition(' of ')[0].replace('into launches', 'in'):<12}{words}"
     yield f"command     {shlex.join(map(str, manifest.get('command_line', [])))}"
+    for name, words in records.carried:
+        yield f"over TCP    {name}: {words}"
     for entry in manifest.get("toolchains", []):
         yield ""
         yield from _toolchain_lines(entry, records)

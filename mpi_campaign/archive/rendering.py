@@ -23,6 +23,7 @@ from postprocess.records.header import Header
 from postprocess.records.run import Run, cases_of, load_run
 from postprocess.records.run_words import run_name
 from postprocess.report.html import write_report as render
+from postprocess.report.verified import carried_of, observed_in
 
 
 def load(folder: RunFolder) -> Run:
@@ -188,8 +189,9 @@ def provenance_text(folder: RunFolder, run: Run) -> str:
     programs = [
         program for family in registry.FAMILIES for program in family.programs(registry.read(run, family).records)
     ]
+    facts = provenance.RecordFacts(headers_of(run), programs, carried_of(observed_in(run)))
     try:
-        return provenance.as_text(run_folders.read_manifest(folder), provenance.RecordFacts(headers_of(run), programs))
+        return provenance.as_text(run_folders.read_manifest(folder), facts)
     except (AttributeError, TypeError) as error:
         raise CampaignError(f"{folder.path / run_folders.MANIFEST} is not what a run writes: {error}") from error
 
@@ -197,7 +199,18 @@ def provenance_text(folder: RunFolder, run: Run) -> str:
 def provenance_as_json(folder: RunFolder) -> str:
     """What `show --provenance --json` prints: parts of the manifest."""
     manifest = run_folders.read_manifest(folder)
-    names = ("run", "system", "status", "started_utc", "command_line", "campaign", "host", "toolchains")
+    names = (
+        "run",
+        "system",
+        "status",
+        "started_utc",
+        "command_line",
+        "campaign",
+        "host",
+        "jobs",
+        "nodes",
+        "toolchains",
+    )
     return json.dumps({name: manifest.get(name) for name in names}, indent=1, ensure_ascii=False)
 
 

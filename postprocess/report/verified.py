@@ -59,6 +59,13 @@ def verified_of(observed: Iterable[Observed]) -> list[Verified]:
     return [_verified(name, part) for name, part in _configurations(observed).items()]
 
 
+def carried_of(observed: Iterable[Observed]) -> list[tuple[str, str]]:
+    """The bytes that TCP connections carried, in words, by library, network and configuration; without those of which
+    that is not known."""
+    carried = ((name, _carried(part)) for name, part in _configurations(observed).items())
+    return [(name, words) for name, words in carried if words]
+
+
 def builds_of(observed: Iterable[Observed]) -> list[tuple[str, Json]]:
     """Pairs of a toolchain and a build; each different pair once."""
     headers = [record.header for part in observed for record in part.records]
