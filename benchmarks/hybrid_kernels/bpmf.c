@@ -62,7 +62,6 @@ struct bpmf {
     double average; /* of the ratings that are fitted */
     double scale;   /* their standard deviation: the sampler sees (rating - average) / scale */
     double noise_precision;
-    bool generated;
     bool leads; /* this rank leads its node */
     struct side sides[SIDES];
     struct lists tests; /* of this rank's rows */
@@ -370,11 +369,10 @@ static void *create(const struct crew *crew, enum way way, const struct problem 
     b->comm = crew_comm(crew, way);
     b->seed = problem->seed;
     b->iterations = problem->iterations;
-    b->generated = r == NULL;
     b->leads = crew->info.node_rank == 0;
     MPI_CHECK(MPI_Comm_rank(b->comm, &b->rank));
     MPI_CHECK(MPI_Comm_size(b->comm, &b->ranks));
-    if (b->generated) {
+    if (r == NULL) {
         ratings_generate(&made, (int32_t)problem->size, problem->noise, problem->seed);
         r = &made;
     }
@@ -482,9 +480,7 @@ static struct kernel_end end(void *state) {
     return (struct kernel_end){.iterations = b->drawn,
                                .error = error,
                                .digest = digest + b->history,
-                               /* The generated factors are found again: better than the average of all ratings. */
-                               .right =
-                                   isfinite(error) && b->drawn == b->iterations && (!b->generated || error < b->scale)};
+                               .right = isfinite(error) && b->drawn == b->iterations};
 }
 
 static struct kernel_bytes replicated(const void *state) {

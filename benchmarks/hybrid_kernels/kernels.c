@@ -7,7 +7,6 @@
 #include "timer.h"
 
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,7 +266,6 @@ static bool begin(void *context, struct sampler_point *p) {
         free_state(o, (enum way)way);
     }
     MPI_CHECK(MPI_Bcast(&p->shortest_ns, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
-    malloc_trim(0);
     for (int way = 0; way < WAYS; way++) {
         o->point.memory[way].before = weigh(o, (enum way)way);
     }

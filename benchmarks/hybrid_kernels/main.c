@@ -333,6 +333,7 @@ static int run(struct program *program) {
         }
         return PROGRAM_GOOD;
     }
+    memory_use_begin();
     check_options(s, error, sizeof error);
     if (error[0] == '\0' && s->ratings != NULL) {
         read_ratings(s, &ratings, error, sizeof error);

@@ -3,8 +3,15 @@
 #include "fail_mpi.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { LARGE_BYTES = 128 * 1024 };
+
+void memory_use_begin(void) {
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* glibc would raise it after each large block that is freed */
+}
 
 /* Adds the value of a line such as "Pss:  1234 kB" to *bytes where the line has this name. */
 static void add_line(const char *line, const char *name, int64_t *bytes) {
@@ -15,6 +22,7 @@ static void add_line(const char *line, const char *name, int64_t *bytes) {
 }
 
 struct memory_use memory_use_now(void) {
+    malloc_trim(0);
     struct memory_use use = {-1, -1, -1};
     char line[256];
     FILE *file = fopen("/proc/self/smaps_rollup", "r");

@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Call it before large blocks are allocated: from then on their memory returns to the kernel when they are freed, so
+ * that what is counted later is in use. */
+void memory_use_begin(void);
+
 /* Bytes. -1: the kernel does not tell. */
 struct memory_use {
     int64_t proportional; /* PSS: pages of several processes count in parts, so that the sum over processes is right */
