@@ -126,7 +126,10 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     @property
     def case_seconds(self) -> float:
         """Wall time of the process group; 0: only the repetitions bound it."""
-        return BENCHMARKS[self.benchmark].seconds(self.budget_seconds, self.times, of_suite=self.budget_from == "suite")
+        if not self.budget_seconds:
+            return 0.0
+        benchmark, of_suite = BENCHMARKS[self.benchmark], self.budget_from == "suite"
+        return benchmark.seconds(self.budget_seconds, self.times, self.case.parameters, of_suite=of_suite)
 
     def budget_options(self) -> list[str]:
         return ["--budget-seconds", f"{self.case_seconds:.1f}"] if self.case_seconds else []

@@ -298,27 +298,32 @@ class Plan:
         least = self.grid.least_case_seconds if self.has_suites_budget and suite.grows else SHORTEST_CASE_SECONDS
         return max(least, self._divided(budget - self.overhead_seconds))
 
+    def _seconds(self, case: Case, budget_seconds: float) -> float:
+        """The budget of a launch where a launch of nbc_overlap has `budget_seconds`."""
+        benchmark = BENCHMARKS[case.benchmark]
+        return benchmark.seconds(budget_seconds, self.grid, case.parameters, of_suite=self.has_suites_budget)
+
     def _divided(self, seconds: float) -> float:
         """The budget of a launch of nbc_overlap with which all launches together take `seconds`.
 
         Launches divide them by the shares of their benchmarks. Of a suite's own budget, no launch gets more than makes
-        sense for its benchmark: the others divide the rest.
+        sense for its case: the others divide the rest.
         """
-        sharing = [BENCHMARKS[case.benchmark] for case in self.to_measure]
-        limited: list[Benchmark] = []
-        while sharing:
-            each = seconds / sum(benchmark.share for benchmark in sharing)
-            limited = [one for one in sharing if self.has_suites_budget and one.most(self.grid) < each * one.share]
+        seconds -= sum(self._seconds(case, 0.0) for case in self.to_measure)
+        left = [case for case in self.to_measure if not self._seconds(case, 0.0)]
+        while left:
+            each = seconds / sum(BENCHMARKS[case.benchmark].share for case in left)
+            limited = [case for case in left if self._seconds(case, each) < each * BENCHMARKS[case.benchmark].share]
             if not limited:
                 return each
-            sharing = [one for one in sharing if one not in limited]
-            seconds -= sum(one.most(self.grid) for one in limited)
-        return max(one.most(self.grid) / one.share for one in limited)
+            seconds -= sum(self._seconds(case, each) for case in limited)
+            stems = {case.stem for case in limited}
+            left = [case for case in left if case.stem not in stems]
+        return max(self._seconds(case, math.inf) / BENCHMARKS[case.benchmark].share for case in self.to_measure)
 
     def budget_of(self, case: Case) -> float:
         """The budget of a launch; 0 where the run has no budget."""
-        benchmark = BENCHMARKS[case.benchmark]
-        return benchmark.seconds(self.case_budget_seconds, self.grid, of_suite=self.has_suites_budget)
+        return self._seconds(case, self.case_budget_seconds) if self.case_budget_seconds else 0.0
 
     def too_short(self) -> str:
         """A warning that names a long enough budget, where a case's budget is shorter than its fewest repetitions.
@@ -351,7 +356,7 @@ class Plan:
         """The time limit of a case: one that takes longer is hung."""
         if self.options.case_limit_seconds:
             return self.options.case_limit_seconds
-        budget = self.case_budget_seconds
+        budget = max(map(self.budget_of, self.to_measure))
         return LIMIT_SECONDS + LIMIT_FACTOR * budget if budget else LIMIT_WITHOUT_BUDGET_SECONDS
 
 

@@ -45,6 +45,8 @@ class Benchmark:
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
     most_seconds: the longest budget of a case that makes sense, by the name of the grid. It holds where the budget is a
     suite's own; on other grids, and where a person asked for a budget, there is no such limit.
+    needed_seconds: from the values of a case's axes, an estimate of the time for its fewest repetitions, for axes that
+    make a case longer than most_seconds. Then it is the budget of the case.
     impossible: why a case cannot run. Configurations and axes are asked for their own reasons first.
     """
 
@@ -62,6 +64,7 @@ class Benchmark:
     tests_file: str = ""
     least_seconds: Callable[[Grid], float] = lambda _grid: 0.0
     most_seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
+    needed_seconds: Callable[[Mapping[str, Value]], float] = lambda _parameters: 0.0
     impossible: Callable[[Question], Impossible | None] = lambda _question: None
 
     @property
@@ -69,16 +72,16 @@ class Benchmark:
         """The name of the file of reframe/ that has its test."""
         return self.tests_file or self.test
 
-    def most(self, grid: Grid) -> float:
-        """The longest budget of a case that makes sense; infinite where there is no such limit."""
-        return self.most_seconds.get(grid.name, math.inf)
+    def seconds(self, budget_seconds: float, grid: Grid, parameters: Mapping[str, Value], *, of_suite: bool) -> float:
+        """The budget of a case where a case of nbc_overlap has `budget_seconds`, which is above 0.
 
-    def seconds(self, budget_seconds: float, grid: Grid, *, of_suite: bool) -> float:
-        """The budget of a case where a case of nbc_overlap has `budget_seconds`; 0 where that has none.
-
-        of_suite: the budget is a suite's own.
+        parameters: the values of the case's axes. of_suite: the budget is a suite's own.
         """
-        return min(budget_seconds * self.share, self.most(grid) if of_suite else math.inf)
+        share = budget_seconds * self.share
+        if not of_suite:
+            return share
+        most, needed = self.most_seconds.get(grid.name, math.inf), self.needed_seconds(parameters)
+        return needed if needed > most else min(share, most)
 
     def has(self, axis: str) -> bool:
         return any(choice.name == axis for choice in self.choices)
