@@ -112,7 +112,7 @@ def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
 
 def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
     init, check, dry, run, account, partition, nodes, limit = box.sh(
-        "campaign systems init $SYSTEM",
+        "campaign systems init $SYSTEM --launcher srun",
         "campaign systems check $SYSTEM --json",
         f"campaign {MEASURE} --system $SYSTEM --dry-run --account me",
         f"campaign {MEASURE} --system $SYSTEM --output $OUT",
@@ -142,6 +142,9 @@ def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
     assert {case["result"] for case in manifest["cases"]} <= {"pass", "fail"}  # shared cores: no number is judged
     records = list((run_folders.find("last", box.folder / "out").records_folder).glob("*.jsonl"))
     assert len(records) == 2
+    scripts = [path.read_text() for path in (box.newest().path / "logs").glob("mpich*.sh")]
+    assert scripts
+    assert all("srun --jobid" in script for script in scripts)
     for record in records:
         header = json.loads(record.read_text().splitlines()[0])
         assert {rank["host"] for rank in header["placement"]} == {"node1", "node2"}
