@@ -87,6 +87,10 @@ LIBRARY = Library(
                 I_MPI_ADJUST_REDUCE="2",
             ),
         },
+        "intranode": {
+            "shared_memory": same(I_MPI_COLL_INTRANODE="shm"),
+            "point_to_point": same(I_MPI_COLL_INTRANODE="pt2pt"),
+        },
     },
     variables=("I_MPI_*", *ch4.VARIABLES),
     told_itself=("I_MPI_HYDRA_*", "I_MPI_MPIRUN*", "I_MPI_ROOT*", "I_MPI_INFO_*", "I_MPI_INTERNAL_*"),
