@@ -14,6 +14,7 @@ from mpi_campaign.libraries.settings import (
     Settings,
     moved_by_the_program,
     same,
+    unless_over_wire,
     within_a_node,
 )
 
@@ -109,7 +110,7 @@ def _within_a_node_by(algorithm: str) -> Rule:
     memory, or `mpir`, by messages. Where it cannot be used, as with MPI_THREAD_MULTIPLE, the library ends with an error
     instead of taking another one in silence."""
     chosen = {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": algorithm for name in ("BCAST", "REDUCE", "ALLREDUCE")}
-    return same(MPIR_CVAR_COLLECTIVE_FALLBACK="error", **chosen)
+    return unless_over_wire(same(MPIR_CVAR_COLLECTIVE_FALLBACK="error", **chosen))
 
 
 INTRANODE: Mapping[str, Rule] = {

@@ -12,6 +12,7 @@ from mpi_campaign.libraries.settings import (
     Settings,
     moved_by_the_program,
     same,
+    unless_over_wire,
     within_a_node,
 )
 
@@ -118,8 +119,8 @@ LIBRARY = Library(
         },
         # The component sm has collectives in shared memory, but a priority of 0.
         "intranode": {
-            "shared_memory": same(OMPI_MCA_coll_sm_priority="100"),
-            "point_to_point": same(OMPI_MCA_coll="^sm,han,adapt,xhc,acoll,ucc,hcoll"),
+            "shared_memory": unless_over_wire(same(OMPI_MCA_coll_sm_priority="100")),
+            "point_to_point": unless_over_wire(same(OMPI_MCA_coll="^sm,han,adapt,xhc,acoll,ucc,hcoll")),
         },
     },
     eager_limit=_eager_limit,

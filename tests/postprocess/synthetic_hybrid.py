@@ -115,7 +115,7 @@ def header(
     **changes: Any,
 ) -> dict[str, Any]:
     """The first line. own: changes of its own object."""
-    first = synthetic.header(family="hybrid", benchmark="hybrid", command_line=["hybrid"])
+    first = synthetic.header(family="hybrid", benchmark="hybrid", command_line=["hybrid"], network="shm")
     first["plan"]["parameters"] = {
         "operation": list(operations), "variant": list(variants), "message_bytes": list(sizes),
     }  # fmt: skip

@@ -165,7 +165,9 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
             }
             doubts = [
                 *failed_reasons(failed),
-                *validity.doubts(point, (own, library), case["nodes_are"], oversubscribed=header.oversubscribed),
+                *validity.doubts(
+                    point, (own, library), case["nodes_are"], header.network, oversubscribed=header.oversubscribed
+                ),
             ]
             reasons = [*doubts, *validity.too_wide(found["ratio_to_library"])]
             once = record.comm_create_ns + record.memory_create_ns
