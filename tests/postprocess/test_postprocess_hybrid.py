@@ -184,6 +184,22 @@ def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str)
     assert f"bcast written and read, from 4 KiB, at most 1.05 times the library at its best: {says}" in said
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: lines[0].update(oversubscribed=True),
+        lambda lines: lines[0]["own"].update(virtual_node_ranks=1, shared_nodes=2),
+        lambda lines: lines[2].update(data_errors=1),
+    ],
+    ids=("oversubscribed", "virtual nodes", "wrong data at one size"),
+)
+def test_a_claim_with_a_doubtful_point_cannot_be_told(tmp_path: Path, change: Any) -> None:
+    lines = record(FASTER)
+    change(lines)
+    (said,) = [said for said in sentences(table_of(tmp_path, lines)) if "at most 1.05" in said]
+    assert "cannot be told" in said
+
+
 def test_nothing_is_claimed_of_a_library_against_itself(tmp_path: Path) -> None:
     """The negative control."""
     said = sentences(table_of(tmp_path, record(THE_SAME, OPERATIONS, sizes=(8, 4096))))

@@ -1,7 +1,8 @@
 """What a run says about the claims of Zhou et al. 2020 and about what the hybrid library is meant to reach.
 
-Each is a bound of a ratio over a range of message sizes. It holds where the 95 % intervals of all reliable points lie
-on its side, does not hold where that of one lies on the other side, and cannot be told otherwise.
+Each is a bound of a ratio over a range of message sizes. It holds where the 95 % intervals of all points lie on its
+side, and no point is doubtful. It does not hold where the interval of a point that is not doubtful lies on the other
+side. Otherwise it cannot be told.
 """
 
 from __future__ import annotations
@@ -72,11 +73,11 @@ _GROUP = [
 
 def judged(rows: Sequence[dict[str, Any]], claim: Claim) -> str:
     """HOLDS, DOES_NOT_HOLD or CANNOT_TELL. rows: those that the claim covers."""
-    known = [row for row in rows if row["reliable"] and math.isfinite(row[f"{claim.column}_ci95_high"])]
-    if any(row[f"{claim.column}_ci95_low"] > claim.bound for row in known):
+    low, high = f"{claim.column}_ci95_low", f"{claim.column}_ci95_high"
+    if any(row[low] > claim.bound and not row["doubtful"] for row in rows):
         return DOES_NOT_HOLD
-    sure = all(row[f"{claim.column}_ci95_high"] <= claim.bound for row in known)
-    return HOLDS if known and sure else CANNOT_TELL
+    sure = all(row[high] <= claim.bound and not row["doubtful"] for row in rows)
+    return HOLDS if rows and sure else CANNOT_TELL
 
 
 def sentences(table: pd.DataFrame) -> list[str]:
@@ -99,15 +100,15 @@ def _of_claims(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
             covered = [row for row in rows if claim.covers(row) and row["operation"] == operation]
             of_column = [row for row in covered if math.isfinite(row[claim.column])]
             if of_column:
-                worst = max(of_column, key=lambda row: float(row[f"{claim.column}_ci95_high"]))
+                worst = max(of_column, key=lambda row: float(row[claim.column]))
                 timed = "alone" if claim.timed == ALONE else "written and read"
-                yield f"{operation} {timed}, {claim.what}: {judged(of_column, claim)}; {_worst(worst, claim)}"
+                yield f"{operation} {timed}, {claim.what}: {judged(covered, claim)}; {_worst(worst, claim)}"
 
 
 def _worst(row: dict[str, Any], claim: Claim) -> str:
     value, low, high = (ratio(row[f"{claim.column}{end}"]) for end in ("", "_ci95_low", "_ci95_high"))
     best = f", setting {row['best_setting'].replace('_', ' ')}" if claim.column == _BEST else ""
-    doubt = "" if row["reliable"] else ", not reliable"
+    doubt = ", doubtful" if row["doubtful"] else ""
     return f"the largest ratio is {value} [{low}, {high}] at {size(row['message_bytes'])}{best}{doubt}"
 
 

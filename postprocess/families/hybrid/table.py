@@ -70,12 +70,14 @@ COLUMNS = (
     "library_calls",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
-    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+    "valid", "reliable", "doubtful", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete",
+    "record", "index",
 )  # fmt: skip
 """The columns of `hybrid_table`, in order.
 
 Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `calls` and
 `library_calls` are those of a batch. `t_mean_ns` and `t_library_mean_ns` are means, as Zhou et al. report times.
+`doubtful`: there are reasons against a verdict, not only a wide interval.
 `settings` are those of the MPI library that were compared, `best_setting` the one with which it was fastest.
 """
 
@@ -85,7 +87,9 @@ def hybrid_table(records: Sequence[HybridRecord], failed: Mapping[str, tuple[str
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
     rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
     whole = pd.DataFrame(_with_best(_with_papers_own(rows)), columns=list(COLUMNS))
-    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
+    table: pd.DataFrame = whole.astype(
+        {"valid": bool, "reliable": bool, "doubtful": bool}
+    )  # an empty table needs these types, too
     return table
 
 
