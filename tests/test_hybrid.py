@@ -62,13 +62,54 @@ def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: P
 
 
 def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) -> None:
-    words = ("--virtual-node-ranks", "1", "--variant", "spin", "--message-bytes", "800")
+    words = ("--virtual-node-ranks", "1", "--variant", "spin", "--message-bytes", "800", "--method", "paper")
     found, _ = measured(built, tmp_path / "record.jsonl", MPICH, *words)
     assert (found.shared_nodes, found.header.nodes) == (2, 1)
+    assert found.node_ranks == (1, 1)
+    # As the paper's: 10,000 calls of each kind.
+    assert {point.repetitions * calls for point in found.points for calls in point.calls.values()} == {10_000}
     table = hybrid_table([found])
+    assert set(table["method"]) == {"paper"}
     assert set(table["nodes_are"]) == {"virtual"}
     assert not table["reliable"].any()
     assert set(table["verdict"]) == {"cannot tell"}
+
+
+@pytest.mark.rare
+def test_cold_caches_on_uneven_nodes(built: Path, tmp_path: Path) -> None:
+    words = ("--virtual-node-ranks", "2", "--variant", "spin", "--message-bytes", "65536", "--cache", "cold")
+    found, _ = measured(built, tmp_path / "record.jsonl", MPICH, *words, ranks=3)
+    assert found.node_ranks == (2, 1)
+    assert set(found.one_off_of_fewer_ns) == {2}
+    assert all(set(point.calls.values()) == {1} for point in found.points)
+
+
+SETTINGS = {
+    (MPICH, "usual"): ("MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM", "2"),
+    (MPICH, "shared_memory"): ("MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM", "1"),
+    (MPICH, "point_to_point"): ("MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM", "0"),
+    (OPENMPI, "usual"): ("coll_sm_priority", "0"),
+    (OPENMPI, "shared_memory"): ("coll_sm_priority", "100"),
+    (OPENMPI, "point_to_point"): ("coll", "^sm,han,adapt,xhc,acoll,ucc,hcoll"),
+}
+"""A control variable by which a library says what it was told, and its value."""
+
+
+@pytest.mark.rare
+@pytest.mark.parametrize(("toolchain", "setting"), SETTINGS)
+def test_a_setting_reaches_the_library_and_the_record(
+    build_for: Build, tmp_path: Path, toolchain: str, setting: str
+) -> None:
+    variable, value = SETTINGS[toolchain, setting]
+    told = {} if setting == "usual" else {"intranode": setting}
+    words = ("--intranode", setting, "--record-controls", variable, "--record", str(tmp_path / "record.jsonl"))
+    one = ("--variant", "spin", "--message-bytes", "65536", *BRIEF)
+    done = launch(build_for(toolchain) / "hybrid", *words, *one, toolchain=toolchain, told=told)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = load_hybrid(tmp_path / "record.jsonl")
+    assert found.header.mpi_variables is not None
+    assert found.header.mpi_variables[variable] == value
+    assert set(hybrid_table([found])["baseline"]) == {f"library, {setting.replace('_', ' ')}"}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +145,8 @@ def test_wrong_data_of_either_library_end_the_run_and_are_told(
         (2, ("--operation", "alltoall"), "unknown 'alltoall'; choose from allgather, bcast, allreduce"),
         (2, ("--variant", "fast"), "unknown 'fast'; choose from spin, barrier, paper"),
         (2, ("--round-robin",), "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes"),
-        (2, ("--virtual-node-ranks", "0"), "--virtual-node-ranks"),
+        (2, ("--virtual-node-ranks", "-1"), "--virtual-node-ranks"),
+        (2, ("--cache", "cold", "--method", "paper"), "--cache cold: --method paper has batches of many calls"),
         (8, ("--message-bytes", "2147483640"), "bytes are too many for allgather on 8 ranks"),
     ],
 )

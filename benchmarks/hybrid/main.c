@@ -10,6 +10,7 @@
 #include "options.h"
 #include "program.h"
 #include "rounds.h"
+#include "topology.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -34,12 +35,26 @@ static const struct values grids[] = {
                    19},
 };
 
+enum { CACHE_WARM, CACHE_COLD };
+static const char *const cache_names[] = {"warm", "cold", NULL};
+enum { TIMES_CACHE = 2 }; /* cold caches: so many times the largest cache is written before each batch */
+
+/* As the paper's section 5.1: averages of 10,000 executions, here of ten batches. */
+enum { METHOD_CAMPAIGN, METHOD_PAPER };
+static const char *const method_names[] = {"campaign", "paper", NULL};
+enum { PAPERS_EXECUTIONS = 10000, PAPERS_BATCHES = 10 };
+
+static const char *const intranode_names[] = {"usual", "shared_memory", "point_to_point", NULL};
+
 static struct settings {
     bool list;
     struct option_list operations;
     struct option_list variants;
     struct option_list message_bytes;
     int grid;
+    int cache;
+    int method;
+    int intranode;
     int64_t virtual_node_ranks;
     bool round_robin;
     bool numa;
@@ -75,14 +90,35 @@ static void describe_options(struct option_entry *entries) {
          .maximum = INT_MAX,
          .value_name = "LIST",
          .help = "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank"},
+        {.name = "cache",
+         .kind = OPTION_CHOICE,
+         .target = &s->cache,
+         .choices = cache_names,
+         .value_name = "NAME",
+         .help = "`cold`: a batch has one call, and before it each rank writes other data, twice the size of the "
+                 "largest cache; default: warm"},
+        {.name = "method",
+         .kind = OPTION_CHOICE,
+         .target = &s->method,
+         .choices = method_names,
+         .value_name = "NAME",
+         .help = "`paper`: ten batches of 1000 calls, whatever the intervals; `campaign`: as --interval and its like "
+                 "say; default: campaign"},
+        {.name = "intranode",
+         .kind = OPTION_CHOICE,
+         .target = &s->intranode,
+         .choices = intranode_names,
+         .value_name = "NAME",
+         .help = "how the environment has set the MPI library's collectives within a node, for the record: in shared "
+                 "memory (`shared_memory`) or by messages (`point_to_point`); default: usual"},
         {.name = "virtual-node-ranks",
          .kind = OPTION_INTEGER,
          .target = &s->virtual_node_ranks,
-         .minimum = 1,
+         .minimum = 0,
          .maximum = MOST_RANKS,
          .value_name = "N",
-         .help =
-             "virtual nodes of so many ranks, of which the MPI library does not know; default: the nodes there are"},
+         .help = "virtual nodes of at most so many ranks, of which the MPI library does not know; default: 0, the "
+                 "nodes there are"},
         {.name = "round-robin",
          .kind = OPTION_FLAG,
          .target = &s->round_robin,
@@ -134,7 +170,12 @@ static void check_options(const struct settings *s, char *error, size_t error_si
                      s->message_bytes.values[i], ELEMENT);
         }
     }
-    if (s->round_robin && s->virtual_node_ranks == 0) {
+    if (s->cache == CACHE_COLD && s->method == METHOD_PAPER && error[0] == '\0') {
+        snprintf(error, error_size,
+                 "--cache cold: --method paper has batches of many calls, whose data are in caches; "
+                 "leave one of the two out");
+    }
+    if (s->round_robin && s->virtual_node_ranks == 0 && error[0] == '\0') {
         snprintf(error, error_size,
                  "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes");
     }
@@ -161,6 +202,21 @@ static void check_ranks(const struct program *program, const struct rounds *o, c
     }
 }
 
+/* The ranks of each node, in the order of nodes. */
+static void put_node_ranks(const struct rounds *o, json_line *line) {
+    int64_t *ranks = fail_alloc((size_t)o->info.nodes, sizeof *ranks);
+    for (int rank = 0; rank < o->info.ranks; rank++) {
+        int node = 0;
+        int node_rank = 0;
+        if (hybrid_comm_translate(o->comm, rank, &node, &node_rank) != MPI_SUCCESS) {
+            fail_die("rank %d has no node", rank);
+        }
+        ranks[node]++;
+    }
+    json_put_integers(line, "node_ranks", ranks, (size_t)o->info.nodes);
+    free(ranks);
+}
+
 /* Collective: returns the header's own object; measured: with what is paid once. Free with free(). */
 static char *own_text(const struct settings *s, const struct rounds *o, const struct hybrid_settings *of_comm,
                       bool measured) {
@@ -170,6 +226,7 @@ static char *own_text(const struct settings *s, const struct rounds *o, const st
     json_put_integer(line, "virtual_node_ranks", s->virtual_node_ranks);
     json_put_boolean(line, "numa", s->numa);
     json_put_boolean(line, "blocks", o->info.blocks);
+    put_node_ranks(o, line);
     json_put_integer(line, "cutoff_bytes", (int64_t)o->info.cutoff_bytes);
     one_off_measure(of_comm, measured, line);
     json_close_object(line);
@@ -187,6 +244,9 @@ static int measure(struct program *program, const struct settings *s, bool prese
     char impossible[PROGRAM_MOST_REASON] = "";
     const char *operations[OPERATIONS];
     const char *variants[VARIANTS];
+    const char *const cache[] = {cache_names[s->cache]};
+    const char *const method[] = {method_names[s->method]};
+    const char *const intranode[] = {intranode_names[s->intranode]};
     const struct hybrid_settings of_comm = {.ranks_per_node = (int)s->virtual_node_ranks,
                                             .round_robin = s->round_robin,
                                             .split = s->numa ? HYBRID_NUMA_DOMAINS : HYBRID_NODES};
@@ -198,7 +258,12 @@ static int measure(struct program *program, const struct settings *s, bool prese
                             .message_bytes = s->message_bytes.values,
                             .message_count = s->message_bytes.count,
                             .preset = preset,
+                            .calls = s->method == METHOD_PAPER ? PAPERS_EXECUTIONS / PAPERS_BATCHES
+                                     : s->cache == CACHE_COLD  ? 1
+                                                               : 0,
+                            .other_bytes = s->cache == CACHE_COLD ? TIMES_CACHE * (size_t)topology_cache_bytes() : 0,
                             .call = (uint64_t)s->seed};
+    rounds.other_data = rounds.other_bytes > 0 ? fail_alloc(rounds.other_bytes, 1) : NULL;
     if (hybrid_comm_create(MPI_COMM_WORLD, &of_comm, &rounds.comm) != MPI_SUCCESS ||
         hybrid_comm_info(rounds.comm, &rounds.info) != MPI_SUCCESS) {
         char reason[512];
@@ -207,23 +272,34 @@ static int measure(struct program *program, const struct settings *s, bool prese
     }
     copy_names(operations, &s->operations, operation_names);
     copy_names(variants, &s->variants, variant_names());
-    const struct sampler_axis axes[AXES] = {
+    const struct sampler_axis axes[] = {
         [AXIS_OPERATION] = {.name = "operation", .texts = operations, .count = s->operations.count},
         [AXIS_VARIANT] = {.name = "variant", .texts = variants, .count = s->variants.count},
-        [AXIS_MESSAGE] = {
-            .name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count}};
+        [AXIS_MESSAGE] = {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
+        {.name = "intranode", .texts = intranode, .count = 1, .constant = true},
+        {.name = "cache", .texts = cache, .count = 1, .constant = true},
+        {.name = "method", .texts = method, .count = 1, .constant = true},
+        {.name = "virtual_node_ranks", .numbers = &s->virtual_node_ranks, .count = 1, .constant = true}};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
         check_ranks(program, &rounds, impossible, sizeof impossible);
     }
     char *own = own_text(s, &rounds, &of_comm, impossible[0] == '\0');
-    const int code = program_measure(program, &(struct program_measurement){.context = &rounds,
-                                                                            .plan = program_plan(program, axes, AXES),
-                                                                            .seed = s->seed,
-                                                                            .sizes_given = RECORD_UNKNOWN,
-                                                                            .own = own,
-                                                                            .impossible = impossible});
+    struct program_measurement measurement = {.context = &rounds,
+                                              .plan = program_plan(program, axes, sizeof axes / sizeof *axes),
+                                              .seed = s->seed,
+                                              .sizes_given = RECORD_UNKNOWN,
+                                              .own = own,
+                                              .impossible = impossible};
+    if (s->method == METHOD_PAPER) {
+        measurement.plan.rule.interval_relative = 0;
+        measurement.plan.rule.warmup_relative = 1e9; /* every batch counts in the average */
+        measurement.plan.rule.min_repetitions = PAPERS_BATCHES;
+        measurement.plan.rule.max_repetitions = PAPERS_BATCHES;
+    }
+    const int code = program_measure(program, &measurement);
     free(own);
+    free(rounds.other_data);
     if (hybrid_comm_free(&rounds.comm) != MPI_SUCCESS) {
         fail_die("the communicators of the hybrid library could not be freed");
     }

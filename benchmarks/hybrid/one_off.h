@@ -11,7 +11,8 @@
 #include <stdbool.h>
 
 /* Collective over MPI_COMM_WORLD: measures each several times, and writes the times of the slowest rank, ns, in the
- * order in which they were made, as arrays of the object "one_off". measure: false: the arrays are empty. */
+ * order in which they were made: of all ranks as arrays of the object "one_off", and of the first 2, 4, 8 ... ranks
+ * alone as objects of the array "one_off_of_fewer". measure: false: the arrays are empty. */
 void one_off_measure(const struct hybrid_settings *settings, bool measure, json_line *line);
 
 #endif

@@ -27,7 +27,10 @@ struct rounds {
     size_t variant_count;
     const int64_t *message_bytes;
     size_t message_count;
-    bool preset; /* the sizes are a grid's: those that do not fit are no points */
+    bool preset;        /* the sizes are a grid's: those that do not fit are no points */
+    int64_t calls;      /* of every batch; 0: as many as a batch needs to take long enough */
+    size_t other_bytes; /* of other data, which are written before each batch; 0: none */
+    char *other_data;
     struct {
         enum operation operation;
         const struct variant *variant;

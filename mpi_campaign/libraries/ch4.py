@@ -14,6 +14,7 @@ from mpi_campaign.libraries.settings import (
     Settings,
     moved_by_the_program,
     same,
+    unless_over_wire,
     within_a_node,
 )
 
@@ -103,6 +104,20 @@ MODELLED = same(
     MPIR_CVAR_ALLREDUCE_TREE_KVAL="2",
 )
 
+
+def _within_a_node_by(algorithm: str) -> Rule:
+    """A rule that chooses the algorithm of bcast, reduce and allreduce within a node: `release_gather`, through shared
+    memory, or `mpir`, by messages. Where it cannot be used, as with MPI_THREAD_MULTIPLE, the library ends with an error
+    instead of taking another one in silence."""
+    chosen = {f"MPIR_CVAR_{name}_POSIX_INTRA_ALGORITHM": algorithm for name in ("BCAST", "REDUCE", "ALLREDUCE")}
+    return unless_over_wire(same(MPIR_CVAR_COLLECTIVE_FALLBACK="error", **chosen))
+
+
+INTRANODE: Mapping[str, Rule] = {
+    "shared_memory": _within_a_node_by("release_gather"),
+    "point_to_point": _within_a_node_by("mpir"),
+}
+
 # Names of variables in all libraries that are made from MPICH.
 VARIABLES = ("MPICH_*", "MPIR_*")
 CONTROLS = (
@@ -110,6 +125,7 @@ CONTROLS = (
     "MPIR_CVAR_OFI_USE_PROVIDER", "MPIR_CVAR_ASYNC_PROGRESS", "MPIR_CVAR_PROGRESS_THREAD_AFFINITY",
     "MPIR_CVAR_NUM_CLIQUES", "MPIR_CVAR_CH4_NUM_VCIS", "MPIR_CVAR_CH4_RESERVE_VCIS", "MPIR_CVAR_CH4_GLOBAL_PROGRESS",
     "MPIR_CVAR_PROGRESS_MAX_*",
+    "MPIR_CVAR_*_POSIX_INTRA_ALGORITHM", "MPIR_CVAR_COLLECTIVE_FALLBACK",
     "MPIR_CVAR_CH4_CMA_ENABLE", "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",
 )  # fmt: skip
 BINARY_INTERFACE = "MPICH's"

@@ -6,7 +6,15 @@ from mpi_campaign.libraries import ch4
 from mpi_campaign.libraries.launchers.intel_hydra import INTEL_HYDRA
 from mpi_campaign.libraries.launchers.srun import SRUN_PMI2
 from mpi_campaign.libraries.library import Library, StartedBy
-from mpi_campaign.libraries.settings import Answer, Request, Settings, moved_by_the_program, same, within_a_node
+from mpi_campaign.libraries.settings import (
+    Answer,
+    Request,
+    Settings,
+    moved_by_the_program,
+    same,
+    unless_over_wire,
+    within_a_node,
+)
 
 # Folders in which wheels and installers put the library and its fabrics.
 _FOLDERS = ("lib", "lib/release", "opt/mpi/libfabric/lib", "libfabric/lib")
@@ -86,6 +94,10 @@ LIBRARY = Library(
                 I_MPI_ADJUST_ALLREDUCE="3",
                 I_MPI_ADJUST_REDUCE="2",
             ),
+        },
+        "intranode": {
+            "shared_memory": unless_over_wire(same(I_MPI_COLL_INTRANODE="shm")),
+            "point_to_point": unless_over_wire(same(I_MPI_COLL_INTRANODE="pt2pt")),
         },
     },
     variables=("I_MPI_*", *ch4.VARIABLES),

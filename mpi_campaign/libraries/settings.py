@@ -128,6 +128,17 @@ def within_a_node(rule: Rule) -> Rule:
     return checked
 
 
+def unless_over_wire(rule: Rule) -> Rule:
+    """A rule about what the ranks of a node share, which they do not over a wire."""
+
+    def checked(request: Request) -> Answer:
+        if request.network.startswith("wire"):
+            return Impossible("over a wire the ranks of a node share no memory: --network shm")
+        return rule(request)
+
+    return checked
+
+
 def moved_by_the_program(asynchronous: Rule) -> Rule:
     """A rule that starts the library's progress thread, and lets the benchmark move the thread after MPI_Init.
 

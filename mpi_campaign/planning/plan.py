@@ -640,6 +640,8 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
         return kind, []
     if not kind and "wire" not in partitions:
         return next(iter(partitions)), []
+    if not kind and "shm" in partitions and all(one.within_a_node for one in benchmarks_of(options).values()):
+        return "shm", []
     network = f"wire:{rate or WIRE_RATE}"
     refusal = partitions["wire"].why_not()
     if refusal is None:

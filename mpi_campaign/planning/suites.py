@@ -12,7 +12,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, OPERATION, SEND, UNKNOWNS
+from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, INTRANODE, OPERATION, SEND, UNKNOWNS
 from postprocess.families.family import Axis, Value
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
@@ -41,6 +41,8 @@ FIRST_OPERATIONS = ("barrier", "bcast", "alltoall", "allreduce")
 OPERATIONS = tuple(OPERATION.values)
 # A message to a late receiver, and beside it the negative control.
 SENDS = tuple(SEND.values)
+# A library's collectives within a node at their best, which may be any of its settings.
+INTRANODES = tuple(INTRANODE.values)
 
 # The grids of solvers, by their points: that of White & Bova 1999, and one whose parts do not fit into caches.
 FIRST_GRIDS = (10_000,)
@@ -69,6 +71,7 @@ _USUAL_VALUES: Mapping[str, tuple[Value, ...]] = {
     APPROACH.name: APPROACHES,
     OPERATION.name: OPERATIONS,
     SEND.name: SENDS,
+    INTRANODE.name: INTRANODES,
     GRID_POINTS.name: GRIDS_OF_SOLVERS,
     UNKNOWNS.name: UNKNOWNS_OF_SOLVERS,
 }

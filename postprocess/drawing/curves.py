@@ -78,6 +78,7 @@ class Axis:
 
 
 MESSAGE = Axis("message", log=True, words=lambda place: size(int(place)))
+NODES = Axis("nodes", log=True, words=lambda place: str(int(place)))
 RANKS = Axis("ranks", log=True, words=lambda place: str(int(place)))
 
 

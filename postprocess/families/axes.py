@@ -118,7 +118,8 @@ METHOD = Axis(
     values={
         "campaign": "repetitions until the intervals are narrow",
         "paper": "as the paper did: 150 repetitions, their mean, and delays that are times (Gillis et al. 2023); "
-        "10000 calls at a time (Hoefler et al. 2006); 20 solves of a kernel (Zhou et al. 2020)",
+        "10000 calls at a time (Hoefler et al. 2006); 20 solves of a kernel, the mean of 10000 calls of a collective "
+        "(Zhou et al. 2020)",
     },
     words="method of the {}".format,
 )
@@ -138,6 +139,33 @@ LIBRARY_SETTING = Axis(
     sets_library=True,
 )
 """How the MPI library is set, beside the configuration."""
+INTRANODE = Axis(
+    "intranode",
+    "collectives within a node",
+    short="within a node",
+    usual="usual",
+    of_basic=False,  # no case takes sizes from `basic`
+    values={
+        "usual": "as the library chooses",
+        "shared_memory": "through memory that the ranks of a node share",
+        "point_to_point": "by messages between ranks",
+    },
+    words=lambda value: f"within a node by {str(value).replace('_', ' ')}",
+    in_file_name="intranode_{}".format,
+    sets_library=True,
+)
+"""How the MPI library makes collectives within a node."""
+VIRTUAL_NODE_RANKS = Axis(
+    "virtual_node_ranks",
+    "ranks of a virtual node",
+    short="virtual node",
+    usual=0,  # the nodes there are
+    kind="integer",
+    of_basic=False,  # likewise
+    words=lambda count: f"virtual nodes of {plural(count, 'rank')}",
+    in_file_name="virtual{}".format,
+)
+"""The most ranks of a virtual node, a group of ranks of which the MPI library does not know."""
 OPERATION = Axis(
     "operation",
     "operation",
@@ -241,6 +269,7 @@ PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "transfer_overlap": (GRID_POINTS, UNKNOWNS),
     "hybrid_kernels": (METHOD,),
     "sync_overlap": (SEND, PROTOCOL),
+    "hybrid": (INTRANODE, VIRTUAL_NODE_RANKS, CACHE, METHOD),
     "peers": (COLLECTIVE, CACHE),
 }
 """The axes on which a user can choose the cases of a family, by family, in the order of words and of file names. A

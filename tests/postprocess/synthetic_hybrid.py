@@ -20,13 +20,15 @@ BATCH_NS = 500_000
 class Truth:
     """How much longer calls of the hybrid library take than those of the MPI library.
 
-    whole, alone: ratios of the times; `by_size` replaces that of the whole at some sizes.
+    whole, alone: ratios of the times; `by_size` replaces that of the whole at some sizes, `by_variant` that of some
+    variants.
     noise: relative deviation of a repetition, the same for both libraries.  ratio_noise: deviation of the ratio alone.
     """
 
     whole: float = 0.8
     alone: float = 0.1
     by_size: Mapping[int, float] = field(default_factory=dict)
+    by_variant: Mapping[str, float] = field(default_factory=dict)
     latency_ns: float = 400.0
     bytes_per_second: float = 5e9
     noise: float = 0.05
@@ -64,7 +66,7 @@ def point(
     whole = library_ns(truth, message_bytes)
     call_ns = {
         "library_whole": whole,
-        "hybrid_whole": whole * truth.by_size.get(message_bytes, truth.whole),
+        "hybrid_whole": whole * truth.by_variant.get(variant, truth.by_size.get(message_bytes, truth.whole)),
         "library_alone": whole / 2,
         "hybrid_alone": whole / 2 * truth.alone,
     }
@@ -112,16 +114,19 @@ def header(
     variants: Sequence[str] = ("spin",),
     sizes: Sequence[int] = SIZES,
     own: Mapping[str, Any] | None = None,
+    asked: Mapping[str, str | int] | None = None,
     **changes: Any,
 ) -> dict[str, Any]:
-    """The first line. own: changes of its own object."""
-    first = synthetic.header(family="hybrid", benchmark="hybrid", command_line=["hybrid"])
+    """The first line. own: changes of its own object.  asked: unusual values of axes of the case."""
+    first = synthetic.header(family="hybrid", benchmark="hybrid", command_line=["hybrid"], network="shm")
     first["plan"]["parameters"] = {
         "operation": list(operations), "variant": list(variants), "message_bytes": list(sizes),
+        "intranode": ["usual"], "cache": ["warm"], "method": ["campaign"], "virtual_node_ranks": [0],
+        **{name: [value] for name, value in (asked or {}).items()},
     }  # fmt: skip
     first["own"] = {
         "shared_nodes": 1, "virtual_node_ranks": 0, "numa": False, "blocks": True, "cutoff_bytes": 2048,
-        "one_off": ONE_OFF,
+        "node_ranks": [2], "one_off": ONE_OFF, "one_off_of_fewer": [],
         **(own or {}),
     }  # fmt: skip
     assert set(changes) <= set(first)

@@ -14,7 +14,8 @@ from postprocess.drawing.curve_plot import write_charts
 from postprocess.families import registry
 from postprocess.families.hybrid import inside
 from postprocess.families.hybrid.axes import ALONE, WHOLE
-from postprocess.families.hybrid.charts import RATIO, TIME, charts
+from postprocess.families.hybrid.charts import BEST, OVER_NODES, RATIO, TIME, charts
+from postprocess.families.hybrid.claims import sentences
 from postprocess.families.hybrid.entry import BOUNDS, HYBRID
 from postprocess.families.hybrid.record import load_hybrid
 from postprocess.families.hybrid.section import hybrid_view, verdicts
@@ -25,6 +26,7 @@ from postprocess.report.html import write_report
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_hybrid import (
     FASTER,
+    ONE_OFF,
     SIZES,
     SLOWER,
     THE_SAME,
@@ -101,6 +103,7 @@ def test_a_wide_interval_on_one_side_of_1_is_a_verdict_and_not_a_reliable_ratio(
         ({"oversubscribed": True}, {}, "oversubscribed: ranks share cores"),
         ({"own": {"virtual_node_ranks": 1, "shared_nodes": 2}}, {}, "the nodes are virtual"),
         ({"own": {"shared_nodes": 2}}, {}, "the nodes are virtual, seen by the MPI library"),
+        ({"network": "wire:2gbit"}, {}, "over a wire the MPI library sends"),
         ({}, {"repetitions": 5}, "fewer than 6 repetitions (5)"),
         ({}, {"data_errors": 3}, "wrong data received (3 errors)"),
         ({}, {"repetitions": 0}, "not measured"),
@@ -125,6 +128,129 @@ def test_the_collective_alone_within_a_node_is_said_to_be_no_copy(tmp_path: Path
     rows = rows_of(tmp_path)
     assert rows[ALONE]["flags"] == ["a wait against a copy"]
     assert rows[WHOLE]["flags"] == []
+
+
+def settings_of(tmp_path: Path, operation: str = "bcast", **truths: Truth) -> pd.DataFrame:
+    """The table of a launch per setting of the MPI library."""
+    return table_of(
+        tmp_path,
+        *(
+            record(truth, (operation,), ("spin", "barrier", "paper"), (4096,), asked={"intranode": setting})
+            for setting, truth in truths.items()
+        ),
+    )
+
+
+def test_the_best_setting_of_the_library_is_the_one_that_it_is_fastest_with(tmp_path: Path) -> None:
+    table = settings_of(tmp_path, usual=FASTER, shared_memory=SLOWER, point_to_point=Truth(whole=0.2))
+    whole = table[table["timed"] == WHOLE]
+    assert set(whole["baseline"]) == {"library, usual", "library, shared memory", "library, point to point"}
+    assert set(whole["settings"]) == {"usual, shared_memory, point_to_point"}
+    assert set(whole["best_setting"]) == {"shared_memory"}
+    assert whole["ratio_to_best_library"].to_numpy() == pytest.approx(1.25, rel=0.01)
+    assert set(whole["best_verdict"]) == {"slower"}
+    assert set(whole[whole["intranode"] == "usual"]["verdict"]) == {"faster"}
+    (said,) = {said.partition(": ")[2] for said in verdicts(whole)}
+    assert said == "slower at 4 KiB"
+
+
+def test_one_setting_is_the_best_of_itself(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record())
+    for end in ("", "_ci95_low", "_ci95_high"):
+        assert (table[f"ratio_to_best_library{end}"] == table[f"ratio_to_library{end}"]).all()
+    assert (table["best_verdict"] == table["verdict"]).all()
+
+
+@pytest.mark.parametrize(("operation", "papers_own"), [("bcast", "barrier"), ("allreduce", "paper")])
+def test_a_variant_is_compared_with_the_papers_own_method(tmp_path: Path, operation: str, papers_own: str) -> None:
+    truth = Truth(by_variant={"spin": 0.6, papers_own: 1.2})
+    whole = settings_of(tmp_path, operation, usual=truth).query("timed == 'whole'").set_index("variant")
+    assert whole["ratio_to_papers_own"]["spin"] == pytest.approx(0.5, rel=0.02)
+    assert whole["ratio_to_papers_own"][papers_own] == pytest.approx(1.0)
+    assert math.isnan(table_of(tmp_path / "alone", record()).iloc[0]["ratio_to_papers_own"])
+
+
+@pytest.mark.parametrize(
+    ("truth", "says"),
+    [
+        (FASTER, "holds; the largest ratio is 0.80"),
+        (SLOWER, "does not hold; the largest ratio is 1.25"),
+        (Truth(whole=1.05, ratio_noise=0.01), "cannot be told; the largest ratio is 1.05"),
+    ],
+    ids=("faster", "slower", "as the bound"),
+)
+def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str) -> None:
+    (said,) = [said for said in sentences(table_of(tmp_path, record(truth, sizes=(4096,)))) if "at most 1.05" in said]
+    assert f"bcast written and read, from 4 KiB, at most 1.05 times the library at its best: {says}" in said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: lines[0].update(oversubscribed=True),
+        lambda lines: lines[0]["own"].update(virtual_node_ranks=1, shared_nodes=2),
+        lambda lines: lines[2].update(data_errors=1),
+    ],
+    ids=("oversubscribed", "virtual nodes", "wrong data at one size"),
+)
+def test_a_claim_with_a_doubtful_point_cannot_be_told(tmp_path: Path, change: Any) -> None:
+    lines = record(FASTER)
+    change(lines)
+    (said,) = [said for said in sentences(table_of(tmp_path, lines)) if "at most 1.05" in said]
+    assert "cannot be told" in said
+
+
+def test_nothing_is_claimed_of_a_library_against_itself(tmp_path: Path) -> None:
+    """The negative control."""
+    said = sentences(table_of(tmp_path, record(THE_SAME, OPERATIONS, sizes=(8, 4096))))
+    alone = [one for one in said if " alone, " in one]
+    assert alone and all("does not hold" in one for one in alone)
+    assert sum("surely faster than the library at its best at no size" in one for one in said) == 3
+
+
+def test_faster_from_a_size_on_is_said(tmp_path: Path) -> None:
+    said = sentences(table_of(tmp_path, record(replace(FASTER, by_size={8: 0.5, 4096: 1.2}))))
+    assert said[-1].endswith("bcast written and read: surely faster than the library at its best from 256 KiB on")
+
+
+def test_an_older_record_has_usual_values(tmp_path: Path) -> None:
+    lines = record()
+    for name in ("intranode", "cache", "method", "virtual_node_ranks"):
+        del lines[0]["plan"]["parameters"][name]
+    for name in ("node_ranks", "one_off_of_fewer"):
+        del lines[0]["own"][name]
+    path = synthetic.write(tmp_path / "a.jsonl", lines)
+    check_record(path)
+    row = hybrid_table([load_hybrid(path)]).iloc[0]
+    assert (row["intranode"], row["cache"], row["method"], row["virtual_node_ranks"]) == (
+        "usual",
+        "warm",
+        "campaign",
+        0,
+    )
+    assert math.isnan(row["most_node_ranks"])
+
+
+def test_times_over_nodes_have_a_chart_and_uneven_nodes_are_told(tmp_path: Path) -> None:
+    def over(nodes: int, *node_ranks: int) -> Lines:
+        own = {"virtual_node_ranks": max(node_ranks), "shared_nodes": nodes, "node_ranks": list(node_ranks)}
+        asked = {"virtual_node_ranks": max(node_ranks)}
+        return record(operations=("allgather",), sizes=(800,), own=own, asked=asked)
+
+    table = table_of(tmp_path, over(1, 3), over(2, 2, 1), over(3, 1, 1, 1))
+    assert list(table.query("timed == 'whole'")["fewest_node_ranks"]) == [3, 1, 1]
+    (whole, _alone) = [chart for chart in charts(table) if chart.kind == OVER_NODES]
+    assert whole.places == [1, 2, 3]
+    assert whole.title.endswith("800 B, nodes are virtual")
+    assert {curve.name for curve in whole.curves} == {"MPI library", "spin"}
+
+
+def test_what_fewer_ranks_pay_once_is_told(tmp_path: Path) -> None:
+    fewer = [{"ranks": 2, **ONE_OFF}, {"ranks": 4, **ONE_OFF}]
+    path = synthetic.write(tmp_path / "a.jsonl", record(own={"one_off_of_fewer": fewer}))
+    check_record(path)
+    facts = dict(inside.timing([load_hybrid(path)]))
+    assert facts["once, of fewer ranks: making the communicators"] == "2 ranks 110 µs, 4 ranks 110 µs"
 
 
 def test_what_is_paid_once_is_paid_back_by_calls_that_save_time(tmp_path: Path) -> None:
@@ -177,6 +303,9 @@ def test_charts_have_a_curve_per_variant_and_one_of_the_mpi_library(tmp_path: Pa
     assert all(math.isclose(mark.value, 0.1, rel_tol=0.01) for mark in ratios[0].curves[0].marks) or "alone" not in (
         ratios[0].title
     )
+    several = list(charts(settings_of(tmp_path / "b", usual=FASTER, shared_memory=SLOWER)))
+    assert {chart.kind for chart in several} == {BEST, TIME}
+    assert "at its best (of usual, shared memory)" in several[0].title
     assert [path.suffix for path in write_charts(drawn[:1], tmp_path / "drawn", "hybrid", ("svg",))] == [".svg"]
 
 
@@ -208,7 +337,7 @@ def test_what_is_said_of_the_processes(tmp_path: Path) -> None:
     assert list(inside.wrong(loaded)) == []
     assert inside.communicated_ns(loaded) > 0
     assert inside.payload_bytes(loaded) == 0  # one node
-    over = load_hybrid(synthetic.write(tmp_path / "b.jsonl", record(sizes=(4096,))))
+    over = load_hybrid(synthetic.write(tmp_path / "b.jsonl", record(sizes=(4096,), network="wire:2gbit")))
     (one,) = over.points
     assert inside.payload_bytes(over) == 21 * 4096 * (one.calls["library_whole"] + one.calls["library_alone"])
     assert registry.BY_NAME["hybrid"] is HYBRID

@@ -16,7 +16,8 @@ struct fold {
     MPI_Op op;
 };
 
-/* Reduces the elements begin ... end - 1 of all rows into the same elements of result. Returns an MPI error code. */
+/* Reduces the elements begin ... end - 1 of all rows into the same elements of result, which may be one of the rows.
+ * Returns an MPI error code. */
 int fold_rows(const struct fold *fold, size_t begin, size_t end, char *result);
 
 #endif

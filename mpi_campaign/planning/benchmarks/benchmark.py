@@ -41,6 +41,8 @@ class Benchmark:
     fewest_ranks: the smallest number of ranks that makes sense.
     pairs: whether it measures between pairs of ranks, so that their number must be even.
     by_node: nodes can be compared by its times (`Family.by_node`).
+    within_a_node: it is about memory that the ranks of a node share, which a wire between them would keep from the MPI
+    library. Where nothing else is asked for, its network is shm.
     points: how many points a case has on a grid; 0 where the benchmark has no map.
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
     most_seconds: the longest budget of a case that makes sense, by the name of the grid. It holds where the budget is a
@@ -60,6 +62,7 @@ class Benchmark:
     fewest_ranks: int = 2  # collectives need somebody to communicate with
     pairs: bool = False
     by_node: bool = False
+    within_a_node: bool = False
     points: Callable[[Grid], int] = lambda _grid: 0
     tests_file: str = ""
     least_seconds: Callable[[Grid], float] = lambda _grid: 0.0

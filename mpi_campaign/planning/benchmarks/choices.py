@@ -38,6 +38,10 @@ def _below_1(number: int, _where: Where) -> Impossible | None:
     return Impossible(f"{number} is no size: a whole number of at least 1") if number < 1 else None
 
 
+def _below_0(number: int, _where: Where) -> Impossible | None:
+    return Impossible(f"{number} is no number of ranks: a whole number of at least 0") if number < 0 else None
+
+
 def function_of_approach(approach: str) -> str:
     """The function that an approach calls and that not every library has; empty where there is none.
 
@@ -119,6 +123,12 @@ _ENTRIES = (
         tests=lambda _text: suites.UNKNOWNS_OF_SOLVERS,
         impossible=_below_1,
         about="Unknowns per point of that grid.",
+        metavar="N",
+    ),
+    Choice(
+        axes.VIRTUAL_NODE_RANKS,
+        impossible=_below_0,
+        about="Ranks of a virtual node, of which the MPI library does not know; 0: the nodes there are.",
         metavar="N",
     ),
 )

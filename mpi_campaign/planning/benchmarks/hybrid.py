@@ -8,5 +8,6 @@ HYBRID = Benchmark(
     test="hybrid",
     choices=choices.of_family("hybrid"),
     configurations=("basic",),
+    within_a_node=True,
     most_seconds={"smoke": 25, "nightly": 40, "full": 600},
 )

@@ -1,13 +1,15 @@
 """The curves of hybrid collectives: the counterparts of figures 12 to 16 of Zhou et al. 2020.
 
 A chart has the points of one library, placement and collective, timed alone or whole, against the message size: the
-ratio to the MPI library with a curve per variant, or the times of one call with a curve for the MPI library, too.
-Figure 12 has the same values against the number of nodes, which is one number per run.
+ratio to the MPI library with a curve per variant, or the times of one call with a curve for the MPI library, too. Where
+a run has several settings of the MPI library, the ratio is that to the best of them, and the times are those of the
+first. As figure 12, a chart has the times against the number of nodes, where a run has several such numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from postprocess.drawing.curves import (
     COLOURS,
     DASHED,
     MESSAGE,
+    NODES,
     Axis,
     Chart,
     Curve,
@@ -25,20 +28,24 @@ from postprocess.drawing.curves import (
     sure_values,
     time_axis,
 )
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import plural, size
 from postprocess.families import axes
 from postprocess.families.hybrid.axes import ALONE
-from postprocess.families.hybrid.table import configuration_words
+from postprocess.families.hybrid.table import SETTING, configuration_words
 
-RATIO, TIME = "ratio_to_library", "t_ns"
-"""The kinds of charts, each the column that it shows."""
+RATIO, BEST, TIME, OVER_NODES = "ratio_to_library", "ratio_to_best_library", "t_ns", "over_nodes"
+"""The kinds of charts. All but the last are the column that they show, against the message size."""
 _OF_LIBRARY = "t_library_ns"
 _FIGURES: Mapping[str, str] = {
     "allgather": "figure 12 of Zhou et al. 2020",
     "bcast": "figure 13 of Zhou et al. 2020",
     "allreduce": "figures 14 to 16 of Zhou et al. 2020",
 }
-_VERTICAL: Mapping[str, Axis] = {RATIO: ratio_axis("time of the hybrid library / of MPI"), TIME: time_axis("a call")}
+_VERTICAL: Mapping[str, Axis] = {
+    RATIO: ratio_axis("time of the hybrid library / of MPI"),
+    BEST: ratio_axis("time of the hybrid library / of MPI at its best"),
+    TIME: time_axis("a call"),
+}
 _COLOURS = {
     "spin": "blue",
     "barrier": "sky",
@@ -48,54 +55,79 @@ _COLOURS = {
     "method2": "violet",
 }
 """A variant keeps its colour in every picture."""
+_PLACE = ["shared_nodes", "nodes_are", axes.VIRTUAL_NODE_RANKS.name]
 _GROUP = [
-    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "shared_nodes", "nodes_are",
-    "threads_per_rank", "given_up_cores", axes.NAMED_CORES.name, "operation", "timed",
+    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
+    axes.NAMED_CORES.name, axes.CACHE.name, axes.METHOD.name, "operation", "timed",
 ]  # fmt: skip
+PAPERS_BYTES = 800
+"""The block of an allgather in figure 12."""
 
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
-    """Yield the charts of a table of `hybrid_table`: both kinds for each group, as far as there is a curve."""
-    for _, rows in table.groupby(_GROUP, sort=False):
-        for kind in (RATIO, TIME):
-            drawn = rows[np.isfinite(rows[kind].to_numpy(np.float64))]
-            if len(drawn):
-                curves = tuple(_curves(drawn, kind))
-                low, high = sure_values(curves)
-                yield Chart(
-                    kind=kind,
-                    title=_title(kind, rows),
-                    figures=_FIGURES.get(str(rows["operation"].iloc[0]), ""),
-                    horizontal=MESSAGE,
-                    vertical=_VERTICAL[kind],
-                    low=low / 1.5 if kind == TIME else min(0.0, low),
-                    high=high * 1.5 if kind == TIME else max(1.0, high) + 0.05,
-                    curves=curves,
-                    level=1.0 if kind == RATIO else np.nan,
-                    left_out=len(rows) - len(drawn),
-                )
+    """Yield the charts of a table of `hybrid_table`, as far as there is a curve."""
+    for _, rows in table.groupby([*_GROUP, *_PLACE], sort=False):
+        several = rows[SETTING].nunique() > 1
+        first: pd.DataFrame = rows[rows[SETTING] == rows[SETTING].iloc[0]]
+        for kind in (BEST if several else RATIO, TIME):
+            yield from _chart(kind, kind, first, "message_bytes", _title(kind, first))
+    for _, rows in table.groupby([*_GROUP, SETTING], sort=False):
+        closest = min(rows["message_bytes"].unique(), key=lambda one: abs(np.log(one / PAPERS_BYTES)))
+        of_size: pd.DataFrame = rows[rows["message_bytes"] == closest]
+        if rows["shared_nodes"].nunique() > 1:
+            yield from _chart(OVER_NODES, TIME, of_size, "shared_nodes", _title_over_nodes(of_size))
+
+
+def _chart(kind: str, column: str, rows: pd.DataFrame, against: str, title: str) -> Iterator[Chart]:
+    drawn: pd.DataFrame = rows[np.isfinite(rows[column].to_numpy(np.float64))]
+    if drawn.empty:
+        return
+    curves = tuple(_curves(drawn, column, against))
+    low, high = sure_values(curves)
+    yield Chart(
+        kind=kind,
+        title=title,
+        figures=_FIGURES.get(str(rows["operation"].iloc[0]), ""),
+        horizontal=MESSAGE if against == "message_bytes" else NODES,
+        vertical=_VERTICAL[column],
+        low=low / 1.5 if column == TIME else min(0.0, low),
+        high=high * 1.5 if column == TIME else max(1.0, high) + 0.05,
+        curves=curves,
+        level=np.nan if column == TIME else 1.0,
+        left_out=len(rows) - len(drawn),
+    )
 
 
 def _title(kind: str, rows: pd.DataFrame) -> str:
+    what = {RATIO: "Ratio to the MPI library", BEST: "Ratio to the MPI library at its best", TIME: "Time of a call"}
     first = {str(name): value for name, value in rows.iloc[0].items()}
-    what = "Ratio to the MPI library" if kind == RATIO else "Time of a call"
+    settings = f" (of {str(first['settings']).replace('_', ' ')})" if kind == BEST else ""
+    if kind == BEST:
+        first[SETTING] = axes.INTRANODE.usual
+    nodes = f"{plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
+    return f"{what[kind]}{settings}: {_where(first)}, {nodes}"
+
+
+def _title_over_nodes(rows: pd.DataFrame) -> str:
+    first = {str(name): value for name, value in rows.iloc[0].items()} | {axes.VIRTUAL_NODE_RANKS.name: 0}
+    kinds = ", ".join(dict.fromkeys(map(str, rows["nodes_are"])))
+    return f"Time of a call over nodes: {_where(first)}, {size(first['message_bytes'])}, nodes are {kinds}"
+
+
+def _where(first: Mapping[str, Any]) -> str:
     timed = "alone" if first["timed"] == ALONE else "with writing and reading"
-    where = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
-    ranks = (
-        f"{plural(int(first['ranks']), 'rank')}, {plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
-    )
-    return f"{what}: {first['operation']} {timed}, {where}, {ranks}"
+    case = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    return f"{first['operation']} {timed}, {case}, {plural(int(first['ranks']), 'rank')}"
 
 
-def _curves(drawn: pd.DataFrame, kind: str) -> Iterator[Curve]:
-    if kind == TIME:
-        yield _curve("MPI library", Style(COLOURS["black"], line=DASHED), drawn, _OF_LIBRARY, kind)
+def _curves(drawn: pd.DataFrame, column: str, against: str) -> Iterator[Curve]:
+    if column == TIME:
+        yield _curve("MPI library", Style(COLOURS["black"], line=DASHED), drawn, _OF_LIBRARY, against)
     for variant, rows in drawn.groupby("variant", sort=False):
-        yield _curve(str(variant), Style(COLOURS[_COLOURS.get(str(variant), "grey")]), rows, kind, kind)
+        yield _curve(str(variant), Style(COLOURS[_COLOURS.get(str(variant), "grey")]), rows, column, against)
 
 
-def _curve(name: str, style: Style, rows: pd.DataFrame, column: str, kind: str) -> Curve:
-    marks = tuple(
-        mark_of(int(str(size)), of_size, column, _VERTICAL[kind]) for size, of_size in rows.groupby("message_bytes")
-    )
+def _curve(name: str, style: Style, rows: pd.DataFrame, column: str, against: str) -> Curve:
+    vertical = _VERTICAL[TIME if column == _OF_LIBRARY else column]
+    marks = tuple(mark_of(int(str(place)), of_place, column, vertical) for place, of_place in rows.groupby(against))
     return Curve(name, style, marks)

@@ -24,6 +24,7 @@ from postprocess.families.family import (
 )  # fmt: skip
 from postprocess.families.hybrid import inside
 from postprocess.families.hybrid.axes import AXES
+from postprocess.families.hybrid.claims import sentences
 from postprocess.families.hybrid.record import FAMILY, HybridRecord, hybrid_record
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
 from postprocess.records.run import Run, failed_records
@@ -44,7 +45,7 @@ def _table(run: Run, records: Sequence[HybridRecord]) -> pd.DataFrame:
 
 
 def _text(found: Found) -> str:
-    return SHOWN.text(found.table)
+    return "\n".join([SHOWN.text(found.table), *sentences(found.table)])
 
 
 def _view(page: Page, found: Found) -> Any:

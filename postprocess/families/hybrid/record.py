@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +54,9 @@ class HybridRecord(RecordFile):
     shared_nodes: the groups of ranks that share a copy.  virtual_node_ranks: the ranks of a virtual node, of which the
     MPI library does not know; 0 without.  numa: whether a group is a NUMA domain.  blocks: whether the ranks of each
     group are consecutive.
+    node_ranks: the ranks of each group; () where an older record does not say.
     one_off_ns: what is paid once, by name, on the slowest rank; a value per repetition.
+    one_off_of_fewer_ns: the same of the first ranks alone, by their number.
     """
 
     shared_nodes: int
@@ -64,6 +66,8 @@ class HybridRecord(RecordFile):
     cutoff_bytes: int
     one_off_ns: Mapping[str, Nanoseconds]
     points: tuple[HybridPoint, ...]
+    node_ranks: tuple[int, ...] = ()
+    one_off_of_fewer_ns: Mapping[int, Mapping[str, Nanoseconds]] = field(default_factory=dict)
 
     @property
     def comm_create_ns(self) -> float:
@@ -89,8 +93,7 @@ def load_hybrid(path: Path | str) -> HybridRecord:
 def hybrid_record(record: Record) -> HybridRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
-    own = Fields(dict(record.header.own), record.header.where, "own.")
-    once = Fields(own.mapping("one_off"), record.header.where, "own.one_off.")
+    own = Fields({**_LACKING, **record.header.own}, record.header.where, "own.")
     return HybridRecord(
         path=record.path,
         header=record.header,
@@ -101,9 +104,22 @@ def hybrid_record(record: Record) -> HybridRecord:
         numa=own.flag("numa"),
         blocks=own.flag("blocks"),
         cutoff_bytes=own.count("cutoff_bytes"),
-        one_off_ns={name: once.times(name) for name in own.mapping("one_off")},
+        one_off_ns=_one_off(own.inside("one_off"), own.mapping("one_off")),
         points=tuple(map(_point, record.points)),
+        node_ranks=own.counts("node_ranks"),
+        one_off_of_fewer_ns={
+            times.positive("ranks"): _one_off(times, [name for name in names if name != "ranks"])
+            for times, names in zip(own.each("one_off_of_fewer"), own.items("one_off_of_fewer"), strict=True)
+        },
     )
+
+
+_LACKING: Mapping[str, list[int]] = {"node_ranks": [], "one_off_of_fewer": []}
+"""What older records do not have."""
+
+
+def _one_off(times: Fields, names: Iterable[str]) -> Mapping[str, Nanoseconds]:
+    return {name: times.times(name) for name in names}
 
 
 def _point(point: Point) -> HybridPoint:

@@ -10,16 +10,19 @@ import pandas as pd
 from postprocess.drawing.columns import PointsView, rows_of
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.drawing.text import size
+from postprocess.families import axes
 from postprocess.families.hybrid.axes import WHOLE
 from postprocess.families.hybrid.charts import charts
-from postprocess.families.hybrid.table import CANNOT_TELL, FASTER, SHOWN, SLOWER
+from postprocess.families.hybrid.claims import sentences
+from postprocess.families.hybrid.table import CANNOT_TELL, FASTER, SETTING, SHOWN, SLOWER, configuration_words
 
 
 @dataclass(frozen=True)
 class HybridView:
-    """The section of the report. verdicts: a sentence per library, collective and variant. files: the addresses of the
-    pictures."""
+    """The section of the report. sentences: what it says of claims. verdicts: a sentence per library, collective and
+    variant. files: the addresses of the pictures."""
 
+    sentences: list[str]
     verdicts: list[str]
     charts: list[ChartView]
     points: PointsView
@@ -30,23 +33,32 @@ def hybrid_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> Hy
     """What the section shows; None for an empty table."""
     if table.empty:
         return None
-    return HybridView(verdicts(table), list(map(chart_view, charts(table))), SHOWN.view(table, most_rows), files)
+    shown = SHOWN.view(table, most_rows)
+    return HybridView(sentences(table), verdicts(table), list(map(chart_view, charts(table))), shown, files)
+
+
+_CASE = [
+    "toolchain", "provider", "configuration", "network", "ranks", "shared_nodes", "nodes_are",
+    axes.VIRTUAL_NODE_RANKS.name, axes.CACHE.name, axes.METHOD.name, "operation", "variant",
+]  # fmt: skip
 
 
 def verdicts(table: pd.DataFrame) -> list[str]:
     """For each library, collective and variant: at which sizes the whole of writing, collective and reading is faster
-    or slower than with the MPI library, and where one cannot tell."""
+    or slower than with the MPI library at the best of its settings that were measured, and where one cannot tell."""
     whole = table[table["timed"] == WHOLE]
     said = []
-    for _, rows in whole.groupby(["toolchain", "configuration", "network", "operation", "variant"], sort=False):
+    for _, rows in whole.groupby(_CASE, sort=False):
         ordered = rows_of(rows.sort_values("message_bytes"))
         parts = [
             f"{words} at {', '.join(dict.fromkeys(size(row['message_bytes']) for row in chosen))}"
             for words, chosen in (
-                (word, [row for row in ordered if row["verdict"] == word]) for word in (FASTER, SLOWER, CANNOT_TELL)
+                (word, [row for row in ordered if row["best_verdict"] == word])
+                for word in (FASTER, SLOWER, CANNOT_TELL)
             )
             if chosen
         ]
-        first = ordered[0]
-        said.append(f"{first['toolchain']}, {first['operation']}, {first['variant']}: {'; '.join(parts)}")
+        first = ordered[0] | {SETTING: axes.INTRANODE.usual}
+        case = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+        said.append(f"{case}, {first['operation']}, {first['variant']}: {'; '.join(parts)}")
     return said

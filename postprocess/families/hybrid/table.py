@@ -6,10 +6,18 @@ batches of both libraries follow each other, so that what disturbs both cancels:
 repetitions, and the 95 % interval is that of a median, distribution free, from order statistics.
 
     ratio_to_library   t_ns / t_library_ns: below 1 the hybrid library is faster
+    ratio_to_best_library  the largest `ratio_to_library` over the settings of the MPI library that the run measured
+                       (the axis `intranode`): each setting has a launch of its own, in which the hybrid library is the
+                       common yardstick, so that no times of different launches are compared
+    ratio_to_papers_own    `ratio_to_library` divided by that of the paper's own method, from the same launch
     verdict            `faster` or `slower` where the whole interval is on that side of 1, however wide it is, and
                        there are no other doubts; else `cannot tell`
+    best_verdict       the same of `ratio_to_best_library`
     pays_back_calls    after how many calls the time saved is that of making the communicators and the node's memory;
                        NaN where nothing is saved
+
+The interval of `ratio_to_best_library` reaches from the largest lower to the largest upper end over the settings: its
+upper end bounds the ratio to the best setting whichever that is, because it bounds that of each.
 
 Nothing is clamped. `validity` says what a row may be used for.
 """
@@ -28,35 +36,49 @@ from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes, sampled
 from postprocess.families.hybrid import validity
 from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
-from postprocess.families.hybrid.record import HybridRecord
+from postprocess.families.hybrid.record import FAMILY, HybridRecord
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate, ratio_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
-LIBRARY = "library, default"
-"""The baseline: the MPI library as it comes, with the settings that the run gave to every launch."""
+PAPERS_OWN: Mapping[str, str] = {"allgather": "barrier", "bcast": "barrier", "allreduce": "paper"}
+"""The variant that is the paper's own method (Zhou et al. 2020, sections 5.2.2 to 5.2.4)."""
 _BATCHES: Mapping[str, tuple[str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole"), ALONE: ("hybrid_alone", "library_alone"),
 }  # fmt: skip
-_ESTIMATES = ("t_ns", "t_library_ns", "ratio_to_library")
+_OWN = ("t_ns", "t_library_ns", "ratio_to_library")
+_ESTIMATES = (*_OWN, "ratio_to_papers_own", "ratio_to_best_library")
+_ENDS = ("", "_ci95_low", "_ci95_high")
+SETTING = axes.INTRANODE.name
+_POINT = ("record", "operation", "timed", "message_bytes")
+_ALL_BUT_SETTING = (
+    *(name for name in CASE if name != SETTING), "shared_nodes", "nodes_are", "operation", "variant", "timed",
+    "message_bytes",
+)  # fmt: skip
 _OF_POINT = (
     "operation", "variant", "message_bytes", "repetitions", "warmup_repetitions",
     "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
     "start_method", "index",
 )  # fmt: skip
 COLUMNS = (
-    *CASE, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes", "nodes_are", "blocks",
-    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
-    "verdict", "pays_back_calls", "comm_create_ns", "memory_create_ns", "cutoff_bytes", "calls", "library_calls",
+    *CASE, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
+    "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
+    *(f"{name}{end}" for name in _ESTIMATES for end in _ENDS), "best_setting", "settings",
+    "t_mean_ns", "t_library_mean_ns",
+    "verdict", "best_verdict", "pays_back_calls", "comm_create_ns", "memory_create_ns", "cutoff_bytes", "calls",
+    "library_calls",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
-    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+    "valid", "reliable", "doubtful", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete",
+    "record", "index",
 )  # fmt: skip
 """The columns of `hybrid_table`, in order.
 
 Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `calls` and
-`library_calls` are those of a batch.
+`library_calls` are those of a batch. `t_mean_ns` and `t_library_mean_ns` are means, as Zhou et al. report times.
+`doubtful`: there are reasons against a verdict, not only a wide interval.
+`settings` are those of the MPI library that were compared, `best_setting` the one with which it was fastest.
 """
 
 
@@ -64,9 +86,55 @@ def hybrid_table(records: Sequence[HybridRecord], failed: Mapping[str, tuple[str
     """Two rows per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
     rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(rows, columns=list(COLUMNS))
-    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
+    whole = pd.DataFrame(_with_best(_with_papers_own(rows)), columns=list(COLUMNS))
+    table: pd.DataFrame = whole.astype(
+        {"valid": bool, "reliable": bool, "doubtful": bool}
+    )  # an empty table needs these types, too
     return table
+
+
+def _with_papers_own(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with `ratio_to_papers_own`, where the record has the paper's own method at that size, too."""
+    of_paper = {
+        _values(row, _POINT): _ratio_of(row) for row in rows if row["variant"] == PAPERS_OWN.get(row["operation"])
+    }
+    return [
+        {**row, **dict(_columns("ratio_to_papers_own", ratio_estimate(_ratio_of(row), of_paper[_values(row, _POINT)])))}
+        if _values(row, _POINT) in of_paper
+        else row
+        for row in rows
+    ]
+
+
+def _with_best(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with `ratio_to_best_library`, `best_setting` and `settings`, where there is a valid one."""
+    beside: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["valid"]:
+            beside.setdefault(_values(row, _ALL_BUT_SETTING), []).append(row)
+    return [{**row, **_best_of(beside.get(_values(row, _ALL_BUT_SETTING), ()))} for row in rows]
+
+
+def _best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The columns about the best of the settings; rows: a row of each, which are the same otherwise."""
+    if not rows:
+        return {}
+    ratios = list(map(_ratio_of, rows))
+    best = Estimate(*(np.max([getattr(one, end) for one in ratios]) for end in ("value", "low", "high")))
+    return {
+        **dict(_columns("ratio_to_best_library", best)),
+        "best_verdict": CANNOT_TELL if any(row["doubtful"] for row in rows) else verdict(best),
+        "best_setting": rows[int(np.argmax([one.value for one in ratios]))][SETTING],
+        "settings": ", ".join(row[SETTING] for row in rows),
+    }
+
+
+def _values(row: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in names)
+
+
+def _ratio_of(row: Mapping[str, Any]) -> Estimate:
+    return Estimate(*(np.float64(row[f"ratio_to_library{end}"]) for end in _ENDS))
 
 
 def case_of(record: HybridRecord) -> dict[str, Any]:
@@ -77,8 +145,10 @@ def case_of(record: HybridRecord) -> dict[str, Any]:
         "given_up_cores": header.progress.given_up_cores,
         "launch": repeat_of(header.metadata) or 1,
         NAMED: named_cores_of(header.metadata),
-        "baseline": LIBRARY,
+        **axes.asked(header.plan.parameters, axes.of_records(FAMILY)),
         "shared_nodes": record.shared_nodes,
+        "fewest_node_ranks": min(record.node_ranks, default=math.nan),
+        "most_node_ranks": max(record.node_ranks, default=math.nan),
         "nodes_are": sampled.nodes_are(header.nodes, record.shared_nodes, record.virtual_node_ranks, numa=record.numa),
         "blocks": record.blocks,
         "comm_create_ns": record.comm_create_ns,
@@ -99,14 +169,23 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
             }
             doubts = [
                 *failed_reasons(failed),
-                *validity.doubts(point, (own, library), case["nodes_are"], oversubscribed=header.oversubscribed),
+                *validity.doubts(
+                    point, (own, library), case["nodes_are"], header.network, oversubscribed=header.oversubscribed
+                ),
             ]
             reasons = [*doubts, *validity.too_wide(found["ratio_to_library"])]
             once = record.comm_create_ns + record.memory_create_ns
             yield {
                 **case,
+                "baseline": f"library, {case[SETTING].replace('_', ' ')}",
+                "doubtful": bool(doubts),
+                "best_verdict": CANNOT_TELL,
+                "best_setting": "",
+                "settings": "",
                 "timed": timed,
-                **{column: value for name in _ESTIMATES for column, value in _columns(name, found[name])},
+                "t_mean_ns": float(t_ns.mean()) if t_ns.size else math.nan,
+                "t_library_mean_ns": float(t_library_ns.mean()) if t_library_ns.size else math.nan,
+                **{column: value for name in _OWN for column, value in _columns(name, found[name])},
                 **{name: getattr(point, name) for name in _OF_POINT},
                 "verdict": CANNOT_TELL if doubts else verdict(found["ratio_to_library"]),
                 "pays_back_calls": pays_back_calls(once, found["t_library_ns"], found["t_ns"]),
@@ -170,12 +249,17 @@ def _geometric_mean(table: pd.DataFrame, timed: str) -> float:
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values."""
-    return axes.configuration_words(row, (axes.NAMED_CORES,))
+    return axes.configuration_words(row, (axes.NAMED_CORES, *axes.of_records(FAMILY)))
 
 
 def remarks(row: Mapping[Any, Any]) -> list[str]:
     """The remarks on a row, each a phrase, the worst first."""
     return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
+
+
+def _with_interval(row: Mapping[Any, Any], name: str) -> tuple[str, str]:
+    known = math.isfinite(row[name])
+    return (ratio(row[name]), interval(row[f"{name}_ci95_low"], row[f"{name}_ci95_high"])) if known else ("", "")
 
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
@@ -189,9 +273,11 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         size(row["message_bytes"]),
         duration(row["t_library_ns"]),
         duration(row["t_ns"]),
-        ratio(row["ratio_to_library"]),
-        interval(row["ratio_to_library_ci95_low"], row["ratio_to_library_ci95_high"]),
+        *_with_interval(row, "ratio_to_library"),
         str(row["verdict"]),
+        *_with_interval(row, "ratio_to_best_library"),
+        str(row["best_setting"]).replace("_", " "),
+        *_with_interval(row, "ratio_to_papers_own"),
         f"{row['pays_back_calls']:.0f}" if math.isfinite(row["pays_back_calls"]) else "",
         str(row["repetitions"]),
         "; ".join(remarks(row)),
@@ -201,9 +287,10 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
 SHOWN = Columns(
     heads=(
         "toolchain", "network", "configuration", "collective", "variant", "timed", "message", "library", "hybrid",
-        "ratio", "95 %", "hybrid is", "pays back", "reps", "remarks",
+        "ratio", "95 %", "hybrid is", "to best", "95 %", "best is", "to paper's", "95 %", "pays back", "reps",
+        "remarks",
     ),
-    right=frozenset((6, 7, 8, 9, 10, 12, 13)),
+    right=frozenset((*range(6, 11), 12, 13, *range(15, 19))),
     cells=_cells,
 )  # fmt: skip
 """The columns of a table of `hybrid_table` for a reader."""

@@ -5,6 +5,7 @@ reliable    Valid, the case did not fail, and
             * the 95 % interval of the ratio is at most 10 % of the ratio wide;
             * the clocks of the ranks agree to within 1 % of the shortest batch, because it is a time between ranks;
             * ranks do not share cores: a rank that spins would take the time of the rank that it waits for;
+            * there is no wire between the ranks of a node: the MPI library would send where the hybrid library shares;
             * the nodes are real: over virtual nodes what crosses between them crosses memory.
 flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or without a common clock, or most
             repetitions began late; within a node the collective alone is no copy.
@@ -25,13 +26,17 @@ WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
 
 
-def doubts(point: HybridPoint, batches: tuple[str, str], nodes: str, *, oversubscribed: bool) -> list[str]:
+def doubts(
+    point: HybridPoint, batches: tuple[str, str], nodes: str, network: str, *, oversubscribed: bool
+) -> list[str]:
     """Reasons why a ratio says nothing about the libraries, however narrow its interval. They include
     `invalid_reasons`.
 
     batches: the batches of the ratio.  nodes: as `sampled.nodes_are` says.
     """
     reasons = sampled.invalid_reasons(point)
+    if network.startswith("wire") and point.repetitions:
+        reasons.append("over a wire the MPI library sends between ranks that share memory for the hybrid library")
     if not point.repetitions:
         return reasons
     shortest = min(float(np.median(point.t_ns[batch])) for batch in batches)
