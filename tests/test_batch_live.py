@@ -110,6 +110,11 @@ def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
         assert fragment in line
 
 
+def daemon(words: str) -> str:
+    """The process of a daemon of Slurm in the box: it has a numbering of processes of its own."""
+    return f"$(pgrep -f '^[^ ]*/{words}')"
+
+
 def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
     init, check, dry, run, account, partition, nodes, limit = box.sh(
         "campaign systems init $SYSTEM --launcher srun",
@@ -276,19 +281,22 @@ def test_jobs_of_a_run_may_be_in_the_queue_at_once(box: Box) -> None:
 
 @pytest.mark.rare
 def test_jobs_whose_campaign_is_gone_end_and_a_resumed_run_takes_them_over(box: Box) -> None:
-    init, killed, queue, resumed, again = box.sh(
+    init, killed, queue, silent, resumed, again = box.sh(
         "campaign systems init $SYSTEM --force",
         # The head node dies: neither the campaign nor its guard can cancel the job.
         f"(campaign {FOUR_CASES} --case-limit-seconds 900 > first.txt 2>&1 & ); until_said '1/4 '; "
         "campaign=$(pgrep -f '^[^ ]*python[^ ]* -m mpi_campaign run'); guard=$(pgrep -P $campaign); "
         f"kill -9 $campaign $guard $(pgrep -P $guard); squeue --noheader; {STAND_STILL}",
         'for _ in $(seq 300); do [ -z "$(squeue --noheader)" ] && break; sleep 1; done; scontrol show job 1',
+        f"kill -9 {daemon('slurmctld')}; campaign run --resume last --output $OUT",
+        "PATH=$PATH:/usr/sbin slurmctld; until scontrol ping | grep -q UP; do sleep 0.2; done; "
         "campaign run --resume last --output $OUT",
         "campaign run --resume last --output $OUT",
     )
     good(init)
     assert "rfm_batc" in good(killed)  # the job goes on for a while
     assert "JobState=FAILED" in good(queue)
+    refused(silent, "Slurm does not answer")
     manifest = box.manifest()
     assert [job["exit_code"] for job in manifest["jobs"]] == [130, 0]
     assert manifest["jobs"][0]["reason"] == "the campaign that had submitted it was gone"
@@ -333,11 +341,6 @@ def test_a_node_that_does_not_share_the_file_system(box: Box) -> None:
     assert "left no file: it never started, or its nodes do not share" in lacking["seen"]
     assert "left no file: it never started, or its nodes do not share" in run.stdout
     assert {case["result"] for case in box.manifest()["cases"]} == {"missing"}
-
-
-def daemon(words: str) -> str:
-    """The process of a daemon of Slurm in the box: it has a numbering of processes of its own."""
-    return f"$(pgrep -f '^[^ ]*/{words}')"
 
 
 @pytest.mark.rare
