@@ -182,7 +182,7 @@ def check_placed(records: Sequence[OverlapRecord], nodes: int) -> None:
 @pytest.mark.needs("pmix")
 @pytest.mark.parametrize(
     ("nodes", "time", "options", "others"),
-    [(2, "10ms", "", ("intel@2021.18.1", "openmpi@4.1.8", "mpich@4.2.3")), (4, "30ms", "--oversubscribe", ())],
+    [(2, "10ms", "", ("intel@2021.18.1", "openmpi@4.1.8", "mpich@4.2.3")), (4, "100ms", "--oversubscribe", ())],
 )
 @pytest.mark.parametrize("launcher", ["mpiexec", "srun"])
 def test_jobs_of_many_nodes_by_each_launcher(
