@@ -40,6 +40,7 @@ if [ "$1" = show ]; then
     exit 0
 fi
 for archive; do :; done # the last word
+[ "$PWD" = "$archive" ] || exit 3 # a cluster would not see it
 case $* in *100mbit*) exit 2 ;; esac
 mkdir -p "$archive/local/.partial/20261125T000000Z-aaaaaa"
 echo "{}" >"$archive/local/.partial/20261125T000000Z-aaaaaa/manifest.json"

@@ -87,12 +87,17 @@ def _spread(values: "pd.Series[float]") -> str:
 
 
 def measure(rate: str, archive: Path, words: Sequence[str]) -> tuple[int, list[dict[str, Any]]]:
-    """Run the campaign at one rate. Returns the exit code of the run, and the points that were measured."""
+    """Run the campaign at one rate. Returns the exit code of the run, and the points that were measured.
+
+    Raises OSError where the archive cannot be written.
+    """
     output = archive.resolve() / rate
+    output.mkdir(parents=True, exist_ok=True)
     runs_before = list(run_folders.runs(output))
     run = [CAMPAIGN, "run", "--nodes", "2", *words, "--output", str(output)]
+    # Of the machine's /tmp, a cluster sees the folder in which it was started, and no other one.
     code = subprocess.run(
-        [CAMPAIGN, "cluster", "--nodes", "2", "--rate", rate, "--", *run], check=False, cwd=ROOT
+        [CAMPAIGN, "cluster", "--nodes", "2", "--rate", rate, "--", *run], check=False, cwd=output
     ).returncode  # fmt: skip
     if list(run_folders.runs(output)) == runs_before:
         return code, []  # the last run, if there is one, is another sweep's
@@ -125,7 +130,10 @@ def main(arguments: Sequence[str]) -> int:
     worst = GOOD
     lines: list[tuple[str, ...]] = []
     for rate in rates:
-        code, points = measure(rate, options.archive, words)
+        try:
+            code, points = measure(rate, options.archive, words)
+        except OSError as error:
+            parser.error(f"{options.archive}: {error.strerror}; name a folder that can be written")
         lines += rows(rate, points)
         worst = max(worst, code)
         if code != GOOD:
