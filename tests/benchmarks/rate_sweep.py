@@ -3,8 +3,11 @@
     .venv/bin/python -m tests.benchmarks.rate_sweep ARCHIVE [--rate 200mbit]... [-- OPTION of `campaign run`...]
 
 For each rate a cluster in a box with two nodes runs the campaign, one rank on each node, into a folder of ARCHIVE that
-is called like the rate. It needs what `./campaign cluster` needs. It prints a table for docs/paper-results.md: one line
-for each rate, configuration and collective.
+is called like the rate. It needs what `./campaign cluster` needs, and takes less than 8 minutes. It prints a table for
+docs/paper-results.md: one line for each rate, library, configuration and collective.
+
+Where a run is incomplete, the table has what it measured, and one line on standard error tells the exit code. The
+other rates are measured too, unless the run was interrupted. The largest exit code of all runs is this program's.
 
 The share is the time that a link of that rate needs for the message, over the time of the communication alone. The rest
 is the library's and the kernel's work on the processor, which no progress by others can hide.
@@ -12,6 +15,7 @@ is the library's and the kernel's work on the processor, which no progress by ot
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,17 +26,27 @@ import numpy as np
 import pandas as pd
 
 from mpi_campaign import ROOT
+from mpi_campaign.archive import run_folders
 from mpi_campaign.launching.wire import rate_bytes_per_second
+from mpi_campaign.toolchains import resolving
 
 RATES = ("100mbit", "500mbit", "2gbit", "8gbit")
 RUN = (
-    *("--toolchain", "openmpi@5.0.11", "--configuration", "basic", "--configuration", "async"),
-    *("--collective", "ibcast", "--collective", "ireduce", "--collective", "ialltoall", "--budget-seconds", "150"),
+    *(word for name in resolving.DEFAULT_TOOLCHAINS for word in ("--toolchain", name)),
+    *("--configuration", "basic", "--configuration", "async", "--collective", "ibcast", "--collective", "ireduce"),
+    *("--comm-time", "8ms", "--comm-time", "32ms", "--comp-time", "8ms", "--comp-time", "32ms"),
+    *("--budget-seconds", "90"),
 )
 HEADING = ("rate", "library", "configuration", "collective", "share on the wire", "r_overhead", "vs basic", "points")
+# Of a point, what the table is made of.
+FIELDS = (
+    *("toolchain", "configuration", "collective", "message_bytes", "t_comm_ref_ns"),
+    *("r_overhead", "r_overhead_vs_basic", "reliable"),
+)
 # Of two ranks, each of these sends one message to the other.
 ONE_MESSAGE = ("ibcast", "ireduce", "iallgather", "ialltoall", "igather", "iscatter", "iallreduce")
 CAMPAIGN = str(ROOT / "campaign")
+GOOD, INTERRUPTED = 0, 130  # exit codes of a run
 
 
 def share_on_wire(message_bytes: "pd.Series[Any]", rate: str, t_comm_ref_ns: "pd.Series[Any]") -> "pd.Series[float]":
@@ -45,7 +59,7 @@ def share_on_wire(message_bytes: "pd.Series[Any]", rate: str, t_comm_ref_ns: "pd
 
 def rows(rate: str, points: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
     """The lines of a rate. points: those of `show --json`; only reliable ones count, and are counted."""
-    found = pd.DataFrame(list(points))
+    found = pd.DataFrame(list(points), columns=FIELDS)
     found = found[found["collective"].isin(ONE_MESSAGE)]
     for names, case in found.groupby(["toolchain", "configuration", "collective"], sort=False):
         good = case[case["reliable"]]
@@ -72,19 +86,26 @@ def _spread(values: "pd.Series[float]") -> str:
     return f"{np.median(values):.2f} [{min(values):.2f}, {max(values):.2f}]"
 
 
-def measure(rate: str, archive: Path, words: Sequence[str]) -> list[dict[str, Any]]:
-    """Run the campaign at one rate. Returns the points of its run. Raises SystemExit where it ends with an error."""
+def measure(rate: str, archive: Path, words: Sequence[str]) -> tuple[int, list[dict[str, Any]]]:
+    """Run the campaign at one rate. Returns the exit code of the run, and the points that were measured.
+
+    Raises OSError where the archive cannot be written.
+    """
     output = archive.resolve() / rate
+    output.mkdir(parents=True, exist_ok=True)
+    runs_before = list(run_folders.runs(output))
     run = [CAMPAIGN, "run", "--nodes", "2", *words, "--output", str(output)]
-    done = subprocess.run([CAMPAIGN, "cluster", "--nodes", "2", "--rate", rate, "--", *run], check=False, cwd=ROOT)
-    if done.returncode > 1:  # 1: some cases failed, the others count
-        raise SystemExit(f"rate_sweep: the run at {rate} ended with {done.returncode}")
+    # Of the machine's /tmp, a cluster sees the folder in which it was started, and no other one.
+    code = subprocess.run(
+        [CAMPAIGN, "cluster", "--nodes", "2", "--rate", rate, "--", *run], check=False, cwd=output
+    ).returncode  # fmt: skip
+    if list(run_folders.runs(output)) == runs_before:
+        return code, []  # the last run, if there is one, is another sweep's
     shown = subprocess.run(
         [CAMPAIGN, "show", "last", "--json", "--output", str(output)],
-        check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True,
+        check=False, cwd=ROOT, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    points: list[dict[str, Any]] = json.loads(shown.stdout)
-    return points
+    return max(code, shown.returncode), json.loads(shown.stdout) if shown.returncode == 0 else []
 
 
 def table(lines: Iterable[Sequence[str]]) -> str:
@@ -92,8 +113,8 @@ def table(lines: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (HEADING, ["---"] * len(HEADING), *lines))
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Measure at every rate, and print the table."""
+def main(arguments: Sequence[str]) -> int:
+    """Measure at every rate, and print the table. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="rate_sweep", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("archive", type=Path)
     parser.add_argument("--rate", action="append", help=f"may be repeated; default: {', '.join(RATES)}")
@@ -102,9 +123,28 @@ def main(arguments: Sequence[str]) -> None:
     words = tuple(arguments[split + 1 :]) or RUN
     rates = options.rate or RATES
     for rate in rates:
-        rate_bytes_per_second(rate)
-    print(table([line for rate in rates for line in rows(rate, measure(rate, options.archive, words))]))
+        try:
+            rate_bytes_per_second(rate)
+        except ValueError as error:
+            parser.error(f"--rate: {error}")
+    worst = GOOD
+    lines: list[tuple[str, ...]] = []
+    for rate in rates:
+        try:
+            code, points = measure(rate, options.archive, words)
+        except OSError as error:
+            parser.error(f"{options.archive}: {error.strerror}; name a folder that can be written")
+        lines += rows(rate, points)
+        worst = max(worst, code)
+        if code != GOOD:
+            kept = "what it measured is in the table" if points else "it has no points"
+            print(f"rate_sweep: the run at {rate} ended with exit code {code}; {kept}", file=sys.stderr)
+        if code == INTERRUPTED:
+            break
+    print(table(lines))
+    return worst
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    signal.signal(signal.SIGINT, lambda *_: None)  # the run has it from the terminal too, and ends in order
+    sys.exit(main(sys.argv[1:]))
