@@ -53,7 +53,7 @@ def truth(
         pytest.param(OPENMPI, 4, ("per-node=2", "round-robin", "late=writer", "table"), 2, False, marks=RARE),
         pytest.param(OPENMPI, 3, ("barrier", "per-node=2", "late=any"), 2, True, marks=RARE),
         pytest.param(MPICH, 1, (), 1, True, marks=RARE),
-        pytest.param(MPICH, 4, ("barrier", "per-node=3", "late=any", "all-types"), 2, True, marks=RARE),
+        pytest.param(MPICH, 4, ("barrier", "per-node=3", "late=any", "all-types", "rounds=2"), 2, True, marks=RARE),
         pytest.param(MPICH, 5, ("per-node=2", "late=reader", "table"), 3, True, marks=RARE),
         pytest.param(MPICH, 8, ("per-node=3", "late=any", "rounds=2"), 3, True, marks=RARE),
         pytest.param(MPICH, 8, ("per-node=3", "round-robin", "late=leader", "rounds=2"), 3, False, marks=RARE),

@@ -9,6 +9,9 @@
 
 enum { SMALLEST_BYTES = 64, LARGEST_BYTES = 65536, CALLS = 20, BATCHES = 9 };
 
+/* A size takes no further batches after this time: where ranks share cores, a single call can take milliseconds. */
+static const double ENOUGH_SECONDS = 0.25;
+
 /* Returns in *seconds the time of so many calls on the slowest rank. */
 static int time_batch(hybrid_memory *memory, MPI_Comm all, size_t bytes, enum hybrid_method method, double *seconds) {
     TRY_MPI(MPI_Barrier(all));
@@ -25,13 +28,16 @@ static int time_batch(hybrid_memory *memory, MPI_Comm all, size_t bytes, enum hy
     return MPI_SUCCESS;
 }
 
-/* The shortest of several batches of either, which take turns. */
+/* The shortest of several batches of either, at least one, which take turns. All ranks see the same times, and so make
+ * the same number of batches. */
 static int compare(hybrid_memory *memory, MPI_Comm all, size_t bytes, enum hybrid_method other, bool *not_slower) {
     double shortest[2] = {0, 0};
-    for (int batch = 0; batch < 2 * BATCHES; batch++) {
+    double spent = 0;
+    for (int batch = 0; batch < 2 * BATCHES && (batch < 2 || spent < ENOUGH_SECONDS); batch++) {
         double seconds = 0;
         TRY(time_batch(memory, all, bytes, batch % 2 == 0 ? HYBRID_METHOD_AUTO : other, &seconds));
         double *shorter = &shortest[batch % 2];
+        spent += seconds;
         *shorter = batch < 2 || seconds < *shorter ? seconds : *shorter;
     }
     *not_slower = shortest[0] <= shortest[1];

@@ -8,5 +8,6 @@ HYBRID_KERNELS = Benchmark(
     test="hybrid_kernels",
     choices=choices.of_family("hybrid_kernels"),
     configurations=("basic",),
+    within_a_node=True,
     most_seconds={"smoke": 20, "nightly": 30, "full": 300},
 )
