@@ -237,6 +237,21 @@ def test_a_receive_that_was_posted_too_late_does_not_count(built: Path, tmp_path
     assert not point.arrived_sender_bytes.any()
 
 
+def test_a_delay_is_no_longer_than_the_budget_has_time_for(built: Path, tmp_path: Path) -> None:
+    """Every transfer looks as if it took 20 ms, so that a delay would take 240 ms, and nine repetitions with it 17 s;
+    the budget is 0.6 s. A short delay may have no valid repetition: then nothing could be measured."""
+    path = tmp_path / "record.jsonl"
+    slow = {"LD_PRELOAD": str(built / "hang_preload.so"), "HANG_CALL": "MPI_Wait", "HANG_RANK": "0",
+            "HANG_MICROSECONDS": "20000"}  # fmt: skip
+    words = ("--message-bytes", "64", "--delay", "1ms", "--only-these", "--max-repetitions", "1")
+    done = launch(
+        built / "sync_overlap", *words, "--budget-seconds", "0.6", "--record", str(path), env=slow, toolchain=MPICH
+    )  # fmt: skip
+    assert done.returncode in (0, 2), done.stdout + done.stderr
+    (point,) = load_sync_overlap(path).points
+    assert 8_000_000 < point.delay_ns < 8_400_000
+
+
 def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     done = launch(

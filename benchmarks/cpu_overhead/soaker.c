@@ -82,6 +82,7 @@ soaker *soaker_create(char *error, size_t error_size) {
 
 void soaker_destroy(soaker *s) {
     if (s != NULL) {
+        soaker_rest(s);
         s->ends = true;
         post(&s->woken);
         const int code = pthread_join(s->thread, NULL);

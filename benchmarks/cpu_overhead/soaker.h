@@ -12,6 +12,8 @@ typedef struct soaker soaker;
 
 /* Starts the thread, asleep. Returns NULL and one line in error where the system refuses. */
 soaker *soaker_create(char *error, size_t error_size);
+
+/* Ends the thread, whether it computes or sleeps. NULL is allowed. */
 void soaker_destroy(soaker *s);
 
 /* soaker_wake lets it compute until soaker_rest, which returns when it sleeps again. One that computes already, or

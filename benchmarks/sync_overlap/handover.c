@@ -5,6 +5,7 @@
 #include "group.h"
 #include "pattern.h"
 #include "phase.h"
+#include "stats.h"
 #include "timer.h"
 
 #include <inttypes.h>
@@ -43,6 +44,9 @@ enum { TAG_DATA = 1, TAG_TRIP, TAG_DONE }; /* TAG_DONE: the receiver has looked 
 /* A delay is at least so many times the shortest transfer, so that it is ten times the usual one. The sender waits an
  * eighth of it where the receive must be posted first. */
 enum { DELAY_PER_TRANSFER = 12, LEAD_PER_DELAY = 8 };
+
+/* About how many delays a repetition takes, and how many repetitions with the longest delay a budget has time for. */
+enum { DELAYS_PER_REPETITION = 8, LEAST_REPETITIONS = STATS_FEWEST_WITHOUT_EXTREMES };
 
 enum { TRANSFER_READINGS = 10 };
 
@@ -438,13 +442,23 @@ static int64_t time_transfer(struct handover *o) {
     return shortest;
 }
 
+/* Returns how late the receiver is to be, ns. Where all readings of the transfer were slow, as on a crowded machine,
+ * the delay that they ask for could take longer than the whole run may. It is limited by the budget, which is the same
+ * on all ranks; a point whose delay is too short for its transfer is not reliable. */
+static int64_t choose_delay(const struct handover_plan *plan, int64_t transfer_ns) {
+    const double per_run = DELAYS_PER_REPETITION * LEAST_REPETITIONS;
+    const double wanted = (double)DELAY_PER_TRANSFER * (double)transfer_ns;
+    const double longest = plan->budget.seconds > 0 ? plan->budget.seconds * 1e9 / per_run : wanted;
+    const int64_t longer = (int64_t)(wanted < longest ? wanted : longest);
+    return longer > plan->delay_ns ? longer : plan->delay_ns;
+}
+
 static bool begin(void *context, struct sampler_point *p) {
     struct handover *o = context;
     const bool takes_part = o->pair != MPI_COMM_NULL;
     o->point.transfer_ns = takes_part ? time_transfer(o) : 0;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &o->point.transfer_ns, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
-    const int64_t longer = DELAY_PER_TRANSFER * o->point.transfer_ns;
-    o->point.delay_ns = longer > o->plan->delay_ns ? longer : o->plan->delay_ns;
+    o->point.delay_ns = choose_delay(o->plan, o->point.transfer_ns);
     o->point.units = delay_units(&o->delay, o->point.delay_ns);
     p->shortest_ns = o->point.transfer_ns;
     p->comm = takes_part ? MPI_COMM_WORLD : MPI_COMM_NULL;

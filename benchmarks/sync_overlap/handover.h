@@ -3,7 +3,8 @@
  * late (White & Bova 1999, section II), and who must be inside MPI for the data to move (section III).
  *
  * Rank 0 sends, the first rank of the second half receives; other ranks only start with them. A delay is a fixed amount
- * of work, the same in all parts of a repetition: at least as long as asked for, and ten times the transfer. The parts:
+ * of work, the same in all parts of a repetition: at least as long as asked for, and ten times the transfer as far as
+ * the budget has time for that. The parts:
  *
  * - late: the experiment of figure 1. The sender calls MPI_Isend, computes for two delays, and calls MPI_Wait. The
  *   receiver computes for one delay and calls MPI_Recv. Does MPI_Recv complete before the sender calls MPI_Wait?

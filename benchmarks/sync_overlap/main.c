@@ -76,8 +76,8 @@ static void describe_options(struct option_entry *entries) {
          .kind = OPTION_DURATION,
          .target = &s->delay_ns,
          .value_name = "TIME",
-         .help = "how late the receiver is, at least 1 ms: a fixed amount of work, and always ten times the transfer; "
-                 "the sender computes twice as long; default: 10ms"},
+         .help = "how late the receiver is, at least 1 ms: a fixed amount of work, and ten times the transfer as far "
+                 "as the budget has time for that; the sender computes twice as long; default: 10ms"},
         {.name = "send",
          .kind = OPTION_CHOICE,
          .target = &s->send,
