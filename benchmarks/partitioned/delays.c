@@ -16,6 +16,9 @@
 #define SCHEMA "mpi-campaign.delays"
 enum { VERSION = 1 };
 
+/* Where the bandwidth is from that the targets were planned with; a file that does not say it had measured one. */
+static const char *const bandwidth_words[] = {[false] = "measured", [true] = "guessed"};
+
 /* A delay is measured in every repetition: its target only says where a point stands on the axis. */
 static const double tolerance = 0.05;
 
@@ -158,6 +161,7 @@ bool delays_write(const char *path, const struct program *program, const struct 
     json_put_integer(line, "schema_version", VERSION);
     json_put_string(line, "computation", compute_names()[program->computation]);
     json_put_integer(line, "threads_per_rank", program->threads);
+    json_put_string(line, "bandwidth", bandwidth_words[delays->guessed]);
     json_open_array(line, "delays");
     for (size_t i = 0; i < delays->count; i++) {
         const struct delay *item = &delays->items[i];
@@ -222,6 +226,8 @@ static void take_file(const json_value *file, const struct program *program, str
     const char *computation = json_string(json_member(file, "computation"));
     uint64_t version = 0;
     uint64_t threads = 0;
+    const char *bandwidth = json_string(json_member(file, "bandwidth"));
+    delays->guessed = bandwidth != NULL && strcmp(bandwidth, bandwidth_words[true]) == 0;
     if (schema == NULL || strcmp(schema, SCHEMA) != 0 || !read_count(file, "schema_version", &version) ||
         version != VERSION) {
         snprintf(error, error_size, "it is no file of delays of version %d, as --save-sizes writes it", VERSION);

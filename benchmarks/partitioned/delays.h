@@ -28,6 +28,7 @@ struct delay {
 struct delays {
     struct delay *items;
     size_t count;
+    bool guessed; /* on rank 0: the targets are those of a bandwidth that was not measured */
 };
 
 /* Returns D in ns for a bandwidth in bytes per second. */

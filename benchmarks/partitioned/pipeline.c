@@ -25,7 +25,7 @@ enum { T, T_REF };
 /* The message from which beta is measured: large enough for the bandwidth to prevail. */
 enum { LEAST_BANDWIDTH_BYTES = 4 << 20 };
 
-/* Bytes per second for shares of the budget where beta is not known. */
+/* Bytes per second where beta is not known: for shares of the budget, and for delays. */
 #define GUESSED_BANDWIDTH 1e9
 
 /* Repetitions for alpha and beta. */
@@ -514,11 +514,14 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     return !(ratio_of(o, at) > 0 && partitions_of(o, at) == 1 && o->plan->noise == NOISE_LAST);
 }
 
+static double bandwidth_or_guess(const struct pipeline *o) {
+    return isnan(o->bytes_per_second) ? GUESSED_BANDWIDTH : o->bytes_per_second;
+}
+
 static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct pipeline *o = context;
-    const double bandwidth = isnan(o->bytes_per_second) ? GUESSED_BANDWIDTH : o->bytes_per_second;
     const double bytes = (double)message_of(o, at) * (double)approach_neighbours(o->plan->approach);
-    const double seconds = 2 * bytes / bandwidth * (1 + (double)ratio_of(o, at) / 1e6);
+    const double seconds = 2 * bytes / bandwidth_or_guess(o) * (1 + (double)ratio_of(o, at) / 1e6);
     return seconds + 1e-3; /* starts, filling and checking */
 }
 
@@ -583,6 +586,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     const int64_t neighbours = (int64_t)approach_neighbours(o->plan->approach);
     (void)s;
     json_put_integer(line, "delay_target_ns", delayed ? delay->target_ns : 0);
+    json_put_boolean(line, "delay_guessed", delayed && o->delays.guessed);
     json_put_integer(line, "work_size", worked ? (int64_t)delay->calibration.size : 0);
     if (worked) {
         size_search_put(line, "delay_calibration", &delay->calibration);
@@ -680,7 +684,7 @@ static int64_t largest(const int64_t *values, size_t count, int64_t least) {
 }
 
 /* Collective: alpha and beta, from messages of 8 bytes and of a large size; NAN where the ranks are disturbed so much
- * that the large message was no slower. */
+ * that the large message was no slower, or that a rank was late at every start. */
 static void measure_network(struct pipeline *o) {
     const int64_t word = (int64_t)sizeof *o->words;
     const int64_t large = largest(o->plan->message_bytes, o->plan->message_count, LEAST_BANDWIDTH_BYTES);
@@ -719,23 +723,20 @@ void pipeline_check(struct program *program, void *context, char *error, size_t 
     }
 }
 
-/* Collective: the delays of all points, searched where they were not read; saved where that was asked for. */
+/* Collective: the delays of all points, searched where they were not read; saved where that was asked for. Without beta
+ * they are planned with a guess, and there is no model: ranks that share cores still show whether the data are right.
+ */
 static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
     const struct pipeline_plan *plan = o->plan;
     bool good = true;
-    if (plan->sizes == NULL && isnan(o->bytes_per_second)) {
-        snprintf(
-            reason, reason_size,
-            "latency and bandwidth could not be measured: one large message took no longer than 8 bytes, or a rank "
-            "was late at every start; something else uses these cores, or a progress thread does");
-        good = false;
-    } else if (plan->sizes == NULL) {
-        delays_aim(&o->delays, o->bytes_per_second);
+    if (plan->sizes == NULL) {
+        o->delays.guessed = isnan(o->bytes_per_second);
+        delays_aim(&o->delays, bandwidth_or_guess(o));
         if (!plan->paper) {
             delays_search(o->program, &o->delays, o->sends);
         }
     }
-    if (o->program->rank == 0 && good && plan->save_sizes != NULL) {
+    if (o->program->rank == 0 && plan->save_sizes != NULL) {
         good = delays_write(plan->save_sizes, o->program, &o->delays, reason, reason_size);
     }
     delays_share(&o->delays);
@@ -780,8 +781,8 @@ bool pipeline_begin(struct program *program, void *context, sampler *s, char *re
         o->other_data = fail_alloc(o->other_bytes, 1);
     }
     measure_network(o);
-    program->nothing_measurable = !find_delays(o, reason, reason_size);
-    return !program->nothing_measurable;
+    program->wrong_use = !find_delays(o, reason, reason_size);
+    return !program->wrong_use;
 }
 
 bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size) {

@@ -117,6 +117,7 @@ def point(
         "own": {
             "delay_target_ns": delay_ns,
             "work_size": delay_ns,
+            "delay_guessed": False,
             "delay_calibration": calibration if delay_ns else None,
             "messages": messages,
             "neighbours": 1,

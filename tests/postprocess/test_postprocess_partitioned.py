@@ -176,6 +176,8 @@ def test_without_latency_there_is_no_model_and_still_a_gain(tmp_path: Path) -> N
     assert row["reliable"] and math.isfinite(row["gain"])
     assert math.isnan(row["gain_model"]) and math.isnan(row["gain_vs_model"])
     assert any("no model" in flag for flag in row["flags"])
+    assert not any("guessed" in flag for flag in row["flags"])
+    assert any("guessed bandwidth" in flag for flag in row_of(tmp_path, delay_guessed=True)["flags"])
 
 
 BAD_CLOCK = {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}

@@ -100,8 +100,8 @@ static int measure(struct program *program, const struct program_measurement *m)
     const bool saved = kind->end == NULL || kind->end(program, m->context, unsaved, sizeof unsaved);
     const char *ended = begun && !saved && reason[0] == '\0' ? unsaved : reason;
     const bool good = begun && saved && result.end == SAMPLER_COMPLETE;
-    const bool nothing = result.end == SAMPLER_NOTHING_MEASURED || (!begun && program->nothing_measurable);
-    const int code = good ? PROGRAM_GOOD : nothing ? PROGRAM_WRONG_USE : PROGRAM_FAILED;
+    const bool refused = result.end == SAMPLER_NOTHING_MEASURED || (!begun && program->wrong_use);
+    const int code = good ? PROGRAM_GOOD : refused ? PROGRAM_WRONG_USE : PROGRAM_FAILED;
     const struct record_spent spent = {.start_up = (double)(began - program->began) / 1e9,
                                        .calibration = calibration_seconds,
                                        .warm_up = result.warmup_seconds,

@@ -76,7 +76,7 @@ struct program {
     helper *helper;                /* made by program_prepare, where the configuration has a helper */
     record_file *record;           /* made by program_prepare or program_open_record, on rank 0 */
     clock_model *clock;            /* made by program_synchronise */
-    bool nothing_measurable;       /* set by a `begin` that fails because nothing can be measured here */
+    bool wrong_use;                /* set by a `begin` that fails because of what was asked for */
     watchdog *watchdog;            /* with --limit-seconds */
     /* Read by the watchdog's thread: */
     atomic_int known_rank;             /* -1: MPI_Init has not returned yet */

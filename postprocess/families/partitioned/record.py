@@ -42,7 +42,7 @@ class PartitionedPoint:
     t_delay_ns: D, from the first partition that is ready to the last one.  t_after_last_ns: from the moment when the
     last partition is ready to the completion at the receiver.  start_imbalance_ns: empty without a common clock.
     delay_target_ns, work_size: the planned D, and the work that gives it.  delay_calibration: None where no work was
-    calibrated for it.
+    calibrated for it.  delay_guessed: D was planned with a guessed bandwidth, because none could be measured.
     messages: the messages that the approach sends for one buffer, to all neighbours.
     neighbours: the receivers of each sender.  different_neighbours: how many of them are different ranks.
     latency_ns, bytes_per_second: alpha and beta of the model, measured in the same run with one message of 8 bytes and
@@ -73,6 +73,7 @@ class PartitionedPoint:
     delay_target_ns: int
     work_size: int
     delay_calibration: Calibration | None
+    delay_guessed: bool
     messages: int
     neighbours: int
     different_neighbours: int
@@ -167,6 +168,7 @@ def _point(point: Point, approach: str) -> PartitionedPoint:
         delay_target_ns=own.count("delay_target_ns"),
         work_size=own.count("work_size"),
         delay_calibration=_calibration(own),
+        delay_guessed="delay_guessed" in point.own and own.flag("delay_guessed"),
         messages=own.positive("messages"),
         neighbours=neighbours,
         different_neighbours=own.positive("different_neighbours")

@@ -15,6 +15,7 @@ flags       Worth knowing, but the gain stands:
               the reference: the model uses the delay that was measured;
             * the reference is not longer than the latency, so that the model uses the bandwidth of the run;
             * latency or bandwidth is not known, so that there is no model;
+            * the delay was planned with a guessed bandwidth: its ratio is not that of this network;
             * there are fewer ranks than neighbours;
             * most repetitions started late, or so many that measuring stopped;
             * repetitions were started by a barrier;
@@ -77,6 +78,8 @@ def _flags(point: PartitionedPoint, noise: str) -> Iterator[str]:
         yield "no model: the run has no latency and no bandwidth"
     elif reference <= point.latency_ns:
         yield "the reference is not longer than the latency: the model uses the bandwidth of the run"
+    if point.delay_guessed:
+        yield "the delay was planned with a guessed bandwidth: none could be measured"
     if point.different_neighbours < point.neighbours:
         yield (
             f"its {point.neighbours} neighbours are {point.different_neighbours} different ranks: "
