@@ -66,11 +66,19 @@ def sizes(collective: str, ranks: int) -> dict[str, Any]:
 
 
 def measure(build: Path, folder: Path, collective: str, ranks: int) -> Used:
-    record, given = folder / f"{collective}-{ranks}.jsonl", folder / f"{collective}-{ranks}.json"
+    """A broadcast or another collective of `nbc_overlap`, at one point."""
+    given = folder / f"{collective}-{ranks}.json"
     given.write_text(json.dumps(sizes(collective, ranks)))
+    words = ("--collective", collective, "--comm-times", "1ms", "--comp-times", "1ms", "--sizes", str(given))
+    return used(build / "nbc_overlap", folder / f"{collective}-{ranks}.jsonl", words, ranks)
+
+
+def used(program: Path, record: Path, words: tuple[str, ...], ranks: int) -> Used:
+    """What a launch of a program took, with a fixed number of repetitions."""
+    build = program.parent
     done = launch(
-        build / "nbc_overlap",
-        *("--collective", collective, "--comm-times", "1ms", "--comp-times", "1ms", "--sizes", str(given)),
+        program,
+        *words,
         *("--min-repetitions", str(REPETITIONS), "--max-repetitions", str(REPETITIONS), "--start", "barrier"),
         *("--record", str(record)),
         ranks=ranks,
@@ -82,6 +90,19 @@ def measure(build: Path, folder: Path, collective: str, ranks: int) -> Used:
     held = {int(rank): int(size) for rank, size in re.findall(r"rank (\d+) held at most (\d+) bytes", done.stderr)}
     assert sorted(held) == list(range(ranks))
     return Used(ranks, held[0], max(held[rank] for rank in range(1, ranks)), record_bytes(record))
+
+
+MESSAGE = ("--message-bytes", str(MESSAGE_BYTES))
+
+
+def one_point(family: str, ranks: int) -> tuple[str, ...]:
+    """Options of a point at which each rank has as much to do on any number of ranks."""
+    return {
+        "partitioned": ("--approach", "many", "--delay-ratios", "0", *MESSAGE),
+        "cpu_overhead": ("--collective", "bcast", "--communicators", str(ranks), "--ways", "blocking", *MESSAGE),
+        "sync_overlap": ("--delay", "1ms", "--only-these", *MESSAGE),
+        "hybrid": ("--operation", "bcast", "--variant", "barrier", *MESSAGE),
+    }[family]
 
 
 @pytest.mark.parametrize("numbers", [(4, 8, 16), pytest.param((8, 16, 32), marks=pytest.mark.rare)], ids=str)
@@ -116,3 +137,20 @@ def test_an_exchange_takes_its_buffers_and_the_arrays_of_its_call(
     of_a_rank = 2 * (1.125 * MESSAGE_BYTES + arrays)  # a buffer has an eighth more than it needs
     grown = (more.others - few.others) / (more.ranks - few.ranks)
     assert 2 * MESSAGE_BYTES < grown <= 1.05 * of_a_rank
+
+
+@pytest.mark.rare
+@pytest.mark.parametrize("family", ["partitioned", "cpu_overhead", "sync_overlap", "hybrid"])
+def test_other_families_keep_no_messages_and_no_repetitions_of_other_ranks(
+    build_for: Build, tmp_path: Path, family: str
+) -> None:
+    few, more = (
+        used(build_for(OPENMPI) / family, tmp_path / f"{ranks}.jsonl", one_point(family, ranks), ranks)
+        for ranks in (FEW, 2 * FEW)
+    )
+    for ranks in LARGE:
+        large = at(ranks, few, more)
+        print(f"{family}: {large}; bytes of the record for each rank: {large.record / ranks:.0f}")
+        assert large.rank_0 - few.rank_0 < (ranks - few.ranks) * 8 * (8 + 6 * REPETITIONS)
+        assert large.others - few.others < (ranks - few.ranks) * 8 * 8  # eight numbers of each other rank
+        assert large.record - few.record < (ranks - few.ranks) * 320
