@@ -94,6 +94,7 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
         (["run", "--nodes", "3", "--ranks", "4"], ["--ranks 4", "3 nodes", "--ranks-per-node"]),
         (["run", "--ranks", "2", "--ranks-per-node", "2"], ["ask for one of them"]),
         (["run", "--ranks", "0", "--benchmark", "mpi_impact"], ["--ranks 0", "from 1"]),
+        (["run", "--max-jobs", "0"], ["--max-jobs 0", "from 1"]),
         (["run", "--budget-seconds", "-5"], ["--budget-seconds -5"]),
         (["run", "--toolchain", "openmpi"], ["NAME@VERSION", "PREFIX"]),
         (["run", "--toolchain", "openmpi@5.0.11; rm -rf /"], ["NAME@VERSION"]),

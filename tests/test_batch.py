@@ -142,6 +142,13 @@ def test_options_of_jobs_that_are_none(asked: dict[str, object], words: str) -> 
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.usefixtures("cluster")
+def test_no_slurm_where_a_run_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CampaignError, match=r"^there is no Slurm here, no scontrol on PATH: .*$"):
+        batch.check(request_of(partition="squeue"), 2)
+
+
 def test_jobs_go_to_schedulers_that_are_known() -> None:
     def refusal(scheduler: str, launcher: str) -> str:
         with pytest.raises(CampaignError) as refused:

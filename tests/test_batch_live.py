@@ -67,6 +67,7 @@ class Box:
             f'campaign() {{ {sys.executable} {CAMPAIGN} "$@"; }}; SYSTEM={self.system}; OUT={self.folder}/out; '
             'until_said() { for _ in $(seq 900); do grep -q "$1" first.txt && return; sleep 0.2; done; }; '
         )
+        (self.folder / "first.txt").unlink(missing_ok=True)  # of another cluster
         text = json.dumps([beginning + line for line in lines])
         words = [CAMPAIGN, "cluster", "--nodes", str(nodes), *options, "--", sys.executable, "-c", program, text]
         done = subprocess.run(

@@ -232,8 +232,9 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         by_folder = (Path(asked["sizes_of"]) / run_folders.MANIFEST).is_file()
         asked["sizes_of"] = str(other.path) if by_folder else other.run
     asked["environment"] = environ.resolved(asked["environment"])
-    if _was_given("ranks") and asked["ranks"] < 1:  # 0 stands for "not given" in a manifest
-        raise CampaignError(f"--ranks {asked['ranks']}: a whole number from 1")
+    for name in ("ranks", "max_jobs"):
+        if _was_given(name) and asked[name] < 1:  # 0 stands for "not given" in a manifest
+            raise CampaignError(f"--{name.replace('_', '-')} {asked[name]}: a whole number from 1")
     if resume is None:
         options = Options.of(**asked)
         check_turns(options)

@@ -5,6 +5,7 @@ may have blanks. Parsing is pure; only `ask` starts a command.
 """
 
 import re
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -203,6 +204,8 @@ def ask() -> Description:
 
 
 def _asked(*words: str) -> str:
+    if shutil.which(COMMANDS[0]) is None:
+        raise CampaignError(f"there is no Slurm here, no {COMMANDS[0]} on PATH: start this where sbatch submits jobs")
     answer = asking.ask(["scontrol", *words], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
     if not answer.good:
         lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
