@@ -66,6 +66,21 @@ static void check_sizes(const struct option_list *sizes, char *error, size_t err
     }
 }
 
+/* One line in error, the same on all ranks, where the ranks have too little memory. Rank 0 has two messages, and the
+ * operands of reductions, which are as large as two more (loggp.c). */
+static void check_memory(const struct program *program, const struct option_list *sizes, char *error,
+                         size_t error_size) {
+    const uint64_t most = program->memory_bytes / 2 / 4;
+    for (size_t i = 0; i < sizes->count && program->memory_bytes > 0 && error[0] == '\0'; i++) {
+        if ((uint64_t)sizes->values[i] > most) {
+            snprintf(error, error_size,
+                     "--message-bytes: %" PRId64 " bytes are too many: at most %" PRIu64
+                     " fit into half of a rank's share of memory",
+                     sizes->values[i], most / sizeof(double) * sizeof(double));
+        }
+    }
+}
+
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct option_list *sizes) {
     char impossible[PROGRAM_MOST_REASON] = "";
@@ -83,6 +98,7 @@ static int measure(struct program *program, const struct option_list *sizes) {
     if (impossible[0] == '\0') {
         program_check_crowd(program, impossible, sizeof impossible);
     }
+    check_memory(program, sizes, impossible, sizeof impossible);
     if (program->ranks < 2) {
         snprintf(impossible, sizeof impossible, "1 rank: a message needs 2; start with mpiexec -n 2 or more");
     }

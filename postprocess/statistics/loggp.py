@@ -6,7 +6,9 @@ sender can send the next one after the gap g. Times are in ns, G and gamma in ns
 Sources: A. Alexandrov et al., "LogGP", 1995 (the model); T. Hoefler et al., "A Case for Non-Blocking Collective
 Operations", 2006, equations 1 to 6 (predictions); T. Hoefler, A. Lichei, W. Rehm, "Low-Overhead LogGP Parameter
 Assessment for Modern Interconnection Networks", 2007 (o of the sender, g, G, L); T. Kielmann, H. E. Bal, K. Verstoep,
-"Fast Measurement of LogP Parameters for Message Passing Platforms", 2000 (o of the receiver).
+"Fast Measurement of LogP Parameters for Message Passing Platforms", 2000 (o of the receiver);
+D. N. Politis, J. P. Romano, "A Circular Block-Resampling Procedure for Stationary Data", 1992, and P. Hall,
+J. L. Horowitz, B.-Y. Jing, "On Blocking Rules for the Bootstrap with Dependent Data", 1995 (intervals).
 """
 
 from __future__ import annotations
@@ -169,8 +171,8 @@ def fit(of_sizes: Sequence[Times]) -> Fitted:
     """The parameters from the medians of what was measured. Raises ValueError without two sizes.
 
     o and L are those of the smallest size s: L = PRTT(1, 0, s) / 2 - o_send - o_receive - (s - 1) G. The intervals are
-    percentiles over resampled repetitions (bootstrap, 500 resamples, always the same ones). They do not contain what
-    differs between launches.
+    percentiles over resampled repetitions (bootstrap, 500 resamples, always the same ones; `resampled`). They do not
+    contain what differs between launches.
     """
     ordered = sorted(of_sizes, key=lambda one: one.message_bytes)
     if len({one.message_bytes for one in ordered}) < 2:
@@ -183,11 +185,8 @@ def fit(of_sizes: Sequence[Times]) -> Fitted:
     if min(n.size for n in whole) < MIN_REPETITIONS:  # too few to say anything about an interval
         low = high = np.full_like(value, np.nan)
     else:
-        resampled = [
-            _fit_of(ordered, [rng.integers(0, n.size, n.size) for n in whole], fitted, seen[0])
-            for _ in range(RESAMPLES)
-        ]
-        low, high = np.percentile(resampled, [2.5, 97.5], axis=0)
+        values = [_fit_of(ordered, [resampled(rng, n.size) for n in whole], fitted, seen[0]) for _ in range(RESAMPLES)]
+        low, high = np.percentile(values, [2.5, 97.5], axis=0)
     latency, send, receive, gap, per_byte, hot, cold, first = (
         Estimate(*map(np.float64, ends)) for ends in zip(value, low, high, strict=True)
     )
@@ -198,6 +197,19 @@ def fit(of_sizes: Sequence[Times]) -> Fitted:
         if chosen
     ]
     return Fitted(latency, send, receive, gap, per_byte, hot, cold, not seen[0], max(differences))
+
+
+def resampled(rng: np.random.Generator, n: int) -> Indices:
+    """Which of n repetitions a resample has, in the order of measuring: whole blocks of consecutive ones.
+
+    Repetitions that follow each other are alike: the CPU's frequency and other processes change slowly. One by one they
+    would count as independent, and the intervals would be too narrow. A block has the cube root of n repetitions,
+    rounded up (Hall, Horowitz, Jing 1995), may begin anywhere, and after the last repetition comes the first one
+    (Politis, Romano 1992).
+    """
+    block = math.ceil(round(n ** (1 / 3), 9))  # the cube root of 27 is 3, and not a little more
+    begins = rng.integers(0, n, -(-n // block))
+    return np.asarray((begins[:, None] + np.arange(block)).ravel()[:n] % n, dtype=np.int64)
 
 
 def _median(values: Floats) -> float:

@@ -23,6 +23,7 @@ from postprocess.records.fields import RecordError
 from postprocess.records.reading import load_record
 from postprocess.statistics import loggp
 from postprocess.statistics.loggp import Parameters
+from postprocess.statistics.metrics import Floats
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_cpu_overhead import (
     POLLS,
@@ -114,6 +115,37 @@ def test_the_intervals_of_noisy_times_contain_the_truth(tmp_path: Path) -> None:
     for name, value in (("L_ns", truth.latency), ("g_ns", truth.gap), ("G_ns_per_byte", truth.gap_per_byte)):
         assert row[f"{name}_ci95_low"] < value < row[f"{name}_ci95_high"]
         assert row[f"{name}_ci95_high"] - row[f"{name}_ci95_low"] < 0.5 * value
+
+
+@given(st.integers(1, 200), st.integers(0, 2**32))
+def test_a_resample_is_made_of_blocks_of_the_cube_root(n: int, seed: int) -> None:
+    found = loggp.resampled(np.random.default_rng(seed), n)
+    block = next(one for one in range(1, n + 1) if one**3 >= n)
+    assert found.size == n
+    assert ((found >= 0) & (found < n)).all()
+    follow = (found[1:] - found[:-1] - 1) % n == 0
+    assert all(follow[i] for i in range(n - 1) if (i + 1) % block)
+
+
+def test_the_interval_is_wider_where_repetitions_that_follow_each_other_are_alike() -> None:
+    """The same times in another order are independent: of them the median is known better."""
+    rng, n = np.random.default_rng(7), 100
+    drifts = np.ones(n)
+    for i in range(1, n):
+        drifts[i] = 1 + 0.6 * (drifts[i - 1] - 1) + rng.normal(0, 0.02)
+    drifting, shuffled = (
+        loggp.fit([reduced(8, times), reduced(4096, times)]).gamma_hot for times in (drifts, rng.permutation(drifts))
+    )
+    assert drifting.value == shuffled.value == pytest.approx(0.1, rel=0.02)
+    assert drifting.high - drifting.low > 1.2 * (shuffled.high - shuffled.low)
+
+
+def reduced(message_bytes: int, times: Floats) -> loggp.Times:
+    """Times of which only those of reductions vary: they are the given multiples of 0.1 ns per byte."""
+    always = {"round_trip": 3000.0, "train": 10000.0, "delayed": 60000.0, "delay": 3500.0, "receive": 100.0}
+    constant = {name: np.full(times.size, value + 8 * message_bytes) for name, value in always.items()}
+    reductions = 0.1 * message_bytes * times
+    return loggp.Times(message_bytes=message_bytes, messages=16, **constant, hot=reductions, cold=reductions)
 
 
 def test_a_gap_that_is_no_longer_than_o_cannot_be_seen(tmp_path: Path) -> None:
