@@ -46,6 +46,10 @@ def truth(
     [
         (MPICH, 2, ("late=any", "all-types", "rounds=2"), 1, True),
         (MPICH, 3, ("per-node=2", "late=reader"), 2, True),
+        (MPICH, 2, ("buffers=1", "late=reader", "rounds=2"), 1, True),
+        pytest.param(MPICH, 3, ("buffers=1", "per-node=2", "late=any"), 2, True, marks=RARE),
+        pytest.param(MPICH, 4, ("buffers=1", "barrier", "per-node=2", "round-robin"), 2, False, marks=RARE),
+        pytest.param(OPENMPI, 3, ("buffers=1", "per-node=2", "late=any", "all-types"), 2, True, marks=RARE),
         pytest.param(MPICH, 4, ("per-node=2", "round-robin", "late=any"), 2, False, marks=RARE),
         (OPENMPI, 2, ("per-node=1", "late=any", "rounds=2"), 2, True),
         pytest.param(OPENMPI, 3, ("per-node=2", "late=leader", "numa"), 2, True, marks=RARE),
@@ -93,6 +97,7 @@ WRONG = {
     "comm freed twice by a copy": "MPI_ERR_COMM: the hybrid_comm does not exist, or was freed",
     "rank out of range": "MPI_ERR_RANK: rank 2: the parent has ranks 0 to 1",
     "size overflows": "MPI_ERR_COUNT: 9223372036854775807 elements of 8 bytes: ",
+    "buffers out of range": "MPI_ERR_ARG: 3 buffers: a memory has 1 or 2",
     "window too large": "MPI_ERR_NO_MEM: the window of node 0 has 2814749767",
     "comm with memories": "MPI_ERR_COMM: the hybrid_comm still has memories (1)",
     "collective before write": "MPI_ERR_RMA_SYNC: hybrid_broadcast: ",
@@ -132,6 +137,7 @@ def test_a_wrong_call_is_an_mpi_error_and_one_line(build_for: Build, toolchain: 
     _agree(done.stdout)
 
 
+@pytest.mark.parametrize("buffers", [pytest.param(1, marks=RARE), 2])
 @pytest.mark.parametrize(
     ("how", "says"),
     [
@@ -140,11 +146,14 @@ def test_a_wrong_call_is_an_mpi_error_and_one_line(build_for: Build, toolchain: 
         ("write-unnamed", "rank 1 touched the node's memory against the contract: it is in its write phase"),
     ],
 )
-def test_the_checked_library_ends_a_process_that_breaks_the_contract(built: Path, how: str, says: str) -> None:
-    done = launch(built / "hybrid_truth_checked", f"violate={how}", toolchain=MPICH)
+def test_the_checked_library_ends_a_process_that_breaks_the_contract(
+    built: Path, how: str, says: str, buffers: int
+) -> None:
+    words = (f"violate={how}", f"buffers={buffers}")
+    done = launch(built / "hybrid_truth_checked", *words, toolchain=MPICH)
     assert done.returncode != 0
     assert says in done.stdout + done.stderr
-    unchecked = launch(built / "hybrid_truth", f"violate={how}", toolchain=MPICH)
+    unchecked = launch(built / "hybrid_truth", *words, toolchain=MPICH)
     assert unchecked.returncode == 0, unchecked.stderr
 
 
@@ -162,8 +171,8 @@ def test_the_checked_library_compares_what_ranks_call(built: Path, how: str, say
 
 @pytest.mark.rare
 def test_results_are_right_with_every_access_checked(built: Path) -> None:
-    for words in (("per-node=2", "late=any", "rounds=2"), ("late=reader", "rounds=2")):
-        assert truth(built, MPICH, 3, *words, program="hybrid_truth_checked")["faults"] == 0
+    for words in (("per-node=2", "late=any"), ("late=reader",), ("buffers=1", "late=any")):
+        assert truth(built, MPICH, 3, *words, "rounds=2", program="hybrid_truth_checked")["faults"] == 0
 
 
 @pytest.mark.rare
@@ -176,6 +185,7 @@ def test_the_library_passes_under_the_sanitizers(tmp_path: Path) -> None:
         (2, ("all-types", "rounds=1")),
         (3, ("per-node=2", "late=any")),
         (4, ("per-node=2", "round-robin")),
+        (3, ("buffers=1", "per-node=2", "late=any", "rounds=2")),
     ):
         assert truth(build, MPICH, ranks, *words, env=env)["faults"] == 0
     done = launch(build / "hybrid_truth", "wrong", toolchain=MPICH, env=env)

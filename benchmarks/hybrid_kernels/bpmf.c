@@ -355,7 +355,8 @@ static void make_side(struct bpmf *b, const struct crew *crew, const struct rati
     s->fit = make_lists(r, b->seed, side, s, false, b->average, b->scale);
     const size_t elements = (size_t)s->block * K;
     if (b->way == WAY_HYBRID) {
-        HYBRID_CHECK(hybrid_memory_create(crew->hybrid, elements, sizeof(double), HYBRID_PER_RANK, &s->memory));
+        HYBRID_CHECK(
+            hybrid_memory_create_buffers(crew->hybrid, elements, sizeof(double), HYBRID_PER_RANK, 1, &s->memory));
     } else {
         s->factors = fail_alloc((size_t)b->ranks * elements, sizeof *s->factors);
     }
@@ -491,10 +492,10 @@ static struct kernel_bytes replicated(const void *state) {
         const int64_t copy = (int64_t)b->ranks * s->block * K * (int64_t)sizeof(double);
         size_t buffer = 0;
         size_t window = 0;
-        bytes.one_copy += copy;
         if (b->way == WAY_HYBRID) {
             HYBRID_CHECK(hybrid_memory_bytes(s->memory, &buffer, &window));
             bytes.replicated += b->leads ? (int64_t)window : 0;
+            bytes.one_copy += b->leads ? copy : 0;
         } else {
             bytes.replicated += copy;
         }

@@ -33,10 +33,10 @@ struct kernel_end {
     bool right;      /* it agrees with the reference of the kernel */
 };
 
-/* Bytes of the data that every rank needs, as allocated by this rank; of hybrid memory the leader counts the window. */
+/* Bytes of data that several ranks of a node need. The sum over the ranks of a node is that of the node. */
 struct kernel_bytes {
-    int64_t replicated;
-    int64_t one_copy; /* the size of one copy, the same on all ranks */
+    int64_t replicated; /* as allocated by this rank; of hybrid memory the leader counts the window */
+    int64_t one_copy; /* hybrid only, 0 in other ways: the data of this rank's windows, if it leads, without any copy */
 };
 
 struct kernel {

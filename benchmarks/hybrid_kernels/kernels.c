@@ -224,21 +224,22 @@ static struct memory_use weigh(const struct kernels *o, enum way way) {
 static void make_and_weigh(struct kernels *o, enum way way) {
     bool pinned = true;
     struct kernel_end end;
-    struct kernel_bytes bytes = {0, 0};
+    int64_t bytes[] = {0, 0}; /* replicated; of one copy */
     struct way_memory *memory = &o->point.memory[way];
     const struct memory_use before = weigh(o, way);
     make_state(o, way);
     solve_checked(o, way, &o->point.expected, &end, &pinned);
     const struct memory_use after = weigh(o, way);
     if (takes_part(o, way)) {
-        bytes = o->point.kernel->replicated(o->point.states[way]);
+        const struct kernel_bytes own = o->point.kernel->replicated(o->point.states[way]);
+        bytes[0] = own.replicated;
+        bytes[1] = own.one_copy;
     }
-    int64_t replicated = bytes.replicated;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &replicated, 1, MPI_INT64_T, MPI_SUM, o->crew.node));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_INT64_T, MPI_SUM, o->crew.node));
     memory->growth = difference_of(after.proportional, before.proportional);
     memory->shared = after.shared;
-    memory->replicated = largest_of_ranks(replicated);
-    o->point.copy_bytes = way == WAY_MPI ? largest_of_ranks(bytes.one_copy) : o->point.copy_bytes;
+    memory->replicated = largest_of_ranks(bytes[0]);
+    o->point.copy_bytes = way == WAY_HYBRID ? largest_of_ranks(bytes[1]) : o->point.copy_bytes;
     o->point.pinned = way == WAY_OPENMP ? largest_of_ranks(!pinned) == 0 : o->point.pinned;
 }
 

@@ -22,7 +22,8 @@
 #include <string.h>
 
 enum { ROWS, COLUMNS };
-enum { MOST_ELEMENT = 4 }; /* elements are whole numbers from -4 to 4 */
+enum { MOST_ELEMENT = 4 };  /* elements are whole numbers from -4 to 4 */
+enum { MOST_PROBE = 1000 }; /* so many that errors hardly cancel, and so few that all sums are exact */
 
 struct summa {
     enum way way;
@@ -88,7 +89,7 @@ static double element(uint64_t seed, int factor, int64_t row, int64_t column) {
 
 /* Element of the vector that the product is checked with. */
 static double probe(int64_t row) {
-    return (double)(int)(kernel_mix((uint64_t)row + 1) % 5) - 2;
+    return (double)(int)(kernel_mix((uint64_t)row + 1) % (2 * MOST_PROBE + 1)) - MOST_PROBE;
 }
 
 static void fill_blocks(struct summa *s) {
@@ -248,8 +249,10 @@ static double bytes_needed(const struct crew *crew, const struct problem *proble
 static void make_hybrid(struct summa *s, const struct crew *crew) {
     HYBRID_CHECK(hybrid_comm_create(s->line, &crew->settings, &s->hybrid_line));
     HYBRID_CHECK(hybrid_comm_create(s->pile, &crew->settings, &s->hybrid_pile));
-    HYBRID_CHECK(hybrid_memory_create(s->hybrid_line, (size_t)a_count(s), sizeof(double), HYBRID_ONE, &s->a_memory));
-    HYBRID_CHECK(hybrid_memory_create(s->hybrid_pile, (size_t)b_count(s), sizeof(double), HYBRID_ONE, &s->b_memory));
+    HYBRID_CHECK(
+        hybrid_memory_create_buffers(s->hybrid_line, (size_t)a_count(s), sizeof(double), HYBRID_ONE, 1, &s->a_memory));
+    HYBRID_CHECK(
+        hybrid_memory_create_buffers(s->hybrid_pile, (size_t)b_count(s), sizeof(double), HYBRID_ONE, 1, &s->b_memory));
 }
 
 static void *create(const struct crew *crew, enum way way, const struct problem *problem) {
@@ -360,11 +363,12 @@ static struct kernel_end end(void *state) {
 
 static struct kernel_bytes replicated(const void *state) {
     const struct summa *s = state;
-    const int64_t panels = ((int64_t)a_count(s) + b_count(s)) * (int64_t)sizeof(double);
+    const int64_t panels[] = {a_count(s) * (int64_t)sizeof(double), b_count(s) * (int64_t)sizeof(double)};
+    struct kernel_bytes bytes = {0, 0};
     if (s->way != WAY_HYBRID) {
-        return (struct kernel_bytes){.replicated = panels, .one_copy = panels};
+        bytes.replicated = panels[0] + panels[1];
+        return bytes;
     }
-    int64_t windows = 0;
     hybrid_memory *const memories[] = {s->a_memory, s->b_memory};
     hybrid_comm *const comms[] = {s->hybrid_line, s->hybrid_pile};
     for (int i = 0; i < 2; i++) {
@@ -373,9 +377,10 @@ static struct kernel_bytes replicated(const void *state) {
         size_t window = 0;
         HYBRID_CHECK(hybrid_comm_info(comms[i], &info));
         HYBRID_CHECK(hybrid_memory_bytes(memories[i], &buffer, &window));
-        windows += info.node_rank == 0 ? (int64_t)window : 0;
+        bytes.replicated += info.node_rank == 0 ? (int64_t)window : 0;
+        bytes.one_copy += info.node_rank == 0 ? panels[i] : 0;
     }
-    return (struct kernel_bytes){.replicated = windows, .one_copy = panels};
+    return bytes;
 }
 
 const struct kernel kernel_summa = {

@@ -2,7 +2,9 @@
  * A fault for tests: LD_PRELOAD this, and one byte of what a rank received is flipped when a collective has completed,
  * nonblocking or persistent, or a persistent receive, in MPI_Wait, MPI_Waitall or MPI_Test; or a blocking MPI_Alltoall;
  * or a blocking MPI_Recv that has room for CORRUPT_RECV bytes (default: none); or an MPI_Allgather in place;
- * or of what it reduced in MPI_Reduce_local.
+ * or, of a rank that is not the root, an MPI_Bcast of CORRUPT_BCAST bytes or more (default: none); or an MPI_Allreduce
+ * of doubles, not in place, of CORRUPT_ALLREDUCE bytes or more (default: none); or of what it reduced in
+ * MPI_Reduce_local.
  *
  * CORRUPT_RANK (default 1; -1: every rank), CORRUPT_WAIT (default 1: the rank's first completion; 0: each),
  * CORRUPT_BYTE (default 0: the first byte of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a
@@ -14,6 +16,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,11 +164,16 @@ int MPI_Alltoall(const void *send, int count, MPI_Datatype type, void *receive, 
     return code;
 }
 
-int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
+/* Whether calls of so many elements are corrupted: the setting is the least number of bytes. */
+static bool chosen_size(const char *name, int count, MPI_Datatype type) {
     int size = 0;
-    const int code = PMPI_Recv(buffer, count, type, source, tag, comm, status);
     PMPI_Type_size(type, &size);
-    if ((long)count * size >= setting("CORRUPT_RECV", LONG_MAX)) {
+    return (long)count * size >= setting(name, LONG_MAX);
+}
+
+int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
+    const int code = PMPI_Recv(buffer, count, type, source, tag, comm, status);
+    if (chosen_size("CORRUPT_RECV", count, type)) {
         received = buffer;
         corrupt();
     }
@@ -177,6 +185,24 @@ int MPI_Allgather(const void *send, int count, MPI_Datatype type, void *receive,
     const int code = PMPI_Allgather(send, count, type, receive, receive_count, receive_type, comm);
     received = send == MPI_IN_PLACE ? receive : NULL;
     corrupt();
+    return code;
+}
+
+int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+    const int code = PMPI_Bcast(buffer, count, type, root, comm);
+    if (chosen_size("CORRUPT_BCAST", count, type)) {
+        received = off_root(buffer, root, comm);
+        corrupt();
+    }
+    return code;
+}
+
+int MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    const int code = PMPI_Allreduce(send, receive, count, type, op, comm);
+    if (send != MPI_IN_PLACE && type == MPI_DOUBLE && chosen_size("CORRUPT_ALLREDUCE", count, type)) {
+        received = receive;
+        corrupt();
+    }
     return code;
 }
 

@@ -3,9 +3,9 @@
  * JSON object: how the ranks are placed, the results that were checked, and those that were wrong. pytest launches it.
  *
  *     mpiexec -n 4 hybrid_truth [spin|barrier] [numa] [per-node=K] [round-robin] [table] [rounds=N]
- *                               [late=writer|reader|leader|any] [late-us=N] [all-types]
+ *                               [buffers=1] [late=writer|reader|leader|any] [late-us=N] [all-types]
  *     mpiexec -n 2 hybrid_truth wrong
- *     mpiexec -n 2 hybrid_truth_checked violate=write-in-read|read-after-end|write-unnamed|overlap|mismatch
+ *     mpiexec -n 2 hybrid_truth_checked violate=write-in-read|read-after-end|write-unnamed|overlap|mismatch [buffers=1]
  *
  * late: in every round the writers of even rank come late to the collective; the readers of odd rank read late; the
  * leaders run ahead of all others; or each rank sleeps somewhere, by chance. wrong: prints the error of each wrong
@@ -37,10 +37,11 @@ static struct settings {
     enum late late;
     long late_us;
     int rounds;
+    int buffers;
     bool all_types;
     bool wrong;
     const char *violate;
-} settings = {.rounds = 4, .late_us = 200};
+} settings = {.rounds = 4, .buffers = 2, .late_us = 200};
 
 static void die(const char *what, int code) {
     char text[512];
@@ -161,7 +162,7 @@ static void try_allgatherv(bool reversed, bool overlapped) {
         total += counts[from] + (reversed ? 2 : 0);
     }
     GOOD(hybrid_gather_create(comm, counts, reversed ? places : NULL, &gather));
-    GOOD(hybrid_memory_create(comm, total, sizeof(int64_t), HYBRID_ONE, &memory));
+    GOOD(hybrid_memory_create_buffers(comm, total, sizeof(int64_t), HYBRID_ONE, settings.buffers, &memory));
     for (int i = 0; i < settings.rounds; i++, round_number++) {
         void *own = NULL;
         GOOD(hybrid_write_gather(memory, gather, sizeof(int64_t), &own));
@@ -292,7 +293,7 @@ static void try_alltoall(hybrid_memory *memory, size_t count, bool overlapped) {
 static void try_mixture(void) {
     hybrid_memory *memory = NULL;
     const size_t count = 100;
-    GOOD(hybrid_memory_create(comm, count, sizeof(int64_t), HYBRID_REDUCTION, &memory));
+    GOOD(hybrid_memory_create_buffers(comm, count, sizeof(int64_t), HYBRID_REDUCTION, settings.buffers, &memory));
     for (int i = 0; i < 6 * settings.rounds; i++, round_number++) {
         void *own = NULL;
         const int root = i % ranks;
@@ -536,7 +537,7 @@ static int try_noncommutative(enum hybrid_method method) {
     GOOD(MPI_Type_contiguous(4, MPI_UINT64_T, &matrix));
     GOOD(MPI_Type_commit(&matrix));
     GOOD(MPI_Op_create(multiply_all, 0, &product));
-    GOOD(hybrid_memory_create(comm, 1, sizeof wanted, HYBRID_REDUCTION, &memory));
+    GOOD(hybrid_memory_create_buffers(comm, 1, sizeof wanted, HYBRID_REDUCTION, settings.buffers, &memory));
     GOOD(hybrid_write_input(memory, sizeof wanted, &own));
     matrix_of(rank, own);
     const int code = hybrid_allreduce(memory, 1, matrix, product, method);
@@ -565,7 +566,7 @@ enum { MOST_ELEMENTS = 3000 };
 
 static hybrid_memory *memory_for(enum hybrid_shape shape, size_t count) {
     hybrid_memory *memory = NULL;
-    GOOD(hybrid_memory_create(comm, count, sizeof(int64_t), shape, &memory));
+    GOOD(hybrid_memory_create_buffers(comm, count, sizeof(int64_t), shape, settings.buffers, &memory));
     return memory;
 }
 
@@ -675,6 +676,7 @@ static void make_wrong_calls(void) {
     tell("comm freed twice by a copy", hybrid_comm_free(&copy));
     tell("rank out of range", hybrid_comm_translate(comm, ranks, &node, &node_rank));
     tell("size overflows", hybrid_memory_create(comm, SIZE_MAX / 2, 8, HYBRID_PER_RANK, &memory));
+    tell("buffers out of range", hybrid_memory_create_buffers(comm, 8, 8, HYBRID_ONE, 3, &memory));
     tell("window too large", hybrid_memory_create(comm, (size_t)1 << 44, 8, HYBRID_ONE, &memory));
     GOOD(hybrid_memory_create(comm, 8, sizeof(double), HYBRID_REDUCTION, &memory));
     tell("comm with memories", hybrid_comm_free(&comm));
@@ -717,7 +719,7 @@ static void violate(const char *how) {
     hybrid_memory *memory = NULL;
     void *own = NULL;
     const void *result = NULL;
-    GOOD(hybrid_memory_create(comm, bytes, 1, HYBRID_PER_RANK, &memory));
+    GOOD(hybrid_memory_create_buffers(comm, bytes, 1, HYBRID_PER_RANK, settings.buffers, &memory));
     if (strcmp(how, "overlap") == 0) {
         GOOD(hybrid_write_begin(memory, (size_t)rank * 8, 16, &own));
         tell(how, hybrid_broadcast(memory, 16, MPI_BYTE, 0));
@@ -772,6 +774,8 @@ static void read_word(const char *word) {
         s->of_comm.ranks_per_node = atoi(rest);
     } else if (starts(word, "rounds=", &rest)) {
         s->rounds = atoi(rest);
+    } else if (starts(word, "buffers=", &rest)) {
+        s->buffers = atoi(rest);
     } else if (starts(word, "late-us=", &rest)) {
         s->late_us = atol(rest);
     } else if (starts(word, "violate=", &rest)) {

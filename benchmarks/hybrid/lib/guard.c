@@ -103,12 +103,12 @@ int guard_hide(hybrid_memory *m) {
 }
 
 int guard_add(hybrid_memory *m) {
-    const size_t padded = (size_t)(m->buffers[1] - m->buffers[0]);
+    const size_t bytes = (size_t)m->buffers * m->buffer_stride;
     pthread_mutex_lock(&lock);
     struct guarded *g = find(NULL);
     if (g != NULL) {
-        g->begin = m->buffers[0];
-        g->end = m->buffers[0] + BUFFERS * padded;
+        g->begin = m->data;
+        g->end = m->data + bytes;
         g->memory = m;
     }
     struct sigaction now;
@@ -120,12 +120,11 @@ int guard_add(hybrid_memory *m) {
     }
     pthread_mutex_unlock(&lock);
     describe(m);
-    return protect(m->buffers[0], 0, BUFFERS * padded, PROT_NONE);
+    return protect(m->data, 0, bytes, PROT_NONE);
 }
 
 void guard_remove(hybrid_memory *m) {
-    const size_t padded = (size_t)(m->buffers[1] - m->buffers[0]);
-    protect(m->buffers[0], 0, BUFFERS * padded, PROT_READ | PROT_WRITE);
+    protect(m->data, 0, (size_t)m->buffers * m->buffer_stride, PROT_READ | PROT_WRITE);
     pthread_mutex_lock(&lock);
     struct guarded *g = find(m);
     if (g != NULL) {
@@ -147,14 +146,17 @@ struct note {
     char name[32];
 };
 
-/* The notes of two rounds: a rank that is one ahead must not overwrite what another still reads. */
+/* The notes of two rounds, as many as may be going on at once: a rank that is one ahead must not overwrite what another
+ * still reads. */
+enum { NOTED_ROUNDS = MOST_BUFFERS };
+
 size_t guard_bytes(int node_ranks) {
-    return memory_stride(BUFFERS * (size_t)node_ranks * sizeof(struct note));
+    return memory_stride(NOTED_ROUNDS * (size_t)node_ranks * sizeof(struct note));
 }
 
 static struct note *notes_of(const hybrid_memory *m) {
     struct note *notes = (struct note *)(void *)((char *)m->flags + flags_bytes(m->comm->node_ranks));
-    return notes + m->round % BUFFERS * (size_t)m->comm->node_ranks;
+    return notes + m->round % NOTED_ROUNDS * (size_t)m->comm->node_ranks;
 }
 
 static int compare(const hybrid_memory *m, const struct note *notes) {

@@ -9,8 +9,8 @@
  * "local" is said, a function is collective over the parent communicator, and all ranks must give it the same values.
  * Call the functions from the thread that may call MPI. A memory in which a collective has failed can only be freed.
  *
- * The contract for the one copy. A memory has two buffers, which take turns. One turn is a round, and each rank makes
- * these calls in each round:
+ * The contract for the one copy. A memory has two buffers, which take turns, or one. One turn is a round, and each rank
+ * makes these calls in each round:
  *
  *   hybrid_write_begin   begins the write phase: the rank may write the bytes that it has named, and no others
  *   a collective         ends the write phase and begins the read phase
@@ -18,11 +18,12 @@
  *   hybrid_read_end      ends the read phase: from now on the rank neither reads nor writes
  *
  * hybrid_write_begin returns only when every rank of the node has ended its read phase in the last round that used the
- * same buffer. So a slow reader can never see its data overwritten, however far the others are ahead, and one whole
- * round of skew costs no waiting. Calls out of this order return MPI_ERR_RMA_SYNC. What a rank does through its
- * pointers is checked by the library hybrid_collectives_checked, which has the same functions: it makes pages
- * inaccessible outside of their phase, so that a wrong access ends the process with one line that names the rank and
- * the phase, and it compares what the ranks of a node have named and called.
+ * same buffer. So a slow reader can never see its data overwritten, however far the others are ahead. With two buffers
+ * one whole round of skew costs no waiting; with one buffer a rank waits for the readers of the last round. Calls out
+ * of this order return MPI_ERR_RMA_SYNC. What a rank does through its pointers is checked by the library
+ * hybrid_collectives_checked, which has the same functions: it makes pages inaccessible outside of their phase, so that
+ * a wrong access ends the process with one line that names the rank and the phase, and it compares what the ranks of a
+ * node have named and called.
  */
 #ifndef HYBRID_COLLECTIVES_H
 #define HYBRID_COLLECTIVES_H
@@ -135,6 +136,11 @@ enum hybrid_shape {
  * sizes. MPI_ERR_COUNT: the size overflows. */
 int hybrid_memory_create(hybrid_comm *comm, size_t count, size_t element_bytes, enum hybrid_shape shape,
                          hybrid_memory **memory);
+
+/* The same with 2 buffers, or with 1, which needs half of the memory: a single copy per node. MPI_ERR_ARG: another
+ * number of buffers. */
+int hybrid_memory_create_buffers(hybrid_comm *comm, size_t count, size_t element_bytes, enum hybrid_shape shape,
+                                 int buffers, hybrid_memory **memory);
 
 /* Frees it and sets *memory to NULL. Waits for the node's ranks. MPI_ERR_ARG: it was freed before; MPI_ERR_RMA_SYNC: a
  * collective was started and not waited for. */

@@ -54,13 +54,13 @@ static int plan_window(hybrid_memory *m, size_t count, size_t element_bytes, enu
     size_t block = 0;
     size_t bytes = 0;
     if (!multiply(count, element_bytes, &block) || !shape_bytes(comm, block, shape, &bytes) ||
-        bytes > (SIZE_MAX / 2 - head_bytes(comm)) / BUFFERS - 2 * alignment) {
+        bytes > (SIZE_MAX / 2 - head_bytes(comm)) / MOST_BUFFERS - 2 * alignment) {
         return error_set(MPI_ERR_COUNT, "%zu elements of %zu bytes: the size of the node's memory cannot be counted",
                          count, element_bytes);
     }
     m->buffer_bytes = bytes;
-    const size_t padded = (bytes + alignment - 1) / alignment * alignment;
-    m->window_bytes = head_bytes(comm) + alignment + BUFFERS * padded;
+    m->buffer_stride = (bytes + alignment - 1) / alignment * alignment;
+    m->window_bytes = head_bytes(comm) + alignment + (size_t)m->buffers * m->buffer_stride;
     return MPI_SUCCESS;
 }
 
@@ -98,12 +98,8 @@ static int allocate(hybrid_memory *m) {
     }
     const uintptr_t begin = ((uintptr_t)base + FLAGS_LINE - 1) / FLAGS_LINE * FLAGS_LINE;
     const size_t alignment = guard_alignment();
-    const uintptr_t data = (begin + head_bytes(comm) + alignment - 1) / alignment * alignment;
-    const size_t padded = (m->buffer_bytes + alignment - 1) / alignment * alignment;
     m->flags = (struct node_flags *)begin;
-    for (size_t i = 0; i < BUFFERS; i++) {
-        m->buffers[i] = (char *)data + i * padded;
-    }
+    m->data = (char *)((begin + head_bytes(comm) + alignment - 1) / alignment * alignment);
     TRY_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, m->win));
     if (comm_leads(comm)) {
         flags_clear(m->flags, comm->node_ranks);
@@ -116,6 +112,11 @@ static int allocate(hybrid_memory *m) {
 
 int hybrid_memory_create(hybrid_comm *comm, size_t count, size_t element_bytes, enum hybrid_shape shape,
                          hybrid_memory **memory) {
+    return hybrid_memory_create_buffers(comm, count, element_bytes, shape, MOST_BUFFERS, memory);
+}
+
+int hybrid_memory_create_buffers(hybrid_comm *comm, size_t count, size_t element_bytes, enum hybrid_shape shape,
+                                 int buffers, hybrid_memory **memory) {
     if (memory == NULL) {
         return error_set(MPI_ERR_ARG, "there is no place for the hybrid_memory");
     }
@@ -124,7 +125,10 @@ int hybrid_memory_create(hybrid_comm *comm, size_t count, size_t element_bytes, 
     hybrid_memory *m = calloc(1, sizeof *m);
     int code = m == NULL || !handle_add(m) ? error_set(MPI_ERR_NO_MEM, "no memory for a hybrid_memory") : MPI_SUCCESS;
     if (m != NULL) {
-        *m = (hybrid_memory){.comm = comm, .win = MPI_WIN_NULL, .request = MPI_REQUEST_NULL};
+        *m = (hybrid_memory){.comm = comm, .buffers = buffers, .win = MPI_WIN_NULL, .request = MPI_REQUEST_NULL};
+    }
+    if (code == MPI_SUCCESS && (buffers < 1 || buffers > MOST_BUFFERS)) {
+        code = error_set(MPI_ERR_ARG, "%d buffers: a memory has 1 or 2", buffers);
     }
     if (code == MPI_SUCCESS) {
         code = plan_window(m, count, element_bytes, shape);
@@ -237,11 +241,12 @@ int hybrid_write_begin(hybrid_memory *memory, size_t offset, size_t bytes, void 
                          memory->buffer_bytes);
     }
     memory->round++;
-    if (memory->round > BUFFERS) {
+    const uint64_t buffers = (uint64_t)memory->buffers;
+    if (memory->round > buffers) {
         /* Everybody may write into this buffer during the collective, so everybody waits for its last readers. */
         const struct flags_waiting waiting = comm_waiting(memory->comm);
         for (int i = 0; i < memory->comm->node_ranks; i++) {
-            TRY(flag_wait(&memory->flags->ranks[i].done, memory->round - BUFFERS, &waiting));
+            TRY(flag_wait(&memory->flags->ranks[i].done, memory->round - buffers, &waiting));
         }
     }
     memory->written_offset = offset;

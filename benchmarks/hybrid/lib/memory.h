@@ -25,14 +25,16 @@ struct call {
 
 enum phase { PHASE_IDLE, PHASE_WRITE, PHASE_STARTED, PHASE_READ };
 
-enum { BUFFERS = 2 };
+enum { MOST_BUFFERS = 2 };
 
 struct hybrid_memory {
     hybrid_comm *comm;
     MPI_Win win;
     struct node_flags *flags;
-    char *buffers[BUFFERS];
+    int buffers; /* 1 or 2 */
+    char *data;  /* where the first buffer begins */
     size_t buffer_bytes;
+    size_t buffer_stride; /* from the begin of one buffer to that of the next */
     size_t window_bytes;
     uint64_t round; /* the current one, from 1 */
     uint64_t step;  /* the last one at which ranks waited for each other */
@@ -59,7 +61,7 @@ int memory_check(const hybrid_memory *m, enum phase phase, const char *function)
 
 /* The buffer of the current round. */
 static inline char *memory_buffer(const hybrid_memory *m) {
-    return m->buffers[m->round % BUFFERS];
+    return m->data + m->round % (uint64_t)m->buffers * m->buffer_stride;
 }
 
 /* Returns MPI_ERR_BUFFER and a line where a buffer has fewer bytes. */

@@ -31,7 +31,7 @@ class VariantOfKernel:
     lines: of source that only this variant needs.
     memory_bytes: PSS of the processes that compute, summed over the node that needs most; growth_bytes: how much of it
     the kernel's data added; shared_bytes: pages that several of them have. NaN where the kernel does not tell.
-    replicated_bytes: what was allocated on that node for data that every rank needs.
+    replicated_bytes: what was allocated on that node for data that several of its ranks need.
     """
 
     t_ns: Nanoseconds
@@ -48,8 +48,8 @@ class KernelPoint:
     """One kernel of one size, in all variants.
 
     error: what is left of the solution's error, as the kernel defines it.  digest: of all bits of the result, the same
-    in all variants.  collective: that which is timed apart.  copy_bytes: one copy of the data that every rank needs.
-    pinned: whether each thread of the variant `openmp` ran on one CPU of its own.
+    in all variants.  collective: that which is timed apart.  copy_bytes: one copy of the data that several
+    ranks of a node need.  pinned: whether each thread of the variant `openmp` ran on one CPU of its own.
     """
 
     index: int
