@@ -105,7 +105,8 @@ def test_a_rank_comes_late_and_the_others_wait_for_it(built: Path, tmp_path: Pat
     assert late.calls == 1
     assert np.median(late.t_work_ns) > 0.5 * found.batch_target_ns
     assert (late.t_wall_ns > 0.5 * found.batch_target_ns).all()
-    assert (late.t_node_window_ns >= late.t_wall_ns).all()
+    # The window ends with rank 0, which waits for the late rank. The wall time ends with the last rank, maybe later.
+    assert (late.t_node_window_ns > 0.5 * found.batch_target_ns).all()
     assert 0 < late.t_node_busy_ns.sum() <= found.node_cpus * (late.t_node_window_ns + found.node_tick_ns).sum()
 
 
