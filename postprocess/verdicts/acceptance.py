@@ -8,7 +8,7 @@
         points: diagonal
         take: median
         at_most: 0.2
-      - name: no node is slower than 5 % of the median
+      - name: no node is more than 5 % slower than the median
         metric: t_comp_ref_ns
         by: host
         hosts: 64
