@@ -2,7 +2,7 @@
  * hybrid_collectives - MPI collectives that keep one copy of the data per node, in shared memory.
  *
  * H. Zhou, J. Gracia, N. Zhou, R. Schneider, "Collectives in hybrid MPI+MPI code: design, practice and performance",
- * Parallel Computing 99 (2020), section 4. docs/benchmarks/hybrid.md maps the paper's wrappers to these functions, and
+ * Parallel Computing 99 (2020), section 4. docs/hybrid-collectives.md maps the paper's wrappers to these functions, and
  * says where its pseudo-code fails.
  *
  * All functions return MPI_SUCCESS or an MPI error code. hybrid_last_error then has one line about the reason. Unless
