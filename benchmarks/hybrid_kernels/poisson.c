@@ -13,6 +13,7 @@
 #include "fail_mpi.h"
 #include "kernel.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -229,6 +230,7 @@ static struct kernel_end end(void *state) {
     double largest = difference(p, 1, p->rows + 1);
     for (int row = 1; row <= p->rows; row++) {
         for (int j = 1; j <= p->n; j++) {
+            largest = isfinite(row_of(p, row)[j]) ? largest : DBL_MAX; /* MPI_MAX may lose what is no number */
             digest +=
                 kernel_digest_of((uint64_t)(p->first + row - 1) * (uint64_t)p->n + (uint64_t)j, row_of(p, row)[j]);
         }

@@ -460,9 +460,8 @@ _BEFORE_WORDS = re.compile(r"[\w.-]{1,60}:\d+ +UCX +\w{4,5} +|\[\[[^\]]{1,40}\],
 # Where in its sources a launcher speaks from.
 _SOURCE = re.compile(r"[\w:~]{1,80} \([^()\s]{1,300}:\d{1,6}\): ")
 _FRAME = re.compile(r"[\s*=#~+_-]*")
-# A line of a benchmark's table, in which nobody speaks: at least three columns with more than a blank between them.
-# Some write two blanks between sentences, and UCX after its place, which begins with a bracket.
-_COLUMNS = re.compile(r"[^\s\[]\S*(?:.*?[^\s.:;!?,] {2,}\S+){2}")
+# Between two columns of a benchmark's table: more than a blank. Some write two blanks between sentences.
+_GAP = re.compile(r"(?<=[^\s.:;!?,]) {2,}(?=\S)")
 # Of a library: what it does when all is well. Of a shell: that it does without the locale that it was asked for. Of
 # srun: that Slurm binds nothing, which it was told not to do.
 _IN_GOOD_ORDER = re.compile(
@@ -624,11 +623,17 @@ def _bounded(text: str) -> str:
     return text if len(text) <= 2 * LOOKED_AT else f"{text[:LOOKED_AT]}\n{text[-LOOKED_AT:]}"
 
 
+def _is_row(line: str) -> bool:
+    """Whether a line is one of a table, in which nobody speaks: it has at least three columns. A line that begins with a
+    bracket is UCX's, which writes two blanks after its place."""
+    return line[:1] not in ("", "[") and len(_GAP.findall(line)) >= 2
+
+
 def _lines(text: str) -> list[str]:
     """The lines without speakers, frames and tables. Empty lines separate paragraphs, and lines that stand alone."""
     cleaned: list[str] = []
     for raw in _bounded(text).replace("\0", "").splitlines():  # Open MPI 5 ends its banners with one
-        if _COLUMNS.match(raw[:LONGEST_LINE].strip()):
+        if _is_row(raw[:LONGEST_LINE].strip()):
             cleaned.append("")
             continue
         line = " ".join(clean(raw[:LONGEST_LINE]).split())

@@ -38,16 +38,17 @@ def _used() -> Iterator[tuple[int, int]]:
     """Device and inode of each file that a process has open or mapped, as far as this user may see that. Only this user
     can have opened files that are readable for nobody else."""
     for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            for line in (process / "maps").read_text(errors="replace").splitlines():
-                _, _, _, device, inode, *_ = line.split(maxsplit=5)
-                major, minor = (int(number, 16) for number in device.split(":"))
-                yield os.makedev(major, minor), int(inode)
+        # First what is open: a process maps a file that it has open, and closes the file after that.
         with contextlib.suppress(OSError):
             for descriptor in (process / "fd").iterdir():
                 with contextlib.suppress(OSError):
                     seen = descriptor.stat()
                     yield seen.st_dev, seen.st_ino
+        with contextlib.suppress(OSError):
+            for line in (process / "maps").read_text(errors="replace").splitlines():
+                _, _, _, device, inode, *_ = line.split(maxsplit=5)
+                major, minor = (int(number, 16) for number in device.split(":"))
+                yield os.makedev(major, minor), int(inode)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -8,10 +8,10 @@ the kernel for a signal when its parent dies, so that even `kill -9` of the camp
 
 On SIGTERM, SIGINT, SIGHUP or `signals.END` the guard interrupts the command, waits GRACE_SECONDS so that it can write
 its results, then kills it. A signal that was ignored when the guard started is ignored by every process below it; only
-`signals.END` is never ignored.
+`signals.END` is never ignored while the command runs.
 
-When all of them have ended, it runs the command AFTERWARDS, which removes what they have left. Its last word is how
-many seconds ago COMMAND began.
+When all of them have ended, and COMMAND failed or the guard had to kill a process, it runs the command AFTERWARDS, which
+removes what killed processes have left. Its last word is how many seconds ago COMMAND began. No signal ends it.
 """
 
 import contextlib
@@ -70,14 +70,16 @@ def descendants(root: int) -> set[int]:
     return set(below(root)) - zombies
 
 
-def sweep() -> None:
-    """Kill all processes below this one, until QUIET_LOOKS readings of /proc in a row show none.
+def sweep() -> bool:
+    """Kill all processes below this one, until QUIET_LOOKS readings of /proc in a row show none. Returns whether there
+    was any.
 
     A single reading may miss a process: /proc is read entry by entry while processes change their parent.
     """
-    quiet = 0
+    quiet, found = 0, False
     for _ in range(SWEEPS):
         living = descendants(os.getpid())
+        found = found or bool(living)
         quiet = 0 if living else quiet + 1
         if quiet == QUIET_LOOKS:
             break
@@ -87,6 +89,7 @@ def sweep() -> None:
         reap()
         time.sleep(SWEEP_SECONDS)
     reap()
+    return found
 
 
 def reap() -> None:
@@ -129,8 +132,10 @@ def main(command: list[str], parent: int, afterwards: Sequence[str] = ()) -> int
                 child.wait(GRACE_SECONDS)
         child.kill()
     status = child.wait()
-    sweep()
-    if afterwards:
+    for number in (*signals.ENDING, signals.END):  # what is left to do ends by itself
+        signal.signal(number, signal.SIG_IGN)
+    killed = sweep()
+    if afterwards and (killed or status != 0):  # else nothing was left
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             words = [*afterwards, f"{time.monotonic() - began:.1f}"]
             subprocess.run(words, stdin=subprocess.DEVNULL, timeout=AFTERWARDS_SECONDS, check=False)

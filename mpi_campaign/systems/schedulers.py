@@ -236,7 +236,8 @@ def cancel(scheduler: Scheduler, jobs: Sequence[str]) -> None:
     if not jobs:
         return
     answer = asking.ask([*scheduler.cancel, *jobs], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
-    refused = not answer.good and scheduler.waiting and waiting(scheduler, jobs) != {}
+    unknown = bool(scheduler.unknown_job) and scheduler.unknown_job in answer.stderr  # one of them has ended long ago
+    refused = not answer.good and not unknown and scheduler.waiting and waiting(scheduler, jobs) != {}
     if answer.trouble or refused:
         lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
         why = answer.trouble or f"says: {(lines or [f'exit code {answer.exit_code}'])[-1]}"

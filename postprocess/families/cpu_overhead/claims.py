@@ -226,7 +226,10 @@ def _of_settings(rows: pd.DataFrame) -> Iterator[str]:
 
 def _of_nodes(rows: pd.DataFrame) -> Iterator[str]:
     """The CPU time of the node beside that of its ranks, over blocking calls on all ranks."""
-    calls = rows[(rows["way"] == BLOCKING) & rows["valid"].astype(bool) & rows["node_cpus"].notna()]
+    blocking = rows[rows["way"] == BLOCKING]
+    most = blocking.groupby("record")["communicator_ranks"].transform("max")
+    on_all = blocking["communicator_ranks"] == most
+    calls = blocking[on_all & blocking["valid"].astype(bool) & blocking["node_cpus"].notna()]
     if not calls.empty:
         node, softirq, ranks = (_cpus(average(calls, name)) for name in ("node_cpus", "softirq_cpus", "ranks_cpus"))
         yield (
@@ -244,6 +247,7 @@ def _of_agreement(rows: pd.DataFrame) -> Iterator[str]:
     """In how many pairs of launches the intervals of each LogGP parameter have a point in common."""
     for pair, messages in rows[(rows["pair"] != "") & rows["valid"].astype(bool)].groupby("pair", sort=False):
         launches = messages.drop_duplicates("record")
+        launches = launches[launches["L_ns_ci95_low"].notna()]  # a launch with one valid size has no parameters
         if len(launches) < 2:
             continue
         letters = {name: name.replace("_ns", "").replace("_per_byte", "").replace("_", " ") for name in PARAMETERS}

@@ -162,13 +162,14 @@ def _ends(estimate: Estimate) -> tuple[float, float, float]:
 
 
 def numbers_of(record: LogGPRecord) -> dict[str, float]:
-    """The numbers that sum up a record, for ReFrame: of the first pair that has them the parameters, and the round trip
-    of the smallest messages.
+    """The numbers that sum up a record, for ReFrame: the parameters of the first pair of ranks, and its round trip with
+    the smallest messages.
 
-    Numbers that are not finite are left out.
+    Both are left out where the smallest size of that pair is not valid, so that the same pair and size is compared
+    always. Numbers that are not finite are left out.
     """
     rows = list(loggp_rows(record, ()))
-    first = next((estimates for plain, estimates in rows if plain["valid"]), {})  # sizes ascend
+    first = rows[0][1] if rows and rows[0][0]["valid"] else {}  # sizes ascend
     numbers = {
         **{name: as_float(first[name].value) for name in ("round_trip_ns", *PARAMETERS) if name in first},
         "points": float(len(rows)),

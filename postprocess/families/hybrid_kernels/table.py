@@ -94,7 +94,7 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
             found = estimates(point, name)
             doubts = [
                 *failed_reasons(failed),
-                *validity.doubts(point, name, case["nodes_are"], oversubscribed=header.oversubscribed),
+                *validity.doubts(point, name, case["nodes_are"], header.network, oversubscribed=header.oversubscribed),
             ]
             reasons = [*doubts, *validity.too_wide(found["t_ns" if name == MPI else "ratio_to_mpi"])]
             yield {

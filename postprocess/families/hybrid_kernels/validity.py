@@ -6,7 +6,8 @@ reliable    Valid, the case did not fail, and
             * the clocks of the ranks agree to within 1 % of the shorter solve, because it is a time between ranks;
             * ranks do not share cores: a rank that spins would take the time of the rank that it waits for;
             * each thread of the variant `openmp` ran on one CPU of its own;
-            * the nodes are real: over virtual nodes what crosses between them crosses memory.
+            * the nodes are real: over virtual nodes what crosses between them crosses memory;
+            * the network is no wire: over one, ranks of a node send in the variant `mpi` and share memory in others.
 flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or without a common clock, or most
             repetitions began late.
 """
@@ -26,7 +27,7 @@ WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
 
 
-def doubts(point: KernelPoint, variant: str, nodes: str, *, oversubscribed: bool) -> list[str]:
+def doubts(point: KernelPoint, variant: str, nodes: str, network: str, *, oversubscribed: bool) -> list[str]:
     """Reasons why a ratio says nothing about the variants, however narrow its interval. They include
     `sampled.invalid_reasons`.
 
@@ -43,6 +44,8 @@ def doubts(point: KernelPoint, variant: str, nodes: str, *, oversubscribed: bool
         reasons.append("oversubscribed: ranks share cores")
     if variant == OPENMP and not point.pinned:
         reasons.append("not every thread ran on one CPU of its own")
+    if network.startswith("wire"):
+        reasons.append("over a wire the variant mpi sends between ranks that share memory in the other variants")
     if nodes in sampled.VIRTUAL_NODES:
         reasons.append(f"the nodes are {nodes}")
     return reasons
