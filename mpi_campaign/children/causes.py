@@ -624,8 +624,8 @@ def _bounded(text: str) -> str:
 
 
 def _is_row(line: str) -> bool:
-    """Whether a line is one of a table, in which nobody speaks: it has at least three columns. A line that begins with a
-    bracket is UCX's, which writes two blanks after its place."""
+    """Whether a line is one of a table, in which nobody speaks: it has at least three columns. A line that begins with
+    a bracket is UCX's, which writes two blanks after its place."""
     return line[:1] not in ("", "[") and len(_GAP.findall(line)) >= 2
 
 

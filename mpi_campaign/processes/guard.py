@@ -10,8 +10,8 @@ On SIGTERM, SIGINT, SIGHUP or `signals.END` the guard interrupts the command, wa
 its results, then kills it. A signal that was ignored when the guard started is ignored by every process below it; only
 `signals.END` is never ignored while the command runs.
 
-When all of them have ended, and COMMAND failed or the guard had to kill a process, it runs the command AFTERWARDS, which
-removes what killed processes have left. Its last word is how many seconds ago COMMAND began. No signal ends it.
+When all of them have ended, and COMMAND failed or the guard had to kill a process, it runs the command AFTERWARDS,
+which removes what killed processes have left. Its last word is how many seconds ago COMMAND began. No signal ends it.
 """
 
 import contextlib
