@@ -39,6 +39,11 @@ def _tcp(request: Request, fabrics: str) -> Settings:
     return Settings(env)
 
 
+def _wire(request: Request) -> Settings:
+    # Without COLL_INTRANODE, short blocking broadcasts and reductions go through shared memory whatever the fabric is.
+    return _tcp(request, "ofi") + Settings({"I_MPI_COLL_INTRANODE": "pt2pt"})
+
+
 _async = same(I_MPI_ASYNC_PROGRESS="1")
 
 
@@ -76,7 +81,7 @@ LIBRARY = Library(
     always=_always,
     networks={
         "shm": same(I_MPI_FABRICS="shm"),
-        "wire": lambda request: _tcp(request, "ofi"),
+        "wire": _wire,
         "tcp": lambda request: _tcp(request, "shm:ofi"),
     },
     configurations={"async": _async, "dedicated": _dedicated, "dedicated_unbound": _unbound},
