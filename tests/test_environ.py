@@ -270,7 +270,7 @@ def test_a_wheel_that_there_is_not_is_no_network_that_is_down(output: str, fragm
 def test_every_program_of_another_is_started_with_an_environment_that_is_built() -> None:
     """Nobody else starts one: these modules alone do, and each hands over the environment that it was given."""
     starters = {
-        "environ.py", "asking.py", "guard.py", "guarded.py", "wire.py", "nodes.py", "slurm.py",
+        "environ.py", "asking.py", "guard.py", "guarded.py", "wire.py", "nodes.py", "daemons.py",
         "impact_launches.py", "testing.py",
     }  # fmt: skip
     found = {

@@ -396,6 +396,7 @@ def test_a_killed_rank_ends_the_run(built: Path, tmp_path: Path) -> None:
     assert not any(map(running, ranks))
 
 
+@pytest.mark.rare
 def test_another_compiler_builds_anew_in_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """CMake would begin again by itself, without the options that it was given."""
     monkeypatch.setattr(builds, "STATE", tmp_path)

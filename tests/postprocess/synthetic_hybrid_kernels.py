@@ -101,7 +101,9 @@ def point(
 
 def header(kernels: Sequence[str], own: Mapping[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     """The first line. own: changes of its own object."""
-    first = synthetic.header(family="hybrid_kernels", benchmark="hybrid_kernels", command_line=["hybrid_kernels"])
+    first = synthetic.header(
+        family="hybrid_kernels", benchmark="hybrid_kernels", command_line=["hybrid_kernels"], network="shm"
+    )
     first["plan"]["parameters"] = {
         "kernel": list(kernels), "size": [KERNELS[one][0] for one in kernels], "method": ["campaign"],
     }  # fmt: skip

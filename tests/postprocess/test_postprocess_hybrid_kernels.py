@@ -99,6 +99,7 @@ def test_memory_that_the_kernel_does_not_tell_is_not_known(tmp_path: Path) -> No
     ("header", "changes", "variant", "reason"),
     [
         ({"oversubscribed": True}, {}, "hybrid", "oversubscribed: ranks share cores"),
+        ({"network": "wire:2gbit"}, {}, "openmp", "over a wire the variant mpi sends"),
         ({"own": {"virtual_node_ranks": 1, "shared_nodes": 2}}, {}, "hybrid", "the nodes are virtual"),
         ({"own": {"shared_nodes": 2}}, {}, "openmp", "the nodes are virtual, seen by the MPI library"),
         ({}, {"repetitions": 5}, "hybrid", "fewer than 6 repetitions (5)"),
