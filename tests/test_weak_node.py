@@ -42,14 +42,14 @@ netlink = IPRoute()
 link, rate = netlink.link_lookup(ifname="e0")[0], rate_bytes_per_second("{SLOW_RATE}")
 netlink.tc("replace", "tbf", link, 0x10000, rate=rate, burst=burst_bytes("{RATE}"), latency=QUEUE_LATENCY)
 """
-# Computes on the node's core half of the time.
+# Computes on the node's core half of the time, in pieces much shorter than a computation, so that each has its share.
 SOAKER = """
 import time
 while True:
-    end = time.monotonic() + 0.002
+    end = time.monotonic() + 0.0003
     while time.monotonic() < end:
         pass
-    time.sleep(0.002)
+    time.sleep(0.0002)
 """
 
 
