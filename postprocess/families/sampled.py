@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
-from postprocess.families.family import Spent
+from postprocess.families.family import Numbers, Spent, doubt_about
 from postprocess.records.record import Footer
 from postprocess.statistics.metrics import MIN_REPETITIONS
 
@@ -43,6 +43,22 @@ def none_valid(reasons: Sequence[list[str]]) -> Iterator[str]:
     if all(reasons):
         named = dict.fromkeys(reason for of_point in reasons for reason in of_point)
         yield f"none of its {len(reasons)} points is valid: {', '.join(named) or 'there is none'}"
+
+
+def numbers_by(record_numbers: Callable[[Any], Mapping[str, float]]) -> Callable[[Any, Any], Numbers]:
+    """The `numbers` of a family whose records say all themselves: what `record_numbers` finds in a record, with the
+    doubt about it. The record of `basic` adds nothing."""
+
+    def numbers(record: Any, _basic: Any) -> Numbers:
+        values = record_numbers(record)
+        return Numbers(values, doubt=doubt_about(values))
+
+    return numbers
+
+
+def points_or_ratio(name: str) -> str:
+    """The unit of a number that sums up a record, in a family whose numbers are counts of points and ratios."""
+    return "points" if name.startswith("points") else "ratio"
 
 
 _SEEN_BY_THE_LIBRARY = "virtual, seen by the MPI library"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from postprocess.families import sampled
 from postprocess.families.family import (
     STATE,
     Bound,
@@ -16,11 +17,9 @@ from postprocess.families.family import (
     Inside,
     Launches,
     Metric,
-    Numbers,
     Page,
     Section,
     TableFile,
-    doubt_about,
 )  # fmt: skip
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.axes import AXES
@@ -71,15 +70,6 @@ def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]
     return {FAMILY: drawn} if drawn else {}
 
 
-def _numbers(record: PartitionedRecord, _basic: PartitionedRecord | None) -> Numbers:
-    values = record_numbers(record)
-    return Numbers(values, doubt=doubt_about(values))
-
-
-def _unit_of(name: str) -> str:
-    return "points" if name.startswith("points") else "ratio"
-
-
 PARTITIONED = Family(
     name=FAMILY,
     title="partitioned communication",
@@ -104,8 +94,8 @@ PARTITIONED = Family(
         Section("partitioned-reading", TITLE, 33, f"{_TEMPLATES}/reading.html", _view, "reading"),
     ),
     inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
-    numbers=_numbers,
-    unit_of=_unit_of,
+    numbers=sampled.numbers_by(record_numbers),
+    unit_of=sampled.points_or_ratio,
     bounds=(Bound("t_ratio_to_single", absolute=False, margin=LEAST_RATIO),),
     wrong=inside.wrong,
     communicated_ns=inside.communicated_ns,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from postprocess.families import sampled
 from postprocess.families.family import (
     STATE,
     Bound,
@@ -16,11 +17,9 @@ from postprocess.families.family import (
     Inside,
     Launches,
     Metric,
-    Numbers,
     Page,
     Section,
     TableFile,
-    doubt_about,
 )  # fmt: skip
 from postprocess.families.sync_overlap import inside
 from postprocess.families.sync_overlap.axes import AXES
@@ -76,11 +75,6 @@ def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]
     return {FAMILY: drawn} if drawn else {}
 
 
-def _numbers(record: SyncRecord, _basic: SyncRecord | None) -> Numbers:
-    values = record_numbers(record)
-    return Numbers(values, doubt=doubt_about(values))
-
-
 def _unit_of(name: str) -> str:
     kinds = {"points": "points", "range_bytes": "bytes", "t_whole_ns": "ns"}
     return next((unit for beginning, unit in kinds.items() if name.startswith(beginning)), "ratio")
@@ -110,7 +104,7 @@ SYNC_OVERLAP = Family(
         Section("sync-overlap-reading", TITLE, 35, f"{_TEMPLATES}/reading.html", _view, "reading"),
     ),
     inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
-    numbers=_numbers,
+    numbers=sampled.numbers_by(record_numbers),
     unit_of=_unit_of,
     bounds=(
         Bound("recv_over_wait", absolute=False, margin=LEAST_RATIO),
