@@ -16,9 +16,12 @@ independent.
     soaked_share      t_soaked / t_wall               over all ranks: what a thread of lowest priority got
     work_share        t_work / t_reference_wall       of `working`
     node_cpus         t_node_busy / t_node_window     the CPUs of the machine of rank 0 that were busy, on average, with
-                                                      anything; binomial interval (`cpu_use.tick_share`)
+                                                      anything; binomial interval (`cpu_use.tick_share`), which
+                                                      ends at all CPUs even where ticks were counted beyond them
     softirq_cpus      t_node_softirq / t_node_window  of them, in soft interrupts; likewise
-    ranks_cpus        t_node_ranks / t_node_window    of them, charged to the ranks by the kernel
+    ranks_cpus        t_node_ranks / t_node_window    charged to the ranks by the kernel. The window ends with rank 0,
+                                                      and ranks that end later are charged for all of their batch:
+                                                      so it can exceed node_cpus
     t_once_ns         t_wall of the point `once` with the same collective, ranks and size; every point of these has it
     availability      the knee of slowdown over work_share (`cpu_use.availability`), from all points of `working` with
                       the same collective, ranks and size; every point of these has it
