@@ -3,8 +3,8 @@
     .venv/bin/python -m tests.benchmarks.rate_sweep ARCHIVE [--rate 200mbit]... [-- OPTION of `campaign run`...]
 
 For each rate a cluster in a box with two nodes runs the campaign, one rank on each node, into a folder of ARCHIVE that
-is called like the rate. It needs what `./campaign cluster` needs, and is planned to take 7 minutes. It prints a table for
-docs/paper-results.md: one line for each rate, library, configuration and collective.
+is called like the rate. It needs what `./campaign cluster` needs, and is planned to take 7 minutes. It prints a table
+for docs/paper-results.md: one line for each rate, library, configuration and collective.
 
 Where a run is incomplete, the table has what it measured, and one line on standard error tells the exit code. The
 other rates are measured too, unless the run was interrupted. The largest exit code of all runs is this program's.
