@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 MS = 1_000_000
 
@@ -148,6 +149,50 @@ def changed(line: dict[str, Any], **changes: Any) -> dict[str, Any]:
     for name, value in changes.items():
         next(part for part in (line, line["parameters"], line["own"]) if name in part)[name] = value
     return line
+
+
+def around_0(rng: np.random.Generator, deviation: float, count: int) -> NDArray[np.float64]:
+    """Normal numbers, as many below 0 as above it, in any order."""
+    half = np.abs(rng.normal(0, deviation, count // 2))
+    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
+
+
+def sampled_point(
+    index: int, parameters: Mapping[str, Any], series: Mapping[str, ArrayLike], own: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    """A point whose ranks began together, with the same number of repetitions in each series.
+
+    series: the samples; they are rounded.  more: other fields of the line with their values.
+    """
+    samples = {name: [round(value) for value in np.asarray(values).tolist()] for name, values in series.items()}
+    (repetitions,) = {len(values) for values in samples.values()}
+    line = {
+        "type": "point",
+        "index": index,
+        "parameters": dict(parameters),
+        "repetitions": repetitions,
+        "warmup_repetitions": 0,
+        "late_repetitions": 0,
+        "discarded_repetitions": 0,
+        "stop_reason": "interval" if repetitions else "not_measured",
+        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
+        "data_errors": 0,
+        "start_method": "deadline",
+        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
+        "series": {**samples, "start_imbalance_ns": [20] * repetitions},
+        "warmup": {},
+        "spreads": {},
+        "rank_medians": {},
+        "own": dict(own),
+    }
+    assert set(more) <= set(line)
+    return {**line, **more}
+
+
+def whole(first: dict[str, Any], points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The lines of a complete record, with its number of points in the first line."""
+    first["plan"]["points"] = len(points)
+    return [first, *points, footer(len(points), first["ranks"])]
 
 
 def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, Any]:

@@ -52,12 +52,6 @@ def true_time_ns(truth: Truth, message_bytes: int) -> float:
     return truth.latency_ns + 1e9 * message_bytes / truth.bytes_per_second
 
 
-def _around_0(rng: np.random.Generator, deviation: float, count: int) -> Any:
-    """Normal numbers, as many below 0 as above it, in any order."""
-    half = np.abs(rng.normal(0, deviation, count // 2))
-    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
-
-
 def point(
     index: int = 0,
     truth: Truth = POLLS,
@@ -73,10 +67,10 @@ def point(
     rng = np.random.default_rng([index, message_bytes])
     call_ns = true_time_ns(truth, message_bytes)
     calls = max(1, round(11e6 / call_ns))
-    noise = np.exp(_around_0(rng, truth.noise, repetitions))
+    noise = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
     wall = calls * call_ns * noise * (1 + max(0.0, work - truth.available))
-    share = truth.cpu_share + _around_0(rng, truth.share_noise, repetitions)
-    reference = calls * call_ns * noise * np.exp(_around_0(rng, 0.003, repetitions))
+    share = truth.cpu_share + synthetic.around_0(rng, truth.share_noise, repetitions)
+    reference = calls * call_ns * noise * np.exp(synthetic.around_0(rng, 0.003, repetitions))
     series = {
         "t_wall_ns": wall,
         "t_cpu_ns": wall * share,
@@ -93,33 +87,23 @@ def point(
         "t_node_busy_ns": 1.01 * wall * (ranks * share + truth.softirq_cpus),
         "t_node_softirq_ns": 1.01 * wall * truth.softirq_cpus,
         "t_node_ranks_ns": 1.01 * wall * ranks * share,
-        "start_imbalance_ns": np.full(repetitions, 20),
     }
     medians = {name: int(np.median(series[name])) if repetitions else 0 for name in list(series)[:3]}
-    line = {
-        "type": "point",
-        "index": index,
-        "parameters": {
-            "operation": operation,
-            "communicator_ranks": ranks,
-            "message_bytes": message_bytes,
-            "way": way,
-        },
-        "repetitions": repetitions,
-        "warmup_repetitions": 1,
-        "late_repetitions": 0,
-        "discarded_repetitions": 0,
-        "stop_reason": "interval" if repetitions else "not_measured",
-        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
-        "data_errors": 0,
-        "start_method": "deadline",
-        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
-        "series": {name: [round(float(value)) for value in values] for name, values in series.items()},
-        "warmup": {"t_wall_ns": [round(1.2 * calls * call_ns)]},
-        "spreads": {},
-        "rank_medians": {name: [value] * ranks for name, value in medians.items()},
-        "own": {"calls": calls, "reference_calls": calls, "work_units": round(1000 * work)},
+    parameters = {
+        "operation": operation,
+        "communicator_ranks": ranks,
+        "message_bytes": message_bytes,
+        "way": way,
     }
+    line = synthetic.sampled_point(
+        index,
+        parameters,
+        series,
+        {"calls": calls, "reference_calls": calls, "work_units": round(1000 * work)},
+        warmup_repetitions=1,
+        warmup={"t_wall_ns": [round(1.2 * calls * call_ns)]},
+        rank_medians={name: [value] * ranks for name, value in medians.items()},
+    )
     return synthetic.changed(line, **changes)
 
 
@@ -162,8 +146,7 @@ def record(
     points = [point(i, truth, one, size, ranks=ranks) for i, (one, size) in enumerate(cells)]
     for work in works:
         points.append(point(len(points), truth, *cells[-1], ranks=ranks, way="working", work=work))
-    first["plan"]["points"] = len(points)
-    return [first, *points, synthetic.footer(len(points), first["ranks"])]
+    return synthetic.whole(first, points)
 
 
 def with_one_more(lines: Lines, one: dict[str, Any]) -> Lines:
@@ -208,22 +191,24 @@ def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: flo
         "t_reductions_hot_ns": exchanges * message_bytes * truth.gamma_hot,
         "t_reductions_cold_ns": exchanges * message_bytes * truth.gamma_cold,
     }
-    noise = np.exp(_around_0(rng, truth.noise, repetitions))
-    like = point(index, repetitions=repetitions)
-    return {
-        **like,
-        "parameters": {"pair": "within_node", "message_bytes": message_bytes},
-        "series": {name: [round(float(value)) for value in median * noise] for name, median in medians.items()},
-        "warmup": {"t_round_trips_ns": [1], "t_trains_ns": [1]},
-        "rank_medians": {},
-        "own": {
-            "partner_rank": 1,
-            "round_trips": exchanges,
-            "trains": trains,
-            "messages_of_train": messages,
-            "reductions": exchanges,
-        },
+    noise = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
+    own = {
+        "partner_rank": 1,
+        "round_trips": exchanges,
+        "trains": trains,
+        "messages_of_train": messages,
+        "reductions": exchanges,
     }
+    line = synthetic.sampled_point(
+        index,
+        {"pair": "within_node", "message_bytes": message_bytes},
+        {name: median * noise for name, median in medians.items()},
+        own,
+        warmup_repetitions=1,
+        warmup={"t_round_trips_ns": [1], "t_trains_ns": [1]},
+    )
+    del line["series"]["start_imbalance_ns"]
+    return line
 
 
 def messages_record(
@@ -233,7 +218,6 @@ def messages_record(
     first = header(**header_changes)
     first["benchmark"], first["seed"], first["own"] = "loggp", None, {}
     first["plan"]["parameters"] = {"pair": ["within_node"], "message_bytes": list(sizes)}
-    first["plan"]["points"] = len(sizes)
     clock_ns = first["timer"]["overhead_ns"]
     points = [message_point(i, truth, size, clock_ns) for i, size in enumerate(sizes)]
-    return [first, *points, synthetic.footer(len(points), first["ranks"])]
+    return synthetic.whole(first, points)

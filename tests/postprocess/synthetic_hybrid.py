@@ -46,12 +46,6 @@ def library_ns(truth: Truth, message_bytes: int) -> float:
     return truth.latency_ns + 1e9 * message_bytes / truth.bytes_per_second
 
 
-def _around_0(rng: np.random.Generator, deviation: float, count: int) -> Any:
-    """Normal numbers, as many below 0 as above it, in any order."""
-    half = np.abs(rng.normal(0, deviation, count // 2))
-    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
-
-
 def point(
     index: int = 0,
     truth: Truth = FASTER,
@@ -71,32 +65,14 @@ def point(
         "hybrid_alone": whole / 2 * truth.alone,
     }
     calls = {name: max(1, round(1.1 * BATCH_NS / time)) for name, time in call_ns.items()}
-    together = np.exp(_around_0(rng, truth.noise, repetitions))
+    together = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
     series = {}
     for name, time in call_ns.items():
-        own = np.exp(_around_0(rng, truth.ratio_noise, repetitions)) if name.startswith("hybrid") else 1.0
-        series[f"t_{name}_ns"] = calls[name] * time * together * own
-    series["start_imbalance_ns"] = np.full(repetitions, 20)
-    line = {
-        "type": "point",
-        "index": index,
-        "parameters": {"operation": operation, "variant": variant, "message_bytes": message_bytes},
-        "repetitions": repetitions,
-        "warmup_repetitions": 0,
-        "late_repetitions": 0,
-        "discarded_repetitions": 0,
-        "stop_reason": "interval" if repetitions else "not_measured",
-        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
-        "data_errors": 0,
-        "start_method": "deadline",
-        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
-        "series": {name: [round(float(value)) for value in values] for name, values in series.items()},
-        "warmup": {},
-        "spreads": {},
-        "rank_medians": {},
-        "own": {f"{name}_calls": number for name, number in calls.items()},
-    }
-    return synthetic.changed(line, **changes)
+        alone = np.exp(synthetic.around_0(rng, truth.ratio_noise, repetitions)) if name.startswith("hybrid") else 1.0
+        series[f"t_{name}_ns"] = calls[name] * time * together * alone
+    parameters = {"operation": operation, "variant": variant, "message_bytes": message_bytes}
+    own = {f"{name}_calls": number for name, number in calls.items()}
+    return synthetic.changed(synthetic.sampled_point(index, parameters, series, own), **changes)
 
 
 ONE_OFF = {
@@ -144,5 +120,4 @@ def record(
     cells = [(one, variant, size) for one in operations for variant in variants for size in sizes]
     first = header(operations, variants, sizes, **header_changes)
     points = [point(i, truth, *cell) for i, cell in enumerate(cells)]
-    first["plan"]["points"] = len(points)
-    return [first, *points, synthetic.footer(len(points), first["ranks"])]
+    return synthetic.whole(first, points)

@@ -40,62 +40,38 @@ THE_SAME = Truth(ratios={"openmp": 1.0, "hybrid": 1.0}, ratio_noise=0.01)
 """The negative control: variants that take equally long."""
 
 
-def _around_0(rng: np.random.Generator, deviation: float, count: int) -> Any:
-    """Normal numbers, as many below 0 as above it, in any order."""
-    half = np.abs(rng.normal(0, deviation, count // 2))
-    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
-
-
 def point(
     index: int = 0, truth: Truth = USUAL, kernel: str = "bpmf", repetitions: int = 21, **changes: Any
 ) -> dict[str, Any]:
     """A point whose median times and ratios are the truth's."""
     rng = np.random.default_rng(index)
     size, collective = KERNELS[kernel]
-    together = np.exp(_around_0(rng, truth.noise, repetitions))
+    together = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
     series = {}
     for name, ratio in {"mpi": 1.0, **truth.ratios}.items():
-        own = np.exp(_around_0(rng, truth.ratio_noise, repetitions)) if name != "mpi" else 1.0
-        series[f"t_{name}_ns"] = truth.solve_ns * ratio * together * own
+        alone = np.exp(synthetic.around_0(rng, truth.ratio_noise, repetitions)) if name != "mpi" else 1.0
+        series[f"t_{name}_ns"] = truth.solve_ns * ratio * together * alone
         series[f"t_{name}_compute_ns"] = truth.solve_ns * (1 - truth.collectives) * together
-    series["start_imbalance_ns"] = np.full(repetitions, 20)
     replicated = kernel != "poisson"
-    line = {
-        "type": "point",
-        "index": index,
-        "parameters": {"kernel": kernel, "size": size},
-        "repetitions": repetitions,
-        "warmup_repetitions": 0,
-        "late_repetitions": 0,
-        "discarded_repetitions": 0,
-        "stop_reason": "interval" if repetitions else "not_measured",
-        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
-        "data_errors": 0,
-        "start_method": "deadline",
-        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
-        "series": {name: [round(float(value)) for value in values] for name, values in series.items()},
-        "warmup": {},
-        "spreads": {},
-        "rank_medians": {},
-        "own": {
-            "iterations": 20,
-            "error": 0.5,
-            "digest": "0123456789abcdef",
-            "collective": collective,
-            "copy_bytes": COPY_BYTES if replicated else 0,
-            "pinned": True,
-            "variants": {
-                name: {
-                    "lines": _LINES[name],
-                    "memory_bytes": 36_000_000 + COPY_BYTES * _COPIES[name],
-                    "growth_bytes": COPY_BYTES * _COPIES[name] + 4096,
-                    "shared_bytes": 26_000_000,
-                    "replicated_bytes": COPY_BYTES * _COPIES[name] if replicated else 0,
-                }
-                for name in _LINES
-            },
+    own = {
+        "iterations": 20,
+        "error": 0.5,
+        "digest": "0123456789abcdef",
+        "collective": collective,
+        "copy_bytes": COPY_BYTES if replicated else 0,
+        "pinned": True,
+        "variants": {
+            name: {
+                "lines": _LINES[name],
+                "memory_bytes": 36_000_000 + COPY_BYTES * _COPIES[name],
+                "growth_bytes": COPY_BYTES * _COPIES[name] + 4096,
+                "shared_bytes": 26_000_000,
+                "replicated_bytes": COPY_BYTES * _COPIES[name] if replicated else 0,
+            }
+            for name in _LINES
         },
     }
+    line = synthetic.sampled_point(index, {"kernel": kernel, "size": size}, series, own)
     return synthetic.changed(line, **changes)
 
 
@@ -120,5 +96,4 @@ def record(truth: Truth = USUAL, kernels: Sequence[str] = tuple(KERNELS), **head
     """The lines of a complete record: a point for each kernel."""
     first = header(kernels, **header_changes)
     points = [point(i, truth, kernel) for i, kernel in enumerate(kernels)]
-    first["plan"]["points"] = len(points)
-    return [first, *points, synthetic.footer(len(points), first["ranks"])]
+    return synthetic.whole(first, points)

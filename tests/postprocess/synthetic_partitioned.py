@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from postprocess.statistics import pipelining
 from tests.postprocess import synthetic
@@ -59,12 +58,6 @@ def true_gain(truth: Truth, message_bytes: int, messages: int, delay_ratio: floa
     return float(pipelining.predicted_gain(messages if truth.early else 1, *times)) / truth.times_slower
 
 
-def _around_0(rng: np.random.Generator, deviation: float, count: int) -> NDArray[np.float64]:
-    """Normal numbers, as many below 0 as above it, in any order."""
-    half = np.abs(rng.normal(0, deviation, count // 2))
-    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
-
-
 def point(
     index: int = 0,
     truth: Truth = EARLY,
@@ -83,49 +76,33 @@ def point(
     gain = true_gain(truth, message_bytes, messages, delay_ratio, sent)
     reference = truth.latency_ns + 1e9 * message_bytes / truth.bytes_per_second
     delay_ns = round(1e9 * delay_ratio * message_bytes / sent / truth.bytes_per_second)
-    common, own = (_around_0(rng, deviation, repetitions) for deviation in (truth.common_noise, truth.own_noise))
+    common = synthetic.around_0(rng, truth.common_noise, repetitions)
+    alone = synthetic.around_0(rng, truth.own_noise, repetitions)
     references = reference * np.exp(common)
-    times = [max(1, round(time)) for time in references / (gain * np.exp(own))]
+    times = np.maximum(1, references / (gain * np.exp(alone)))
     calibration = {"status": "converged", "time_ns": delay_ns, "error_relative": 0.0, "measurements": 5}
-    delays = [delay_ns + (i % 3) for i in range(repetitions)]
-    line = {
-        "type": "point",
-        "index": index,
-        "parameters": {
-            "approach": approach, "message_bytes": message_bytes, "partitions_send": sent,
-            "partitions_receive": received or sent, "aggregation_bytes": together, "delay_ratio": delay_ratio,
-        },
-        "repetitions": repetitions,
-        "warmup_repetitions": 2,
-        "late_repetitions": 0,
-        "discarded_repetitions": 0,
-        "stop_reason": "interval" if repetitions else "not_measured",
-        "interval_relative_reached": 0.05 if repetitions >= 6 else None,
-        "data_errors": 0,
-        "start_method": "deadline",
-        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
-        "series": {
-            "t_ns": times,
-            "t_ref_ns": [max(1, round(time)) for time in references],
-            "t_delay_ns": delays,
-            "t_after_last_ns": times,
-            "start_imbalance_ns": [20] * repetitions,
-        },
-        "warmup": {},
-        "spreads": {},
-        "rank_medians": {},
-        "own": {
-            "delay_target_ns": delay_ns,
-            "work_size": delay_ns,
-            "delay_guessed": False,
-            "delay_calibration": calibration if delay_ns else None,
-            "messages": messages,
-            "neighbours": 1,
-            "different_neighbours": 1,
-            "latency_ns": truth.latency_ns,
-            "bytes_per_second": truth.bytes_per_second,
-        },
+    parameters = {
+        "approach": approach, "message_bytes": message_bytes, "partitions_send": sent,
+        "partitions_receive": received or sent, "aggregation_bytes": together, "delay_ratio": delay_ratio,
     }  # fmt: skip
+    series = {
+        "t_ns": times,
+        "t_ref_ns": np.maximum(1, references),
+        "t_delay_ns": delay_ns + np.arange(repetitions) % 3,
+        "t_after_last_ns": times,
+    }
+    own = {
+        "delay_target_ns": delay_ns,
+        "work_size": delay_ns,
+        "delay_guessed": False,
+        "delay_calibration": calibration if delay_ns else None,
+        "messages": messages,
+        "neighbours": 1,
+        "different_neighbours": 1,
+        "latency_ns": truth.latency_ns,
+        "bytes_per_second": truth.bytes_per_second,
+    }
+    line = synthetic.sampled_point(index, parameters, series, own, warmup_repetitions=2)
     return synthetic.changed(line, **changes)
 
 
@@ -164,10 +141,9 @@ def record(
         for i, (together, ratio, size) in enumerate(cells)
     ]
     first = header(approach, noise, cache, **header_changes)
-    first["plan"]["points"] = len(points)
     for name in _OF_PLAN:
         first["plan"]["parameters"][name] = list(dict.fromkeys(line["parameters"][name] for line in points))
-    return [first, *points, synthetic.footer(len(points), first["ranks"])]
+    return synthetic.whole(first, points)
 
 
 def run_folder(path: Path, records: Sequence[Lines]) -> Path:

@@ -74,8 +74,7 @@ def point(
     rng = np.random.default_rng([index, message_bytes])
 
     def noisy(value: float) -> Any:
-        half = np.abs(rng.normal(0, truth.noise, repetitions // 2))
-        return value * (1 + rng.permutation(np.concatenate([half, -half, np.zeros(repetitions % 2)])))
+        return value * (1 + synthetic.around_0(rng, truth.noise, repetitions))
 
     whole = whole_ns(truth, message_bytes)
     wait = noisy(2 * DELAY_NS)
@@ -93,36 +92,21 @@ def point(
         "t_receiver_wait_ns": alone_wait,
         "arrived_neither_bytes": np.full(repetitions, 0 if control else truth.neither * message_bytes // 8 * 8),
         "arrived_sender_bytes": np.full(repetitions, 0 if control else truth.sender * message_bytes // 8 * 8),
-        "start_imbalance_ns": np.full(repetitions, 20),
     }
-    line = {
-        "type": "point",
-        "index": index,
-        "parameters": {"message_bytes": message_bytes},
-        "repetitions": repetitions,
-        "warmup_repetitions": 0,
-        "late_repetitions": 0,
-        "discarded_repetitions": 0,
-        "stop_reason": "interval" if repetitions else "not_measured",
-        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
-        "data_errors": 0,
-        "start_method": "deadline",
-        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
-        "series": {name: [round(float(value)) for value in values] for name, values in series.items()},
-        "warmup": {"t_recv_ns": []},
-        "spreads": {},
-        "rank_medians": {
-            "t_isend_ns": [500 if repetitions else 0] + [0] * (ranks - 1),
-            "t_delay_ns": [round(DELAY_NS * (2 if rank == 0 else 1)) for rank in range(ranks)],
-        },
-        "own": {
-            "delay_ns": round(DELAY_NS),
-            "delay_units": 50,
-            "transfer_ns": round(whole),
-            "idle_pss_total_bytes": ranks * 20_000_000,
-            "idle_pss_largest_bytes": 21_000_000,
-        },
+    own = {
+        "delay_ns": round(DELAY_NS),
+        "delay_units": 50,
+        "transfer_ns": round(whole),
+        "idle_pss_total_bytes": ranks * 20_000_000,
+        "idle_pss_largest_bytes": 21_000_000,
     }
+    rank_medians = {
+        "t_isend_ns": [500 if repetitions else 0] + [0] * (ranks - 1),
+        "t_delay_ns": [round(DELAY_NS * (2 if rank == 0 else 1)) for rank in range(ranks)],
+    }
+    line = synthetic.sampled_point(
+        index, {"message_bytes": message_bytes}, series, own, warmup={"t_recv_ns": []}, rank_medians=rank_medians
+    )
     return synthetic.changed(line, **changes)
 
 

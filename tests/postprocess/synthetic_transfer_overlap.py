@@ -38,12 +38,6 @@ SERIALISED = Truth()
 OVERLAPS = Truth(improvement=0.15)
 
 
-def _around_0(rng: np.random.Generator, deviation: float, count: int) -> Any:
-    """Normal numbers, as many below 0 as above it, in any order."""
-    half = np.abs(rng.normal(0, deviation, count // 2))
-    return rng.permutation(np.concatenate([half, -half, np.zeros(count % 2)]))
-
-
 def point(
     index: int = 0,
     truth: Truth = SERIALISED,
@@ -58,47 +52,31 @@ def point(
     gained = 0.0 if variant in CONTROLS else truth.improvement
     gained = truth.of.get(variant, gained)
     comm = 0.0 if variant == NOTHING else truth.comm_ns
-    common = np.exp(_around_0(rng, truth.noise, repetitions))
+    common = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
     before = (comm + truth.comp_ns) * common
     series = {
         "t_nonoverlap_ns": before,
-        "t_overlap_ns": before * (1 - gained + _around_0(rng, truth.spread, repetitions)),
+        "t_overlap_ns": before * (1 - gained + synthetic.around_0(rng, truth.spread, repetitions)),
         "t_comm_ns": comm * common,
         "t_comp_ns": truth.comp_ns * common,
-        "start_imbalance_ns": np.full(repetitions, 20),
     }
     other = variant in (PIPELINED, NOTHING)
-    line = {
-        "type": "point",
-        "index": index,
-        "parameters": {"grid_points": grid_points, "unknowns": unknowns, "variant": variant},
-        "repetitions": repetitions,
-        "warmup_repetitions": 1,
-        "late_repetitions": 0,
-        "discarded_repetitions": 0,
-        "stop_reason": "interval" if repetitions else "not_measured",
-        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
-        "data_errors": 0,
-        "start_method": "deadline",
-        "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
-        "series": {name: [round(float(value)) for value in values] for name, values in series.items()},
-        "warmup": {"t_nonoverlap_ns": [round(1.2 * (comm + truth.comp_ns))], "t_overlap_ns": [round(truth.comp_ns)]},
-        "spreads": {},
-        "rank_medians": {},
-        "own": {
-            "iterations": 44 + (variant == PIPELINED),
-            "residual": 8.1e-9,
-            "history": f"{index:016x}" if other else HISTORY,
-            "reference_iterations": 44,
-            "reference_residual": 8.2e-9,
-            "partitioner": "bisection",
-            "edge_cut": 199,
-            "interface_points": 200,
-            "imbalance": 1.0,
-            "messages": 0 if variant == NOTHING else 2,
-            "exchanged_bytes": 0 if variant == NOTHING else 1600 * unknowns,
-        },
+    parameters = {"grid_points": grid_points, "unknowns": unknowns, "variant": variant}
+    own = {
+        "iterations": 44 + (variant == PIPELINED),
+        "residual": 8.1e-9,
+        "history": f"{index:016x}" if other else HISTORY,
+        "reference_iterations": 44,
+        "reference_residual": 8.2e-9,
+        "partitioner": "bisection",
+        "edge_cut": 199,
+        "interface_points": 200,
+        "imbalance": 1.0,
+        "messages": 0 if variant == NOTHING else 2,
+        "exchanged_bytes": 0 if variant == NOTHING else 1600 * unknowns,
     }
+    warmup = {"t_nonoverlap_ns": [round(1.2 * (comm + truth.comp_ns))], "t_overlap_ns": [round(truth.comp_ns)]}
+    line = synthetic.sampled_point(index, parameters, series, own, warmup_repetitions=1, warmup=warmup)
     return synthetic.changed(line, **changes)
 
 
@@ -131,5 +109,4 @@ def record(
     cells = [(size, each, one) for size in grid_points for each in unknowns for one in versions]
     first = header(versions, grid_points, unknowns, **header_changes)
     points = [point(i, truth, one, size, each) for i, (size, each, one) in enumerate(cells)]
-    first["plan"]["points"] = len(points)
-    return [first, *points, synthetic.footer(len(points), first["ranks"])]
+    return synthetic.whole(first, points)
