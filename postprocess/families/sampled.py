@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from postprocess.families.family import Numbers, Spent, doubt_about
+import pyarrow as pa  # type: ignore[import-untyped]
+
+from postprocess.families.family import (
+    STATE,
+    Axis,
+    Found,
+    Launches,
+    Metric,
+    Numbers,
+    Page,
+    Section,
+    Spent,
+    doubt_about,
+)
 from postprocess.records.record import Footer
+from postprocess.records.run import Run, failed_records
 from postprocess.statistics.metrics import MIN_REPETITIONS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from postprocess.drawing.curves import Chart
 
 
 class SampledPoint(Protocol):
@@ -43,6 +64,82 @@ def none_valid(reasons: Sequence[list[str]]) -> Iterator[str]:
     if all(reasons):
         named = dict.fromkeys(reason for of_point in reasons for reason in of_point)
         yield f"none of its {len(reasons)} points is valid: {', '.join(named) or 'there is none'}"
+
+
+def table_by(
+    make: Callable[[Sequence[Any], Mapping[str, tuple[str, str]]], pd.DataFrame],
+) -> Callable[[Run, Sequence[Any]], pd.DataFrame]:
+    """The `table` of a family: what `make` makes of its records and the run's `failed_records`."""
+
+    def table(run: Run, records: Sequence[Any]) -> pd.DataFrame:
+        return make(records, failed_records(run.manifest))
+
+    return table
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Which rows of a family's table are compared between launches.
+
+    columns: the columns of the table that `rows` reads.  rows: returns a truth value for each row.
+    """
+
+    columns: tuple[str, ...]
+    rows: Callable[[pd.DataFrame], pd.Series[Any]]
+
+
+def launches(file: str, axes: Sequence[Axis], metrics: Sequence[Metric], compared: Compared | None = None) -> Launches:
+    """The `launches` of a family that archives its table as `file`. compared: None for all rows."""
+    columns = (*(one.name for one in axes), *(one.name for one in metrics), *STATE)
+    if compared is None:
+        return Launches({file: columns}, of_files=lambda _run, tables: tables[0], of_table=lambda table: table)
+    chosen, needed = compared.rows, list(compared.columns)
+    return Launches(
+        {file: tuple(dict.fromkeys((*columns, *needed)))},
+        of_files=lambda _run, tables: tables[0].filter(pa.array(chosen(tables[0].select(needed).to_pandas()))),
+        of_table=lambda table: table[chosen(table)],
+    )
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How the report shows the table of a family.
+
+    view: makes what the templates read, from the table, the addresses of pictures, and the most rows of a table; None
+    for an empty table.
+    charts: yields the charts of the table.
+    """
+
+    view: Callable[[pd.DataFrame, Sequence[str], int], Any]
+    charts: Callable[[pd.DataFrame], Iterable[Chart]]
+
+
+def sections(
+    family: str, title: str, order: int, drawing: Callable[[], Drawing], *, card: bool = True
+) -> tuple[Section, ...]:
+    """The parts of the report of a family: a section with its pictures, a card of the first section if it has one, and
+    a paragraph of "How to read this". Their templates are section.html, card.html and reading.html in the family's
+    folder `templates`.
+
+    drawing: imports what draws, which takes a second, and returns it.
+    """
+    anchor, templates = family.replace("_", "-"), f"{family}/templates"
+
+    def view(page: Page, found: Found) -> Any:
+        return page.once(family, lambda: drawing().view(found.table, page.links.get(family, ()), page.room.whole))
+
+    def pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
+        from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - it takes a second to load
+
+        drawn = write_charts(drawing().charts(found.table), folder, anchor, page.look.kinds)
+        return {family: drawn} if drawn else {}
+
+    cards = (Section(f"{anchor}-verdicts", title, order, f"{templates}/card.html", view, "found"),)
+    return (
+        Section(anchor, title, order, f"{templates}/section.html", view, pictures=pictures),
+        *(cards if card else ()),
+        Section(f"{anchor}-reading", title, order, f"{templates}/reading.html", view, "reading"),
+    )
 
 
 def numbers_by(record_numbers: Callable[[Any], Mapping[str, float]]) -> Callable[[Any, Any], Numbers]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
+from postprocess.families import sampled
 from postprocess.families.cpu_overhead import inside
 from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord
@@ -15,22 +12,11 @@ from postprocess.families.cpu_overhead.loggp_table import numbers_of
 from postprocess.families.cpu_overhead.record import FAMILY, WORKING
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, AnyRecord, any_record, cpu_table, record_numbers
-from postprocess.families.family import (
-    STATE,
-    Bound,
-    Family,
-    Found,
-    Inside,
-    Launches,
-    Metric,
-    Numbers,
-    Page,
-    Section,
-    TableFile,
-    doubt_about,
-)  # fmt: skip
-from postprocess.records.run import Run, failed_records
+from postprocess.families.family import Bound, Family, Found, Inside, Metric, Numbers, TableFile, doubt_about
 from postprocess.statistics.limits import LEAST_RATIO
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TITLE = "CPU time of collectives"
 FILE = "cpu_overhead.parquet"
@@ -51,41 +37,28 @@ BOUNDS = tuple(
 and polls, or because it polls where it slept before. The share alone would fall when a call only waits longer. Of
 messages: the round trip of the smallest ones, o and G. L is what is left of the round trip; it may be near 0, where a
 fraction bounds nothing."""
-_TEMPLATES = f"{FAMILY}/templates"
 
 
-def _table(run: Run, records: Sequence[AnyRecord]) -> pd.DataFrame:
-    return cpu_table(records, failed_records(run.manifest))
-
-
-def _compared(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a table that are compared between launches.
+def _compared(table: pd.DataFrame) -> pd.Series[Any]:
+    """Whether each row of the table is compared between launches.
 
     Steps of a search are not, since no two runs make the same ones. Of messages only the smallest size is: its row has
     the LogGP parameters, which all sizes share.
     """
-    smallest = table.groupby("record")["message_bytes"].transform("min")
-    is_parameter = (table["benchmark"] != LOGGP) | (table["message_bytes"] == smallest)
-    chosen: pd.DataFrame = table[(table["way"] != WORKING) & is_parameter]
-    return chosen
+    smallest = table.groupby("record", observed=True)["message_bytes"].transform("min")
+    compared: pd.Series[Any] = table["way"] != WORKING
+    return compared & ((table["benchmark"] != LOGGP) | (table["message_bytes"] == smallest))
 
 
 def _text(found: Found) -> str:
     return cpu_text(found.table)
 
 
-def _view(page: Page, found: Found) -> Any:
-    from postprocess.families.cpu_overhead.section import cpu_view  # noqa: PLC0415 - it takes a second to load
+def _drawing() -> sampled.Drawing:
+    from postprocess.families.cpu_overhead.charts import all_charts  # noqa: PLC0415 - it takes a second to load
+    from postprocess.families.cpu_overhead.section import cpu_view  # noqa: PLC0415 - likewise
 
-    return page.once(FAMILY, lambda: cpu_view(found.table, page.links.get(FAMILY, ()), page.room.whole))
-
-
-def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
-    from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - likewise
-    from postprocess.families.cpu_overhead.charts import all_charts  # noqa: PLC0415 - likewise
-
-    drawn = write_charts(all_charts(found.table), folder, "cpu-overhead", page.look.kinds)
-    return {FAMILY: drawn} if drawn else {}
+    return sampled.Drawing(cpu_view, all_charts)
 
 
 def _numbers(record: AnyRecord, _basic: AnyRecord | None) -> Numbers:
@@ -104,24 +77,18 @@ CPU_OVERHEAD = Family(
     title="CPU time of collectives",
     benchmarks=(FAMILY, LOGGP),
     view=any_record,
-    table=_table,
+    table=sampled.table_by(cpu_table),
     columns=COLUMNS,
     axes=AXES,
     metrics=METRICS,
     files=(TableFile(FILE),),
-    launches=Launches(
-        columns={FILE: (*(one.name for one in AXES), *(one.name for one in METRICS), *STATE)},
-        of_files=lambda _run, tables: tables[0],
-        of_table=_compared,
+    launches=sampled.launches(
+        FILE, AXES, METRICS, sampled.Compared(("benchmark", "way", "message_bytes", "record"), _compared)
     ),
     text=_text,
     short_text=_text,
     nothing="no CPU time of collectives was measured",
-    sections=(
-        Section("cpu-overhead", TITLE, 34, f"{_TEMPLATES}/section.html", _view, pictures=_pictures),
-        Section("cpu-overhead-verdicts", TITLE, 34, f"{_TEMPLATES}/card.html", _view, "found"),
-        Section("cpu-overhead-reading", TITLE, 34, f"{_TEMPLATES}/reading.html", _view, "reading"),
-    ),
+    sections=sampled.sections(FAMILY, TITLE, 34, _drawing),
     inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
     numbers=_numbers,
     unit_of=_unit_of,

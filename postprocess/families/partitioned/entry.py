@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
-import pandas as pd
-
 from postprocess.families import sampled
-from postprocess.families.family import (
-    STATE,
-    Bound,
-    Family,
-    Found,
-    Inside,
-    Launches,
-    Metric,
-    Page,
-    Section,
-    TableFile,
-)  # fmt: skip
+from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.axes import AXES
-from postprocess.families.partitioned.record import FAMILY, PartitionedRecord, partitioned_record
+from postprocess.families.partitioned.record import FAMILY, partitioned_record
 from postprocess.families.partitioned.summary import summary_text
 from postprocess.families.partitioned.table import (
     COLUMNS,
@@ -32,7 +15,6 @@ from postprocess.families.partitioned.table import (
     record_numbers,
 )
 from postprocess.families.partitioned.verdict import verdict_text
-from postprocess.records.run import Run, failed_records
 from postprocess.statistics.limits import LEAST_RATIO
 
 TITLE = "Partitioned communication"
@@ -41,11 +23,6 @@ METRICS = (
     Metric("t_ns", "time of a buffer in parts", ratio=True, usual=True),
     Metric("gain", "gain over one message", ratio=True, better="larger", state="reliable", usual=True),
 )
-_TEMPLATES = f"{FAMILY}/templates"
-
-
-def _table(run: Run, records: Sequence[PartitionedRecord]) -> pd.DataFrame:
-    return partitioned_table(records, failed_records(run.manifest))
 
 
 def _text(found: Found) -> str:
@@ -56,18 +33,11 @@ def _short_text(found: Found) -> str:
     return summary_text(found.table)
 
 
-def _view(page: Page, found: Found) -> Any:
-    from postprocess.families.partitioned.section import partitioned_view  # noqa: PLC0415 - it takes a second to load
+def _drawing() -> sampled.Drawing:
+    from postprocess.families.partitioned.charts import charts  # noqa: PLC0415 - it takes a second to load
+    from postprocess.families.partitioned.section import partitioned_view  # noqa: PLC0415 - likewise
 
-    return page.once(FAMILY, lambda: partitioned_view(found.table, page.links.get(FAMILY, ()), page.room.whole))
-
-
-def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
-    from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - likewise
-    from postprocess.families.partitioned.charts import charts  # noqa: PLC0415 - likewise
-
-    drawn = write_charts(charts(found.table), folder, FAMILY, page.look.kinds)
-    return {FAMILY: drawn} if drawn else {}
+    return sampled.Drawing(partitioned_view, charts)
 
 
 PARTITIONED = Family(
@@ -75,24 +45,16 @@ PARTITIONED = Family(
     title="partitioned communication",
     benchmarks=(FAMILY,),
     view=partitioned_record,
-    table=_table,
+    table=sampled.table_by(partitioned_table),
     columns=COLUMNS,
     axes=AXES,
     metrics=METRICS,
     files=(TableFile(FILE),),
-    launches=Launches(
-        columns={FILE: (*(one.name for one in AXES), *(one.name for one in METRICS), *STATE)},
-        of_files=lambda _run, tables: tables[0],
-        of_table=lambda table: table,
-    ),
+    launches=sampled.launches(FILE, AXES, METRICS),
     text=_text,
     short_text=_short_text,
     nothing="no partitioned communication was measured",
-    sections=(
-        Section("partitioned", TITLE, 33, f"{_TEMPLATES}/section.html", _view, pictures=_pictures),
-        Section("partitioned-verdicts", TITLE, 33, f"{_TEMPLATES}/card.html", _view, "found"),
-        Section("partitioned-reading", TITLE, 33, f"{_TEMPLATES}/reading.html", _view, "reading"),
-    ),
+    sections=sampled.sections(FAMILY, TITLE, 33, _drawing),
     inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from postprocess.families import sampled
-from postprocess.families.family import (
-    STATE,
-    Bound,
-    Family,
-    Found,
-    Inside,
-    Launches,
-    Metric,
-    Page,
-    Section,
-    TableFile,
-)  # fmt: skip
+from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
 from postprocess.families.sync_overlap import inside
 from postprocess.families.sync_overlap.axes import AXES
-from postprocess.families.sync_overlap.record import FAMILY, SyncRecord, sync_record
+from postprocess.families.sync_overlap.record import FAMILY, sync_record
 from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table
 from postprocess.families.sync_overlap.verdict import verdict_text
-from postprocess.records.run import Run, failed_records
 from postprocess.statistics.limits import LEAST_RATIO
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TITLE = "Messages to a late receiver"
 FILE = "sync_overlap.parquet"
@@ -41,16 +28,11 @@ METRICS = (
     ),
     Metric("t_whole_ns", "time of a whole transfer to a receiver that waits", ratio=True),
 )
-_TEMPLATES = f"{FAMILY}/templates"
 
 
-def _table(run: Run, records: Sequence[SyncRecord]) -> pd.DataFrame:
-    return sync_table(records, failed_records(run.manifest))
-
-
-def _asked(_run: str, tables: Sequence[Any]) -> Any:
-    """The rows of the sizes that were asked for: the others differ between launches."""
-    return tables[0].filter(tables[0]["asked"])
+def _asked(table: pd.DataFrame) -> pd.Series[Any]:
+    """Whether each row is of a size that was asked for: the other sizes differ between launches."""
+    return table["asked"].astype(bool)
 
 
 def _text(found: Found) -> str:
@@ -61,18 +43,11 @@ def _short_text(found: Found) -> str:
     return verdict_text(found.table)
 
 
-def _view(page: Page, found: Found) -> Any:
-    from postprocess.families.sync_overlap.section import sync_view  # noqa: PLC0415 - it takes a second to load
+def _drawing() -> sampled.Drawing:
+    from postprocess.families.sync_overlap.charts import charts  # noqa: PLC0415 - it takes a second to load
+    from postprocess.families.sync_overlap.section import sync_view  # noqa: PLC0415 - likewise
 
-    return page.once(FAMILY, lambda: sync_view(found.table, page.links.get(FAMILY, ()), page.room.whole))
-
-
-def _pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
-    from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - likewise
-    from postprocess.families.sync_overlap.charts import charts  # noqa: PLC0415 - likewise
-
-    drawn = write_charts(charts(found.table), folder, "sync-overlap", page.look.kinds)
-    return {FAMILY: drawn} if drawn else {}
+    return sampled.Drawing(sync_view, charts)
 
 
 def _unit_of(name: str) -> str:
@@ -85,24 +60,16 @@ SYNC_OVERLAP = Family(
     title="messages to a late receiver",
     benchmarks=(FAMILY,),
     view=sync_record,
-    table=_table,
+    table=sampled.table_by(sync_table),
     columns=COLUMNS,
     axes=AXES,
     metrics=METRICS,
     files=(TableFile(FILE),),
-    launches=Launches(
-        columns={FILE: (*(one.name for one in AXES), *(one.name for one in METRICS), *STATE, "asked")},
-        of_files=_asked,
-        of_table=lambda table: table[table["asked"].astype(bool)],
-    ),
+    launches=sampled.launches(FILE, AXES, METRICS, sampled.Compared(("asked",), _asked)),
     text=_text,
     short_text=_short_text,
     nothing="no message to a late receiver was measured",
-    sections=(
-        Section("sync-overlap", TITLE, 35, f"{_TEMPLATES}/section.html", _view, pictures=_pictures),
-        Section("sync-overlap-verdicts", TITLE, 35, f"{_TEMPLATES}/card.html", _view, "found"),
-        Section("sync-overlap-reading", TITLE, 35, f"{_TEMPLATES}/reading.html", _view, "reading"),
-    ),
+    sections=sampled.sections(FAMILY, TITLE, 35, _drawing),
     inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=_unit_of,
