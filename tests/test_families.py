@@ -31,6 +31,7 @@ from postprocess.records.fields import Json, lines_of
 from postprocess.records.format import SCHEMA_FOLDER
 from postprocess.records.reading import load_record
 from postprocess.records.run import load_run
+from postprocess.verdicts.launches import launch_table
 from tests.archives import archived, name_of
 from tests.support import MPI, Command, copy_of_project
 
@@ -157,6 +158,23 @@ def test_a_table_has_the_columns_that_are_promised(family: Family, tmp_path: Pat
         launches = family.launches.of_table(table)
         axes = {one.name for one in (*family.axes, *family.sizes)}
         assert axes | {one.name for one in family.metrics} <= {*launches.columns, "benchmark", "system"}
+
+
+def test_archived_tables_have_the_launches_that_the_records_have(tmp_path: Path) -> None:
+    folder = archived(tmp_path, name_of(1), **EVERY).path
+    of_tables, no_problems = launch_table([folder])
+    for table in folder.glob("*.parquet"):
+        table.unlink()
+    of_records, _ = launch_table([folder])
+    assert not no_problems
+    assert set(of_tables["benchmark"]) == {
+        family.benchmarks[0] for family in registry.FAMILIES if family.launches is not None
+    }
+    order = [name for name in of_tables if name not in registry.METRICS]
+    first, second = (
+        one.astype(dict.fromkeys(order, str)).sort_values(order, ignore_index=True) for one in (of_tables, of_records)
+    )
+    pd.testing.assert_frame_equal(first, second)
 
 
 def test_metrics_are_compared_on_sizes_and_states_that_there_are() -> None:

@@ -174,7 +174,9 @@ def _parts(folder: _Folder, needed: Sequence[str]) -> Iterator[tuple[Family, pa.
         tables = None if folder.partial else _tables(folder.path, launches, more)
         if tables is None:
             rows = launches.of_table(registry.found(folder.run, family).table)
-            columns = [name for name in (*COLUMNS, "record") if name in rows]
+            axes = (one.name for one in (*family.axes, *family.sizes))
+            own = (*axes, *(one.name for one in family.metrics), *STATE, "record")
+            columns = [name for name in own if name in rows]
             yield family, pa.Table.from_pandas(rows[columns], preserve_index=False)
         else:
             yield family, launches.of_files(folder.path.name, tables)
@@ -244,7 +246,7 @@ def _tables(folder: Path, launches: Launches, needed: Sequence[str]) -> list[pa.
     checksums = _checksums(folder)
     tables: list[pa.Table] = []
     for name, of_launches in launches.columns.items():
-        columns = of_launches if tables else (*of_launches, *needed)
+        columns = of_launches if tables else tuple(dict.fromkeys((*of_launches, *needed)))
         try:
             data = (folder / name).read_bytes()
             expected = checksums.get(name)
@@ -305,6 +307,8 @@ def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:
         is_text = column in WORDS or column in ("record", "failed")
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-        is_legal = text if is_text else pa.types.is_boolean(kind) if column in STATE else number
+        boolean = pa.types.is_boolean(kind)
+        others = number if column in COLUMNS else number or boolean  # a family may have truth values of its own
+        is_legal = text if is_text else boolean if column in STATE else others
         if not is_legal and not pa.types.is_null(kind):  # null: a table without rows
             fail(name, f"{column} is of type {clean(kind)}, which is not that of a run's tables")
