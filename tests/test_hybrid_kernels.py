@@ -3,6 +3,7 @@ wrong data, bad input; the reader of ratings; a run of it."""
 
 import json
 import re
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from mpi_campaign.toolchains import resolving
 from postprocess.families.hybrid_kernels.record import VARIANTS, KernelsRecord, load_kernels
 from postprocess.families.hybrid_kernels.table import kernels_table
-from tests.support import Command, check_record, launch
+from tests.support import Command, check_record, launch, launch_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -91,18 +92,24 @@ def test_shared_data_are_kept_once_per_node(built: Path, tmp_path: Path) -> None
         (MPICH, 2, ("--virtual-node-ranks", "1")),
         pytest.param(MPICH, 3, (), marks=RARE),
         pytest.param(MPICH, 3, ("--virtual-node-ranks", "2"), marks=RARE),
+        pytest.param(MPICH, 4, (), marks=RARE),
+        pytest.param(MPICH, 4, ("--virtual-node-ranks", "2"), marks=RARE),
         pytest.param(MPICH, 4, ("--virtual-node-ranks", "2", "--round-robin"), marks=RARE),
+        pytest.param(MPICH, 4, ("--virtual-node-ranks", "3"), marks=RARE),
+        pytest.param(MPICH, 8, (), marks=RARE),
+        pytest.param(MPICH, 8, ("--virtual-node-ranks", "3"), marks=RARE),
         pytest.param(OPENMPI, 2, (), marks=RARE),
+        pytest.param(OPENMPI, 4, ("--virtual-node-ranks", "2"), marks=RARE),
     ],
     ids=str,
 )
+@pytest.mark.timeout(600)
 def test_results_do_not_depend_on_ranks_nodes_or_library(
     build_for: Build, two_ranks: KernelsRecord, tmp_path: Path, toolchain: str, ranks: int, words: tuple[str, ...]
 ) -> None:
-    small = SMALL if ranks == 2 else ("--kernel", "summa,bpmf", *SMALL)  # many waits of ranks that share cores
-    found = measured(build_for(toolchain), tmp_path / "record.jsonl", toolchain, *small, *words, ranks=ranks)
-    expected = ends(two_ranks)
-    assert ends(found) == {kernel: expected[kernel] for kernel in ends(found)}
+    """Of one process, too: the variant `openmp` is one where there is one node."""
+    found = measured(build_for(toolchain), tmp_path / "record.jsonl", toolchain, *SMALL, *words, ranks=ranks)
+    assert ends(found) == ends(two_ranks)
     if words:
         assert set(kernels_table([found])["nodes_are"]) == {"virtual"}
 
@@ -238,6 +245,23 @@ def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tup
     assert says in only_line(done.stderr)
 
 
+@RARE
+@pytest.mark.needs("mount")
+def test_windows_that_exceed_the_shared_memory_are_refused_with_both_sizes(built: Path) -> None:
+    line, environment = launch_line(built / "hybrid_kernels", "--kernel", "bpmf", "--bpmf-items", "200000")
+    small = f"mount -t tmpfs -o size=16m tmpfs /dev/shm && exec {shlex.join(line)}"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", small],
+        capture_output=True, text=True, check=False, timeout=240, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.search(
+        r"--bpmf-items: bpmf of size 200000: the window of node 0 has 3200\d{4} bytes, and its shared memory "
+        r"\(/dev/shm\) has room for \d+ bytes: choose a smaller size",
+        only_line(done.stderr),
+    )
+
+
 @pytest.mark.parametrize(
     ("kernel", "wrong", "says"),
     [
@@ -276,6 +300,15 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     assert {(row["kernel"], row["variant"]) for row in rows} == {
         (kernel, variant) for kernel in ("summa", "poisson", "bpmf") for variant in VARIANTS
     }
-    wanted = {"kernel", "t_compute_ns", "t_collective_ns", "iterations", "error", "memory_bytes", "lines"}
+    wanted = {
+        "kernel",
+        "t_compute_ns",
+        "t_collective_ns",
+        "iterations",
+        "error",
+        "memory_bytes",
+        "lines",
+        "ratio_to_openmp",
+    }
     assert all(wanted <= set(row) for row in rows)
     assert campaign("results", "verify", str(run)).returncode == 0

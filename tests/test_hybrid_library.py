@@ -93,6 +93,8 @@ WRONG = {
     "parent null": "MPI_ERR_COMM: the parent is MPI_COMM_NULL",
     "settings out of range": "MPI_ERR_ARG: settings: ",
     "settings differ": "MPI_ERR_ARG: settings: they differ between ranks",
+    "nodes given twice": "MPI_ERR_ARG: settings: with nodes_of the nodes are given",
+    "nodes of a comm that was freed": "MPI_ERR_COMM: the hybrid_comm does not exist, or was freed",
     "comm freed twice": "MPI_ERR_COMM: the hybrid_comm does not exist, or was freed",
     "comm freed twice by a copy": "MPI_ERR_COMM: the hybrid_comm does not exist, or was freed",
     "rank out of range": "MPI_ERR_RANK: rank 2: the parent has ranks 0 to 1",

@@ -1,7 +1,6 @@
 /*
  * loggp - what does a message cost? The parameters of the LogGP model (loggp.h).
  */
-#include "fail.h"
 #include "json.h"
 #include "loggp.h"
 #include "options.h"
@@ -34,12 +33,8 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "grid",
-         .kind = OPTION_CHOICE,
-         .target = &s->grid,
-         .choices = grid_names,
-         .value_name = "NAME",
-         .help = "the sizes of messages; --message-bytes replaces them; default: smoke"},
+        option_one_of("grid", &s->grid, grid_names,
+                      "the sizes of messages; --message-bytes replaces them; default: smoke"),
         {.name = "message-bytes",
          .kind = OPTION_INTEGERS,
          .target = &s->message_bytes,
@@ -116,11 +111,7 @@ static int run(struct program *program) {
     check_sizes(sizes, error, sizeof error);
     if (program_all_good(error)) {
         const struct values *grid = &grids[settings.grid];
-        if (sizes->count == 0) {
-            sizes->values = fail_alloc(grid->count, sizeof *grid->items);
-            sizes->count = grid->count;
-            memcpy(sizes->values, grid->items, grid->count * sizeof *grid->items);
-        }
+        options_fill_list(sizes, grid->items, grid->count);
         code = measure(program, sizes);
     }
     options_free_list(sizes);

@@ -6,7 +6,6 @@
 #include "batches.h"
 #include "calls.h"
 #include "cpu_time.h"
-#include "fail.h"
 #include "fail_mpi.h"
 #include "json.h"
 #include "node_time.h"
@@ -98,28 +97,18 @@ static void describe_options(struct option_entry *entries) {
          .maximum = CALLS_MOST,
          .value_name = "N",
          .help = "calls of every batch; default: as many as the CPU clocks need"},
-        {.name = "method",
-         .kind = OPTION_CHOICE,
-         .target = &s->method,
-         .choices = method_names,
-         .value_name = "NAME",
-         .help = "`paper`: a batch has 10000 calls, and only blocking calls are measured; `campaign`: as many calls as "
-                 "the CPU clocks need; default: campaign"},
-        {.name = "library-setting",
-         .kind = OPTION_CHOICE,
-         .target = &s->setting,
-         .choices = setting_names,
-         .value_name = "NAME",
-         .help = "how the environment has set the library, for the record: to give the CPU up while it waits "
-                 "(`yielding`), to wait without polling (`blocking`), or to use the algorithms that a model describes "
-                 "(`modelled`); default: usual"},
-        {.name = "grid",
-         .kind = OPTION_CHOICE,
-         .target = &s->grid,
-         .choices = grid_names,
-         .value_name = "NAME",
-         .help = "the sizes of messages, as far as the ranks have memory for them; --message-bytes replaces them; "
-                 "default: smoke"},
+        option_one_of(
+            "method", &s->method, method_names,
+            "`paper`: a batch has 10000 calls, and only blocking calls are measured; `campaign`: as many calls as "
+            "the CPU clocks need; default: campaign"),
+        option_one_of(
+            "library-setting", &s->setting, setting_names,
+            "how the environment has set the library, for the record: to give the CPU up while it waits "
+            "(`yielding`), to wait without polling (`blocking`), or to use the algorithms that a model describes "
+            "(`modelled`); default: usual"),
+        option_one_of("grid", &s->grid, grid_names,
+                      "the sizes of messages, as far as the ranks have memory for them; --message-bytes replaces them; "
+                      "default: smoke"),
         {.name = "message-bytes",
          .kind = OPTION_INTEGERS,
          .target = &s->message_bytes,
@@ -127,13 +116,7 @@ static void describe_options(struct option_entry *entries) {
          .maximum = INT_MAX,
          .value_name = "LIST",
          .help = "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank; a barrier has none"},
-        {.name = "seed",
-         .kind = OPTION_INTEGER,
-         .target = &s->seed,
-         .minimum = 0,
-         .maximum = 9007199254740992.0,
-         .value_name = "N",
-         .help = "seed of the contents of messages; default: 1"},
+        option_seed(&s->seed, "seed of the contents of messages; default: 1"),
         {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the collectives, and end"},
         {.name = NULL},
     };
@@ -141,30 +124,13 @@ static void describe_options(struct option_entry *entries) {
     memcpy(entries, table, sizeof table);
 }
 
-/* A list that was not given gets the numbers from 0 to count - 1. */
-static void fill_choices(struct option_list *list, size_t count) {
-    if (list->count == 0) {
-        list->values = fail_alloc(count, sizeof *list->values);
-        list->count = count;
-        for (size_t i = 0; i < count; i++) {
-            list->values[i] = (int64_t)i;
-        }
-    }
-}
-
 /* Lists that were not given get all collectives, all ways and the grid's sizes. Returns whether the sizes are the
  * grid's. */
 static bool fill_lists(struct settings *s) {
     const struct values *sizes = &grids[s->grid].blocking;
-    const bool preset = s->message_bytes.count == 0;
-    fill_choices(&s->operations, OPERATION_COUNT);
-    fill_choices(&s->ways, s->method == METHOD_PAPER ? 1 : WAY_COUNT);
-    if (preset) {
-        s->message_bytes.values = fail_alloc(sizes->count, sizeof *sizes->items);
-        memcpy(s->message_bytes.values, sizes->items, sizes->count * sizeof *sizes->items);
-        s->message_bytes.count = sizes->count;
-    }
-    return preset;
+    options_fill_range(&s->operations, 0, OPERATION_COUNT);
+    options_fill_range(&s->ways, 0, s->method == METHOD_PAPER ? 1 : WAY_COUNT);
+    return options_fill_list(&s->message_bytes, sizes->items, sizes->count);
 }
 
 /* Powers of two below the number of ranks, and that number, where no sizes of communicators were asked for. */

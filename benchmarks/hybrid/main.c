@@ -76,13 +76,9 @@ static void describe_options(struct option_entry *entries) {
          .choices = variant_names(),
          .value_name = "LIST",
          .help = "ways in which the hybrid library makes them, see --list; default: all"},
-        {.name = "grid",
-         .kind = OPTION_CHOICE,
-         .target = &s->grid,
-         .choices = grid_names,
-         .value_name = "NAME",
-         .help = "the sizes of messages, as far as the ranks have memory for them; --message-bytes replaces them; "
-                 "default: smoke"},
+        option_one_of("grid", &s->grid, grid_names,
+                      "the sizes of messages, as far as the ranks have memory for them; --message-bytes replaces them; "
+                      "default: smoke"),
         {.name = "message-bytes",
          .kind = OPTION_INTEGERS,
          .target = &s->message_bytes,
@@ -90,27 +86,17 @@ static void describe_options(struct option_entry *entries) {
          .maximum = INT_MAX,
          .value_name = "LIST",
          .help = "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank"},
-        {.name = "cache",
-         .kind = OPTION_CHOICE,
-         .target = &s->cache,
-         .choices = cache_names,
-         .value_name = "NAME",
-         .help = "`cold`: a batch has one call, and before it each rank writes other data, twice the size of the "
-                 "largest cache; default: warm"},
-        {.name = "method",
-         .kind = OPTION_CHOICE,
-         .target = &s->method,
-         .choices = method_names,
-         .value_name = "NAME",
-         .help = "`paper`: ten batches of 1000 calls, whatever the intervals; `campaign`: as --interval and its like "
-                 "say; default: campaign"},
-        {.name = "intranode",
-         .kind = OPTION_CHOICE,
-         .target = &s->intranode,
-         .choices = intranode_names,
-         .value_name = "NAME",
-         .help = "how the environment has set the MPI library's collectives within a node, for the record: in shared "
-                 "memory (`shared_memory`) or by messages (`point_to_point`); default: usual"},
+        option_one_of("cache", &s->cache, cache_names,
+                      "`cold`: a batch has one call, and before it each rank writes other data, twice the size of the "
+                      "largest cache; default: warm"),
+        option_one_of(
+            "method", &s->method, method_names,
+            "`paper`: ten batches of 1000 calls, whatever the intervals; `campaign`: as --interval and its like "
+            "say; default: campaign"),
+        option_one_of(
+            "intranode", &s->intranode, intranode_names,
+            "how the environment has set the MPI library's collectives within a node, for the record: in shared "
+            "memory (`shared_memory`) or by messages (`point_to_point`); default: usual"),
         {.name = "virtual-node-ranks",
          .kind = OPTION_INTEGER,
          .target = &s->virtual_node_ranks,
@@ -124,13 +110,7 @@ static void describe_options(struct option_entry *entries) {
          .target = &s->round_robin,
          .help = "deal the ranks out to the virtual nodes in turn; default: in blocks"},
         {.name = "numa", .kind = OPTION_FLAG, .target = &s->numa, .help = "a copy and a leader per NUMA domain"},
-        {.name = "seed",
-         .kind = OPTION_INTEGER,
-         .target = &s->seed,
-         .minimum = 0,
-         .maximum = 9007199254740992.0,
-         .value_name = "N",
-         .help = "the number of the first call, of which the contents of messages are made; default: 1"},
+        option_seed(&s->seed, "the number of the first call, of which the contents of messages are made; default: 1"),
         {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print collectives and variants, and end"},
         {.name = NULL},
     };
@@ -138,28 +118,12 @@ static void describe_options(struct option_entry *entries) {
     memcpy(entries, table, sizeof table);
 }
 
-static void fill_with_all(struct option_list *list, size_t count) {
-    if (list->count == 0) {
-        list->values = fail_alloc(count, sizeof *list->values);
-        list->count = count;
-        for (size_t i = 0; i < count; i++) {
-            list->values[i] = (int64_t)i;
-        }
-    }
-}
-
 /* Lists that were not given get all values. Returns whether the sizes are the grid's. */
 static bool fill_lists(struct settings *s) {
     const struct values *grid = &grids[s->grid];
-    const bool preset = s->message_bytes.count == 0;
-    fill_with_all(&s->operations, OPERATIONS);
-    fill_with_all(&s->variants, VARIANTS);
-    if (preset) {
-        s->message_bytes.values = fail_alloc(grid->count, sizeof *grid->items);
-        memcpy(s->message_bytes.values, grid->items, grid->count * sizeof *grid->items);
-        s->message_bytes.count = grid->count;
-    }
-    return preset;
+    options_fill_range(&s->operations, 0, OPERATIONS);
+    options_fill_range(&s->variants, 0, VARIANTS);
+    return options_fill_list(&s->message_bytes, grid->items, grid->count);
 }
 
 /* One line in error. */

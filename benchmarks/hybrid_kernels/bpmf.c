@@ -289,6 +289,16 @@ static double bytes_needed(const struct crew *crew, const struct problem *proble
            ratings * (double)sizeof(struct rating);
 }
 
+static int64_t window_bytes(const struct crew *crew, const struct problem *problem) {
+    const struct ratings *r = problem->ratings;
+    const int64_t counts[SIDES] = {r == NULL ? problem->size : r->rows, r == NULL ? problem->size : r->columns};
+    int64_t items = 0;
+    for (int side = 0; side < SIDES; side++) {
+        items += (counts[side] + crew->info.ranks - 1) / crew->info.ranks * crew->info.ranks;
+    }
+    return crew->info.node_rank == 0 ? items * K * (int64_t)sizeof(double) : 0;
+}
+
 /* Makes the lists of items [first, first + own) of a side from the ratings that are tests, or are not. */
 static struct lists make_lists(const struct ratings *r, uint64_t seed, int side, const struct side *s, bool tests,
                                double average, double scale) {
@@ -511,6 +521,7 @@ const struct kernel kernel_bpmf = {
     .lines = {[WAY_MPI] = MPI_LINES, [WAY_OPENMP] = OPENMP_LINES, [WAY_HYBRID] = HYBRID_LINES},
     .check = check_size,
     .bytes = bytes_needed,
+    .windows = window_bytes,
     .create = create,
     .free = destroy,
     .reset = reset,

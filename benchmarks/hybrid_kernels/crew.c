@@ -39,7 +39,7 @@ static void make_home(struct crew *crew) {
 }
 
 bool crew_create(struct crew *crew, const struct hybrid_settings *settings, char *error, size_t error_size) {
-    *crew = (struct crew){.settings = *settings};
+    *crew = (struct crew){0};
     if (hybrid_comm_create(MPI_COMM_WORLD, settings, &crew->hybrid) != MPI_SUCCESS) {
         hybrid_last_error(error, error_size);
         return false;

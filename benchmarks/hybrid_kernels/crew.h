@@ -27,8 +27,7 @@ extern const char *const way_names[WAYS];
 
 struct crew_node; /* in the memory of the node */
 struct crew {
-    struct hybrid_settings settings; /* of hybrid, and of those made from parts of the world */
-    hybrid_comm *hybrid;             /* of MPI_COMM_WORLD */
+    hybrid_comm *hybrid; /* of MPI_COMM_WORLD */
     struct hybrid_info info;
     MPI_Comm node;
     MPI_Comm leaders;       /* MPI_COMM_NULL on ranks that do not lead their node */

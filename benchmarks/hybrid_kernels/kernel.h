@@ -51,6 +51,9 @@ struct kernel {
     void (*check)(const struct crew *crew, const struct problem *problem, char *error, size_t error_size);
     /* Bytes that a rank needs at most for all ways together. */
     double (*bytes)(const struct crew *crew, const struct problem *problem);
+    /* Bytes of the large windows that this rank leads; NULL: it has none. The sum over a node is what its shared memory
+     * must have room for. */
+    int64_t (*windows)(const struct crew *crew, const struct problem *problem);
 
     /* Collective over those that take part in the way, as all of these. */
     void *(*create)(const struct crew *crew, enum way way, const struct problem *problem);

@@ -1,6 +1,7 @@
 #include "kernels.h"
 
 #include "fail.h"
+#include "fail_hybrid.h"
 #include "fail_mpi.h"
 #include "group.h"
 #include "phase.h"
@@ -41,6 +42,24 @@ static struct problem problem_of(const struct kernels *o, int64_t size) {
     return problem;
 }
 
+/* Collective: one line in error, the same on all ranks, where the shared memory of a node has no room for the windows
+ * of the kernel. They are tried as one window. */
+static void check_windows(const struct kernels *o, const struct kernel *kernel, const struct problem *problem,
+                          char *error, size_t error_size) {
+    hybrid_memory *trial = NULL;
+    int64_t bytes = kernel->windows(&o->crew, problem);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, o->crew.node));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+    if (hybrid_memory_create_buffers(o->crew.hybrid, (size_t)bytes, 1, HYBRID_ONE, 1, &trial) == MPI_SUCCESS) {
+        HYBRID_CHECK(hybrid_memory_free(&trial));
+        return;
+    }
+    char reason[512];
+    hybrid_last_error(reason, sizeof reason);
+    snprintf(error, error_size, "--%s: %s of size %" PRId64 ": %s: choose a smaller size", kernel->option, kernel->name,
+             problem->size, reason);
+}
+
 static void check_one(const struct kernels *o, const struct kernel *kernel, int64_t size, char *error,
                       size_t error_size) {
     const struct problem problem = problem_of(o, size);
@@ -53,6 +72,9 @@ static void check_one(const struct kernels *o, const struct kernel *kernel, int6
                  " needs up to %.0f MB per rank; half of a rank's share of memory is %.0f MB: "
                  "choose a smaller size",
                  kernel->option, kernel->name, size, bytes / 1e6, (double)fits / 2e6);
+    }
+    if (error[0] == '\0' && kernel->windows != NULL) {
+        check_windows(o, kernel, &problem, error, error_size);
     }
 }
 
@@ -255,6 +277,7 @@ static bool begin(void *context, struct sampler_point *p) {
     crew_look(&o->crew);
     phase_collective(o->point.kernel->collective);
     phase_enter(PHASE_CALL);
+    memory_use_begin();
     /* A solve of each way whose memory does not count: libraries and threads allocate what they need once. */
     p->shortest_ns = INT64_MAX;
     for (int way = 0; way < WAYS; way++) {
@@ -273,6 +296,7 @@ static bool begin(void *context, struct sampler_point *p) {
     for (int way = 0; way < WAYS; way++) {
         make_and_weigh(o, (enum way)way);
     }
+    memory_use_end();
     return true;
 }
 

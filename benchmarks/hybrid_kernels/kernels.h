@@ -44,7 +44,8 @@ struct kernels {
     char fault[512];
 };
 
-/* One line in error where a kernel of a size that was asked for does not fit these ranks or their memory. */
+/* Collective: one line in error, the same on all ranks, where a kernel of a size that was asked for does not fit these
+ * ranks, their memory or the shared memory of their nodes. */
 void kernels_check(const struct kernels *o, char *error, size_t error_size);
 
 extern const struct sampler_kind kernels_points;

@@ -57,12 +57,8 @@ static void describe_options(struct option_entry *entries) {
          .choices = kernel_names,
          .value_name = "LIST",
          .help = "kernels to solve, comma-separated, may be repeated; default: all"},
-        {.name = "grid",
-         .kind = OPTION_CHOICE,
-         .target = &s->grid,
-         .choices = grid_names,
-         .value_name = "NAME",
-         .help = "the sizes of kernels for which no other option gives one; default: smoke"},
+        option_one_of("grid", &s->grid, grid_names,
+                      "the sizes of kernels for which no other option gives one; default: smoke"),
         {.name = "summa-order",
          .kind = OPTION_INTEGERS,
          .target = &s->sizes[POSITION_SUMMA],
@@ -108,12 +104,8 @@ static void describe_options(struct option_entry *entries) {
          .maximum = 100000,
          .value_name = "N",
          .help = "iterations of bpmf; the first 5 do not count for its predictions; default: 20"},
-        {.name = "method",
-         .kind = OPTION_CHOICE,
-         .target = &s->method,
-         .choices = method_names,
-         .value_name = "NAME",
-         .help = "paper: 20 repetitions of each point, however wide its interval is; default: campaign"},
+        option_one_of("method", &s->method, method_names,
+                      "paper: 20 repetitions of each point, however wide its interval is; default: campaign"),
         {.name = "virtual-node-ranks",
          .kind = OPTION_INTEGER,
          .target = &s->virtual_node_ranks,
@@ -126,13 +118,7 @@ static void describe_options(struct option_entry *entries) {
          .kind = OPTION_FLAG,
          .target = &s->round_robin,
          .help = "deal the ranks out to the virtual nodes in turn; default: in blocks"},
-        {.name = "seed",
-         .kind = OPTION_INTEGER,
-         .target = &s->seed,
-         .minimum = 0,
-         .maximum = 9007199254740992.0,
-         .value_name = "N",
-         .help = "of the elements of matrices, and of all random numbers; default: 1"},
+        option_seed(&s->seed, "of the elements of matrices, and of all random numbers; default: 1"),
         {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the kernels, and end"},
         {.name = NULL},
     };
@@ -142,29 +128,14 @@ static void describe_options(struct option_entry *entries) {
 
 /* ---- what is to be solved ---- */
 
-static void set_list(struct option_list *list, const int64_t *values, size_t count) {
-    list->values = fail_alloc(count, sizeof *list->values);
-    memcpy(list->values, values, count * sizeof *values);
-    list->count = count;
-}
-
 /* Lists that were not given get the usual values. */
 static void fill_lists(struct settings *s, const struct crew *crew, const struct ratings *ratings) {
-    const int64_t all[] = {POSITION_SUMMA, POSITION_POISSON, POSITION_BPMF};
     const int64_t order = summa_usual_order(crew);
     const int64_t items = ratings != NULL ? ratings->rows : items_per_rank[s->grid] * crew->info.ranks;
-    if (s->kernels.count == 0) {
-        set_list(&s->kernels, all, KERNELS);
-    }
-    if (s->sizes[POSITION_SUMMA].count == 0) {
-        set_list(&s->sizes[POSITION_SUMMA], &order, 1);
-    }
-    if (s->sizes[POSITION_POISSON].count == 0) {
-        set_list(&s->sizes[POSITION_POISSON], poisson_rows, poisson_counts[s->grid]);
-    }
-    if (s->sizes[POSITION_BPMF].count == 0) {
-        set_list(&s->sizes[POSITION_BPMF], &items, 1);
-    }
+    options_fill_range(&s->kernels, 0, KERNELS);
+    options_fill_list(&s->sizes[POSITION_SUMMA], &order, 1);
+    options_fill_list(&s->sizes[POSITION_POISSON], poisson_rows, poisson_counts[s->grid]);
+    options_fill_list(&s->sizes[POSITION_BPMF], &items, 1);
 }
 
 static int compare_sizes(const void *left, const void *right) {
@@ -251,10 +222,10 @@ static void check_ranks(const struct program *program, const struct kernels *o, 
         snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
                  program->ranks);
     }
+    group_share_error(error, error_size);
     if (error[0] == '\0') {
         kernels_check(o, error, error_size);
     }
-    group_share_error(error, error_size);
 }
 
 /* Collective. Returns the exit code. */
@@ -333,7 +304,6 @@ static int run(struct program *program) {
         }
         return PROGRAM_GOOD;
     }
-    memory_use_begin();
     check_options(s, error, sizeof error);
     if (error[0] == '\0' && s->ratings != NULL) {
         read_ratings(s, &ratings, error, sizeof error);

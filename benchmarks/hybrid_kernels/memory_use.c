@@ -7,10 +7,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LARGE_BYTES = 128 * 1024 };
+/* glibc's smallest and largest threshold: it begins with the first, and raises it to the size of each larger block that
+ * is freed, up to the second. It gives the end of the heap back from twice the threshold on (mallopt(3)). */
+enum { SMALLEST_THRESHOLD = 128 * 1024, LARGEST_THRESHOLD = 4 * 1024 * 1024 * (int)sizeof(long) };
 
 void memory_use_begin(void) {
-    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* glibc would raise it after each large block that is freed */
+    mallopt(M_MMAP_THRESHOLD, SMALLEST_THRESHOLD);
+    malloc_trim(0); /* so that no large block finds room at the end of the heap */
+}
+
+void memory_use_end(void) {
+    mallopt(M_MMAP_THRESHOLD, LARGEST_THRESHOLD);
+    mallopt(M_TRIM_THRESHOLD, 2 * LARGEST_THRESHOLD);
 }
 
 /* Adds the value of a line such as "Pss:  1234 kB" to *bytes where the line has this name. */

@@ -8,9 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Call it before large blocks are allocated: from then on their memory returns to the kernel when they are freed, so
- * that what is counted later is in use. */
+/* Call it before large blocks are allocated whose memory is to be counted: from then on each of them has pages of its
+ * own, which return to the kernel when it is freed, so that what is counted is in use. */
 void memory_use_begin(void);
+
+/* Call it before anything is timed: from then on freed blocks stay in the process, as in a program that has freed large
+ * ones before. Otherwise each large block that the MPI library takes would cost a call of the kernel and a fault for
+ * each page. */
+void memory_use_end(void);
 
 /* Bytes. -1: the kernel does not tell. */
 struct memory_use {

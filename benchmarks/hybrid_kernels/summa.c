@@ -247,9 +247,37 @@ static double bytes_needed(const struct crew *crew, const struct problem *proble
     return 5 * matrix * (2.0 / crew->info.ranks + 1.0 / crew->info.nodes) + 2 * matrix / crew->info.ranks;
 }
 
+/* Returns whether a lower rank of the same node is in the same row of the grid, or in the same column. */
+static bool follows(const struct crew *crew, const int grid[2], int line) {
+    const int own = crew->info.rank;
+    for (int rank = 0; rank < own; rank++) {
+        int node = 0;
+        int node_rank = 0;
+        HYBRID_CHECK(hybrid_comm_translate(crew->hybrid, rank, &node, &node_rank));
+        const bool same =
+            line == ROWS ? rank / grid[COLUMNS] == own / grid[COLUMNS] : rank % grid[COLUMNS] == own % grid[COLUMNS];
+        if (same && node == crew->info.node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t window_bytes(const struct crew *crew, const struct problem *problem) {
+    int grid[2];
+    int64_t elements = 0;
+    grid_of(crew->info.ranks, grid);
+    const int64_t width = problem->size / common_multiple(grid[ROWS], grid[COLUMNS]);
+    for (int line = ROWS; line <= COLUMNS; line++) {
+        elements += follows(crew, grid, line) ? 0 : problem->size / grid[line] * width;
+    }
+    return elements * (int64_t)sizeof(double);
+}
+
 static void make_hybrid(struct summa *s, const struct crew *crew) {
-    HYBRID_CHECK(hybrid_comm_create(s->line, &crew->settings, &s->hybrid_line));
-    HYBRID_CHECK(hybrid_comm_create(s->pile, &crew->settings, &s->hybrid_pile));
+    const struct hybrid_settings same_nodes = {.nodes_of = crew->hybrid};
+    HYBRID_CHECK(hybrid_comm_create(s->line, &same_nodes, &s->hybrid_line));
+    HYBRID_CHECK(hybrid_comm_create(s->pile, &same_nodes, &s->hybrid_pile));
     HYBRID_CHECK(
         hybrid_memory_create_buffers(s->hybrid_line, (size_t)a_count(s), sizeof(double), HYBRID_ONE, 1, &s->a_memory));
     HYBRID_CHECK(
@@ -393,6 +421,7 @@ const struct kernel kernel_summa = {
     .lines = {[WAY_MPI] = MPI_LINES, [WAY_OPENMP] = OPENMP_LINES, [WAY_HYBRID] = HYBRID_LINES},
     .check = check_size,
     .bytes = bytes_needed,
+    .windows = window_bytes,
     .create = create,
     .free = destroy,
     .reset = reset,

@@ -57,13 +57,9 @@ static void describe_options(struct option_entry *entries) {
          .value_name = "LIST",
          .help =
              "collectives to measure, comma-separated, may be repeated, see --list; default: the first five of them"},
-        {.name = "grid",
-         .kind = OPTION_CHOICE,
-         .target = &s->grid,
-         .choices = grid_names,
-         .value_name = "NAME",
-         .help = "target times of both axes: smoke 8,16,32ms; nightly 1ms to 32ms doubling (6 x 6); full 500us to "
-                 "1.024s doubling (12 x 12); default: smoke"},
+        option_one_of("grid", &s->grid, grid_names,
+                      "target times of both axes: smoke 8,16,32ms; nightly 1ms to 32ms doubling (6 x 6); full 500us to "
+                      "1.024s doubling (12 x 12); default: smoke"),
         {.name = "comm-times",
          .kind = OPTION_DURATIONS,
          .target = &s->comm_times,
@@ -74,20 +70,14 @@ static void describe_options(struct option_entry *entries) {
          .target = &s->comp_times,
          .value_name = "LIST",
          .help = "computation times instead of the grid's"},
-        {.name = "cache",
-         .kind = OPTION_CHOICE,
-         .target = &s->cache,
-         .choices = cache_names,
-         .value_name = "NAME",
-         .help = "warm: every repetition uses the same buffers (default); cold: repetitions take turns through buffers "
-                 "that on each rank are together twice the size of the largest cache, as far as memory allows"},
-        {.name = "computation",
-         .kind = OPTION_CHOICE,
-         .target = &s->computation,
-         .choices = compute_names(),
-         .value_name = "NAME",
-         .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] "
-                 "over vectors larger than the caches"},
+        option_one_of(
+            "cache", &s->cache, cache_names,
+            "warm: every repetition uses the same buffers (default); cold: repetitions take turns through buffers "
+            "that on each rank are together twice the size of the largest cache, as far as memory allows"),
+        option_one_of(
+            "computation", &s->computation, compute_names(),
+            "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] "
+            "over vectors larger than the caches"),
         {.name = "test-interval",
          .kind = OPTION_DURATION,
          .target = &s->test_interval_ns,
@@ -107,13 +97,7 @@ static void describe_options(struct option_entry *entries) {
          .value_name = "FILE",
          .help = "write the sizes that the calibration found (for --sizes); they are written again at the end where a "
                  "reference moved and its size was calibrated anew"},
-        {.name = "seed",
-         .kind = OPTION_INTEGER,
-         .target = &s->seed,
-         .minimum = 0,
-         .maximum = 9007199254740992.0,
-         .value_name = "N",
-         .help = "seed of the contents of messages; default: 1"},
+        option_seed(&s->seed, "seed of the contents of messages; default: 1"),
         {.name = "max-message-bytes",
          .kind = OPTION_INTEGER,
          .target = &s->max_message_bytes,
@@ -141,17 +125,6 @@ static void fill_axis(struct option_list *axis, int grid) {
     axis->count = grids[grid].count;
     for (size_t i = 0; i < axis->count; i++) {
         axis->values[i] = grids[grid].first_ns << i;
-    }
-}
-
-static void fill_collectives(struct option_list *collectives) {
-    if (collectives->count > 0) {
-        return;
-    }
-    collectives->values = fail_alloc(COLLECTIVE_DEFAULTS, sizeof *collectives->values);
-    collectives->count = COLLECTIVE_DEFAULTS;
-    for (int i = 0; i < COLLECTIVE_DEFAULTS; i++) {
-        collectives->values[i] = i;
     }
 }
 
@@ -291,7 +264,7 @@ static int run(struct program *program) {
     if (program_all_good(error)) {
         fill_axis(&s->comm_times, s->grid);
         fill_axis(&s->comp_times, s->grid);
-        fill_collectives(&s->collectives);
+        options_fill_range(&s->collectives, 0, COLLECTIVE_DEFAULTS);
         code = measure(program, s);
     }
     options_free_list(&s->collectives);

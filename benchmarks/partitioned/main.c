@@ -82,20 +82,11 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "approach",
-         .kind = OPTION_CHOICE,
-         .target = &s->approach,
-         .choices = approach_names(),
-         .value_name = "NAME",
-         .help = "how the message is sent, see --list; default: part"},
-        {.name = "grid",
-         .kind = OPTION_CHOICE,
-         .target = &s->grid,
-         .choices = grid_names,
-         .value_name = "NAME",
-         .help =
-             "the points to measure, those of the paper's figures; the options below replace its values, and then all "
-             "combinations are measured; default: smoke"},
+        option_one_of("approach", &s->approach, approach_names(), "how the message is sent, see --list; default: part"),
+        option_one_of(
+            "grid", &s->grid, grid_names,
+            "the points to measure, those of the paper's figures; the options below replace its values, and then all "
+            "combinations are measured; default: smoke"),
         {.name = "message-bytes",
          .kind = OPTION_INTEGERS,
          .target = &s->message_bytes,
@@ -131,13 +122,9 @@ static void describe_options(struct option_entry *entries) {
          .maximum = 1000,
          .value_name = "LIST",
          .help = "delays of the last partition as gamma * beta: 1 is the time that one partition takes on the network"},
-        {.name = "noise",
-         .kind = OPTION_CHOICE,
-         .target = &s->noise,
-         .choices = noise_names,
-         .value_name = "NAME",
-         .help = "which partitions are late: the last one, by the delay (default); or a computation before each "
-                 "partition, on average as long as the delay, with this noise"},
+        option_one_of("noise", &s->noise, noise_names,
+                      "which partitions are late: the last one, by the delay (default); or a computation before each "
+                      "partition, on average as long as the delay, with this noise"),
         {.name = "noise-relative",
          .kind = OPTION_REAL,
          .target = &s->noise_relative,
@@ -147,29 +134,17 @@ static void describe_options(struct option_entry *entries) {
          .help =
              "standard deviation of that computation, relative to the average (sigma of appendix A); single: how much "
              "longer one partition takes; default: 0.27"},
-        {.name = "interfaces",
-         .kind = OPTION_CHOICE,
-         .target = &s->interfaces,
-         .choices = interfaces_names,
-         .value_name = "NAME",
-         .help = "for the record: how many virtual interfaces the MPI library was told to have; default: usual"},
-        {.name = "cache",
-         .kind = OPTION_CHOICE,
-         .target = &s->cache,
-         .choices = cache_names,
-         .value_name = "NAME",
-         .help =
-             "warm: the message was just written (default); cold: before each transfer other data are read, twice the "
-             "size of the largest cache"},
-        {.name = "method",
-         .kind = OPTION_CHOICE,
-         .target = &s->method,
-         .choices = method_names,
-         .value_name = "NAME",
-         .help =
-             "campaign: as --interval and its like say, and a delay is a fixed amount of work (default); paper: 150 "
-             "repetitions, again while half the 90 % interval of a mean exceeds 5 % of it, and a delay is a time that "
-             "a thread waits for"},
+        option_one_of("interfaces", &s->interfaces, interfaces_names,
+                      "for the record: how many virtual interfaces the MPI library was told to have; default: usual"),
+        option_one_of(
+            "cache", &s->cache, cache_names,
+            "warm: the message was just written (default); cold: before each transfer other data are read, twice the "
+            "size of the largest cache"),
+        option_one_of(
+            "method", &s->method, method_names,
+            "campaign: as --interval and its like say, and a delay is a fixed amount of work (default); paper: 150 "
+            "repetitions, again while half the 90 % interval of a mean exceeds 5 % of it, and a delay is a time that "
+            "a thread waits for"),
         {.name = "sizes",
          .kind = OPTION_TEXT,
          .target = &s->sizes,
@@ -187,13 +162,7 @@ static void describe_options(struct option_entry *entries) {
          .help =
              "where a library's partitioned communication delivers wrong data, write a small MPI program that shows "
              "it into this file"},
-        {.name = "seed",
-         .kind = OPTION_INTEGER,
-         .target = &s->seed,
-         .minimum = 0,
-         .maximum = 9007199254740992.0,
-         .value_name = "N",
-         .help = "seed of the contents of messages and of the noise; default: 1"},
+        option_seed(&s->seed, "seed of the contents of messages and of the noise; default: 1"),
         {.name = "list",
          .kind = OPTION_FLAG,
          .target = &s->list,
@@ -215,13 +184,7 @@ static void list_approaches(void) {
 
 /* A list that was not given gets the grid's values. Returns whether it was given. */
 static bool fill(struct option_list *list, const struct values *values) {
-    if (list->count > 0) {
-        return true;
-    }
-    list->values = fail_alloc(values->count, sizeof *list->values);
-    memcpy(list->values, values->items, values->count * sizeof *list->values);
-    list->count = values->count;
-    return false;
+    return !options_fill_list(list, values->items, values->count);
 }
 
 /* Returns whether all lists are the grid's. */

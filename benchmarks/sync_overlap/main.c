@@ -4,7 +4,6 @@
  * J. B. White III and S. W. Bova, "Where's the Overlap? An Analysis of Popular MPI Implementations", 1999, sections II
  * and III.
  */
-#include "fail.h"
 #include "handover.h"
 #include "json.h"
 #include "options.h"
@@ -53,13 +52,9 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "grid",
-         .kind = OPTION_CHOICE,
-         .target = &s->grid,
-         .choices = grid_names,
-         .value_name = "NAME",
-         .help = "the sizes of messages to begin with, as far as the ranks have memory for them; --message-bytes "
-                 "replaces them; default: smoke"},
+        option_one_of("grid", &s->grid, grid_names,
+                      "the sizes of messages to begin with, as far as the ranks have memory for them; --message-bytes "
+                      "replaces them; default: smoke"),
         {.name = "message-bytes",
          .kind = OPTION_INTEGERS,
          .target = &s->message_bytes,
@@ -78,43 +73,18 @@ static void describe_options(struct option_entry *entries) {
          .value_name = "TIME",
          .help = "how late the receiver is, at least 1 ms: a fixed amount of work, and ten times the transfer as far "
                  "as the budget has time for that; the sender computes twice as long; default: 10ms"},
-        {.name = "send",
-         .kind = OPTION_CHOICE,
-         .target = &s->send,
-         .choices = send_names,
-         .value_name = "NAME",
-         .help = "early: MPI_Isend, then computation (default); late: the negative control, MPI_Isend only when the "
-                 "computation is done, so that nothing can overlap"},
-        {.name = "protocol",
-         .kind = OPTION_CHOICE,
-         .target = &s->protocol,
-         .choices = protocol_names,
-         .value_name = "NAME",
-         .help = "which protocol the library was told to use, by settings that the caller makes: a note for the "
-                 "record; default: default"},
-        {.name = "seed",
-         .kind = OPTION_INTEGER,
-         .target = &s->seed,
-         .minimum = 0,
-         .maximum = 9007199254740992.0,
-         .value_name = "N",
-         .help = "seed of the contents of messages; default: 1"},
+        option_one_of(
+            "send", &s->send, send_names,
+            "early: MPI_Isend, then computation (default); late: the negative control, MPI_Isend only when the "
+            "computation is done, so that nothing can overlap"),
+        option_one_of("protocol", &s->protocol, protocol_names,
+                      "which protocol the library was told to use, by settings that the caller makes: a note for the "
+                      "record; default: default"),
+        option_seed(&s->seed, "seed of the contents of messages; default: 1"),
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
     memcpy(entries, table, sizeof table);
-}
-
-/* A list that was not given gets the grid's sizes. Returns whether it is the grid's. */
-static bool fill_list(struct settings *s) {
-    const struct values *grid = &grids[s->grid];
-    if (s->message_bytes.count > 0) {
-        return false;
-    }
-    s->message_bytes.values = fail_alloc(grid->count, sizeof *grid->items);
-    memcpy(s->message_bytes.values, grid->items, grid->count * sizeof *grid->items);
-    s->message_bytes.count = grid->count;
-    return true;
 }
 
 /* One line in error. */
@@ -215,7 +185,7 @@ static int run(struct program *program) {
     int code = PROGRAM_WRONG_USE;
     check_settings(s, error, sizeof error);
     if (program_all_good(error)) {
-        const bool preset = fill_list(s);
+        const bool preset = options_fill_list(&s->message_bytes, grids[s->grid].items, grids[s->grid].count);
         code = measure(program, s, preset);
     }
     options_free_list(&s->message_bytes);

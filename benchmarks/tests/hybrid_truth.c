@@ -624,6 +624,38 @@ static void try_translation(void) {
     free(all);
 }
 
+/* A part of the ranks has the nodes of all of them, and its collectives get the data of its own ranks. */
+static void try_part(int color) {
+    MPI_Comm part = MPI_COMM_NULL;
+    hybrid_comm *of_part = NULL;
+    hybrid_memory *memory = NULL;
+    struct hybrid_info found;
+    void *own = NULL;
+    const void *result = NULL;
+    const int here[2] = {rank, info.node};
+    GOOD(MPI_Comm_split(MPI_COMM_WORLD, color, rank, &part));
+    GOOD(hybrid_comm_create(part, &(struct hybrid_settings){.nodes_of = comm, .sync = info.sync}, &of_part));
+    GOOD(MPI_Comm_free(&part));
+    GOOD(hybrid_comm_info(of_part, &found));
+    GOOD(hybrid_memory_create(of_part, 2, sizeof(int), HYBRID_PER_RANK, &memory));
+    GOOD(hybrid_write_block(memory, sizeof here, &own));
+    memcpy(own, here, sizeof here);
+    GOOD(hybrid_allgather(memory, 2, MPI_INT));
+    GOOD(hybrid_read(memory, &result));
+    const int *all = result;
+    expect("rank in a part", 0, all[2 * found.rank], rank);
+    for (int i = 0; i < found.ranks; i++) {
+        int node = -1;
+        int node_rank = -1;
+        GOOD(hybrid_comm_translate(of_part, i, &node, &node_rank));
+        expect("same node in a part", (size_t)i, node == found.node, all[2 * i + 1] == info.node);
+        expect("order of a part", (size_t)i, i == 0 || all[2 * i] > all[2 * (i - 1)], true);
+    }
+    GOOD(hybrid_read_end(memory));
+    GOOD(hybrid_memory_free(&memory));
+    GOOD(hybrid_comm_free(&of_part));
+}
+
 /* ---- wrong calls ---- */
 
 static void tell(const char *what, int code) {
@@ -669,9 +701,13 @@ static void make_wrong_calls(void) {
          hybrid_comm_create(MPI_COMM_WORLD, &(struct hybrid_settings){.ranks_per_node = -1}, &freed));
     tell("settings differ",
          hybrid_comm_create(MPI_COMM_WORLD, &(struct hybrid_settings){.ranks_per_node = rank + 1}, &freed));
+    tell("nodes given twice",
+         hybrid_comm_create(MPI_COMM_WORLD, &(struct hybrid_settings){.ranks_per_node = 1, .nodes_of = comm}, &freed));
     GOOD(hybrid_comm_create(MPI_COMM_WORLD, NULL, &freed));
     copy = freed;
     GOOD(hybrid_comm_free(&freed));
+    tell("nodes of a comm that was freed",
+         hybrid_comm_create(MPI_COMM_WORLD, &(struct hybrid_settings){.nodes_of = copy}, &freed));
     tell("comm freed twice", hybrid_comm_free(&freed));
     tell("comm freed twice by a copy", hybrid_comm_free(&copy));
     tell("rank out of range", hybrid_comm_translate(comm, ranks, &node, &node_rank));
@@ -807,6 +843,8 @@ int main(int argc, char **argv) {
         return 0;
     } else {
         try_translation();
+        try_part(rank % 2);
+        try_part(rank / 2);
         try_everything();
         int64_t numbers[2] = {checked, faults};
         MPI_Allreduce(MPI_IN_PLACE, numbers, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);

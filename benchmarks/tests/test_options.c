@@ -132,6 +132,16 @@ static void test_durations(void) {
     }
 }
 
+static void test_lists_that_were_not_given(void) {
+    const int64_t usual[] = {5, 3, 8};
+    struct option_list list = {0};
+    CHECK(options_fill_list(&list, usual, 3) && list.count == 3 && list.values[1] == 3);
+    CHECK(!options_fill_list(&list, usual, 1) && !options_fill_range(&list, 0, 2) && list.count == 3);
+    options_free_list(&list);
+    CHECK(options_fill_range(&list, 7, 2) && list.count == 2 && list.values[0] == 7 && list.values[1] == 8);
+    options_free_list(&list);
+}
+
 int main(void) {
     struct parsed p;
     CHECK(PARSE(&p, "--flag", "--text", "a b", "--whole=7", "--real", "0.5", "--one=pear", "--several", "plum,apple",
@@ -188,5 +198,6 @@ int main(void) {
     refused("--time", "-1us", "write a number with a unit");
     refused("--time", "1us,2us", "write a number with a unit");
     test_durations();
+    test_lists_that_were_not_given();
     return 0;
 }

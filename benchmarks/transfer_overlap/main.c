@@ -3,7 +3,6 @@
  *
  * J. B. White III, S. W. Bova, "Where's the Overlap? An Analysis of Popular MPI Implementations", 1999, section III.
  */
-#include "fail.h"
 #include "options.h"
 #include "program.h"
 #include "solves.h"
@@ -68,13 +67,7 @@ static void describe_options(struct option_entry *entries) {
          .maximum = 1000000,
          .value_name = "N",
          .help = "a solver that takes more iterations does not converge, and is not measured; default: 1000"},
-        {.name = "seed",
-         .kind = OPTION_INTEGER,
-         .target = &s->seed,
-         .minimum = 0,
-         .maximum = 9007199254740992.0,
-         .value_name = "N",
-         .help = "seed of the grid and of the right side; default: 1"},
+        option_seed(&s->seed, "seed of the grid and of the right side; default: 1"),
         {.name = "check",
          .kind = OPTION_FLAG,
          .target = &s->check,
@@ -86,17 +79,6 @@ static void describe_options(struct option_entry *entries) {
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
     memcpy(entries, table, sizeof table);
-}
-
-/* A list that was not given gets the values from first on, count of them. */
-static void fill(struct option_list *list, int64_t first, size_t count) {
-    if (list->count == 0) {
-        list->values = fail_alloc(count, sizeof *list->values);
-        list->count = count;
-        for (size_t i = 0; i < count; i++) {
-            list->values[i] = first + (int64_t)i;
-        }
-    }
 }
 
 /* One line in error, the same on all ranks, where these ranks cannot measure it. */
@@ -188,9 +170,9 @@ static int run(struct program *program) {
     }
     const struct settings usual = {.tolerance = 1e-8, .max_iterations = 1000};
     const bool own_limits = s->tolerance < usual.tolerance || s->max_iterations < usual.max_iterations;
-    fill(&s->variants, 0, VARIANT_COUNT);
-    fill(&s->grid_points, USUAL_POINTS, 1);
-    fill(&s->unknowns, USUAL_UNKNOWNS, 1);
+    options_fill_range(&s->variants, 0, VARIANT_COUNT);
+    options_fill_range(&s->grid_points, USUAL_POINTS, 1);
+    options_fill_range(&s->unknowns, USUAL_UNKNOWNS, 1);
     const int code = measure(program, s, own_limits);
     options_free_list(&s->variants);
     options_free_list(&s->grid_points);

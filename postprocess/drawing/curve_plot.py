@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -32,9 +32,16 @@ def chart_figure(chart: Chart) -> Figure:
         legend = figure.legend(*ax.get_legend_handles_labels(), loc="outside right center", fontsize="small")
         for text in legend.get_texts():
             text.set_parse_math(False)
-        key = [f"as {chart.figures}; medians with their 95 % intervals", *chart.notes]
+        key = ["; ".join(_shown(chart)), *chart.notes]
         figure.supxlabel("\n".join(map(clean, key)), x=0.01, ha="left", fontsize="small", parse_math=False)
     return figure
+
+
+def _shown(chart: Chart) -> Iterator[str]:
+    if chart.figures:
+        yield f"as {chart.figures}"
+    if any(math.isfinite(mark.low) for curve in chart.curves for mark in curve.marks):
+        yield "medians with their 95 % intervals"
 
 
 def write_charts(

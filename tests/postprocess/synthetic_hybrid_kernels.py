@@ -75,10 +75,12 @@ def point(
     return synthetic.changed(line, **changes)
 
 
-def header(kernels: Sequence[str], own: Mapping[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+def header(
+    kernels: Sequence[str], own: Mapping[str, Any] | None = None, ranks: int = 2, **changes: Any
+) -> dict[str, Any]:
     """The first line. own: changes of its own object."""
     first = synthetic.header(
-        family="hybrid_kernels", benchmark="hybrid_kernels", command_line=["hybrid_kernels"], network="shm"
+        ranks, family="hybrid_kernels", benchmark="hybrid_kernels", command_line=["hybrid_kernels"], network="shm"
     )
     first["plan"]["parameters"] = {
         "kernel": list(kernels), "size": [KERNELS[one][0] for one in kernels], "method": ["campaign"],

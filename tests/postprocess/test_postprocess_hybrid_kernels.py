@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from postprocess.families.hybrid_kernels import inside
-from postprocess.families.hybrid_kernels.charts import MEMORY, TIME, charts
+from postprocess.families.hybrid_kernels.charts import COPIES, MEMORY, OVER_RANKS, TIME, charts
 from postprocess.families.hybrid_kernels.record import VARIANTS, load_kernels
-from postprocess.families.hybrid_kernels.section import verdicts
+from postprocess.families.hybrid_kernels.section import HEADS, kernels_view
 from postprocess.families.hybrid_kernels.table import COLUMNS, SHOWN, kernels_table, record_numbers
+from postprocess.families.hybrid_kernels.verdict import places, verdict_text, verdicts
 from postprocess.records.fields import RecordError
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_hybrid_kernels import (
@@ -32,6 +33,21 @@ from tests.support import check_record
 
 def table_of(path: Path, lines: Lines) -> pd.DataFrame:
     return kernels_table([load_kernels(synthetic.write(path / "a.jsonl", lines))])
+
+
+def table_over_ranks(path: Path, *counts: int) -> pd.DataFrame:
+    """The table of a run whose node has so many ranks in each launch, oversubscribed from 4 on."""
+    records = []
+    for ranks in counts:
+        lines = record(ranks=ranks, oversubscribed=ranks >= 4)
+        for line in lines[1:-1]:
+            if line["parameters"]["kernel"] == "bpmf":
+                line["parameters"]["size"] = 1000 * ranks
+                line["own"]["copy_bytes"] = COPY_BYTES * ranks
+                for variant, copies in {"mpi": ranks, "openmp": 1, "hybrid": 1.02}.items():
+                    line["own"]["variants"][variant]["replicated_bytes"] = round(COPY_BYTES * ranks * copies)
+        records.append(load_kernels(synthetic.write(path / f"{ranks}.jsonl", lines)))
+    return kernels_table(records)
 
 
 def rows_of(path: Path, truth: Truth = USUAL, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:
@@ -62,7 +78,10 @@ def test_total_is_computation_and_collectives_and_ratios_are_the_truths(tmp_path
         assert row["t_collective_ns"] == pytest.approx((ratio - 0.6) * USUAL.solve_ns, rel=0.02)
     assert math.isnan(rows["mpi"]["ratio_to_mpi"])
     assert rows["hybrid"]["ratio_to_mpi"] == pytest.approx(0.9, rel=1e-3)
-    assert (rows["mpi"]["verdict"], rows["openmp"]["verdict"], rows["hybrid"]["verdict"]) == ("", "slower", "faster")
+    assert [rows[name]["verdict"] for name in VARIANTS] == ["", "slower", "faster"]
+    assert math.isnan(rows["openmp"]["ratio_to_openmp"])
+    assert rows["hybrid"]["ratio_to_openmp"] == pytest.approx(0.9 / 1.1, rel=1e-3)
+    assert [rows[name]["verdict_to_openmp"] for name in VARIANTS] == ["faster", "", "faster"]
 
 
 def test_variants_that_take_equally_long_are_not_told_apart(tmp_path: Path) -> None:
@@ -128,6 +147,7 @@ def test_threads_that_were_not_pinned_make_their_variant_alone_unreliable(tmp_pa
     rows = {row["variant"]: row for row in table_of(tmp_path, lines).to_dict("records")}
     assert rows["openmp"]["unreliable_reasons"] == ["not every thread ran on one CPU of its own"]
     assert rows["hybrid"]["reliable"]
+    assert (rows["hybrid"]["verdict"], rows["hybrid"]["verdict_to_openmp"]) == ("faster", "cannot tell")
 
 
 def test_numbers_for_references(tmp_path: Path) -> None:
@@ -138,13 +158,52 @@ def test_numbers_for_references(tmp_path: Path) -> None:
 
 def test_the_report_says_time_memory_and_lines(tmp_path: Path) -> None:
     table = table_of(tmp_path, record())
-    said = verdicts(table)
-    assert len(said) == 2 * len(KERNELS)
-    (words,) = [one for one in said if "bpmf" in one and ": hybrid:" in one]
-    assert "faster, 0.90 [" in words and "19 lines of its own, +6" in words
+    (place,) = places(table)
+    assert [one.kernel for one in place.verdicts] == list(KERNELS)
+    last = place.verdicts[-1]
+    assert last.time_words.startswith("hybrid takes 0.90 [") and "pure MPI's time: faster; 0.82 [" in last.time_words
+    assert last.memory_words.endswith("hybrid 2.00, pure MPI 2.00, MPI and OpenMP 1.00")
+    assert place.memory.startswith("hybrid keeps at most 1.10 copies per node") and "does not hold" in place.memory
+    view = kernels_view(table, (), 100)
+    assert view is not None
+    ((_, answers),) = view.answers
+    assert dict(zip(HEADS, answers[-1], strict=True))["than pure MPI"] == "+6"
+    assert len(verdict_text(table).splitlines()) == 2 + 2 * len(KERNELS)
     drawn = list(charts(table))
     assert [one.kind for one in drawn] == [TIME, MEMORY] * 3
     assert drawn[0].figures.startswith("figure 17")
+
+
+def test_launches_that_disagree_give_no_verdict(tmp_path: Path) -> None:
+    faster = table_of(tmp_path, record())
+    slower = table_of(tmp_path, record(replace(USUAL, ratios={"openmp": 1.1, "hybrid": 1.05})))
+    again = pd.concat([faster, slower.assign(launch=2)], ignore_index=True)
+    (one, *_) = verdicts(again)
+    assert one.to_mpi.low == pytest.approx(0.9, rel=0.01)
+    assert one.to_mpi.high == pytest.approx(1.05, rel=0.01)
+    assert (one.to_mpi.verdict, one.to_openmp.verdict) == ("cannot tell", "faster")
+
+
+def test_memory_is_drawn_over_the_ranks_of_a_node(tmp_path: Path) -> None:
+    table = table_over_ranks(tmp_path, 8, 2, 4)
+    drawn = {(one.kind, one.title.split(": ")[1].split(" ")[0]): one for one in charts(table)}
+    assert {kind for kind, _ in drawn} == {TIME, f"{OVER_RANKS}_{MEMORY}", f"{OVER_RANKS}_{COPIES}"}
+    copies = drawn[f"{OVER_RANKS}_{COPIES}", "bpmf"]
+    assert "bpmf of sizes 2000 to 8000" in copies.title and "some ranks share cores" in copies.title
+    assert {
+        curve.name: [(mark.place, pytest.approx(mark.value, abs=0.001)) for mark in curve.marks]
+        for curve in copies.curves
+    } == {
+        "mpi": [(2, 2), (4, 4), (8, 8)],
+        "openmp": [(2, 1), (4, 1), (8, 1)],
+        "hybrid": [(2, 1.02), (4, 1.02), (8, 1.02)],
+    }
+    assert len(drawn[f"{OVER_RANKS}_{MEMORY}", "poisson"].curves) == 6
+    assert (f"{OVER_RANKS}_{COPIES}", "poisson") not in drawn
+    target = {place.where.split(", ")[3]: place.memory for place in places(table)}
+    assert target["8 ranks"].split(": ")[1].startswith("does not hold")  # summa's two copies
+    doubts = {one.where.split(", ")[3]: one.doubt for one in verdicts(table)}
+    assert doubts == {"2 ranks": "", "4 ranks": "oversubscribed: ranks share cores", "8 ranks": doubts["4 ranks"]}
 
 
 def test_wrong_results_are_told(tmp_path: Path) -> None:

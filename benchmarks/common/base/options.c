@@ -29,6 +29,28 @@ static bool refuse(const struct fault *fault, const char *format, ...) {
     return false;
 }
 
+bool options_fill_list(struct option_list *list, const int64_t *values, size_t count) {
+    if (list->count > 0) {
+        return false;
+    }
+    list->values = fail_alloc(count, sizeof *list->values);
+    list->count = count;
+    memcpy(list->values, values, count * sizeof *values);
+    return true;
+}
+
+bool options_fill_range(struct option_list *list, int64_t first, size_t count) {
+    if (list->count > 0) {
+        return false;
+    }
+    list->values = fail_alloc(count, sizeof *list->values);
+    list->count = count;
+    for (size_t i = 0; i < count; i++) {
+        list->values[i] = first + (int64_t)i;
+    }
+    return true;
+}
+
 void options_free_list(struct option_list *list) {
     free(list->values);
     *list = (struct option_list){0};

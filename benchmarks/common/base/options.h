@@ -44,6 +44,24 @@ struct option_entry {
     const char *help;
 };
 
+/* An entry that chooses one of the names. */
+static inline struct option_entry option_one_of(const char *name, int *target, const char *const *choices,
+                                                const char *help) {
+    return (struct option_entry){
+        .name = name, .kind = OPTION_CHOICE, .target = target, .choices = choices, .value_name = "NAME", .help = help};
+}
+
+/* The entry --seed: a number that JSON and Python keep exactly. */
+static inline struct option_entry option_seed(int64_t *target, const char *help) {
+    return (struct option_entry){.name = "seed",
+                                 .kind = OPTION_INTEGER,
+                                 .target = target,
+                                 .minimum = 0,
+                                 .maximum = 9007199254740992.0,
+                                 .value_name = "N",
+                                 .help = help};
+}
+
 /* Parses argv[1..] into the targets of the entries. The last entry has no name (NULL). Returns false and one line,
  * without a newline, in error where an argument is wrong. */
 bool options_parse(const struct option_entry *entries, int argc, char *const *argv, char *error, size_t error_size);
@@ -54,6 +72,12 @@ bool options_parse_duration(const char *text, size_t length, int64_t *nanosecond
 
 /* Returns the text about the options that --help prints, one paragraph per option. Free with free(). */
 char *options_describe(const struct option_entry *entries);
+
+/* Gives a list that was not given these values. Returns whether it was not given. */
+bool options_fill_list(struct option_list *list, const int64_t *values, size_t count);
+
+/* Gives a list that was not given the numbers from `first` on, so many of them. Returns whether it was not given. */
+bool options_fill_range(struct option_list *list, int64_t first, size_t count);
 
 void options_free_list(struct option_list *list);
 

@@ -56,10 +56,20 @@ static int check_settings(MPI_Comm all, const struct hybrid_settings *s) {
         code =
             error_set(MPI_ERR_ARG, "settings: sync and split must be one of their values, ranks_per_node at least 0, "
                                    "and above 0 with round_robin");
+    } else if (s->nodes_of != NULL && (s->split != HYBRID_NODES || s->ranks_per_node > 0)) {
+        code = error_set(MPI_ERR_ARG, "settings: with nodes_of the nodes are given; leave split, ranks_per_node and "
+                                      "round_robin out");
+    } else if (s->nodes_of != NULL) {
+        code = comm_check(s->nodes_of);
     }
     TRY(comm_share_error(all, code));
-    const long long own[] = {s->sync,        s->split,      s->ranks_per_node,
-                             s->round_robin, s->rank_table, (long long)s->cutoff_bytes};
+    const long long own[] = {s->sync,
+                             s->split,
+                             s->ranks_per_node,
+                             s->round_robin,
+                             s->rank_table,
+                             (long long)s->cutoff_bytes,
+                             s->nodes_of != NULL};
     enum { SETTINGS = sizeof own / sizeof *own };
     long long most[SETTINGS];
     long long least[SETTINGS];
@@ -127,7 +137,13 @@ static int find_crowd(hybrid_comm *comm) {
     return MPI_SUCCESS;
 }
 
-static int split_nodes(hybrid_comm *comm, const struct hybrid_settings *s) {
+/* Makes comm->node as the settings say. */
+static int find_node(hybrid_comm *comm, const struct hybrid_settings *s) {
+    if (s->nodes_of != NULL) {
+        comm->oversubscribed = s->nodes_of->oversubscribed; /* its other ranks use the same CPUs */
+        TRY_MPI(MPI_Comm_split(comm->all, s->nodes_of->node_index, 0, &comm->node));
+        return MPI_SUCCESS;
+    }
     TRY_MPI(MPI_Comm_split_type(comm->all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm->node));
     TRY(find_crowd(comm)); /* before virtual nodes, which share the CPUs of one */
     if (s->split == HYBRID_NUMA_DOMAINS) {
@@ -141,6 +157,11 @@ static int split_nodes(hybrid_comm *comm, const struct hybrid_settings *s) {
         const int parts = ranks / s->ranks_per_node + (ranks % s->ranks_per_node != 0);
         TRY(split(&comm->node, s->round_robin ? rank % parts : rank / s->ranks_per_node));
     }
+    return MPI_SUCCESS;
+}
+
+static int split_nodes(hybrid_comm *comm, const struct hybrid_settings *s) {
+    TRY(find_node(comm, s));
     TRY_MPI(MPI_Comm_rank(comm->node, &comm->node_rank));
     TRY_MPI(MPI_Comm_size(comm->node, &comm->node_ranks));
     TRY_MPI(MPI_Comm_split(comm->all, comm_leads(comm) ? 0 : MPI_UNDEFINED, 0, &comm->bridge));

@@ -76,6 +76,10 @@ struct hybrid_settings {
     bool round_robin;    /* ranks are dealt out to the virtual nodes in turn, not in blocks */
     bool rank_table;     /* keep the paper's table of all ranks (section 4.3) even where ranks are in blocks */
     size_t cutoff_bytes; /* of METHOD_AUTO and METHOD_PAPER; 0: 2048, as in section 5.2.4 */
+    /* For a parent that has some of the ranks of a hybrid_comm, such as a row of them: its nodes are the nodes of that
+     * hybrid_comm. NULL: they are found anew. All ranks give the same one; split, ranks_per_node and round_robin are
+     * its own, and must be left out here. */
+    const hybrid_comm *nodes_of;
 };
 
 struct hybrid_info {
@@ -92,8 +96,9 @@ struct hybrid_info {
     size_t layout_bytes; /* what this process keeps to translate ranks */
 };
 
-/* settings: NULL for the defaults. The parent may be freed afterwards. MPI_ERR_COMM: it is MPI_COMM_NULL or an
- * intercommunicator; MPI_ERR_ARG: settings are out of range, or differ between ranks. */
+/* settings: NULL for the defaults. The parent may be freed afterwards, and so may nodes_of. MPI_ERR_COMM: the parent is
+ * MPI_COMM_NULL or an intercommunicator, or nodes_of was freed before; MPI_ERR_ARG: settings are out of range, or
+ * differ between ranks. */
 int hybrid_comm_create(MPI_Comm parent, const struct hybrid_settings *settings, hybrid_comm **comm);
 
 /* Frees it and sets *comm to NULL. MPI_ERR_COMM: it was freed before, or memories of it exist. */

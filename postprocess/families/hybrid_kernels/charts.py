@@ -1,7 +1,8 @@
 """The times and the memory of kernels: the counterparts of figures 17 to 19 of Zhou et al. 2020.
 
 A chart has the variants of one kernel and size side by side: the whole time and the computation in it, which the paper
-draws as bars, or the memory of a node.
+draws as bars, or the memory of a node. Where a run has nodes with several numbers of ranks, the memory is drawn over
+that number, a curve per variant; so are the copies of the data that several ranks of a node need.
 """
 
 from __future__ import annotations
@@ -12,22 +13,43 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.curves import COLOURS, DASHED, Axis, Chart, Curve, Mark, Style, mark_of, sure_values
-from postprocess.drawing.text import duration, plural, size
+from postprocess.drawing.curves import (
+    COLOURS,
+    DASHED,
+    DOTTED,
+    SOLID,
+    Axis,
+    Chart,
+    Curve,
+    Mark,
+    Style,
+    mark_of,
+    ratio_axis,
+    sure_values,
+)
+from postprocess.drawing.text import duration, plural, ratio, size
 from postprocess.families import axes
 from postprocess.families.hybrid_kernels.axes import VARIANT
-from postprocess.families.hybrid_kernels.record import VARIANTS
+from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
 from postprocess.families.hybrid_kernels.table import configuration_words
 
-TIME, MEMORY = "t_ns", "memory_bytes"
-"""The kinds of charts, each the column that it shows."""
+TIME, MEMORY, COPIES = "t_ns", "memory_bytes", "copies_per_node"
+"""What charts show, each a column."""
+OVER_RANKS = "over_ranks"
+"""What the kinds of charts over the ranks of a node begin with."""
 _FIGURES: Mapping[str, str] = {
     "summa": "figure 17 of Zhou et al. 2020",
     "poisson": "figure 18 of Zhou et al. 2020",
     "bpmf": "figure 19 of Zhou et al. 2020",
 }
-_HORIZONTAL = Axis("variant", log=False, words=lambda place: VARIANTS[int(place)])
-_VERTICAL = {TIME: Axis("time", log=False, words=duration), MEMORY: Axis("memory of a node", log=False, words=size)}
+_VARIANT = Axis("variant", log=False, words=lambda place: VARIANTS[int(place)])
+_RANKS = Axis("ranks per node", log=True, words=lambda place: str(int(place)))
+_VERTICAL = {
+    TIME: Axis("time", log=False, words=duration),
+    MEMORY: Axis("memory of a node", log=False, words=size),
+    COPIES: ratio_axis("copies of the shared data per node"),
+}
+_WHAT = {TIME: "Time", MEMORY: "Memory of a node", COPIES: "Copies of the data that ranks of a node share"}
 _CURVES = {
     TIME: (
         ("total", "t_ns", Style(COLOURS["blue"])),
@@ -36,53 +58,116 @@ _CURVES = {
     MEMORY: (
         ("all", "memory_bytes", Style(COLOURS["violet"])),
         ("of its data", "growth_bytes", Style(COLOURS["green"], line=DASHED)),
+        ("shared", "shared_bytes", Style(COLOURS["grey"], line=DOTTED)),
     ),
 }
-_GROUP = [
-    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "shared_nodes", "nodes_are",
-    "threads_per_rank", "given_up_cores", axes.NAMED_CORES.name, axes.METHOD.name, "kernel", "size",
+_CURVES_OVER_RANKS = {
+    MEMORY: (("", "memory_bytes", SOLID), (", shared", "shared_bytes", DOTTED)),
+    COPIES: (("", "copies_per_node", SOLID),),
+}
+_COLOURS = {MPI: "blue", OPENMP: "orange", HYBRID: "green"}
+"""A variant keeps its colour in all pictures that have a curve for it."""
+_WHERE = [
+    "toolchain", "provider", "network", "configuration", "shared_nodes", "nodes_are", "threads_per_rank",
+    "given_up_cores", axes.NAMED_CORES.name, axes.METHOD.name, "kernel",
 ]  # fmt: skip
 
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
-    """Yield the charts of a table of `kernels_table`: both kinds for each kernel and size, as far as there is a
-    value."""
-    for _, rows in table.groupby(_GROUP, sort=False):
-        for kind in (TIME, MEMORY):
-            drawn = rows[np.isfinite(rows[kind].to_numpy(np.float64))]
-            if len(drawn):
-                curves = tuple(_curves(drawn, kind))
-                _, high = sure_values(curves)
-                yield Chart(
-                    kind=kind,
-                    title=_title(kind, {str(name): value for name, value in rows.iloc[0].items()}),
-                    figures=_FIGURES.get(str(rows["kernel"].iloc[0]), "") if kind == TIME else "",
-                    horizontal=_HORIZONTAL,
-                    vertical=_VERTICAL[kind],
-                    low=0.0,
-                    high=1.1 * high,
-                    curves=curves,
-                    level=np.nan,
-                    left_out=len(rows) - len(drawn),
-                )
+    """Yield the charts of a table of `kernels_table`, as far as there is a value: times for each kernel and size; the
+    memory likewise, or over the ranks of a node where they differ."""
+    numbered = table.assign(number=table.groupby(["record", "kernel"])["size"].rank(method="dense"))
+    for _, of_size in numbered.groupby([*_WHERE, "number"], sort=False):
+        several = of_size["ranks_per_node"].nunique() > 1
+        for _, rows in of_size.groupby(["ranks", "nodes", "size"], sort=False):
+            yield from _chart(TIME, rows)
+            if not several:
+                yield from _chart(MEMORY, rows)
+        if several:
+            yield from _chart_over_ranks(MEMORY, of_size)
+            yield from _chart_over_ranks(COPIES, of_size)
 
 
-def _title(kind: str, first: Mapping[str, Any]) -> str:
-    what = "Time" if kind == TIME else "Memory of a node"
-    where = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
-    ranks = f"{plural(int(first['ranks']), 'rank')}, {plural(int(first['shared_nodes']), 'node')}"
-    return f"{what}: {first['kernel']} of size {first['size']}, {where}, {ranks} ({first['nodes_are']})"
+def _chart(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
+    drawn = _known(rows, column)
+    if len(drawn):
+        first = _first(rows)
+        title = f"{_WHAT[column]}: {_kernel(rows)}, {_place(first)}, {plural(first['ranks'], 'rank')}, {_nodes(first)}"
+        figures = _FIGURES.get(first["kernel"], "") if column == TIME else ""
+        yield _drawn(column, column, title, figures, _VARIANT, tuple(_curves(drawn, column)), len(rows) - len(drawn))
 
 
-def _curves(drawn: pd.DataFrame, kind: str) -> Iterator[Curve]:
-    for name, column, style in _CURVES[kind]:
+def _chart_over_ranks(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
+    """The sizes of some kernels grow with the ranks: the title has the smallest and the largest one."""
+    drawn = _known(rows, column)
+    if len(drawn):
+        first = _first(rows)
+        crowded = "; some ranks share cores, which needs no other memory" if rows["oversubscribed"].any() else ""
+        title = f"{_WHAT[column]}: {_kernel(rows)}, {_place(first)}, {_nodes(first)}{crowded}"
+        curves = tuple(_curves_over_ranks(drawn, column))
+        yield _drawn(f"{OVER_RANKS}_{column}", column, title, "", _RANKS, curves, len(rows) - len(drawn))
+
+
+def _drawn(
+    kind: str, column: str, title: str, figures: str, horizontal: Axis, curves: tuple[Curve, ...], left_out: int
+) -> Chart:
+    _, high = sure_values(curves)
+    return Chart(
+        kind=kind,
+        title=title,
+        figures=figures,
+        horizontal=horizontal,
+        vertical=_VERTICAL[column],
+        low=0.0,
+        high=1.1 * high,
+        curves=curves,
+        level=np.nan,
+        left_out=left_out,
+    )
+
+
+def _known(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    known: pd.DataFrame = rows[np.isfinite(rows[column].to_numpy(np.float64))]
+    return known
+
+
+def _first(rows: pd.DataFrame) -> dict[str, Any]:
+    return {str(name): value for name, value in rows.iloc[0].items()}
+
+
+def _kernel(rows: pd.DataFrame) -> str:
+    low, high = int(rows["size"].min()), int(rows["size"].max())
+    return f"{rows['kernel'].iloc[0]} of {f'size {low}' if low == high else f'sizes {low} to {high}'}"
+
+
+def _place(first: Mapping[str, Any]) -> str:
+    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+
+
+def _nodes(first: Mapping[str, Any]) -> str:
+    return f"{plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
+
+
+def _curves(drawn: pd.DataFrame, column: str) -> Iterator[Curve]:
+    for name, of_curve, style in _CURVES[column]:
         of_variants = [(place, drawn[drawn[VARIANT.name] == one]) for place, one in enumerate(VARIANTS)]
-        marks = tuple(_mark(place, rows, column, kind) for place, rows in of_variants if len(rows))
+        marks = tuple(_mark(place, rows, of_curve, column) for place, rows in of_variants if len(rows))
         yield Curve(name, style, marks)
 
 
-def _mark(place: float, rows: pd.DataFrame, column: str, kind: str) -> Mark:
-    if kind == TIME:
-        return mark_of(place, rows, column, _VERTICAL[kind])
-    value = float(rows[column].median())  # memory is read once per point: it has no interval
-    return Mark(place, value, value, value, size(value), pale=False)
+def _curves_over_ranks(drawn: pd.DataFrame, column: str) -> Iterator[Curve]:
+    for variant in VARIANTS:
+        of_variant = drawn[drawn[VARIANT.name] == variant]
+        for name, of_curve, line in _CURVES_OVER_RANKS[column]:
+            marks = tuple(
+                _mark(float(count), rows, of_curve, column) for count, rows in of_variant.groupby("ranks_per_node")
+            )
+            yield Curve(f"{variant}{name}", Style(COLOURS[_COLOURS[variant]], line=line), marks)
+
+
+def _mark(place: float, rows: pd.DataFrame, column: str, of: str) -> Mark:
+    if of == TIME:
+        return mark_of(place, rows, column, _VERTICAL[of])
+    value = float(rows[column].median())  # it is read once per point, and has no interval
+    words = ratio(value) if of == COPIES else size(value)
+    return Mark(place, value, np.nan, np.nan, words)

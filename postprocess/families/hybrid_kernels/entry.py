@@ -7,7 +7,15 @@ from postprocess.families.family import Bound, Family, Found, Inside, Metric, Ta
 from postprocess.families.hybrid_kernels import inside
 from postprocess.families.hybrid_kernels.axes import AXES
 from postprocess.families.hybrid_kernels.record import FAMILY, kernels_record
-from postprocess.families.hybrid_kernels.table import COLUMNS, SHOWN, kernels_table, record_numbers
+from postprocess.families.hybrid_kernels.table import (
+    COLUMNS,
+    MEMORY,
+    SHOWN,
+    by_ranks,
+    kernels_table,
+    record_numbers,
+)
+from postprocess.families.hybrid_kernels.verdict import verdict_text
 from postprocess.statistics.limits import LEAST_RATIO
 
 TITLE = "Kernels with one copy per node"
@@ -20,7 +28,12 @@ BOUNDS = (Bound("hybrid_ratio_to_mpi", absolute=False, margin=LEAST_RATIO),)
 
 
 def _text(found: Found) -> str:
-    return SHOWN.text(found.table)
+    parts = (SHOWN.text(found.table), MEMORY.text(by_ranks(found.table)), verdict_text(found.table))
+    return "\n\n".join(parts) if parts[0] else ""
+
+
+def _short_text(found: Found) -> str:
+    return verdict_text(found.table)
 
 
 def _drawing() -> sampled.Drawing:
@@ -42,9 +55,9 @@ HYBRID_KERNELS = Family(
     files=(TableFile(FILE),),
     launches=sampled.launches(FILE, AXES, METRICS),
     text=_text,
-    short_text=_text,
+    short_text=_short_text,
     nothing="no kernel was measured",
-    sections=sampled.sections(FAMILY, TITLE, 36, _drawing, card=False),
+    sections=sampled.sections(FAMILY, TITLE, 36, _drawing),
     inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,

@@ -1,56 +1,70 @@
-"""The section of the report about kernels: verdicts, curves, and the table of all points."""
+"""The section of the report about kernels: verdicts, curves, and the tables of times and of memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import PointsView, rows_of
+from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
-from postprocess.drawing.text import interval, ratio, size
-from postprocess.families.hybrid_kernels.axes import VARIANT
+from postprocess.drawing.text import size
 from postprocess.families.hybrid_kernels.charts import charts
-from postprocess.families.hybrid_kernels.record import MPI
-from postprocess.families.hybrid_kernels.table import SHOWN
+from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP
+from postprocess.families.hybrid_kernels.table import MEMORY, SHOWN, by_ranks
+from postprocess.families.hybrid_kernels.verdict import Place, Verdict, places
 
 
 @dataclass(frozen=True)
 class KernelsView:
-    """The section of the report. verdicts: a sentence per library, kernel, size and variant. files: the addresses of
-    the pictures."""
+    """The section of the report, and its card.
 
-    verdicts: list[str]
+    answers: the verdicts of each place as cells of a table whose heads are HEADS.  files: the addresses of the
+    pictures.
+    """
+
+    places: list[Place]
+    heads: Sequence[str]
+    answers: list[tuple[str, list[list[str]]]]
     charts: list[ChartView]
+    memory: PointsView
     points: PointsView
     files: Sequence[str]
+
+
+HEADS = (
+    "kernel", "size", "hybrid / pure MPI", "it is", "hybrid / MPI and OpenMP", "it is", "node memory", "of pure MPI",
+    "of MPI and OpenMP", "lines", "than pure MPI", "doubt",
+)  # fmt: skip
 
 
 def kernels_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> KernelsView | None:
     """What the section shows; None for an empty table."""
     if table.empty:
         return None
-    return KernelsView(verdicts(table), list(map(chart_view, charts(table))), SHOWN.view(table, most_rows), files)
-
-
-def verdicts(table: pd.DataFrame) -> list[str]:
-    """A sentence for each variant but pure MPI: whether it is faster than that, how much memory the data of the kernel
-    take, and how many lines of code it needs."""
-    said = []
-    for _, rows in table.groupby(["record", "kernel", "size"], sort=False):
-        by_variant = {str(row[VARIANT.name]): row for row in rows_of(rows)}
-        base = by_variant[MPI]
-        said += [_words(row, base) for name, row in by_variant.items() if name != MPI]
-    return said
-
-
-def _words(row: Mapping[Any, Any], base: Mapping[Any, Any]) -> str:
-    to_mpi = f"{ratio(row['ratio_to_mpi'])} {interval(row['ratio_to_mpi_ci95_low'], row['ratio_to_mpi_ci95_high'])}"
-    more = int(row["lines"]) - int(base["lines"])
-    return (
-        f"{row['toolchain']}, {row['kernel']} of size {row['size']}: {row[VARIANT.name]}: {row['verdict']}, "
-        f"{to_mpi} of pure MPI's time; its data take {size(row['growth_bytes'])} on a node, pure MPI's "
-        f"{size(base['growth_bytes'])}; {row['lines']} lines of its own, {more:+d}"
+    found = places(table)
+    return KernelsView(
+        places=found,
+        heads=HEADS,
+        answers=[(place.where, list(map(_cells, place.verdicts))) for place in found],
+        charts=list(map(chart_view, charts(table))),
+        memory=MEMORY.view(by_ranks(table), most_rows),
+        points=SHOWN.view(table, most_rows),
+        files=files,
     )
+
+
+def _cells(one: Verdict) -> list[str]:
+    return [
+        one.kernel,
+        str(one.size),
+        one.to_mpi.words,
+        one.to_mpi.verdict,
+        one.to_openmp.words,
+        one.to_openmp.verdict,
+        *(size(one.memory_bytes[variant]) for variant in (HYBRID, MPI, OPENMP)),
+        str(one.lines[HYBRID]),
+        f"{one.lines[HYBRID] - one.lines[MPI]:+d}",
+        one.doubt,
+    ]

@@ -10,6 +10,9 @@ order statistics.
     ratio_to_mpi       t_ns / that of `mpi`: below 1 the variant is faster; NaN for `mpi` itself
     verdict            `faster` or `slower` where the whole interval is on that side of 1, and there are no doubts;
                        else `cannot tell`; empty for `mpi`
+    ratio_to_openmp,   the same against `openmp`
+    verdict_to_openmp
+    ranks_per_node     of the node with the most ranks
     copies_per_node    replicated_bytes / copy_bytes; NaN where no rank needs all of the data
 
 Nothing is clamped. `validity` says what a row may be used for.
@@ -29,13 +32,17 @@ from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes, sampled
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import CASE, VARIANT
-from postprocess.families.hybrid_kernels.record import HYBRID, MPI, VARIANTS, KernelPoint, KernelsRecord
+from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS, KernelPoint, KernelsRecord
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
-_ESTIMATES = ("t_ns", "t_compute_ns", "t_collective_ns", "ratio_to_mpi")
+TO_MPI, TO_OPENMP = "ratio_to_mpi", "ratio_to_openmp"
+_BASES = {TO_MPI: MPI, TO_OPENMP: OPENMP}
+"""Ratios, and the variants to which they are."""
+VERDICTS = {TO_MPI: "verdict", TO_OPENMP: "verdict_to_openmp"}
+_ESTIMATES = ("t_ns", "t_compute_ns", "t_collective_ns", *_BASES)
 _OF_POINT = (
     "kernel", "size", "iterations", "error", "digest", "collective", "copy_bytes", "pinned", "repetitions",
     "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
@@ -43,10 +50,10 @@ _OF_POINT = (
 )  # fmt: skip
 _OF_VARIANT = ("lines", "memory_bytes", "growth_bytes", "shared_bytes", "replicated_bytes")
 COLUMNS = (
-    *CASE, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "nodes_are",
+    *CASE, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "ranks_per_node", "nodes_are",
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
-    "verdict", "iterations", "error", "digest", "collective", *_OF_VARIANT, "copy_bytes", "copies_per_node", "pinned",
-    "dgemm", "ratings", "noise",
+    *VERDICTS.values(), "iterations", "error", "digest", "collective", *_OF_VARIANT, "copy_bytes", "copies_per_node",
+    "pinned", "dgemm", "ratings", "noise",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
@@ -79,6 +86,7 @@ def case_of(record: KernelsRecord) -> dict[str, Any]:
         "launch": repeat_of(header.metadata) or 1,
         NAMED: named_cores_of(header.metadata),
         "shared_nodes": record.shared_nodes,
+        "ranks_per_node": math.ceil(header.ranks / record.shared_nodes),
         "nodes_are": sampled.nodes_are(header.nodes, record.shared_nodes, record.virtual_node_ranks),
         "dgemm": record.dgemm,
         "ratings": record.ratings,
@@ -92,11 +100,8 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
         for name in VARIANTS:
             variant = point.variants[name]
             found = estimates(point, name)
-            doubts = [
-                *failed_reasons(failed),
-                *validity.doubts(point, name, case["nodes_are"], header.network, oversubscribed=header.oversubscribed),
-            ]
-            reasons = [*doubts, *validity.too_wide(found["t_ns" if name == MPI else "ratio_to_mpi"])]
+            doubts = {column: _doubts(record, point, (name, base), failed) for column, base in _BASES.items()}
+            reasons = [*doubts[TO_MPI], *validity.too_wide(found["t_ns" if name == MPI else TO_MPI])]
             yield {
                 **case,
                 VARIANT.name: name,
@@ -104,7 +109,10 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
                 **{one: getattr(point, one) for one in _OF_POINT},
                 **{one: getattr(variant, one) for one in _OF_VARIANT},
                 "copies_per_node": variant.replicated_bytes / point.copy_bytes if point.copy_bytes else math.nan,
-                "verdict": "" if name == MPI else CANNOT_TELL if doubts else verdict(found["ratio_to_mpi"]),
+                **{
+                    VERDICTS[column]: "" if name == base else CANNOT_TELL if doubts[column] else verdict(found[column])
+                    for column, base in _BASES.items()
+                },
                 "clock_method": point.clock.method,
                 "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
                 "valid": not sampled.invalid_reasons(point),
@@ -118,16 +126,27 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
             }
 
 
+def _doubts(record: KernelsRecord, point: KernelPoint, variants: Sequence[str], failed: str) -> list[str]:
+    header = record.header
+    nodes = case_of(record)["nodes_are"]
+    found = validity.doubts(point, variants, nodes, header.network, oversubscribed=header.oversubscribed)
+    return [*failed_reasons(failed), *found]
+
+
 def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:
     """The medians of a variant, by the names of columns."""
     variant = point.variants[name]
-    ratios = variant.t_ns / point.variants[MPI].t_ns
     return {
         "t_ns": median_estimate(variant.t_ns),
         "t_compute_ns": median_estimate(variant.t_compute_ns),
         "t_collective_ns": median_estimate(variant.t_ns - variant.t_compute_ns),
-        "ratio_to_mpi": median_estimate(np.full_like(ratios, math.nan) if name == MPI else ratios),
+        **{column: median_estimate(_ratios(point, name, base)) for column, base in _BASES.items()},
     }
+
+
+def _ratios(point: KernelPoint, name: str, base: str) -> Floats:
+    ratios = point.variants[name].t_ns / point.variants[base].t_ns
+    return np.full_like(ratios, math.nan) if name == base else ratios
 
 
 def verdict(estimate: Estimate) -> str:
@@ -177,20 +196,20 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         str(row["toolchain"]),
         str(row["network"]),
         configuration_words(row),
+        str(row["ranks"]),
         str(row["kernel"]),
         str(row["size"]),
         str(row[VARIANT.name]),
         duration(row["t_ns"]),
         duration(row["t_compute_ns"]),
         duration(row["t_collective_ns"]),
-        ratio(row["ratio_to_mpi"]),
-        interval(row["ratio_to_mpi_ci95_low"], row["ratio_to_mpi_ci95_high"]),
+        ratio(row[TO_MPI]),
+        interval(row[f"{TO_MPI}_ci95_low"], row[f"{TO_MPI}_ci95_high"]),
         str(row["verdict"]),
+        ratio(row[TO_OPENMP]),
+        interval(row[f"{TO_OPENMP}_ci95_low"], row[f"{TO_OPENMP}_ci95_high"]),
         str(row["iterations"]),
         f"{row['error']:.3g}",
-        size(row["memory_bytes"]),
-        size(row["growth_bytes"]),
-        ratio(row["copies_per_node"]),
         str(row["lines"]),
         str(row["repetitions"]),
         "; ".join(remarks(row)),
@@ -199,11 +218,51 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
 
 SHOWN = Columns(
     heads=(
-        "toolchain", "network", "configuration", "kernel", "size", "variant", "total", "computation", "collectives",
-        "to mpi", "95 %", "it is", "iterations", "error", "node memory", "of its data", "copies", "lines", "reps",
+        "toolchain", "network", "configuration", "ranks", "kernel", "size", "variant", "total", "computation",
+        "collectives", "to mpi", "95 %", "it is", "to openmp", "95 %", "iterations", "error", "lines", "reps",
         "remarks",
     ),
-    right=frozenset((4, 6, 7, 8, 9, 10, 12, 13, 14, 15, 16, 17, 18)),
+    right=frozenset((3, 5, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18)),
     cells=_cells,
 )  # fmt: skip
-"""The columns of a table of `kernels_table` for a reader."""
+"""Times, ratios and lines of a table of `kernels_table` for a reader."""
+
+
+def _memory_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        str(row["toolchain"]),
+        str(row["network"]),
+        configuration_words(row),
+        str(row["kernel"]),
+        str(row["size"]),
+        str(row["ranks_per_node"]),
+        str(row["shared_nodes"]),
+        str(row["nodes_are"]),
+        str(row[VARIANT.name]),
+        size(row["memory_bytes"]),
+        size(row["shared_bytes"]),
+        size(row["growth_bytes"]),
+        ratio(row["copies_per_node"]),
+        "; ".join(circumstances(row)),
+    ]
+
+
+MEMORY = Columns(
+    heads=(
+        "toolchain", "network", "configuration", "kernel", "size", "ranks per node", "nodes", "they are", "variant",
+        "node memory", "shared", "of its data", "copies", "remarks",
+    ),
+    right=frozenset((4, 5, 6, 9, 10, 11, 12)),
+    cells=_memory_cells,
+)  # fmt: skip
+"""The memory of a node in a table of `kernels_table`, for a reader."""
+
+
+def by_ranks(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a kernel under each other, by the ranks of a node."""
+    kernels = {name: place for place, name in enumerate(dict.fromkeys(table["kernel"]))}
+    keys = ["toolchain", "network", "configuration", "kernel", "ranks_per_node", "size"]
+    ordered: pd.DataFrame = table.sort_values(
+        keys, kind="stable", key=lambda one: one.map(kernels) if one.name == "kernel" else one
+    )
+    return ordered

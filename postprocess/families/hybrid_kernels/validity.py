@@ -2,7 +2,7 @@
 
 valid       There are at least 6 valid repetitions (fewer have no interval) and no wrong result. The times are right.
 reliable    Valid, the case did not fail, and
-            * the 95 % interval of the ratio is at most 10 % of the ratio wide;
+            * the 95 % interval of the ratio to `mpi` is at most 10 % of the ratio wide;
             * the clocks of the ranks agree to within 1 % of the shorter solve, because it is a time between ranks;
             * ranks do not share cores: a rank that spins would take the time of the rank that it waits for;
             * each thread of the variant `openmp` ran on one CPU of its own;
@@ -14,35 +14,35 @@ flags       Worth knowing, but the ratio stands: ranks were started by a barrier
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from postprocess.drawing.text import duration
 from postprocess.families import sampled
-from postprocess.families.hybrid_kernels.record import MPI, OPENMP, KernelPoint
+from postprocess.families.hybrid_kernels.record import OPENMP, KernelPoint
 from postprocess.statistics.metrics import Estimate, as_float
 
 WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
 
 
-def doubts(point: KernelPoint, variant: str, nodes: str, network: str, *, oversubscribed: bool) -> list[str]:
-    """Reasons why a ratio says nothing about the variants, however narrow its interval. They include
+def doubts(point: KernelPoint, variants: Sequence[str], nodes: str, network: str, *, oversubscribed: bool) -> list[str]:
+    """Reasons why a ratio of two variants says nothing about them, however narrow its interval. They include
     `sampled.invalid_reasons`.
 
-    nodes: as `sampled.nodes_are` says.
+    variants: those of the ratio.  nodes: as `sampled.nodes_are` says.
     """
     reasons = sampled.invalid_reasons(point)
     if not point.repetitions:
         return reasons
-    shortest = min(float(np.median(point.variants[name].t_ns)) for name in (variant, MPI))
+    shortest = min(float(np.median(point.variants[name].t_ns)) for name in variants)
     residual = point.clock.residual_ns
     if residual is not None and residual > CLOCK_LIMIT * shortest:
         reasons.append(f"clocks disagree by {duration(residual)}, a solve takes {duration(shortest)}")
     if oversubscribed:
         reasons.append("oversubscribed: ranks share cores")
-    if variant == OPENMP and not point.pinned:
+    if OPENMP in variants and not point.pinned:
         reasons.append("not every thread ran on one CPU of its own")
     if network.startswith("wire"):
         reasons.append("over a wire the variant mpi sends between ranks that share memory in the other variants")

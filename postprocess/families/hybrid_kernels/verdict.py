@@ -1,0 +1,186 @@
+"""What the hybrid variant of each kernel brings: its time against pure MPI and against MPI and OpenMP, the memory of
+its node, and its lines of code.
+
+Times of different launches are not compared. Several launches of a case give the median of their ratios, with an
+interval that holds all of theirs; the verdict is that of all of them, or it cannot be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.columns import rows_of
+from postprocess.drawing.text import interval, plural, ratio, size
+from postprocess.families import axes
+from postprocess.families.hybrid_kernels.axes import VARIANT
+from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
+from postprocess.families.hybrid_kernels.table import (
+    CANNOT_TELL,
+    TO_MPI,
+    TO_OPENMP,
+    VERDICTS,
+    by_ranks,
+    configuration_words,
+)
+
+MOST_COPIES = 1.1
+"""Node memory of the data that several ranks of a node need: `hybrid` is meant to keep at most so many copies."""
+PLACE = [
+    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "shared_nodes", "nodes_are",
+    "threads_per_rank", "given_up_cores", axes.NAMED_CORES.name, axes.METHOD.name,
+]  # fmt: skip
+"""The columns that name where a kernel was solved, and how it was measured."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The time of `hybrid` over that of another variant. verdict: as in a table of `kernels_table`."""
+
+    value: float
+    low: float
+    high: float
+    verdict: str
+
+    @property
+    def words(self) -> str:
+        """The ratio and its interval."""
+        return f"{ratio(self.value)} {interval(self.low, self.high)}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer for one kernel of one size.
+
+    where: library, configuration, network, ranks and nodes.  to_mpi, to_openmp: the times.
+    memory_bytes, copies_per_node, lines: of each variant, as in a table of `kernels_table`.
+    doubt: the first reason why the ratio to pure MPI is not reliable; empty where it is.
+    """
+
+    where: str
+    kernel: str
+    size: int
+    to_mpi: Comparison
+    to_openmp: Comparison
+    memory_bytes: Mapping[str, float]
+    copies_per_node: Mapping[str, float]
+    lines: Mapping[str, int]
+    doubt: str
+
+    @property
+    def name(self) -> str:
+        """The kernel and its size: ``bpmf of size 2000``."""
+        return f"{self.kernel} of size {self.size}"
+
+    @property
+    def time_words(self) -> str:
+        """Both ratios, with their intervals and verdicts."""
+        against = ((self.to_mpi, "pure MPI"), (self.to_openmp, "MPI and OpenMP"))
+        words = [f"{one.words} of {base}'s time: {one.verdict}" for one, base in against]
+        return f"hybrid takes {'; '.join(words)}"
+
+    @property
+    def memory_words(self) -> str:
+        """The memory of a node, and the copies of the data that several ranks need, as far as there are such data."""
+        words = f"memory of a node: {_each(self.memory_bytes, size)}"
+        if np.isfinite(self.copies_per_node[HYBRID]):
+            words += f"; copies of the data that its ranks share: {_each(self.copies_per_node, ratio)}"
+        return words
+
+
+_NAMES: Mapping[str, str] = {HYBRID: "hybrid", MPI: "pure MPI", OPENMP: "MPI and OpenMP"}
+
+
+def _each(values: Mapping[str, float], words: Callable[[float], str]) -> str:
+    return ", ".join(f"{name} {words(values[variant])}" for variant, name in _NAMES.items())
+
+
+def verdicts(table: pd.DataFrame) -> list[Verdict]:
+    """The verdicts on a table of `kernels_table`, by place, ranks and kernel."""
+    return list(_verdicts(table))
+
+
+def _verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
+    for _, rows in by_ranks(table).groupby([*PLACE, "kernel", "size"], sort=False):
+        of: dict[str, pd.DataFrame] = {variant: rows[rows[VARIANT.name] == variant] for variant in VARIANTS}
+        own = of[HYBRID]
+        first = rows_of(own)[0]
+        reasons = [reason for one in own["unreliable_reasons"] for reason in one]
+        yield Verdict(
+            where=_where(first),
+            kernel=str(first["kernel"]),
+            size=int(first["size"]),
+            to_mpi=_comparison(own, TO_MPI),
+            to_openmp=_comparison(own, TO_OPENMP),
+            memory_bytes={variant: _median(of[variant], "memory_bytes") for variant in VARIANTS},
+            copies_per_node={variant: _median(of[variant], "copies_per_node") for variant in VARIANTS},
+            lines={variant: int(of[variant]["lines"].iloc[0]) for variant in VARIANTS},
+            doubt=reasons[0] if reasons else "",
+        )
+
+
+def _where(first: Mapping[str, Any]) -> str:
+    ranks = plural(int(first["ranks"]), "rank")
+    nodes = f"{plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
+    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}, {ranks}, {nodes}"
+
+
+def _median(rows: pd.DataFrame, column: str) -> float:
+    return float(np.median(rows[column].to_numpy(np.float64)))
+
+
+def _comparison(rows: pd.DataFrame, column: str) -> Comparison:
+    found = set(rows[VERDICTS[column]])
+    return Comparison(
+        value=_median(rows, column),
+        low=float(rows[f"{column}_ci95_low"].to_numpy(np.float64).min()),
+        high=float(rows[f"{column}_ci95_high"].to_numpy(np.float64).max()),
+        verdict=str(found.pop()) if len(found) == 1 else CANNOT_TELL,
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """The verdicts of one place. memory: whether `hybrid` keeps the memory that it is meant to keep, in words; empty
+    where no kernel has data that several ranks need."""
+
+    where: str
+    verdicts: Sequence[Verdict]
+    memory: str
+
+
+def places(table: pd.DataFrame) -> list[Place]:
+    """The verdicts on a table of `kernels_table`, by place."""
+    found: dict[str, list[Verdict]] = {}
+    for one in verdicts(table):
+        found.setdefault(one.where, []).append(one)
+    return [Place(where, of_place, _memory_target(of_place)) for where, of_place in found.items()]
+
+
+def _memory_target(of_place: Sequence[Verdict]) -> str:
+    known = [one for one in of_place if np.isfinite(one.copies_per_node[HYBRID])]
+    if not known:
+        return ""
+    worst = max(known, key=lambda one: one.copies_per_node[HYBRID])
+    copies = worst.copies_per_node[HYBRID]
+    answer = "holds" if copies <= MOST_COPIES else "does not hold"
+    return (
+        f"hybrid keeps at most {ratio(MOST_COPIES)} copies per node of the data that its ranks share: {answer}; "
+        f"the most are {ratio(copies)}, {worst.name}"
+    )
+
+
+def verdict_text(table: pd.DataFrame) -> str:
+    """The verdicts for the terminal; empty for an empty table."""
+    lines = []
+    for place in places(table):
+        lines.append(f"{place.where}:")
+        for one in place.verdicts:
+            doubt = f" ({one.doubt})" if one.doubt else ""
+            lines += [f"  {one.name}: {one.time_words}{doubt}", f"    {one.memory_words}"]
+        lines += [f"  {place.memory}"] if place.memory else []
+    return "\n".join(lines)
