@@ -21,7 +21,7 @@ from tests.support import Command, check_record, launch, launch_line
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
 OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
-SMALL = ("--summa-order", "24", "--poisson-rows", "31", "--bpmf-items", "101")
+SMALL = ("--summa-order", "24", "--poisson-rows", "9", "--bpmf-items", "101", "--iterations", "8")
 BRIEF = ("--min-repetitions", "2", "--max-repetitions", "2")
 RARE = pytest.mark.rare
 Build = Callable[[str], Path]
@@ -50,7 +50,7 @@ def two_ranks(built: Path, tmp_path_factory: pytest.TempPathFactory) -> KernelsR
 
 
 def test_every_kernel_is_right_in_every_variant(two_ranks: KernelsRecord) -> None:
-    assert [(point.kernel, point.size) for point in two_ranks.points] == [("summa", 24), ("poisson", 31), ("bpmf", 101)]
+    assert [(point.kernel, point.size) for point in two_ranks.points] == [("summa", 24), ("poisson", 9), ("bpmf", 101)]
     by_kernel = {point.kernel: point for point in two_ranks.points}
     for point in two_ranks.points:
         assert point.data_errors == 0
@@ -62,7 +62,7 @@ def test_every_kernel_is_right_in_every_variant(two_ranks: KernelsRecord) -> Non
             assert variant.lines > 5
     assert by_kernel["summa"].error == 0
     assert 0 < by_kernel["poisson"].error < 1e-3
-    assert by_kernel["bpmf"].iterations == 20
+    assert by_kernel["bpmf"].iterations == 8
     # 10 factors of 102 rows and columns of two ranks, 101 of one process: in each process, or in one window.
     copies = {name: by_kernel["bpmf"].variants[name].replicated_bytes for name in VARIANTS}
     assert by_kernel["bpmf"].copy_bytes == 2 * 102 * 10 * 8
@@ -108,7 +108,9 @@ def test_results_do_not_depend_on_ranks_nodes_or_library(
     build_for: Build, two_ranks: KernelsRecord, tmp_path: Path, toolchain: str, ranks: int, words: tuple[str, ...]
 ) -> None:
     """Of one process, too: the variant `openmp` is one where there is one node."""
-    found = measured(build_for(toolchain), tmp_path / "record.jsonl", toolchain, *SMALL, *words, ranks=ranks)
+    barrier = ("--start", "barrier") if ranks > 2 else ()  # ranks that share cores are late for any deadline
+    path = tmp_path / "record.jsonl"
+    found = measured(build_for(toolchain), path, toolchain, *SMALL, *barrier, *words, ranks=ranks)
     assert ends(found) == ends(two_ranks)
     if words:
         assert set(kernels_table([found])["nodes_are"]) == {"virtual"}
@@ -116,7 +118,7 @@ def test_results_do_not_depend_on_ranks_nodes_or_library(
 
 @RARE
 def test_another_seed_is_another_chain(built: Path, two_ranks: KernelsRecord, tmp_path: Path) -> None:
-    found = measured(built, tmp_path / "r.jsonl", MPICH, "--kernel", "bpmf", "--bpmf-items", "101", "--seed", "2")
+    found = measured(built, tmp_path / "r.jsonl", MPICH, "--kernel", "bpmf", *SMALL, "--seed", "2")
     assert ends(found)["bpmf"][1] != ends(two_ranks)["bpmf"][1]
 
 
