@@ -139,6 +139,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         is_wire = self.network.startswith("wire")
         return ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"] if is_wire else []
 
+    def start_options(self) -> list[str]:
+        """Ranks that share cores start from a barrier: some of them would be late at every moment that they agree
+        on."""
+        return ["--start", "barrier"] if self.placement.oversubscribed else []
+
     @property
     def is_basic(self) -> bool:
         """Whether the test's case is the one that `basic` of its benchmark measures."""

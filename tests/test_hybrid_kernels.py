@@ -250,15 +250,15 @@ def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tup
 @RARE
 @pytest.mark.needs("mount")
 def test_windows_that_exceed_the_shared_memory_are_refused_with_both_sizes(built: Path) -> None:
-    line, environment = launch_line(built / "hybrid_kernels", "--kernel", "bpmf", "--bpmf-items", "200000")
-    small = f"mount -t tmpfs -o size=16m tmpfs /dev/shm && exec {shlex.join(line)}"
+    line, environment = launch_line(built / "hybrid_kernels", "--kernel", "bpmf", "--bpmf-items", "600000")
+    small = f"mount -t tmpfs -o size=64m tmpfs /dev/shm && exec {shlex.join(line)}"
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", small],
         capture_output=True, text=True, check=False, timeout=240, env=environment,
     )  # fmt: skip
     assert done.returncode == 2, done.stdout + done.stderr
     assert re.search(
-        r"--bpmf-items: bpmf of size 200000: the window of node 0 has 3200\d{4} bytes, and its shared memory "
+        r"--bpmf-items: bpmf of size 600000: the window of node 0 has 960\d{5} bytes, and its shared memory "
         r"\(/dev/shm\) has room for \d+ bytes: choose a smaller size",
         only_line(done.stderr),
     )
