@@ -79,6 +79,8 @@ class Verdict:
     @property
     def time_words(self) -> str:
         """Both ratios, with their intervals and verdicts."""
+        if not np.isfinite(self.to_mpi.value):
+            return "no time was measured"
         against = ((self.to_mpi, "pure MPI"), (self.to_openmp, "MPI and OpenMP"))
         words = [f"{one.words} of {base}'s time: {one.verdict}" for one, base in against]
         return f"hybrid takes {'; '.join(words)}"
