@@ -28,7 +28,7 @@ class Partitioned(MeasuredTest):
         options = ["--grid", self.grid, "--reproducer", run_folders.REPRODUCER]
         if self.placement.oversubscribed:  # some rank would be late at every moment that they agree on
             options += ["--start", "barrier"]
-        return [*options, *self.settle_options(), *self.budget_options(), *self.sizes_options()]
+        return [*options, *self.point_options(), *self.settle_options(), *self.budget_options(), *self.sizes_options()]
 
     def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
         """For the approach `streams`, the library reserves a stream for each thread. A user's own number counts."""
