@@ -31,6 +31,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Cpus, Placement, Shares, first, numbers_of
 from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.planning.benchmarks.choice import Where
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, suites_of
 from mpi_campaign.planning.cases import Case
@@ -69,6 +70,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     #: Times instead of those of the grid's axes, as the benchmark reads them: 500us,8ms.
     comm_times = variable(str, value="")
     comp_times = variable(str, value="")
+    #: Values of axes of points instead of the grid's: a text of `point_values.as_text`.
+    points = variable(str, value="")
     #: Wall time of a case of nbc_overlap, from which that of others follows; 0: only the repetitions bound it.
     budget_seconds = variable(float, value=0.0)
     #: Who set the budget: `suite`, then no case gets more than makes sense for its benchmark; or `user`.
@@ -122,6 +125,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     def benchmark_options(self) -> list[str]:
         """The benchmark's other options."""
         return []
+
+    def point_options(self) -> list[str]:
+        """The benchmark's options for values of its points that were asked for instead of the grid's."""
+        own = BENCHMARKS[self.benchmark].point_values
+        return point_values.words(own, point_values.from_text(self.points), self.case.parameters)
 
     @property
     def case_seconds(self) -> float:
@@ -274,7 +282,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             f"{placement.ranks_per_node} ranks of {self.threads_per_rank} threads need {placement.cores_per_node} "
             f"cores on each node, there are {node.cores}",
         )
-        self.reference_key = references.key(self.case, self.times.name, self.ranks, self.threads_per_rank)
+        own_points = BENCHMARKS[self.benchmark].point_values
+        grid = point_values.named(self.times.name, own_points, point_values.from_text(self.points))
+        self.reference_key = references.key(self.case, grid, self.ranks, self.threads_per_rank)
         accepted = references.path_of(self.current_system.name)
         if accepted.is_file():
             self.reference = {"$ref": str(accepted)}

@@ -26,7 +26,14 @@ class Partitioned(MeasuredTest):
 
     def benchmark_options(self) -> list[str]:
         options = ["--grid", self.grid, "--reproducer", run_folders.REPRODUCER]
-        return [*options, *self.start_options(), *self.settle_options(), *self.budget_options(), *self.sizes_options()]
+        return [
+            *options,
+            *self.start_options(),
+            *self.point_options(),
+            *self.settle_options(),
+            *self.budget_options(),
+            *self.sizes_options(),
+        ]
 
     def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
         """For the approach `streams`, the library reserves a stream for each thread. A user's own number counts."""

@@ -14,8 +14,9 @@ from mpi_campaign.archive import references, run_folders
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.planning import plan, suites
-from mpi_campaign.planning.benchmarks import choices
+from mpi_campaign.planning.benchmarks import choices, point_values
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.partitioned import PARTITIONS_PER_THREAD, THREADS_OF_FIGURE
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, make_plan
@@ -216,6 +217,56 @@ def test_a_buffer_in_parts_is_measured_on_request_and_at_first_by_three_approach
         planned(MPICH, benchmarks=("partitioned",), configurations=("basic_reduced",))
     with pytest.raises(CampaignError, match="--approach is nothing to nbc_overlap: add --benchmark partitioned"):
         plan.check(Options.of(benchmarks=("nbc_overlap",), approaches=("many",)))
+
+
+def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> None:
+    asked: dict[str, Any] = {"benchmarks": ("partitioned",), "configurations": ("basic",)}
+    sizes = Options.of(**asked, message_bytes=("65536", "1024"), delay_ratio=("2.50",), receive_partitions=("8",))
+    assert Options.from_manifest({"schema_version": 1, "options": sizes.as_dict()}) == sizes
+    own = BENCHMARKS["partitioned"].point_values
+    text = point_values.as_text(sizes.points)
+    assert point_values.from_text(text) == sizes.points
+    assert point_values.words(own, sizes.points, {"approach": "many"}) == [
+        "--message-bytes", "1024,65536", "--delay-ratios", "2.5",
+    ]  # fmt: skip
+    assert "--receive-partitions" in point_values.words(own, sizes.points, {"approach": "layer"})
+    assert point_values.named("smoke", own, {"delay_ratio": ("2.50",)}) == "smoke_delay_ratio_2.5"
+    assert not planned(MPICH, **asked, message_bytes=("65536", "1024"), delay_ratio=("2.50",)).skipped
+    uneven = planned(MPICH, **asked, approaches=("many", "layer"), receive_partitions=("3",))
+    assert list(uneven.skipped.values()) == [
+        "4 partitions cannot be received as 3: one number must be a multiple of the other"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"message_bytes": ("1000",)}, "1000 bytes do not divide into 4 partitions of whole words of 8 bytes"),
+        ({"message_bytes": ("4",)}, "--message-bytes 4: a whole number from 8 to 2147483647"),
+        ({"message_bytes": ("2147483648",)}, "--message-bytes 2147483648: a whole number from 8"),
+        ({"delay_ratio": ("-0.5",)}, "--delay-ratio -0.5: a number from 0 to 1000"),
+        ({"delay_ratio": ("nan",)}, "--delay-ratio nan: a number from 0"),
+        ({"partitions_per_thread": ("two",)}, "--partitions-per-thread two: a whole number from 1 to 16384"),
+        ({"receive_partitions": ("2", "4")}, "--receive-partitions: a run has one value of it, and 2 are asked for"),
+        ({"aggregation_bytes": ("512",), "approaches": ("many",)}, "--aggregation-bytes is of approach layer"),
+        ({"figures": ("7",)}, "figure 7 has 4 threads per rank that compute, and here are 1: --threads-per-rank 4"),
+        ({"benchmarks": ("nbc_overlap",), "delay_ratio": ("1",)}, "--delay-ratio is nothing to nbc_overlap"),
+        ({"ranks": 3}, "3 ranks: partitioned measures between pairs of ranks: ask for an even number"),
+    ],
+)
+def test_points_that_cannot_be_are_refused(asked: dict[str, Any], says: str) -> None:
+    options = {"benchmarks": ("partitioned",), **asked}
+    with pytest.raises(CampaignError, match=re.escape(says)):
+        plan.check(Options.of(**options))
+        planned(MPICH, **options)
+
+
+def test_the_usual_partitions_are_those_of_the_programs_grids() -> None:
+    source = (ROOT / "benchmarks" / "partitioned" / "main.c").read_text()
+    found = re.findall(r"\[GRID_(\w+)\].*?\.partitions_per_thread = \{\{([\d, ]+)\}", source, re.DOTALL)
+    assert {name.lower(): tuple(map(int, values.split(","))) for name, values in found} == PARTITIONS_PER_THREAD
+    threads = re.findall(r"\[FIGURE_(\d)\] = \{\.threads = (\d+)", source)
+    assert {name: int(number) for name, number in threads} == THREADS_OF_FIGURE
 
 
 def test_blocking_collectives_are_measured_on_request_each_in_a_case() -> None:

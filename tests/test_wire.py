@@ -54,6 +54,18 @@ def test_the_link_counts_what_crossed_it(tmp_path: Path) -> None:
     assert 1_000_000 < json.loads(report.read_text())["link_bytes"] < 2_000_000
 
 
+BUFFER = "import socket; print(socket.socket().getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF))"
+
+
+@pytest.mark.needs("wire")
+@pytest.mark.parametrize(("most", "says"), [("20480", ""), ("12k", "wire: CAMPAIGN_WIRE_SOCKET_BYTES is '12k'")])
+def test_the_buffers_of_sockets_can_be_bound(monkeypatch: pytest.MonkeyPatch, most: str, says: str) -> None:
+    monkeypatch.setenv(wire.SOCKET_BYTES, most)
+    done = over_wire(sys.executable, "-c", BUFFER)
+    assert (done.stdout.strip() == "20480") is (says == "")
+    assert done.stderr.startswith(says)
+
+
 SEND_AFTER_A_PAUSE = """
 import socket, threading, time
 server = socket.create_server(("127.0.0.1", 0))

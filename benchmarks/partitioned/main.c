@@ -11,12 +11,16 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
+/* Behind the grids stand the settings of the paper's figures. Figure 6 is figure 5 with a virtual interface per thread,
+ * which whoever starts the program tells the library. */
+enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL, FIGURE_4, FIGURE_5, FIGURE_7, FIGURE_8 };
 static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
+static const char *const figure_names[] = {"none", "4", "5", "7", "8", NULL};
 
 /* The values of each grid; pipeline.c says which of their combinations are points. */
 enum { MOST_OF_GRID = 10 };
@@ -25,6 +29,7 @@ struct values {
     size_t count;
 };
 static const struct {
+    int threads; /* of each rank in the figure; 0: any number */
     struct values message_bytes;
     struct values partitions_per_thread;
     struct values ratio_millionths;
@@ -42,6 +47,26 @@ static const struct {
                    .partitions_per_thread = {{1, 4, 32}, 3},
                    .ratio_millionths = {{0, 500000, 1000000, 2500000, 4000000}, 5},
                    .aggregation_bytes = {{0, 512, 1024, 2048, 4096, 8192, 16384}, 7}},
+    [FIGURE_4] = {.threads = 1,
+                  .message_bytes = {{64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}, 10},
+                  .partitions_per_thread = {{1}, 1},
+                  .ratio_millionths = {{0}, 1},
+                  .aggregation_bytes = {{0}, 1}},
+    [FIGURE_5] = {.threads = 32,
+                  .message_bytes = {{256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}, 9},
+                  .partitions_per_thread = {{1}, 1},
+                  .ratio_millionths = {{0}, 1},
+                  .aggregation_bytes = {{0}, 1}},
+    [FIGURE_7] = {.threads = 4,
+                  .message_bytes = {{1024, 4096, 16384, 65536, 262144, 1048576, 4194304}, 7},
+                  .partitions_per_thread = {{32}, 1},
+                  .ratio_millionths = {{0}, 1},
+                  .aggregation_bytes = {{0, 512, 1024, 2048, 4096, 8192, 16384}, 7}},
+    [FIGURE_8] = {.threads = 4,
+                  .message_bytes = {{64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216}, 10},
+                  .partitions_per_thread = {{1}, 1},
+                  .ratio_millionths = {{2500000}, 1},
+                  .aggregation_bytes = {{0}, 1}},
 };
 
 /* The library is told by whoever starts the program; the record says it. */
@@ -56,6 +81,9 @@ static const char *const method_names[] = {"campaign", "paper", NULL};
 /* The method of the paper's section 4. */
 enum { PAPER_REPETITIONS = 150 };
 
+/* Short messages need hundreds for a gain that is known to a few percent. */
+enum { MOST_REPETITIONS = 1000 };
+
 /* MPI counts partitions and words as int, and tags of single partitions are numbers below the tags without data. */
 enum { MOST_PARTITIONS = 16384 };
 
@@ -63,6 +91,7 @@ static struct settings {
     bool list;
     int approach;
     int grid;
+    int figure;
     struct option_list message_bytes;
     struct option_list partitions_per_thread;
     int64_t receive_partitions;
@@ -87,6 +116,9 @@ static void describe_options(struct option_entry *entries) {
             "grid", &s->grid, grid_names,
             "the points to measure, those of the paper's figures; the options below replace its values, and then all "
             "combinations are measured; default: smoke"),
+        option_one_of("figure", &s->figure, figure_names,
+                      "instead of a grid, the settings of a figure of the paper, which ranks of as many threads as "
+                      "there can measure; default: none"),
         {.name = "message-bytes",
          .kind = OPTION_INTEGERS,
          .target = &s->message_bytes,
@@ -187,17 +219,30 @@ static bool fill(struct option_list *list, const struct values *values) {
     return !options_fill_list(list, values->items, values->count);
 }
 
-/* Returns whether all lists are the grid's. */
+static int by_size(const void *left, const void *right) {
+    const int64_t a = *(const int64_t *)left;
+    const int64_t b = *(const int64_t *)right;
+    return (a < b) - (a > b);
+}
+
+static enum grid grid_of(const struct settings *s) {
+    return s->figure > 0 ? FIGURE_4 + (enum grid)s->figure - 1 : (enum grid)s->grid;
+}
+
+/* Returns whether all lists are those of a grid, and not of a figure. Long messages come first: they need few
+ * repetitions, and the time that they leave goes to the short ones, which need many. */
 static bool fill_lists(struct settings *s) {
     const struct values alone = {{0}, 1};
+    const enum grid grid = grid_of(s);
     const bool aggregates = approach_table[s->approach].aggregates;
-    bool given = fill(&s->message_bytes, &grids[s->grid].message_bytes);
-    given = fill(&s->partitions_per_thread, &grids[s->grid].partitions_per_thread) || given;
-    given = fill(&s->delay_ratios, &grids[s->grid].ratio_millionths) || given;
+    bool given = fill(&s->message_bytes, &grids[grid].message_bytes);
+    qsort(s->message_bytes.values, s->message_bytes.count, sizeof *s->message_bytes.values, by_size);
+    given = fill(&s->partitions_per_thread, &grids[grid].partitions_per_thread) || given;
+    given = fill(&s->delay_ratios, &grids[grid].ratio_millionths) || given;
     /* A grid has points with an aggregation size beside its others. */
     const bool own_aggregation = s->aggregation_bytes.count > 0;
-    fill(&s->aggregation_bytes, aggregates && !given ? &grids[s->grid].aggregation_bytes : &alone);
-    return !given && !own_aggregation;
+    fill(&s->aggregation_bytes, aggregates && !given ? &grids[grid].aggregation_bytes : &alone);
+    return !given && !own_aggregation && s->figure == 0;
 }
 
 /* What the approach cannot do. One line in error. */
@@ -298,11 +343,13 @@ static void fill_axes(const struct settings *s, const struct pipeline_plan *plan
     static const char *interfaces[1];
     static const char *cache[1];
     static const char *method[1];
+    static const char *figure[1];
     approach[0] = plan->approach->name;
     noise[0] = noise_names[s->noise];
     interfaces[0] = interfaces_names[s->interfaces];
     cache[0] = cache_names[s->cache];
     method[0] = method_names[s->method];
+    figure[0] = figure_names[s->figure];
     axes[AXIS_MESSAGE] =
         (struct sampler_axis){.name = "message_bytes", .numbers = plan->message_bytes, .count = plan->message_count};
     axes[AXIS_PARTITIONS] =
@@ -317,6 +364,16 @@ static void fill_axes(const struct settings *s, const struct pipeline_plan *plan
         (struct sampler_axis){.name = "interfaces", .texts = interfaces, .count = 1, .constant = true};
     axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
     axes[AXIS_METHOD] = (struct sampler_axis){.name = "method", .texts = method, .count = 1, .constant = true};
+    axes[AXIS_FIGURE] = (struct sampler_axis){.name = "figure", .texts = figure, .count = 1, .constant = true};
+}
+
+/* Checks that ranks have the threads of the figure. One line in error. */
+static void check_figure(const struct settings *s, int threads, char *error, size_t error_size) {
+    const int needed = grids[grid_of(s)].threads;
+    if (needed > 0 && threads != needed) {
+        snprintf(error, error_size, "--figure %s is of ranks of %d thread%s, and these have %d; set --threads",
+                 figure_names[s->figure], needed, needed == 1 ? "" : "s", threads);
+    }
 }
 
 /* Collective: measures what was asked for. Returns the exit code. */
@@ -347,11 +404,12 @@ static int measure(struct program *program, struct settings *s) {
                                        .sizes = s->sizes,
                                        .save_sizes = s->save_sizes,
                                        .reproducer = s->reproducer};
-    struct pipeline pipeline = {.plan = &plan, .program = program, .bytes_per_second = 1};
+    struct pipeline pipeline = {.plan = &plan, .program = program, .planned = {NAN, NAN}};
     int code = PROGRAM_WRONG_USE;
     fill_axes(s, &plan, axes);
     char error[PROGRAM_MOST_REASON] = "";
     check_sizes(&plan, error, sizeof error);
+    check_figure(s, program->threads, error, sizeof error);
     check_grid(&plan, error, sizeof error);
     if (program_all_good(error)) {
         program_configure(program, impossible, sizeof impossible);
@@ -403,13 +461,15 @@ int main(int argc, char **argv) {
         .thread_level = MPI_THREAD_MULTIPLE,
         .configurations = true,
         .repeats = true,
+        .max_repetitions = MOST_REPETITIONS,
         .help =
             "usage: mpiexec -n RANKS partitioned [OPTION]...\n\n"
             "Sends a message in partitions, each as soon as it is ready, and in the same repetition as a whole when\n"
             "all of it is ready (Gillis et al. 2023). Rank r of the first half sends to rank r of the second half.\n\n"
             "  t_ns      from the start to the completion at the receiver, without the computation\n"
             "  t_ref_ns  the same for one message when all partitions are ready (approach single)\n"
-            "  gain      t_ref / t: above 1, sending early pays\n",
+            "  gain      t_ref / t: above 1, sending early pays\n\n"
+            "A point has at most 1000 repetitions, or --max-repetitions. Long messages are measured first.\n",
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,

@@ -28,8 +28,17 @@ enum { LEAST_BANDWIDTH_BYTES = 4 << 20 };
 /* Bytes per second where beta is not known: for shares of the budget, and for delays. */
 #define GUESSED_BANDWIDTH 1e9
 
-/* Repetitions for alpha and beta. */
-enum { LATENCY_READINGS = 25, BANDWIDTH_READINGS = 7 };
+/* Readings of the network: in a series before the points, and before each point; starts of a reading that a rank may be
+ * late at; messages before the first one, while connections grow to their full speed. */
+enum { READINGS_IN_SERIES = 9, READINGS_BEFORE_POINT = 1, MOST_STARTS = 4, UNREAD_MESSAGES = 3 };
+
+/* The share of the budget that a series may take. */
+static const double most_of_budget = 0.05;
+
+/* The delays are planned anew where beta, read again after their search, is farther from the planned one than this,
+ * relative; so often at most. */
+static const double bandwidth_tolerance = 0.05;
+enum { MOST_PLANS = 3 };
 
 /* A message up to so many bytes is preceded by one that is not timed. */
 enum { MOST_LEAD_IN_BYTES = 256 << 10 };
@@ -312,14 +321,19 @@ static void provoke_faults(struct pipeline *o, struct channel *c) {
     o->provokes = false;
 }
 
-/* Opens what sends one message: the reference, and for short messages the channel of the message before each part. */
-static void open_single(struct pipeline *o, struct shape shape) {
-    o->point.reference = make_channel(o, &approach_table[APPROACH_SINGLE], shape);
-    make_first_transfer(o, &o->point.reference);
+/* Opens what sends one message, and for short messages the channel of the message before each. */
+static void open_single(struct pipeline *o, struct single *single, struct shape shape) {
+    single->message = make_channel(o, &approach_table[APPROACH_SINGLE], shape);
+    make_first_transfer(o, &single->message);
     if (shape.message_bytes * (int64_t)shape.neighbours <= MOST_LEAD_IN_BYTES) {
-        o->point.before = make_channel(o, &approach_table[APPROACH_SINGLE], shape);
-        make_first_transfer(o, &o->point.before);
+        single->before = make_channel(o, &approach_table[APPROACH_SINGLE], shape);
+        make_first_transfer(o, &single->before);
     }
+}
+
+static void close_single(struct single *single) {
+    close_channel(&single->message);
+    close_channel(&single->before);
 }
 
 /* The reference is opened, and used once, before the approach under test: Open MPI 5.0.11 hangs where a communicator is
@@ -329,7 +343,8 @@ static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_p
                           .message_bytes = message_bytes,
                           .send_partitions = send_partitions,
                           .receive_partitions = send_partitions};
-    open_single(o, shape);
+    open_single(o, &o->point.reference, shape);
+    o->one_message = &o->point.reference;
     shape.receive_partitions = pipeline_receive_partitions(o->plan, send_partitions);
     shape.aggregation_bytes = aggregation_bytes;
     o->point.tested = make_channel(o, o->plan->approach, shape);
@@ -341,8 +356,7 @@ static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_p
 
 static void close_point(struct pipeline *o) {
     close_channel(&o->point.tested);
-    close_channel(&o->point.reference);
-    close_channel(&o->point.before);
+    close_single(&o->point.reference);
     o->point.delay = NULL;
 }
 
@@ -353,7 +367,7 @@ static void close_point(struct pipeline *o) {
  * before both: on a channel of its own, because a second message in a row on one channel can be faster; and all ranks
  * begin it together on an idle network, because how it went can show in the next message. */
 static void lead_in(struct pipeline *o) {
-    struct channel *before = &o->point.before;
+    struct channel *before = &o->one_message->before;
     if (before->approach != NULL) {
         o->leads_in = true;
         prepare_contents(o, before);
@@ -373,13 +387,13 @@ static int64_t transfer_time(const struct pipeline *o) {
 static void prepare_reference(void *context) {
     struct pipeline *o = context;
     lead_in(o);
-    prepare_contents(o, &o->point.reference);
+    prepare_contents(o, &o->one_message->message);
 }
 
 static void time_reference(void *context, start_line *line, struct repetition *r) {
     struct pipeline *o = context;
-    run_transfer(o, &o->point.reference, line);
-    settle_transfer(o, &o->point.reference);
+    run_transfer(o, &o->one_message->message, line);
+    settle_transfer(o, &o->one_message->message);
     r->terms[REF_TIME] = transfer_time(o);
 }
 
@@ -482,6 +496,64 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
     return faults;
 }
 
+/* ---- the network ---- */
+
+static const struct repetition_series alone_series[] = {{.name = "t_ref_ns", .over = OVER_LARGEST, .term = REF_TIME}};
+static const struct repetition_part *const alone_parts[] = {&reference_part};
+static const struct repetition_kind reference_alone = {
+    .parts = alone_parts, .part_count = 1, .terms = TERMS, .series = alone_series, .series_count = 1, .wrong = wrong};
+
+/* Collective: returns the time of one message, ns, the same on all ranks; 0 where every start was late. */
+static int64_t time_of_single(struct pipeline *o, struct single *single) {
+    o->one_message = single;
+    for (int i = 0; i < MOST_STARTS; i++) {
+        struct repetition r = {{0}};
+        const struct repetition_outcome outcome =
+            repetition_run(&reference_alone, o, o->line, o->program->clock, true, &r);
+        if (!outcome.late) {
+            return outcome.times[0];
+        }
+    }
+    return 0;
+}
+
+/* Collective: whether a series of readings that began at a local time may go on, by rank 0's clock. */
+static bool has_time_to_read(const struct pipeline *o, int64_t began) {
+    const double budget = o->program->settings.budget_seconds;
+    int more = budget == 0 || (double)(timer_now_ns() - began) / 1e9 < most_of_budget * budget;
+    MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return more != 0;
+}
+
+/* Collective: reads latency and bandwidth so many times; fewer where the ranks are so slow that it would take too much
+ * of the budget. No point is open. */
+static void read_network(struct pipeline *o, int readings) {
+    const int64_t began = timer_now_ns();
+    start_begin(o->line, repetition_tolerance(0));
+    for (int i = 0; i < readings && (i == 0 || has_time_to_read(o, began)); i++) {
+        const int64_t short_ns = time_of_single(o, &o->short_message);
+        const int64_t long_ns = time_of_single(o, &o->long_message);
+        if (short_ns > 0 && long_ns > 0) {
+            network_add(&o->network, short_ns, long_ns);
+        }
+    }
+}
+
+static void open_network(struct pipeline *o, int64_t long_bytes) {
+    struct shape shape = {.neighbours = 1,
+                          .message_bytes = sizeof *o->words,
+                          .send_partitions = o->program->threads,
+                          .receive_partitions = o->program->threads};
+    o->network = (struct network){.short_bytes = shape.message_bytes, .long_bytes = long_bytes};
+    open_single(o, &o->short_message, shape);
+    shape.message_bytes = long_bytes;
+    open_single(o, &o->long_message, shape);
+    for (int i = 0; i < UNREAD_MESSAGES; i++) {
+        make_first_transfer(o, &o->short_message.message);
+        make_first_transfer(o, &o->long_message.message);
+    }
+}
+
 /* ---- points ---- */
 
 static int64_t message_of(const struct pipeline *o, const size_t at[SAMPLER_MOST_AXES]) {
@@ -515,20 +587,23 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
 }
 
 static double bandwidth_or_guess(const struct pipeline *o) {
-    return isnan(o->bytes_per_second) ? GUESSED_BANDWIDTH : o->bytes_per_second;
+    return isnan(o->planned.bytes_per_second) ? GUESSED_BANDWIDTH : o->planned.bytes_per_second;
 }
 
 static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct pipeline *o = context;
     const double bytes = (double)message_of(o, at) * (double)approach_neighbours(o->plan->approach);
-    const double seconds = 2 * bytes / bandwidth_or_guess(o) * (1 + (double)ratio_of(o, at) / 1e6);
+    const int64_t shares = o->plan->noise == NOISE_LAST ? partitions_of(o, at) : o->program->threads;
+    const double delays = (double)ratio_of(o, at) / 1e6 / (double)shares;
+    const double seconds = 2 * bytes / bandwidth_or_guess(o) * (1 + delays);
     return seconds + 1e-3; /* starts, filling and checking */
 }
 
 static bool begin(void *context, struct sampler_point *p) {
     struct pipeline *o = context;
-    p->shortest_ns = isnan(o->latency_ns) ? 0 : (int64_t)o->latency_ns;
+    p->shortest_ns = isnan(o->planned.latency_ns) ? 0 : (int64_t)o->planned.latency_ns;
     close_point(o);
+    read_network(o, READINGS_BEFORE_POINT);
     o->point.delay = delays_find(&o->delays, message_of(o, p->at), partitions_of(o, p->at), ratio_of(o, p->at));
     if (o->point.delay != NULL && o->point.delay->target_ns > 0 && o->point.delay->calibration.size == 0 &&
         !o->plan->paper) {
@@ -578,7 +653,7 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
-    const struct pipeline *o = context;
+    struct pipeline *o = context;
     const struct delay *delay =
         delays_find(&o->delays, message_of(o, p->at), partitions_of(o, p->at), ratio_of(o, p->at));
     const bool delayed = delay != NULL && delay->target_ns > 0;
@@ -598,8 +673,9 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
                                                   : partitions_of(o, p->at) * neighbours);
     json_put_integer(line, "neighbours", neighbours);
     json_put_integer(line, "different_neighbours", neighbours < o->pairs ? neighbours : o->pairs);
-    json_put_real(line, "latency_ns", o->latency_ns);
-    json_put_real(line, "bytes_per_second", o->bytes_per_second);
+    json_put_real(line, "latency_ns", o->planned.latency_ns);
+    json_put_real(line, "bytes_per_second", o->planned.bytes_per_second);
+    network_put_new(&o->network, line);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -642,57 +718,11 @@ const struct sampler_kind pipeline_points = {
 
 /* ---- before and after the points ---- */
 
-static const struct repetition_series alone_series[] = {{.name = "t_ref_ns", .over = OVER_LARGEST, .term = REF_TIME}};
-static const struct repetition_part *const alone_parts[] = {&reference_part};
-static const struct repetition_kind reference_alone = {
-    .parts = alone_parts, .part_count = 1, .terms = TERMS, .series = alone_series, .series_count = 1, .wrong = wrong};
-
-static int by_value(const void *left, const void *right) {
-    const double a = *(const double *)left;
-    const double b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* Collective: returns the median time of one message of this size, ns, the same on all ranks; 0 where every start was
- * late. */
-static double time_of_single(struct pipeline *o, int64_t message_bytes, int readings) {
-    double times[LATENCY_READINGS] = {0};
-    int count = 0;
-    open_single(o, (struct shape){.neighbours = 1,
-                                  .message_bytes = message_bytes,
-                                  .send_partitions = o->program->threads,
-                                  .receive_partitions = o->program->threads});
-    start_begin(o->line, repetition_tolerance(0));
-    for (int attempt = 0; count < readings && attempt < 4 * readings; attempt++) {
-        struct repetition r = {{0}};
-        const struct repetition_outcome outcome =
-            repetition_run(&reference_alone, o, o->line, o->program->clock, true, &r);
-        if (!outcome.late) {
-            times[count++] = (double)outcome.times[0];
-        }
-    }
-    close_point(o);
-    qsort(times, (size_t)count, sizeof *times, by_value);
-    return count > 0 ? times[count / 2] : 0;
-}
-
 static int64_t largest(const int64_t *values, size_t count, int64_t least) {
     for (size_t i = 0; i < count; i++) {
         least = values[i] > least ? values[i] : least;
     }
     return least;
-}
-
-/* Collective: alpha and beta, from messages of 8 bytes and of a large size; NAN where the ranks are disturbed so much
- * that the large message was no slower, or that a rank was late at every start. */
-static void measure_network(struct pipeline *o) {
-    const int64_t word = (int64_t)sizeof *o->words;
-    const int64_t large = largest(o->plan->message_bytes, o->plan->message_count, LEAST_BANDWIDTH_BYTES);
-    const double latency_ns = time_of_single(o, word, LATENCY_READINGS);
-    const double whole_ns = time_of_single(o, large, BANDWIDTH_READINGS);
-    const bool known = latency_ns > 0 && whole_ns > latency_ns;
-    o->latency_ns = known ? latency_ns : NAN;
-    o->bytes_per_second = known ? (double)(large - word) / (whole_ns - latency_ns) * 1e9 : NAN;
 }
 
 /* Whether there is a point with these places on the axes, whatever it aggregates: no other delay is worth a search. */
@@ -723,18 +753,35 @@ void pipeline_check(struct program *program, void *context, char *error, size_t 
     }
 }
 
-/* Collective: the delays of all points, searched where they were not read; saved where that was asked for. Without beta
- * they are planned with a guess, and there is no model: ranks that share cores still show whether the data are right.
- */
+/* Collective: plans the delays by the readings so far, and searches their work. Without beta they are planned with a
+ * guess, and there is no model: ranks that share cores still show whether the data are right. */
+static void plan_delays(struct pipeline *o) {
+    o->planned = network_estimate(&o->network, 0);
+    if (o->plan->sizes == NULL) {
+        o->delays.guessed = isnan(o->planned.bytes_per_second);
+        delays_aim(&o->delays, bandwidth_or_guess(o));
+        if (!o->plan->paper) {
+            delays_search(o->program, &o->delays, o->sends);
+        }
+    }
+}
+
+/* Collective: reads the network again. Returns whether beta is now another one than planned. */
+static bool has_other_bandwidth(struct pipeline *o) {
+    const size_t before = o->network.count;
+    read_network(o, READINGS_IN_SERIES);
+    const double now = network_estimate(&o->network, before).bytes_per_second;
+    return !isnan(now) && fabs(now / bandwidth_or_guess(o) - 1) > bandwidth_tolerance;
+}
+
+/* Collective: the delays of all points, searched where they were not read; saved where that was asked for. */
 static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
     const struct pipeline_plan *plan = o->plan;
     bool good = true;
-    if (plan->sizes == NULL) {
-        o->delays.guessed = isnan(o->bytes_per_second);
-        delays_aim(&o->delays, bandwidth_or_guess(o));
-        if (!plan->paper) {
-            delays_search(o->program, &o->delays, o->sends);
-        }
+    read_network(o, READINGS_IN_SERIES);
+    plan_delays(o);
+    for (int i = 1; plan->sizes == NULL && i < MOST_PLANS && has_other_bandwidth(o); i++) {
+        plan_delays(o);
     }
     if (o->program->rank == 0 && plan->save_sizes != NULL) {
         good = delays_write(plan->save_sizes, o->program, &o->delays, reason, reason_size);
@@ -780,7 +827,7 @@ bool pipeline_begin(struct program *program, void *context, sampler *s, char *re
         o->other_bytes = TIMES_CACHE * (size_t)topology_cache_share(1);
         o->other_data = fail_alloc(o->other_bytes, 1);
     }
-    measure_network(o);
+    open_network(o, largest(o->plan->message_bytes, o->plan->message_count, LEAST_BANDWIDTH_BYTES));
     program->wrong_use = !find_delays(o, reason, reason_size);
     return !program->wrong_use;
 }
@@ -791,6 +838,9 @@ bool pipeline_end(struct program *program, void *context, char *reason, size_t r
     (void)reason;
     (void)reason_size;
     close_point(o);
+    close_single(&o->short_message);
+    close_single(&o->long_message);
+    network_free(&o->network);
     delays_free(&o->delays);
     free(o->words);
     free(o->work_sizes);

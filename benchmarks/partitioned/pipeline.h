@@ -12,6 +12,7 @@
 #define CAMPAIGN_PIPELINE_H
 
 #include "delays.h"
+#include "network.h"
 #include "program.h"
 #include "sampler.h"
 #include "transfer.h"
@@ -33,6 +34,7 @@ enum {
     AXIS_INTERFACES,
     AXIS_CACHE,
     AXIS_METHOD,
+    AXIS_FIGURE,
     AXES
 };
 
@@ -65,6 +67,12 @@ struct pipeline_plan {
     const char *reproducer; /* file for a program that shows wrong data of partitioned communication; NULL: none */
 };
 
+/* What sends one message: the reference, and what the messages are sent by from which latency and bandwidth follow. */
+struct single {
+    struct channel message;
+    struct channel before; /* for the message before each; not open where there is none */
+};
+
 struct pipeline {
     const struct pipeline_plan *plan;
     const struct program *program;
@@ -83,14 +91,16 @@ struct pipeline {
     char *other_data;     /* with cold caches: what is read before each transfer */
     size_t other_bytes;
     struct delays delays;
-    double latency_ns;       /* alpha: one message of 8 bytes; NAN: not known */
-    double bytes_per_second; /* beta, of one large message; NAN: not known */
+    struct network network; /* readings of the whole launch */
+    struct single short_message;
+    struct single long_message;
+    struct network_estimate planned; /* alpha and beta before the points, by which the delays were planned */
     struct {
         struct channel tested;
-        struct channel reference;
-        struct channel before; /* for the message before each of them; not open where there is none */
+        struct single reference;
         const struct delay *delay;
-    } point; /* the point that is being measured */
+    } point;                    /* the point that is being measured */
+    struct single *one_message; /* what is timed as one message: the point's reference, or a reading's */
     /* The last transfer: its number, from which its contents follow, its channel and its times. */
     uint64_t transfer;
     bool provokes;     /* the transfers are made to find wrong data, and not timed */
@@ -116,7 +126,7 @@ bool pipeline_divides(const struct pipeline_plan *plan, int64_t message_bytes, i
 int64_t pipeline_receive_partitions(const struct pipeline_plan *plan, int64_t send_partitions);
 
 /* The `check`, `begin` and `end` of the struct program_kind. pipeline_check reads the delays where there is a sizes
- * file. pipeline_begin makes the pairs, measures alpha and beta, and searches the delays that were not read. */
+ * file. pipeline_begin makes the pairs, reads alpha and beta, and searches the delays that were not read. */
 void pipeline_check(struct program *program, void *context, char *error, size_t error_size);
 bool pipeline_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
 bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size);

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 import click
 
 from mpi_campaign.planning.benchmarks.choice import Choice
-from mpi_campaign.planning.benchmarks.registry import CHOICES, with_axis
+from mpi_campaign.planning.benchmarks.point_values import PointValues
+from mpi_campaign.planning.benchmarks.registry import CHOICES, POINT_VALUES, with_axis, with_point_values
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -36,10 +37,25 @@ class ByBenchmark(click.Command):
 
 
 def axis_options(function: Function) -> Function:
-    """An option for each axis of which values can be asked for, as `Options.of` takes them."""
+    """An option for each axis of which values can be asked for, as `Options.of` takes them: axes of cases, then those
+    of points."""
+    for values in reversed(list(POINT_VALUES.values())):
+        function = _point_option(values)(function)
     for choice in reversed(list(CHOICES.values())):
         function = _option(choice)(function)
     return function
+
+
+def _point_option(values: PointValues) -> Callable[[Function], Function]:
+    return click.option(
+        values.option,
+        values.name,
+        cls=AxisOption,
+        benchmarks=with_point_values(values.name),
+        multiple=True,
+        metavar="N",
+        help=f"{values.about}{' May be repeated.' if values.several else ''} Default: the suite's.",
+    )
 
 
 def _option(choice: Choice) -> Callable[[Function], Function]:

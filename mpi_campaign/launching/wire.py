@@ -42,7 +42,9 @@ TIMER_SECONDS = 0.00006
 FRAME_BYTES = 64  # an upper bound of the bytes of a frame beyond its packet
 QUEUE_LATENCY = "100ms"
 # Larger socket buffers hide megabytes of a message from the sender and make serialised communication look overlapped.
-TCP_BUFFERS = "4096 65536 131072"
+LEAST_SOCKET_BYTES, USUAL_SOCKET_BYTES, MOST_SOCKET_BYTES = 4096, 131072, 1 << 30
+SOCKET_BYTES = "CAMPAIGN_WIRE_SOCKET_BYTES"
+"""Environment variable: the most bytes of a socket's buffer, to see what these buffers do."""
 RATE = re.compile(r"(\d{1,6})(kbit|mbit|gbit)")
 RATE_BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 HIGHEST_RATE_BITS = 32 * 10**9  # the queueing discipline's rate is a 32-bit number of bytes per second
@@ -133,10 +135,21 @@ def limit_link(netlink: IPRoute, index: int, rate: str) -> None:
     netlink.tc("add", "tbf", index, 0x10000, rate=bytes_per_second, burst=burst_bytes(rate), latency=QUEUE_LATENCY)
 
 
+def socket_bytes(text: str) -> int:
+    """The most bytes of a socket's buffer; the usual number for an empty text. Raises WireError with the legal ones."""
+    number = int(text) if text.isdecimal() else 0 if text else USUAL_SOCKET_BYTES
+    if not LEAST_SOCKET_BYTES <= number <= MOST_SOCKET_BYTES:
+        raise WireError(
+            f"{SOCKET_BYTES} is '{text}': a whole number of bytes from {LEAST_SOCKET_BYTES} to {MOST_SOCKET_BYTES}"
+        )
+    return number
+
+
 def bound_buffers() -> None:
-    """Bound the buffers of TCP sockets in this network namespace."""
+    """Bound the buffers of TCP sockets in this network namespace. Raises WireError for a bound that is none."""
+    most = socket_bytes(os.environ.get(SOCKET_BYTES, ""))
     for buffers in ("tcp_wmem", "tcp_rmem"):
-        Path("/proc/sys/net/ipv4", buffers).write_text(TCP_BUFFERS)
+        Path("/proc/sys/net/ipv4", buffers).write_text(f"{LEAST_SOCKET_BYTES} {min(65536, most)} {most}")
 
 
 def limit_loopback(rate: str) -> None:
@@ -147,6 +160,8 @@ def limit_loopback(rate: str) -> None:
             netlink.link("set", index=loopback, mtu=min(packet_bytes(rate), LONGEST_MTU), state="up")
             limit_link(netlink, loopback, rate)
         bound_buffers()
+    except WireError:
+        raise
     except Exception as error:  # pyroute2 has a class of errors per netlink family
         raise WireError(f"the loopback's rate cannot be limited: {error}") from error
 

@@ -22,7 +22,16 @@ from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.choice import Where
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, CHOICES, values_of, with_axis
+from mpi_campaign.planning.benchmarks.point_values import Number
+from mpi_campaign.planning.benchmarks.registry import (
+    BENCHMARKS,
+    BY_SESSION,
+    CHOICES,
+    POINT_VALUES,
+    values_of,
+    with_axis,
+    with_point_values,
+)
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, nodes_in_hand
 from mpi_campaign.toolchains import builds, peers, resolving
@@ -69,6 +78,7 @@ class Options:
 
     axes: the values that were asked for, by axis, as they were typed. An axis is left out where nothing was asked for,
     and where a run has a single value that is the usual one.
+    points: likewise the values of axes of points, by `PointValues.name`.
     ranks: on all nodes together; 0 where that was not asked for.
     each_node: each of the nodes alone, then pairs of them, instead of all together.
     partition: of the system, by its name in the settings; empty: the first one with the network.
@@ -81,6 +91,7 @@ class Options:
     configurations: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    points: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     comm_times: tuple[str, ...] = ()
     comp_times: tuple[str, ...] = ()
     network: str = ""
@@ -107,20 +118,27 @@ class Options:
 
     @classmethod
     def of(cls, **asked: Any) -> "Options":
-        """Options from keywords in which axes stand beside the other fields, under their `Choice.key`."""
+        """Options from keywords in which axes stand beside the other fields, under their `Choice.key`, and axes of
+        points under their names."""
+        points = {name: asked.pop(name, ()) for name in POINT_VALUES}
         axes = {}
         for choice in CHOICES.values():
             given = asked.pop(choice.key, ())
             texts = (given,) if isinstance(given, str) else given
             if texts and (choice.several or texts != (str(choice.usual),)):
                 axes[choice.name] = texts
-        return cls(**asked, axes=axes)
+        return cls(**asked, axes=axes, points={name: texts for name, texts in points.items() if texts})
 
     def as_dict(self) -> dict[str, Any]:
         """The keywords of `of`, which manifests store."""
         values: dict[str, Any] = {}
         for option in fields(self):
-            values |= self._axes_as_dict() if option.name == "axes" else {option.name: getattr(self, option.name)}
+            if option.name == "axes":
+                values |= self._axes_as_dict()
+            elif option.name == "points":
+                values |= {name: self.points.get(name, ()) for name in POINT_VALUES}
+            else:
+                values[option.name] = getattr(self, option.name)
         return values
 
     def _axes_as_dict(self) -> dict[str, str | tuple[str, ...]]:
@@ -420,6 +438,8 @@ def _check_names(options: Options) -> None:
     for name, texts in options.axes.items():
         for text in texts:
             CHOICES[name].read(text)
+    for name, texts in options.points.items():
+        POINT_VALUES[name].read(texts)
     partitions = known_systems.load(options.system, options.partition).partitions
     if kind and kind not in partitions:
         raise CampaignError(f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(partitions)}")
@@ -496,6 +516,13 @@ def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
             raise CampaignError(
                 f"{CHOICES[name].option} is nothing to {', '.join(asked)}: add --benchmark {with_axis(name)[0]}, or "
                 "leave it out"
+            )
+    for name in options.points:
+        having = with_point_values(name)
+        if not any(benchmark in having for benchmark in asked):
+            raise CampaignError(
+                f"{POINT_VALUES[name].option} is nothing to {', '.join(asked)}: add --benchmark {having[0]}, or leave "
+                "it out"
             )
 
 
@@ -692,7 +719,15 @@ def make_plan(
     ):
         for configuration, cell in _combinations(options, benchmark):
             parameters = {**cell, **placed.values_of(placement, placements)}
-            question = Question(toolchain, parameters, options.peer_prefixes, built)
+            question = Question(
+                toolchain,
+                parameters,
+                options.peer_prefixes,
+                built,
+                CONFIGURATIONS[configuration].computing_threads(placement.threads_per_rank),
+                suites.SUITES[options.suite].grid.name,
+                _points_of(options, benchmark, parameters),
+            )
             reason = _why_impossible(options, question, benchmark, configuration, network, placement)
             for repeat in range(1, options.repeat + 1):
                 case = Case(
@@ -708,6 +743,7 @@ def make_plan(
                 cases.append(case)
                 if reason:
                     skipped[case.stem] = reason
+    _check_points(options, cases)
     plan = _within_budget(Plan(options, network, placements, tuple(cases), skipped))
     if not plan.to_measure:
         reasons = "; ".join(dict.fromkeys(skipped.values()))
@@ -718,6 +754,25 @@ def make_plan(
             "name at least two with --toolchain or --configuration"
         )
     return plan
+
+
+def _points_of(
+    options: Options, benchmark: Benchmark, parameters: Mapping[str, Value]
+) -> dict[str, tuple[Number, ...]]:
+    """The values of axes of points that were asked for, as far as a case with these parameters has them."""
+    return {
+        values.name: values.read(options.points[values.name])
+        for values in benchmark.point_values
+        if values.name in options.points and values.has(parameters)
+    }
+
+
+def _check_points(options: Options, cases: Iterable[Case]) -> None:
+    """Refuse values of an axis of points that no case has. Raises CampaignError."""
+    having = {name for case in cases for name in _points_of(options, BENCHMARKS[case.benchmark], case.parameters)}
+    for name in options.points:
+        if name not in having:
+            raise CampaignError(f"{POINT_VALUES[name].option} is of {POINT_VALUES[name].of}: leave it out, or add that")
 
 
 def _within_budget(plan: Plan) -> Plan:

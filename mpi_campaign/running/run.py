@@ -17,6 +17,7 @@ from mpi_campaign.children import environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, loading
 from mpi_campaign.planning.plan import (
     MANIFEST_VERSION,
@@ -269,6 +270,7 @@ class Campaign:
         unusual = {
             "comm_times": ",".join(f"{time}ns" for time in plan.grid.comm_times_ns if self.options.comm_times),
             "comp_times": ",".join(f"{time}ns" for time in plan.grid.comp_times_ns if self.options.comp_times),
+            "points": point_values.as_text(self.options.points),
             "wire_rate": plan.network.partition(":")[2],
             "oversubscribe": "yes" * self.options.oversubscribe,
             "peer_prefix": ":".join(self.options.peer_prefixes),

@@ -124,6 +124,21 @@ METHOD = Axis(
     words="method of the {}".format,
 )
 """How it is measured: as this project does, or as the paper did that the benchmark measures again."""
+FIGURE = Axis(
+    "figure",
+    "figure",
+    usual="none",
+    values={
+        "none": "the points of the suite",
+        "4": "figure 4 of Gillis et al. 2023: one thread, one partition",
+        "5": "figure 5: 32 threads, a partition each; with --interfaces per_thread figure 6",
+        "7": "figure 7: 4 threads, 32 partitions each, sent together up to 512 to 16384 bytes",
+        "8": "figure 8: 4 threads, a partition each, gamma beta 2.5",
+    },
+    words="figure {}".format,
+    in_file_name="figure_{}".format,
+)
+"""The settings of a figure of the paper, instead of the suite's points."""
 LIBRARY_SETTING = Axis(
     "library_setting",
     "library setting",
@@ -264,7 +279,7 @@ series only where its value is unusual."""
 PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "nbc_overlap": (COLLECTIVE, COMPUTATION, TEST_INTERVAL, CACHE),
     "mpi_impact": (COMPUTATION,),
-    "partitioned": (APPROACH, NOISE, INTERFACES, CACHE, METHOD),
+    "partitioned": (APPROACH, NOISE, INTERFACES, CACHE, METHOD, FIGURE),
     "cpu_overhead": (OPERATION, LIBRARY_SETTING, METHOD),
     "transfer_overlap": (GRID_POINTS, UNKNOWNS),
     "hybrid_kernels": (METHOD,),

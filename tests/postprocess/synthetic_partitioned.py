@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from postprocess.families.partitioned.record import LATENCY_BYTES
 from postprocess.statistics import pipelining
 from tests.postprocess import synthetic
 
@@ -16,6 +17,7 @@ Lines: TypeAlias = list[dict[str, Any]]
 
 SIZES = (8, 1 << 10, 1 << 13, 1 << 16, 1 << 20, 1 << 24)
 DELAY_RATIO = 2.5
+TRANSFER_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,11 @@ class Truth:
 EARLY = Truth()
 LATE = replace(EARLY, early=False)
 """A library that sends everything when the last partition is ready."""
+
+
+def transfer_ns(truth: Truth) -> int:
+    """The time of the message that the bandwidth is read from."""
+    return round(truth.latency_ns + 1e9 * (TRANSFER_BYTES - LATENCY_BYTES) / truth.bytes_per_second)
 
 
 def messages_of(approach: str, message_bytes: int, sent: int, together: int) -> int:
@@ -99,6 +106,9 @@ def point(
         "messages": messages,
         "neighbours": 1,
         "different_neighbours": 1,
+        "transfer_bytes": TRANSFER_BYTES,
+        "latency_readings_ns": [round(truth.latency_ns)],
+        "transfer_readings_ns": [transfer_ns(truth)],
         "latency_ns": truth.latency_ns,
         "bytes_per_second": truth.bytes_per_second,
     }

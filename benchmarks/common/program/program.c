@@ -106,7 +106,7 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
                                            .provider = "unknown",
                                            .network = "native",
                                            .interval = 0.02,
-                                           .max_repetitions = 100},
+                                           .max_repetitions = kind->max_repetitions > 0 ? kind->max_repetitions : 100},
                               .configuration = &configuration_table[CONFIGURATION_BASIC],
                               .known_rank = -1};
     char error[PROGRAM_MOST_ERROR] = "";

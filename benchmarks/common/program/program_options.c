@@ -106,7 +106,7 @@ static void describe_repetitions(struct program *program, struct option_entry en
          .minimum = 1,
          .maximum = 100000,
          .value_name = "N",
-         .help = "at most this many valid repetitions per point; default: 100"},
+         .help = "at most this many valid repetitions per point; default: 100, where nothing else is said above"},
         {.name = "start",
          .kind = OPTION_CHOICE,
          .target = &s->start,

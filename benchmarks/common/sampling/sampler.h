@@ -53,7 +53,7 @@ struct sampler_axis {
     bool millionths; /* the numbers are millionths of the values, as those of OPTION_REALS */
 };
 
-enum { SAMPLER_MOST_AXES = 9 };
+enum { SAMPLER_MOST_AXES = 10 };
 struct sampler_plan {
     const struct sampler_axis *axes; /* the points are the product of the axes; the last axis changes fastest */
     size_t axis_count;

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks.choice import Choice
+from mpi_campaign.planning.benchmarks.point_values import Number, PointValues
 from mpi_campaign.planning.suites import Grid
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.families.family import Value
@@ -17,12 +18,18 @@ class Question:
     """A case that may be impossible for a reason that its benchmark knows.
 
     built: Spack has built everything. Before, a benchmark that Spack will build does not count as missing.
+    threads: the computing threads of each rank.
+    grid: the name of the grid. points: the values that were asked for instead of the grid's, by `PointValues.name`, as
+    far as the case has them.
     """
 
     toolchain: Toolchain
     parameters: Mapping[str, Value]
     peer_prefixes: tuple[str, ...]
     built: bool
+    threads: int = 1
+    grid: str = ""
+    points: Mapping[str, tuple[Number, ...]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ class Benchmark:
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
     most_seconds: the longest budget of a case that makes sense, by the name of the grid. It holds where the budget is a
     suite's own; on other grids, and where a person asked for a budget, there is no such limit.
+    point_values: the axes of the points within a case of which a user can ask for values.
     needed_seconds: from the values of a case's axes, an estimate of the time for its fewest repetitions, for axes that
     make a case longer than most_seconds. Then it is the budget of the case.
     impossible: why a case cannot run. Configurations and axes are asked for their own reasons first.
@@ -68,6 +76,7 @@ class Benchmark:
     least_seconds: Callable[[Grid], float] = lambda _grid: 0.0
     most_seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
     needed_seconds: Callable[[Mapping[str, Value]], float] = lambda _parameters: 0.0
+    point_values: tuple[PointValues, ...] = ()
     impossible: Callable[[Question], Impossible | None] = lambda _question: None
 
     @property

@@ -72,6 +72,7 @@ def _loaded(axis: Axis, usual: Sequence[Value], variable: str) -> Callable[[str]
 
 
 APPROACHES, NOISES, INTERFACES = "CAMPAIGN_APPROACHES", "CAMPAIGN_NOISES", "CAMPAIGN_INTERFACES"
+FIGURES = "CAMPAIGN_FIGURES"
 """Environment variables: more values, comma-separated or `all`, of which ReFrame makes tests."""
 
 _ENTRIES = (
@@ -97,6 +98,7 @@ _ENTRIES = (
         several=False,
         about="How it is measured: campaign, or paper: as the paper did that the benchmark measures again.",
     ),
+    Choice(axes.FIGURE, tests=_loaded(axes.FIGURE, ("none",), FIGURES), variable=FIGURES),
     Choice(axes.NOISE, tests=_loaded(axes.NOISE, ("last",), NOISES), variable=NOISES),
     Choice(axes.INTERFACES, tests=_loaded(axes.INTERFACES, ("usual",), INTERFACES), variable=INTERFACES),
     Choice(

@@ -13,6 +13,7 @@ from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONED
 from mpi_campaign.planning.benchmarks.peers import PEERS
 from mpi_campaign.planning.benchmarks.placed import PLACED
+from mpi_campaign.planning.benchmarks.point_values import PointValues
 from mpi_campaign.planning.benchmarks.sync_overlap import SYNC_OVERLAP
 from mpi_campaign.planning.benchmarks.transfer_overlap import TRANSFER_OVERLAP
 from postprocess.families.family import Axis, Value
@@ -37,6 +38,11 @@ CHOICES: Mapping[str, Choice] = {
 }
 """Every axis that can be asked for."""
 
+POINT_VALUES: Mapping[str, PointValues] = {
+    values.name: values for benchmark in BENCHMARKS.values() for values in benchmark.point_values
+}
+"""Every axis of points within a case of which values can be asked for."""
+
 _ALL: Mapping[str, Choice] = {**CHOICES, **{name: entry.choice for name, entry in PLACED.items()}}
 
 AXES: Mapping[str, Axis] = {name: choice.axis for name, choice in _ALL.items()}
@@ -59,6 +65,15 @@ def loading(asked: Mapping[str, Sequence[str]]) -> dict[str, str]:
 def with_axis(name: str) -> list[str]:
     """The benchmarks that have an axis."""
     return [benchmark for benchmark, entry in BENCHMARKS.items() if entry.has(name)]
+
+
+def with_point_values(name: str) -> list[str]:
+    """The benchmarks that have an axis of points of which values can be asked for."""
+    return [
+        benchmark
+        for benchmark, entry in BENCHMARKS.items()
+        if any(values.name == name for values in entry.point_values)
+    ]
 
 
 def suites_of(benchmark: str, configuration: str, parameters: Mapping[str, Value]) -> set[str]:

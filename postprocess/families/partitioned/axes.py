@@ -30,9 +30,10 @@ OF_POINT = (MESSAGE_BYTES, PARTITIONS_SEND, PARTITIONS_RECEIVE, AGGREGATION, DEL
 AXES = axes.with_parameters(
     FAMILY,
     axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
-    axes.GIVEN_UP, axes.APPROACH, axes.NOISE, axes.INTERFACES, axes.CACHE, axes.METHOD, axes.LAUNCH, *OF_POINT,
+    axes.GIVEN_UP, axes.APPROACH, axes.NOISE, axes.INTERFACES, axes.CACHE, axes.METHOD, axes.FIGURE,
+    axes.LAUNCH, *OF_POINT,
 )  # fmt: skip
-BESIDE = (axes.CACHE, axes.NOISE, axes.INTERFACES, axes.METHOD)
+BESIDE = (axes.CACHE, axes.NOISE, axes.INTERFACES, axes.METHOD, axes.FIGURE)
 """The axes beside the approach whose unusual values are told."""
 OF_RECORD = axes.of_records(FAMILY)
 """The parameters that are the same for all points of a record, apart from the placement."""

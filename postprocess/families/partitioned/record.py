@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +26,15 @@ from postprocess.records.record import (
     calibration_of,
     check_family,
 )
+from postprocess.statistics.metrics import Estimate, Floats, median_estimate
 
 FAMILY = "partitioned"
 SERIES = ("t_ns", "t_ref_ns", "t_delay_ns", "t_after_last_ns")
 """The series that every point has."""
+LATENCY_BYTES = 8
+"""The size of the message whose time is the latency."""
+_NONE: Nanoseconds = np.array([], dtype=np.int64)
+_NAN = np.asarray(math.nan)
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,10 @@ class PartitionedPoint:
     calibrated for it.  delay_guessed: D was planned with a guessed bandwidth, because none could be measured.
     messages: the messages that the approach sends for one buffer, to all neighbours.
     neighbours: the receivers of each sender.  different_neighbours: how many of them are different ranks.
-    latency_ns, bytes_per_second: alpha and beta of the model, measured in the same run with one message of 8 bytes and
-    with a large one; NaN where they were not measured.
+    latency_ns, bytes_per_second: alpha and beta by which the delays were planned, read before the points with one
+    message of 8 bytes and one of transfer_bytes; NaN where they were not measured.
+    latency_readings_ns, transfer_readings_ns: the times of these messages that were read since the last point, as many
+    of one as of the other. Older records have none, and transfer_bytes 0.
     """
 
     index: int
@@ -79,6 +88,17 @@ class PartitionedPoint:
     different_neighbours: int
     latency_ns: float
     bytes_per_second: float
+    latency_readings_ns: Nanoseconds
+    transfer_readings_ns: Nanoseconds
+    transfer_bytes: int
+
+
+@dataclass(frozen=True)
+class Network:
+    """Latency alpha and bandwidth beta of a launch, each with its 95 % interval, which is NaN where it is not known."""
+
+    latency_ns: Estimate
+    bytes_per_second: Estimate
 
 
 @dataclass(frozen=True)
@@ -90,6 +110,38 @@ class PartitionedRecord(RecordFile):
     cache: str
     points: tuple[PartitionedPoint, ...]
 
+    @cached_property
+    def network(self) -> Network:
+        """alpha and beta by all readings of the launch: of the medians of both times.
+
+        beta's interval holds both intervals of these times. An older record has the numbers of its first point, without
+        intervals.
+        """
+        latency = median_estimate(_readings(point.latency_readings_ns for point in self.points))
+        transfer = median_estimate(_readings(point.transfer_readings_ns for point in self.points))
+        if not np.isfinite(latency.value):
+            planned = self.points[0] if self.points else None
+            known = (planned.latency_ns, planned.bytes_per_second) if planned else (math.nan, math.nan)
+            return Network(*(Estimate(np.asarray(value), _NAN, _NAN) for value in known))
+        size = max(point.transfer_bytes for point in self.points) - LATENCY_BYTES
+        if not transfer.value > latency.value:
+            return Network(Estimate(_NAN, _NAN, _NAN), Estimate(_NAN, _NAN, _NAN))
+        rates = (
+            _rate(size, transfer.value - latency.value),
+            _rate(size, transfer.high - latency.low),
+            _rate(size, transfer.low - latency.high),
+        )
+        return Network(latency, Estimate(*rates))
+
+
+def _readings(parts: Iterable[Nanoseconds]) -> Nanoseconds:
+    return np.concatenate([_NONE, *parts])
+
+
+def _rate(size: int, time_ns: Floats) -> Floats:
+    """Bytes per second; NaN where the time is not above 0."""
+    return np.asarray(1e9 * size / time_ns) if time_ns > 0 else _NAN
+
 
 def load_partitioned(path: Path | str) -> PartitionedRecord:
     """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
@@ -100,7 +152,8 @@ def partitioned_record(record: Record) -> PartitionedRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
     header = record.header
-    given = {axes.INTERFACES.name: ("usual",), **header.plan.parameters}  # older records do not have it
+    older = {axes.INTERFACES.name: ("usual",), axes.FIGURE.name: ("none",)}  # of records from before they existed
+    given = {**older, **header.plan.parameters}
     asked = {axis.name: _only(given, axis.name, header.where) for axis in axes.of_records(FAMILY)}
     return PartitionedRecord(
         path=record.path,
@@ -176,10 +229,17 @@ def _point(point: Point, approach: str) -> PartitionedPoint:
         else neighbours,
         latency_ns=_above_0_or_nan(own, "latency_ns"),
         bytes_per_second=_above_0_or_nan(own, "bytes_per_second"),
+        latency_readings_ns=_readings_of(own, "latency_readings_ns"),
+        transfer_readings_ns=_readings_of(own, "transfer_readings_ns", "latency_readings_ns"),
+        transfer_bytes=own.positive("transfer_bytes") if "transfer_bytes" in point.own else 0,
     )
 
 
-_NONE = np.array([], dtype=np.int64)
+def _readings_of(own: Fields, key: str, as_many_as: str = "") -> Nanoseconds:
+    """The times of a list; none in older records."""
+    if key not in own.value:
+        return _NONE
+    return own.times(key, len(own.items(as_many_as)) if as_many_as else None)
 
 
 def _calibration(own: Fields) -> Calibration | None:

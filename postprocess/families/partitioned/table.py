@@ -13,9 +13,9 @@ repetition's own delay and reference.
     gain_vs_model   gain / gain_model
     overhead, perceived_bytes_per_second, availability, early_bird_share      `pipelining`, Temuçin et al. 2022
 
-The model takes D from t_delay, alpha from the latency of the run, and beta from the reference itself, so that the
+The model takes D from t_delay, alpha from the readings of the launch, and beta from the reference itself, so that the
 protocol for a message of this size is in it: beta = S / (t_ref - alpha). Where the reference is not longer than alpha,
-beta is that of the run. Its number of partitions is the number of messages that the approach sends.
+beta is that of the readings. Its number of partitions is the number of messages that the approach sends.
 
 `validity` says what a point may be used for.
 """
@@ -34,7 +34,7 @@ from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes, sampled
 from postprocess.families.partitioned import validity
 from postprocess.families.partitioned.axes import BESIDE, CASE, OF_POINT, OF_RECORD
-from postprocess.families.partitioned.record import PartitionedPoint, PartitionedRecord
+from postprocess.families.partitioned.record import Network, PartitionedPoint, PartitionedRecord
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import pipelining
@@ -46,12 +46,13 @@ RATIOS = (
     "gain", "gain_model", "gain_vs_model",
     "overhead", "perceived_bytes_per_second", "availability", "early_bird_share",
 )  # fmt: skip
-_ESTIMATES = (*_TIMES, *RATIOS)
+_OF_NETWORK = ("latency_ns", "bytes_per_second", "delay_ratio_measured")
+_ESTIMATES = (*_TIMES, *RATIOS, *_OF_NETWORK)
 COLUMNS = (
     *CASE, "threads", NAMED, *(one.name for one in OF_POINT),
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
     "t_mean_ns", "t_mean_ci90_low_ns", "t_mean_ci90_high_ns",
-    "delay_us_per_mb", "delay_target_ns", "work_size", "messages", "neighbours", "latency_ns", "bytes_per_second",
+    "delay_us_per_mb", "delay_target_ns", "work_size", "messages", "neighbours",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
@@ -60,7 +61,8 @@ COLUMNS = (
 
 Times are medians, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `threads` is the number
 of threads of each rank that fill the buffer, as `threads_per_rank` has it too. `delay_us_per_mb` is gamma, from the
-measured delay.
+measured delay, and `delay_ratio_measured` gamma beta, from the measured delay and beta. `delay_ratio` is the planned
+gamma beta.
 """
 
 
@@ -95,10 +97,10 @@ def paired(values: Floats) -> Estimate:
     return median_estimate(values)
 
 
-def ratios_of(point: PartitionedPoint) -> dict[str, Floats]:
+def ratios_of(point: PartitionedPoint, network: Network) -> dict[str, Floats]:
     """The ratios of a point by the names in RATIOS, a value per repetition."""
     t, reference, delay, after_last = (getattr(point, name).astype(np.float64) for name in _TIMES)
-    gains, predicted = pipelining.gain(reference, t), model_gains(point)
+    gains, predicted = pipelining.gain(reference, t), model_gains(point, network)
     return {
         "gain": gains,
         "gain_model": predicted,
@@ -112,20 +114,36 @@ def ratios_of(point: PartitionedPoint) -> dict[str, Floats]:
     }
 
 
-def model_gains(point: PartitionedPoint) -> Floats:
-    """The model's gain for each repetition; NaN where the run has no latency or no bandwidth."""
-    latency, reference, delay = _NS * point.latency_ns, _NS * point.t_ref_ns, _NS * point.t_delay_ns
+def model_gains(point: PartitionedPoint, network: Network) -> Floats:
+    """The model's gain for each repetition; NaN where the launch has no latency or no bandwidth."""
+    latency, bandwidth_of_run = _NS * as_float(network.latency_ns.value), as_float(network.bytes_per_second.value)
+    reference, delay = _NS * point.t_ref_ns, _NS * point.t_delay_ns
     transfer, size_of_all = reference - latency, point.neighbours * point.message_bytes
     with np.errstate(divide="ignore", invalid="ignore"):
-        bandwidth = np.where(transfer > 0, size_of_all / transfer, point.bytes_per_second)
+        bandwidth = np.where(transfer > 0, size_of_all / transfer, bandwidth_of_run)
     return pipelining.predicted_gain(point.messages, size_of_all, bandwidth, delay, latency)
 
 
+def measured_delay_ratio(point: PartitionedPoint, network: Network) -> Estimate:
+    """gamma beta of the delay and of beta as they were measured: D over the time of one partition.
+
+    Its interval holds those of both. That of beta is left out where it is not known.
+    """
+    delay, beta = median_estimate(_NS * point.t_delay_ns), network.bytes_per_second
+    partition_bytes = point.message_bytes / point.partitions_send
+    low, high = (np.where(np.isfinite(end), end, beta.value) for end in (beta.low, beta.high))
+    measured = ((delay.value, beta.value), (delay.low, low), (delay.high, high))
+    return Estimate(*(time * rate / partition_bytes for time, rate in measured))
+
+
 def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
-    header, case = record.header, case_of(record)
-    for point in record.points:
+    header, case, network = record.header, case_of(record), record.network
+    for point in sorted(record.points, key=_place):
         times = {name: median_estimate(getattr(point, name)) for name in _TIMES}
-        ratios = {name: paired(values) for name, values in ratios_of(point).items()}
+        ratios = {name: paired(values) for name, values in ratios_of(point, network).items()}
+        delay_ratio = measured_delay_ratio(point, network)
+        of_network = dict(zip(_OF_NETWORK, (network.latency_ns, network.bytes_per_second, delay_ratio), strict=True))
+        estimates = {**times, **ratios, **of_network}
         reasons = [
             *failed_reasons(failed),
             *validity.unreliable_reasons(point, ratios["gain"], oversubscribed=header.oversubscribed),
@@ -133,7 +151,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
         yield {
             **case,
             **{axis.name: getattr(point, axis.name) for axis in OF_POINT},
-            **{column: value for name, found in {**times, **ratios}.items() for column, value in _columns(name, found)},
+            **{column: value for name, found in estimates.items() for column, value in _columns(name, found)},
             **_mean_columns(point),
             "delay_us_per_mb": _delay_rate(point),
             **{name: getattr(point, name) for name in _OF_POINT},
@@ -142,7 +160,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
             "valid": not sampled.invalid_reasons(point),
             "reliable": not reasons,
             "unreliable_reasons": reasons,
-            "flags": validity.flags(point, record.noise),
+            "flags": validity.flags(point, record.noise, network, delay_ratio),
             "oversubscribed": header.oversubscribed,
             "shared_core": header.shared_core,
             "complete": record.complete,
@@ -151,10 +169,15 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
 
 
 _OF_POINT = (
-    "delay_target_ns", "work_size", "messages", "neighbours", "latency_ns", "bytes_per_second",
+    "delay_target_ns", "work_size", "messages", "neighbours",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "index",
 )  # fmt: skip
+
+
+def _place(point: PartitionedPoint) -> tuple[float, ...]:
+    """The programs measure long messages first; a reader expects them last."""
+    return tuple(getattr(point, axis.name) for axis in OF_POINT)
 
 
 def _delay_rate(point: PartitionedPoint) -> float:

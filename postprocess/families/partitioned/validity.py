@@ -8,9 +8,8 @@ reliable    Valid, the case did not fail, and
             * the ranks are not oversubscribed: threads that share a core take turns, and delay each other by time
               slices that are longer than most messages.
 flags       Worth knowing, but the gain stands:
-            * where every repetition has the same delay (noise `last` and `single`), the median of the measured delay is
-              more than 20 % off its target, and by more than 10 % of the reference: the point stands elsewhere on the
-              axis, and the model uses the delay that was measured;
+            * where every repetition has the same delay (noise `last` and `single`), the planned gamma beta is outside
+              the interval of the measured one: the model uses the delay that was measured;
             * no delay was planned, and still the last partition was ready later than the first one by more than 10 % of
               the reference: the model uses the delay that was measured;
             * the reference is not longer than the latency, so that the model uses the bandwidth of the run;
@@ -31,16 +30,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from postprocess.drawing.text import duration, percent
+from postprocess.drawing.text import duration, interval, percent, ratio
 from postprocess.families import sampled
-from postprocess.families.partitioned.record import PartitionedPoint
+from postprocess.families.partitioned.record import Network, PartitionedPoint
 from postprocess.records.fields import Nanoseconds
-from postprocess.statistics.limits import CALIBRATION_LIMIT
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 
 WIDEST_INTERVAL = 0.25
 CLOCK_LIMIT = 0.10
-DELAY_LIMIT = CALIBRATION_LIMIT
 DELAY_MATTERS = 0.10
 SAME_DELAY = ("last", "single")
 """The noises with the same delay in every repetition."""
@@ -63,20 +60,22 @@ def unreliable_reasons(point: PartitionedPoint, gain: Estimate, *, oversubscribe
     return reasons
 
 
-def flags(point: PartitionedPoint, noise: str) -> list[str]:
-    """The flags of a point."""
-    return [] if point.stop_reason == "not_measured" else list(_flags(point, noise))
+def flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: Estimate) -> list[str]:
+    """The flags of a point. network: of its launch.  delay_ratio: the measured gamma beta."""
+    return [] if point.stop_reason == "not_measured" else list(_flags(point, noise, network, delay_ratio))
 
 
-def _flags(point: PartitionedPoint, noise: str) -> Iterator[str]:
-    reference, delay, target = _median(point.t_ref_ns), _median(point.t_delay_ns), point.delay_target_ns
-    if noise in SAME_DELAY and target and abs(delay - target) > max(DELAY_LIMIT * target, DELAY_MATTERS * reference):
-        yield f"the delay was {duration(delay)} for a target of {duration(target)}"
+def _flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: Estimate) -> Iterator[str]:
+    reference, delay = _median(point.t_ref_ns), _median(point.t_delay_ns)
+    low, high = as_float(delay_ratio.low), as_float(delay_ratio.high)
+    if noise in SAME_DELAY and point.delay_target_ns and not low <= point.delay_ratio <= high and low <= high:
+        found = f"{ratio(as_float(delay_ratio.value))} {interval(low, high)}"
+        yield f"gamma beta was {found}, planned was {point.delay_ratio:g}"
     if not point.delay_target_ns and delay > DELAY_MATTERS * reference:
         yield f"no delay was planned, and the last partition was ready {duration(delay)} after the first one"
-    if math.isnan(point.latency_ns) or math.isnan(point.bytes_per_second):
+    if math.isnan(network.latency_ns.value) or math.isnan(network.bytes_per_second.value):
         yield "no model: the run has no latency and no bandwidth"
-    elif reference <= point.latency_ns:
+    elif reference <= network.latency_ns.value:
         yield "the reference is not longer than the latency: the model uses the bandwidth of the run"
     if point.delay_guessed:
         yield "the delay was planned with a guessed bandwidth: none could be measured"

@@ -1,0 +1,96 @@
+"""Values of an axis of the points within a case that a user asks for, instead of those of the suite's grid.
+
+A benchmark lists them in `Benchmark.point_values`. `campaign run` makes an option of each, which may be repeated. All
+cases of a run have the same ones. ReFrame gets them as one text (`as_text`), and the program as a list of numbers.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from mpi_campaign.errors import CampaignError
+from postprocess.families.family import Value
+
+Number: TypeAlias = int | float
+Asked: TypeAlias = Mapping[str, Sequence[str]]
+"""What was asked for, by `PointValues.name`, as it was typed."""
+
+
+def _always(_parameters: Mapping[str, Value]) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class PointValues:
+    """One such axis.
+
+    name: its name in manifests, from which the option follows: `--delay-ratio` for delay_ratio.
+    told: the program's option that takes the values, comma-separated.
+    whole: whether the values are whole numbers. least, most: the smallest and the largest legal value.
+    about: the option's help text.
+    several: whether a run may have more than one value.
+    has: returns whether a case with these values of its axes has the axis. of: such cases in words, for a refusal.
+    """
+
+    name: str
+    told: str
+    about: str
+    whole: bool = True
+    least: float = 1
+    most: float = math.inf
+    several: bool = True
+    has: Callable[[Mapping[str, Value]], bool] = _always
+    of: str = ""
+
+    @property
+    def option(self) -> str:
+        """The option of `campaign run`."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def read(self, texts: Iterable[str]) -> tuple[Number, ...]:
+        """The values that texts stand for, ascending, each once. Raises CampaignError for a text that is no value."""
+        numbers = sorted({self._number(text) for text in texts})
+        if len(numbers) > 1 and not self.several:
+            raise CampaignError(f"{self.option}: a run has one value of it, and {len(numbers)} are asked for")
+        return tuple(numbers)
+
+    def _number(self, text: str) -> Number:
+        try:
+            number: Number = int(text) if self.whole else float(text)
+        except ValueError:
+            number = math.nan
+        if not self.least <= number <= self.most:
+            kind = "a whole number" if self.whole else "a number"
+            raise CampaignError(f"{self.option} {text}: {kind} from {self.least:.12g} to {self.most:.12g}")
+        return number
+
+
+def words(own: Iterable[PointValues], asked: Asked, parameters: Mapping[str, Value]) -> list[str]:
+    """The words of a program's command line. own: those of the benchmark. parameters: the values of the case's axes."""
+    return [
+        word
+        for values in own
+        if asked.get(values.name) and values.has(parameters)
+        for word in (values.told, _listed(values, asked, ","))
+    ]
+
+
+def named(grid: str, own: Iterable[PointValues], asked: Asked) -> str:
+    """The name of the points of a case, under which its references are kept: that of the grid, and what replaces it."""
+    return grid + "".join(f"_{values.name}_{_listed(values, asked, '-')}" for values in own if asked.get(values.name))
+
+
+def _listed(values: PointValues, asked: Asked, between: str) -> str:
+    return between.join(f"{number:.12g}" for number in values.read(asked[values.name]))
+
+
+def as_text(asked: Asked) -> str:
+    """What was asked for as one text, empty for nothing: ``delay_ratio:0,2.5;message_bytes:1024``."""
+    return ";".join(f"{name}:{','.join(texts)}" for name, texts in sorted(asked.items()) if texts)
+
+
+def from_text(text: str) -> dict[str, tuple[str, ...]]:
+    """What `as_text` wrote."""
+    parts = (part.partition(":") for part in text.split(";") if part)
+    return {name: tuple(texts.split(",")) for name, _, texts in parts}
