@@ -240,7 +240,6 @@ def test_a_node_without_space_of_its_own(cluster: Cluster, library: str) -> None
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a file system on this machine")
 @pytest.mark.parametrize("measuring", LIBRARIES, indirect=True)
 @pytest.mark.parametrize("cluster", [True], indirect=True)
-@pytest.mark.xfail(strict=True, reason="the run says that the record's last line is cut, not that the disk is full")
 @pytest.mark.rare
 def test_a_disk_that_is_full(measuring: Run) -> None:
     """The file system on which rank 0 writes the record has no space left."""
