@@ -140,7 +140,8 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
 assert set(WHY_NOT) == set(PARTS)
 
 # Tests that need one of these launch ranks on all cores, so that nothing else may run beside them. Those of a file that
-# is marked BESIDE_OTHERS look at data, exit codes and messages only, which do not depend on what runs beside them.
+# is marked BESIDE_OTHERS look at data, exit codes and messages only, which do not depend on what runs beside them: one
+# worker has all of these, so that no two of them launch ranks at once, while the other workers run what launches none.
 ALONE = {"mpi", "nodes", "slurm", "system-mpi", "wire"}
 BESIDE_OTHERS = "beside_others"
 TURNS = ROOT / ".campaign" / "tests.lock"
@@ -190,12 +191,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
-    """Tests that share the machine go to any worker, one by one or, where they launch ranks, file by file; files that
-    want it alone to one worker. So the fixtures of a file that launches ranks are made once."""
+    """Tests that share the machine go to any worker, one by one; files whose tests launch ranks beside them all to one
+    worker, and so do files that want the machine alone. So the fixtures of a file that launches ranks are made once."""
 
     def _split_scope(self, nodeid: str) -> str:
         path = ROOT / nodeid.partition("::")[0]
-        return "alone" if _has_some_alone(path) else path.name if _launches_beside_others(path) else nodeid
+        return "alone" if _has_some_alone(path) else "launching" if _launches_beside_others(path) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -83,8 +83,13 @@ def succeed(*words: str, env: Mapping[str, str] | None = None) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str | None = None) -> Path:
-    """Configure and build the CMake project with its unit tests for one toolchain. Returns the build folder."""
+def build_benchmarks(
+    folder: Path, toolchain: str, *options: str, compiler: str | None = None, target: str = "all"
+) -> Path:
+    """Configure and build the CMake project with its unit tests for one toolchain, or one target of it.
+
+    Returns the build folder.
+    """
     programs = ROOT / ".venv" / "bin"
     mpi = resolving.resolve(resolving.parse(toolchain), print)
     succeed(
@@ -94,8 +99,9 @@ def build_benchmarks(folder: Path, toolchain: str, *options: str, compiler: str 
         env=builds.environment(mpi.family, mpi.version, mpi.prefix),
     )  # fmt: skip
     succeed(
-        str(programs / "cmake"), "--build", str(folder), env=builds.environment(mpi.family, mpi.version, mpi.prefix)
-    )
+        str(programs / "cmake"), "--build", str(folder), "--target", target,
+        env=builds.environment(mpi.family, mpi.version, mpi.prefix),
+    )  # fmt: skip
     return folder
 
 

@@ -23,7 +23,7 @@ from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 from postprocess.families.sampled import invalid_reasons
 from tests.support import MPI
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("slurm"), pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("slurm"), pytest.mark.timeout(1500)]
 
 CAMPAIGN = str(ROOT / "campaign")
 OUTSIDE = {name: value for name, value in os.environ.items() if not environ.is_of_batch_system(name)}
@@ -31,8 +31,9 @@ RUN = (
     f"run --toolchain {MPI} --benchmark nbc_overlap --configuration basic --configuration async --nodes 2 "
     "--collective ibcast"
 )
-MEASURE = f"{RUN} --comm-time 1ms --comp-time 1ms --budget-seconds 20"
-# Four cases, of a time of communication that is also reached where other processes use the processor.
+# A time that is also reached where other processes use the processor.
+MEASURE = f"{RUN} --comm-time 16ms --comp-time 16ms --budget-seconds 20"
+# Four cases, and longer ones.
 FOUR_CASES = (
     f"{RUN} --collective ireduce --comm-time 16ms --comp-time 16ms --budget-seconds 60 --system $SYSTEM --output $OUT"
 )
@@ -94,7 +95,7 @@ class Box:
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     system = f"tmp-box-{os.getpid()}"
     # The box has no network.
-    subprocess.run([CAMPAIGN, "setup", "--toolchain", MPI], env=OUTSIDE, capture_output=True, check=True)
+    subprocess.run([CAMPAIGN, "setup"], env=OUTSIDE, capture_output=True, check=True)
     yield Box(system, tmp_path_factory.mktemp("box"))
     shutil.rmtree(ROOT / "systems" / system, ignore_errors=True)
 
@@ -116,12 +117,14 @@ def daemon(words: str) -> str:
     return f"$(pgrep -f '^[^ ]*/{words}')"
 
 
+@pytest.mark.needs("pmix")
 def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
+    both = f"{MEASURE} --toolchain {resolving.DEFAULT_TOOLCHAINS[0]} --network tcp --budget-seconds 60"
     init, check, dry, run, account, partition, nodes, limit = box.sh(
         "campaign systems init $SYSTEM --launcher srun",
         "campaign systems check $SYSTEM --json",
         f"campaign {MEASURE} --system $SYSTEM --dry-run --account me",
-        f"campaign {MEASURE} --system $SYSTEM --output $OUT",
+        f"campaign {both} --system $SYSTEM --output $OUT",
         f"campaign {MEASURE} --system $SYSTEM --output $OUT --scheduler-option=--gres=gpu:1",
         f"campaign {MEASURE} --system $SYSTEM --output $OUT --partition gpu",
         f"campaign {MEASURE} --system $SYSTEM --output $OUT --nodes 3",
@@ -144,16 +147,15 @@ def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
     assert manifest["host"]["name"] == "node1"  # where it was measured, not where it was typed
     (session,) = manifest["sessions"]
     assert session["job"] == job["id"]
-    assert [case["nodes"] for case in manifest["cases"]] == [2, 2]
+    assert [case["nodes"] for case in manifest["cases"]] == [2] * 4
     assert {case["result"] for case in manifest["cases"]} <= {"pass", "fail"}  # shared cores: no number is judged
-    records = list((run_folders.find("last", box.folder / "out").records_folder).glob("*.jsonl"))
-    assert len(records) == 2
-    scripts = [path.read_text() for path in (box.newest().path / "logs").glob("mpich*.sh")]
-    assert scripts
+    check_placed(box.records(), 2)
+    assert {(one.header.toolchain, one.header.configuration) for one in box.records()} == {
+        (toolchain, configuration) for toolchain in resolving.DEFAULT_TOOLCHAINS for configuration in ("basic", "async")
+    }
+    scripts = [path.read_text() for path in (box.newest().path / "logs").glob("*async*.sh")]
+    assert len(scripts) == 2
     assert all("srun --jobid" in script for script in scripts)
-    for record in records:
-        header = json.loads(record.read_text().splitlines()[0])
-        assert {rank["host"] for rank in header["placement"]} == {"node1", "node2"}
 
     refused(account, "Slurm refuses the job: Invalid generic resource (gres) specification")
     refused(partition, f"system '{box.system}' has no partition 'gpu'; it has: cpu")

@@ -1,12 +1,16 @@
 """The benchmarks' own unit tests under ctest: the default compiler, clang, and under the sanitizers."""
 
+import json
+import shlex
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from mpi_campaign import ROOT
+from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
 from tests.support import build_benchmarks, succeed
 
@@ -23,12 +27,31 @@ def test_unit_tests_under_the_sanitizers(tmp_path: Path) -> None:
     pass_under_ctest(build_benchmarks(tmp_path, resolving.DEFAULT_TOOLCHAINS[1], *options))
 
 
+def compile_lines(build: Path) -> list[list[str]]:
+    """How a build folder compiles each source, one way of each, without an output."""
+    entries = json.loads((build / "compile_commands.json").read_text())
+    lines = {entry["file"]: shlex.split(entry["command"]) for entry in entries}
+    return [[*line[: line.index("-o")], "-c", file] for file, line in lines.items()]
+
+
 @pytest.mark.needs("clang")
-@pytest.mark.parametrize("run", [False, pytest.param(True, marks=pytest.mark.rare)])
-def test_clang_warns_of_nothing_and_its_unit_tests_pass(run: bool, tmp_path: Path) -> None:
-    build = build_benchmarks(tmp_path, resolving.DEFAULT_TOOLCHAINS[1], compiler=shutil.which("clang"))
-    if run:
-        pass_under_ctest(build)
+def test_clang_warns_of_nothing(tmp_path: Path) -> None:
+    """It only looks at the sources: it finds what it warns of before it would generate code."""
+    export = "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    build = build_benchmarks(
+        tmp_path, resolving.DEFAULT_TOOLCHAINS[1], export, compiler=shutil.which("clang"), target="build_info"
+    )
+    lines = compile_lines(build)
+    assert {path.name for path in (ROOT / "benchmarks").rglob("*.c")} <= {Path(line[-1]).name for line in lines}
+    with ThreadPoolExecutor(machine.cores().physical) as pool:
+        for _ in pool.map(lambda line: succeed(*line, "-fsyntax-only", "-Werror"), lines):
+            pass
+
+
+@pytest.mark.rare
+@pytest.mark.needs("clang")
+def test_unit_tests_as_clang_builds_them(tmp_path: Path) -> None:
+    pass_under_ctest(build_benchmarks(tmp_path, resolving.DEFAULT_TOOLCHAINS[1], compiler=shutil.which("clang")))
 
 
 def test_unit_tests_of_the_default_compiler(built: Path) -> None:

@@ -22,6 +22,8 @@ from mpi_campaign.toolchains import resolving
 from tests.support import Command, as_another_user, refused, running, succeed
 from tests.test_nodes import PROGRAM, machine_state
 
+pytestmark = pytest.mark.beside_others
+
 CAMPAIGN = str(ROOT / "campaign")
 JOB_SECONDS = 60
 OUTSIDE = {name: value for name, value in os.environ.items() if not environ.is_of_batch_system(name)}

@@ -246,6 +246,7 @@ def test_runs_that_do_not_fit_together_are_named_and_hide_nothing_else(tmp_path:
     done = inside("compare", "..2026-11-03", "2026-11-04..", "--output", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "0 slower, 0 faster, 0 same, 24 cannot tell, of 24 comparisons" in done.stdout  # of four nights in all
+    verified = inside("results", "verify", "--output", str(tmp_path)).stdout
     names = {day: f"here/{name_of(day)}" for day in (1, 2, 3, 4, 9)}
     for said in (
         f"run {names[9]} is left out: it is a copy of {names[1]}",
@@ -255,7 +256,7 @@ def test_runs_that_do_not_fit_together_are_named_and_hide_nothing_else(tmp_path:
         "system here has runs on nodes of different CPUs, their times are not of one: Some CPU (n1, n2), Odd CPU (n2)",
     ):
         assert said in done.stderr
-        assert said in inside("results", "verify", "--output", str(tmp_path)).stdout
+        assert said in verified
     archived(tmp_path, name_of(10), manifest={"later_run": name_of(4)})
     said = inside("compare", "..2026-11-03", "2026-11-04..", "--output", str(tmp_path)).stderr
     assert f"run here/{name_of(10)} began when {name_of(4)}, of a later time, was there already" in said

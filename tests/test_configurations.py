@@ -14,7 +14,7 @@ from mpi_campaign.running.verify import cpus_of
 from mpi_campaign.this_machine import machine
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
 TOOLCHAINS = ("mpich@5.0.2", "openmpi@5.0.11")
 ASKED = ("dedicated", "apphelper", "dedicated_unbound", "basic_reduced")
@@ -28,7 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     toolchains = [word for one in TOOLCHAINS for word in ("--toolchain", one)]
     configurations = [word for one in ASKED for word in ("--configuration", one)]
     words = ("--network", "shm", "--collective", "ibcast", "--oversubscribe", "--budget-seconds", "16",
-             "--comm-time", "4ms", "--comp-time", "4ms")  # fmt: skip
+             "--comm-time", "16ms", "--comp-time", "16ms")  # fmt: skip
     done = subprocess.run(
         [sys.executable, str(ROOT / "campaign"), "run", *toolchains, *configurations, *words, "--output", str(output)],
         capture_output=True, text=True, cwd=ROOT, check=False,

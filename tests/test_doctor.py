@@ -448,7 +448,7 @@ def test_a_shared_clock_cannot_be_off(method: str, error_ns: float, state: str, 
 
 
 def test_a_launch_that_hangs_is_ended(clinic: Clinic) -> None:
-    found = clinic.examine("--launches", "3", behaviour="works hangs", env={"CLINIC_LIMIT": "10"})
+    found = clinic.examine("--launches", "3", behaviour="works hangs", env={"CLINIC_LIMIT": "5"})
     assert "launch 2 of 4 failed: it hung" in found["timing"]["trouble"]
     assert gone(f"{clinic.folder}/program")
 

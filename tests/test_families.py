@@ -35,6 +35,8 @@ from postprocess.verdicts.launches import launch_table
 from tests.archives import archived, name_of
 from tests.support import MPI, Command, copy_of_project
 
+pytestmark = pytest.mark.beside_others
+
 FAMILIES = pytest.mark.parametrize("family", registry.FAMILIES, ids=lambda one: str(one.name))
 
 NOT_OF_A_CAMPAIGN: Mapping[str, str] = {"timing_selfcheck": "mpi_campaign/doctor/selfcheck.py"}

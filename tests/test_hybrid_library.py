@@ -18,7 +18,7 @@ from mpi_campaign.toolchains import builds, resolving
 from tests.support import build_benchmarks, launch
 
 # Not beside others: a rank that spins while another waits for a CPU makes a test of a second last a minute.
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
 OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
 Build = Callable[[str], Path]

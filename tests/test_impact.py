@@ -25,6 +25,8 @@ from postprocess.records.fields import lines_of
 from postprocess.records.reading import validate_lines
 from tests.support import Command, check_record, launch, launch_line
 
+pytestmark = pytest.mark.beside_others
+
 PROGRAMS = (MPI_IMPACT, COMPUTE_ALONE)
 SHORT = ("--comp-times", "1ms,4ms")
 

@@ -1,8 +1,6 @@
 """End to end on real MPI libraries: run, archive, show, report; and everything that can interrupt it."""
 
-import csv
 import json
-import math
 import os
 import re
 import shutil
@@ -11,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +19,9 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.processes import guard
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
-from tests.archives import archived, name_of
 from tests.support import Command, check_record, ignoring, refused, running
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
 # The smallest map there is, and one of three points.
 POINT = ("--comm-time", "8ms", "--comp-time", "8ms")
@@ -295,29 +291,10 @@ def test_a_hang_is_ended_by_its_limit(tmp_path: Path) -> None:
     assert re.search(r"it hung: no end within its limit of 12 s \(--case-limit-seconds\): rank \d hangs in ", stdout)
 
 
-@pytest.mark.usefixtures("no_one_left")
-def test_an_mpi_that_does_not_start(tmp_path: Path, campaign: Command) -> None:
-    """A launcher that fails as a broken installation does."""
-    good = Path(resolving.resolve(resolving.parse("openmpi@5.0.11"), print).prefix)
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "mpicc").symlink_to(good / "bin" / "mpicc")
-    launcher = tmp_path / "bin" / "mpiexec"
-    launcher.write_text("#!/bin/sh\necho 'mpiexec: cannot load libpmix.so' >&2\nexit 127\n")
-    launcher.chmod(0o755)
-    done = campaign(
-        "run", "--toolchain", f"openmpi@5.0.11={tmp_path}", "--network", "shm", *QUICK, "--configuration", "basic",
-        "--output", str(tmp_path / "archive"),
-    )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "cannot load libpmix.so" in next(line for line in done.stdout.splitlines() if line.startswith("FAIL "))
-
-
-def run_on_small_disk(
-    output: Path, size: str, *, before: str = "true", after: str = "exit $?"
-) -> subprocess.CompletedProcess[str]:
-    """A run whose output folder is a file system of that size, with commands of a shell around it."""
+def run_on_mount(output: Path, mount: str, after: str = "exit $?") -> subprocess.CompletedProcess[str]:
+    """A run beside which something is mounted, which only the run sees, and after which a shell does more."""
     inside = (
-        f"mount -t tmpfs -o size={size} tmpfs '{output}' || exit 99; {before}; "
+        f"{mount} || exit 99; "
         f"'{sys.executable}' campaign run {' '.join(ONE)} {' '.join(QUICK)} --output '{output}'; {after}"
     )
     return subprocess.run(
@@ -328,10 +305,27 @@ def run_on_small_disk(
 
 @pytest.mark.needs("mount")
 @pytest.mark.usefixtures("no_one_left")
+def test_an_mpi_that_does_not_start(tmp_path: Path) -> None:
+    """In place of the library's launcher, one that fails as that of a broken installation does."""
+    mpi = resolving.resolve(resolving.parse("openmpi@5.0.11"), print)
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text("#!/bin/sh\necho 'mpiexec: cannot load libpmix.so' >&2\nexit 127\n")
+    launcher.chmod(0o755)
+    done = run_on_mount(tmp_path / "archive", f"mount --bind '{launcher}' '{mpi.mpiexec}'")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "cannot load libpmix.so" in next(line for line in done.stdout.splitlines() if line.startswith("FAIL "))
+
+
+def small_disk(folder: Path, size: str) -> str:
+    """The command that makes a folder a file system of that size."""
+    return f"mount -t tmpfs -o size={size} tmpfs '{folder}'"
+
+
+@pytest.mark.needs("mount")
+@pytest.mark.usefixtures("no_one_left")
 def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
-    done = run_on_small_disk(
-        tmp_path, "96k", after=f"code=$?; find '{tmp_path}' -name '*.jsonl' | xargs head -qc 20; exit $code"
-    )
+    look = f"code=$?; find '{tmp_path}' -name '*.jsonl' | xargs head -qc 20; exit $code"
+    done = run_on_mount(tmp_path, small_disk(tmp_path, "96k"), look)
     assert done.returncode == 1, done.stdout + done.stderr
     (said,) = [
         line.strip() for line in done.stdout.splitlines() if "No space left on device" in line and "--resume" in line
@@ -344,7 +338,8 @@ def test_a_full_disk_is_named_and_nothing_is_lost(tmp_path: Path) -> None:
 
 @pytest.mark.needs("mount")
 def test_a_disk_that_is_full_before_anything_is_measured_leaves_nothing_to_go_on_with(tmp_path: Path) -> None:
-    done = run_on_small_disk(tmp_path, "2m", before=f"cat /dev/zero > '{tmp_path}/full' 2> /dev/null")
+    fill = f"cat /dev/zero > '{tmp_path}/full' 2> /dev/null"
+    done = run_on_mount(tmp_path, f"{small_disk(tmp_path, '2m')} && {{ {fill}; true; }}")
     refused(done, "No space left on device")
     assert "--resume" not in done.stdout + done.stderr
 
@@ -361,105 +356,3 @@ def test_an_installed_mpi_is_used_by_its_prefix(tmp_path: Path, campaign: Comman
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert {point["provider"] for point in points(campaign, run_path(done.stdout))} == {"prefix"}
-
-
-# A map of two points.
-LINE = ("--comm-time", "8ms", "--comp-time", "8ms", "--comp-time", "16ms")
-
-
-@pytest.mark.rare
-@pytest.mark.parametrize("configurations", [("basic",), pytest.param(("basic", "async"), id="async too")])
-def test_sides_take_turns_on_the_same_sizes_and_are_compared(
-    configurations: tuple[str, ...], tmp_path: Path, campaign: Command
-) -> None:
-    sides = ("openmpi@5.0.11", "mpich@5.0.2")  # and MPICH's async; Open MPI has none over shared memory
-    cases_of_a_turn = [(side, "basic") for side in sides] + [("mpich@5.0.2", name) for name in configurations[1:]]
-    words = [word for side in sides for word in ("--toolchain", side)]
-    words += [word for name in configurations for word in ("--configuration", name)]
-    began = time.time()
-    done = campaign(
-        "run", *words, "--network", "shm", "--collective", "ibcast", *LINE, "--repeat", "2", "--interleave",
-        "--budget-seconds", str(8 * len(cases_of_a_turn)), "--output", str(tmp_path),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    run = run_path(done.stdout)
-    rows = points(campaign, run)
-    for cell in {(row["comm_target_ns"], row["comp_target_ns"]) for row in rows}:
-        same = [row for row in rows if (row["comm_target_ns"], row["comp_target_ns"]) == cell]
-        assert len(same) == 2 * len(cases_of_a_turn)
-        assert len({(row["message_bytes"], row["work_size"]) for row in same}) == 1
-    assert len(json.loads((run / "manifest.json").read_text())["sessions"]) == 2 * len(cases_of_a_turn)
-    _took_turns_and_say_how_they_were_launched(run, cases_of_a_turn)
-    compared = campaign("compare", *sides, "--json", "--metric", "t_comm_ref_ns", "--output", str(tmp_path))
-    assert compared.returncode in (0, 1), compared.stderr
-    cases = json.loads(compared.stdout)["cases"]
-    assert {(case["launches_a"], case["launches_b"], case["configuration"]) for case in cases} == {(2, 2, "basic")}
-    _in_reframes_own_stores(began, {side.replace("@", "-").replace(".", "_") for side in sides})
-    _worse_than_its_reference(tmp_path, run, {row["message_bytes"] for row in rows}, campaign)
-
-
-def _took_turns_and_say_how_they_were_launched(run: Path, cases_of_a_turn: list[tuple[str, str]]) -> None:
-    headers = {path: json.loads(path.read_text().partition("\n")[0]) for path in (run / "records").glob("*.jsonl")}
-    turns = sorted(headers, key=lambda path: str(headers[path]["started_utc"]))
-    order = [(headers[path]["toolchain"], headers[path]["configuration"]) for path in turns]
-    assert order == [*cases_of_a_turn, *cases_of_a_turn[::-1]]
-    for path in turns:
-        script = (run / "logs" / f"{path.stem}.sh").read_text()
-        assert "mpiexec" in script, script  # the launcher, not the copy of an earlier record
-
-
-def _in_reframes_own_stores(began: float, environments: set[str]) -> None:
-    """The session database, by ReFrame's own command, and the performance logs, a line per case."""
-    since = datetime.fromtimestamp(began - 1, timezone.utc)
-    logged = set()
-    # ReFrame rotates them.
-    for log in (STATE / "reframe" / "perflogs" / "local" / "shm").glob("nbc_overlap_basic.log*"):
-        for row in csv.DictReader(log.read_text().splitlines(), delimiter="|"):
-            ended = datetime.fromisoformat(row["job_completion_time"]).astimezone()
-            if ended >= since and float(row.get("r_overhead_value") or "nan") > 0:
-                logged.add(row["environ"])
-    assert logged == environments
-    minutes = math.ceil((time.time() - began) / 60) + 1
-    period = f"now-{minutes}m:now"
-    done = subprocess.run(
-        [
-            ROOT / ".venv" / "bin" / "reframe", "-C", "systems/local/settings.py", "--nocolor",
-            f"--performance-compare={period}/{period}/mean:/",
-        ],
-        capture_output=True, text=True, cwd=ROOT, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line for line in done.stdout.splitlines() if "nbc_overlap_basic" in line and "r_overhead" in line]
-    assert all(any(environment in row for row in rows) for environment in environments), done.stdout
-
-
-def _worse_than_its_reference(archive_: Path, earlier: Path, sizes: set[int], campaign: Command) -> None:
-    """On the sizes of an earlier run, with references of a library that overlaps: it fails, and says why."""
-    name = f"tmp-reference-{os.getpid()}"
-    folder = ROOT / "systems" / name
-    overlaps: dict[str, Any] = {"toolchains": ("mpich@5.0.2",), "network": "shm", "overhead": 0.0, "launches": 1}
-    line = {"options": {"comm_times": ["8ms"], "comp_times": ["8ms", "16ms"]}}
-    try:
-        folder.mkdir()
-        settings = (ROOT / "systems" / "local" / "settings.py").read_text()
-        (folder / "settings.py").write_text(settings.replace('name="local"', f'name="{name}"'))
-        runs = [archived(archive_, name_of(day), system=name, manifest=line, **overlaps).run for day in (1, 2, 3)]
-        made = campaign("baseline", *runs, "--output", str(archive_))
-        assert made.returncode == 0, made.stderr
-        assert (
-            "comm_8000000_comp_8000000-16000000_ns.2x1.mpich-5_0_2.shm.basic.nbc_overlap.ibcast"
-            in (folder / "references.yaml").read_text()
-        )
-        done = campaign(
-            "run", "--system", name, "--toolchain", "mpich@5.0.2", "--configuration", "basic", "--network", "shm",
-            "--collective", "ibcast", *LINE, "--sizes-of", earlier.name, "--budget-seconds", "24",
-            "--output", str(archive_),
-        )  # fmt: skip
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    assert done.returncode == 1, done.stdout + done.stderr
-    (failed,) = [line for line in done.stdout.splitlines() if line.startswith("FAIL ")]
-    assert "r_overhead" in failed
-    run = run_path(done.stdout)
-    assert json.loads((run / "manifest.json").read_text())["status"] == "complete"
-    assert {row["message_bytes"] for row in points(campaign, run)} == sizes

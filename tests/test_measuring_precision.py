@@ -24,6 +24,8 @@ from postprocess.quality import precision, stop_rules
 from postprocess.quality.precision_text import BEGIN, END
 from tests.support import Command, launch, refused
 
+pytestmark = pytest.mark.beside_others
+
 MOST = 100
 
 

@@ -15,6 +15,8 @@ import yaml
 from mpi_campaign import ROOT
 from mpi_campaign.toolchains import resolving
 
+pytestmark = pytest.mark.beside_others
+
 EXAMPLES = ROOT / "docs" / "nightly"
 SCRIPT = EXAMPLES / "nightly.sh"
 COMMAND = "docs/nightly/nightly.sh public --suite nightly"

@@ -29,6 +29,8 @@ from mpi_campaign.toolchains import resolving
 from tests.support import as_another_user, succeed
 from tests.test_guard import alive, gone
 
+pytestmark = pytest.mark.beside_others
+
 OFFSET_SECONDS = 1000.25
 AGENT = str(nodes.AGENT)
 QUOTED_AGENT = shlex.quote(AGENT)
@@ -362,14 +364,19 @@ def test_nodes_are_told_to_the_agent_in_a_variable(known: list[node_agent.Node])
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
 
 
-@given(WORDS, st.dictionaries(st.from_regex(r"[A-Z_]{1,8}", fullmatch=True), WORDS), st.sampled_from(["slurm", "oar"]))
+@given(
+    WORDS,
+    st.dictionaries(st.from_regex(r"[A-Z_]{1,8}", fullmatch=True), WORDS),
+    st.sampled_from(["slurm", "oar", "flux"]),
+)
 def test_a_command_on_a_host_of_a_job_has_the_environment_of_the_launch_alone(
     value: str, others: dict[str, str], starter: str
 ) -> None:
-    job = json.dumps({"starter": starter, "id": "12", "variables": {"SLURM_CONF": "of the job"}})
+    of_job = {"starter": starter, "id": "12", "hosts": ["n6", "n7"], "variables": {"SLURM_CONF": "of the job"}}
+    job = json.dumps(of_job)
     variables = {**others, "PATH": os.defpath, "VALUE": value, "SLURM_CONF": "of the job"}
     words = node_agent.job_command(job, "n7", "env -0; pwd", variables, "/usr")
-    start = [word.format(host="n7", job="12") for word in node_agent.STARTERS[starter]]
+    start = [word.format(host="n7", job="12", number=1) for word in node_agent.STARTERS[starter]]
     assert words[: len(start)] == start
     there = words[len(start) :] if starter in node_agent.SHELL_OF_ITS_OWN else ["sh", "-c", words[len(start)]]
     *lines, folder = subprocess.run(there, capture_output=True, check=True).stdout.decode().split("\0")

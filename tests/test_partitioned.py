@@ -13,7 +13,7 @@ from postprocess.families import axes
 from postprocess.families.partitioned.record import PartitionedRecord, load_partitioned
 from tests.support import check_record, launch, succeed
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
 OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
 # After a barrier no rank is late, so nothing is thrown away on a busy machine.

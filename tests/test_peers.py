@@ -23,6 +23,8 @@ from tests.support import Command, succeed
 
 DATA = ROOT / "tests" / "data" / "peers"
 INTEL = peers.PEERS["imb_nbc"].wheel
+pytestmark = pytest.mark.beside_others
+
 NAN = math.nan
 SIZES = {"collectives": {"ibcast": [
     {"target_ns": 8_000_000, "message_bytes": 1000, "status": "converged", "time_ns": 8_000_000},

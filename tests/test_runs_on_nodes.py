@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +15,15 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
+from mpi_campaign.launching import node_agent, nodes, slurm
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 from postprocess.families.nbc_overlap.points import expected_wire_bytes
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 from postprocess.records.nodes import nodes_of
+from tests.support import MPI
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.needs("nodes")]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi"), pytest.mark.needs("nodes")]
 
 CAMPAIGN = str(ROOT / "campaign")
 OUTSIDE = {name: value for name, value in os.environ.items() if not environ.is_of_batch_system(name)}
@@ -50,12 +53,12 @@ def sent_bytes(counters: str) -> int:
 
 
 def run_in_box(
-    folder: Path, nodes: int, *words: str, time: str = "1ms", options: Sequence[str] = (), before: str = ""
+    folder: Path, nodes: int, *words: str, time: str = "16ms", options: Sequence[str] = (), before: str = ""
 ) -> Measured:
     """./campaign run with these words in a cluster of as many nodes.
 
-    time: of communication and of computation.  options: of the cluster.  before: what comes before the command on the
-    head node, such as `salloc --nodes=2`.
+    time: of communication and of computation, one that is also reached where others use the processors.  options: of
+    the cluster.  before: what comes before the command on the head node, such as `salloc --nodes=2`.
     """
     hosts = [f"node{number}" for number in range(1, nodes + 1)]
     measure = ["--nodes", str(nodes), *SHORT, "--comm-time", time, "--comp-time", time, *words]
@@ -112,9 +115,27 @@ def check_placed(measured: Measured, nodes: int, *, oversubscribed: bool = False
     assert all(f"node        node{number}: " in told for number in range(1, nodes + 1))
 
 
+# How a run comes to its nodes: the options of the cluster, those of the run, and what comes before it.
+IN_THE_BOX = ((), (), "")
+IN_A_JOB = (("--slurm",), ("--system", "allocation", "--network", "tcp"), "salloc --quiet --nodes=2")
+IN_A_JOB_BY_SRUN = (("--slurm",), ("--system", "allocation-srun", "--network", "tcp"), "salloc --quiet --nodes=2")
+
+
 @pytest.mark.skipif(len(machine.core_cpus()) < 2, reason="two nodes need a core each")
-def test_both_libraries_run_on_two_nodes_in_basic_and_async(tmp_path: Path) -> None:
-    measured = run_in_box(tmp_path, 2, *TOOLCHAINS, *TWO_CONFIGURATIONS)
+@pytest.mark.parametrize(
+    ("options", "words", "before"),
+    [
+        # Where there is Slurm, launchers in its job stand for those in the box, too.
+        pytest.param(*IN_THE_BOX, id="box", marks=() if slurm.lacking() else pytest.mark.rare),
+        pytest.param(*IN_A_JOB, id="job", marks=pytest.mark.needs("slurm")),
+        # tests/test_batch_live.py has srun in a job that the campaign submits.
+        pytest.param(*IN_A_JOB_BY_SRUN, id="job, srun", marks=[pytest.mark.needs("slurm"), pytest.mark.rare]),
+    ],
+)
+def test_both_libraries_run_on_two_nodes_in_basic_and_async(
+    tmp_path: Path, options: Sequence[str], words: Sequence[str], before: str
+) -> None:
+    measured = run_in_box(tmp_path, 2, *TOOLCHAINS, *TWO_CONFIGURATIONS, *words, options=options, before=before)
     check_placed(measured, 2)
     assert set(measured.records) == {
         (name, configuration) for name in resolving.DEFAULT_TOOLCHAINS for configuration in ("basic", "async")
@@ -125,19 +146,62 @@ def test_both_libraries_run_on_two_nodes_in_basic_and_async(tmp_path: Path) -> N
         assert (configuration == "basic") != all(more > fewer for more, fewer in zip(threads, beside, strict=True))
 
 
-@pytest.mark.rare
 def test_more_nodes_than_cores_run_oversubscribed_and_say_so(tmp_path: Path) -> None:
-    nodes = len(machine.core_cpus()) + 2
-    measured = run_in_box(tmp_path, nodes, *TOOLCHAINS, "--configuration", "basic", "--oversubscribe", time="30ms")
-    check_placed(measured, nodes, oversubscribed=True)
+    count = len(machine.core_cpus()) + 2
+    measured = run_in_box(tmp_path, count, *TOOLCHAINS, "--configuration", "basic", "--oversubscribe", time="30ms")
+    check_placed(measured, count, oversubscribed=True)
     assert "oversubscribed" in measured.report
 
 
+# --- jobs of other batch systems: what they set, and stand-ins for their commands, written as their manuals have them
+
+JOB_OF = {
+    "slurm": "export SLURM_JOB_ID=12 SLURM_JOB_NODELIST=node[1-2]",
+    "pbs": r"printf 'node1\nnode1\nnode2\n' > hosts; export PBS_JOBID=12.server PBS_NODEFILE=$PWD/hosts",
+    "oar": r"printf 'node1\nnode2\n' > hosts; export OAR_JOB_ID=12 OAR_NODEFILE=$PWD/hosts",
+    "grid engine": (
+        r"printf 'node1 1 all.q@node1 UNDEFINED\nnode2 1 all.q@node2 UNDEFINED\n' > hosts; "
+        "export JOB_ID=12 PE_HOSTFILE=$PWD/hosts"
+    ),
+    "flux": "export FLUX_URI=local:///run/flux/local",
+}
+COMMAND_OF = {
+    "slurm": """
+        for word in "$@"; do case $word in --nodelist=*) host=${word#*=};; esac; done
+        while [ "${1#--}" != "$1" ]; do shift; done; in_words "$@"
+    """,
+    "pbs": 'host=$1; shift; in_words "$@"',
+    "oar": 'host=$1; shift; in_a_line "$@"',
+    "grid engine": '[ "$1 $2" = "-inherit -nostdin" ] || exit 2; host=$3; shift 3; in_a_line "$@"',
+    "flux": """
+        case "$1" in
+        getattr) [ "$2" = hostlist ] && [ "$FLUX_URI" ] && echo "node[1-2]";;
+        exec) [ "$2" = --noinput ] || exit 2; rank=${3#--rank=}; host=node$((rank + 1)); shift 3; in_words "$@";;
+        esac
+    """,
+}
+
+
 @pytest.mark.rare
-@pytest.mark.needs("slurm")
-@pytest.mark.parametrize("system", ["allocation", "allocation-srun"])
-def test_a_run_in_a_job_of_slurm_is_on_its_nodes(tmp_path: Path, system: str) -> None:
-    words = (*TOOLCHAINS, *TWO_CONFIGURATIONS, "--system", system, "--network", "tcp")
-    measured = run_in_box(tmp_path, 2, *words, options=["--slurm"], before="salloc --quiet --nodes=2")
+@pytest.mark.parametrize("scheduler", JOB_OF)
+def test_the_variables_of_a_job_are_enough(tmp_path: Path, scheduler: str) -> None:
+    """No batch system runs here: a shell sets what each sets, and its command reaches the nodes as node-agent does."""
+    folder = tmp_path / "commands"
+    folder.mkdir()
+    agent = shlex.quote(str(nodes.AGENT))
+    quote = f"{shlex.quote(sys.executable)} -c 'import shlex, sys; print(shlex.join(sys.argv[1:]))'"
+    functions = f"""
+        unset {node_agent.JOB_VARIABLE}
+        in_words() {{ exec {agent} "$host" "$({quote} "$@")"; }}
+        in_a_line() {{ exec {agent} "$host" "$*"; }}
+    """
+    (folder / "body").write_text(functions + COMMAND_OF[scheduler])
+    name = node_agent.STARTERS[scheduler][0]
+    told = " ".join(f"{one}='$(printenv {one})'" for one in (node_agent.NODES_VARIABLE, node_agent.PYTHON_VARIABLE))
+    make = f'(echo "#!/bin/sh"; echo "export {told}"; cat commands/body) > commands/{name}; chmod +x commands/{name}'
+    before = f"{make}; export PATH=$PWD/commands:$PATH; {JOB_OF[scheduler]};"
+    words = ("--toolchain", MPI, "--configuration", "basic", "--network", "tcp")
+    measured = run_in_box(tmp_path, 2, *words, before=before)
     check_placed(measured, 2)
-    assert len(measured.records) == 4
+    manifest = json.loads((measured.folder / run_folders.MANIFEST).read_text())
+    assert manifest["system"] == "allocation"

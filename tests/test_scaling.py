@@ -93,6 +93,7 @@ def used(program: Path, record: Path, words: tuple[str, ...], ranks: int) -> Use
 
 
 MESSAGE = ("--message-bytes", str(MESSAGE_BYTES))
+POINTS_OF_A_RANK = 200
 
 
 def one_point(family: str, ranks: int) -> tuple[str, ...]:
@@ -102,6 +103,7 @@ def one_point(family: str, ranks: int) -> tuple[str, ...]:
         "cpu_overhead": ("--collective", "bcast", "--communicators", str(ranks), "--ways", "blocking", *MESSAGE),
         "sync_overlap": ("--delay", "1ms", "--only-these", *MESSAGE),
         "hybrid": ("--operation", "bcast", "--variant", "barrier", *MESSAGE),
+        "transfer_overlap": ("--variant", "overlap", "--grid-points", str(POINTS_OF_A_RANK * ranks)),
     }[family]
 
 
@@ -154,3 +156,23 @@ def test_other_families_keep_no_messages_and_no_repetitions_of_other_ranks(
         assert large.rank_0 - few.rank_0 < (ranks - few.ranks) * 8 * (8 + 6 * REPETITIONS)
         assert large.others - few.others < (ranks - few.ranks) * 8 * 8  # eight numbers of each other rank
         assert large.record - few.record < (ranks - few.ranks) * 320
+
+
+@pytest.mark.rare
+def test_a_solver_keeps_the_whole_grid_only_as_numbers_of_its_parts(build_for: Build, tmp_path: Path) -> None:
+    """While it is set up, every rank holds the leaf of each point of the whole grid, 2 bytes, and its own number of
+    it, 4 bytes; rank 0 divides the grid. A grid of 200 points for each rank grows with the ranks, and so do these."""
+    few, more = (
+        used(
+            build_for(OPENMPI) / "transfer_overlap",
+            tmp_path / f"{ranks}.jsonl",
+            one_point("transfer_overlap", ranks),
+            ranks,
+        )
+        for ranks in (FEW, 2 * FEW)
+    )
+    grown = (more.others - few.others) / (more.ranks - few.ranks)
+    print(f"{grown:.0f} bytes for each rank more; rank 0: {(more.rank_0 - few.rank_0) / (more.ranks - few.ranks):.0f}")
+    of_the_grid = POINTS_OF_A_RANK * (2 + 4)
+    assert of_the_grid / 2 < grown < of_the_grid + 8 * 8
+    assert more.record - few.record < (more.ranks - few.ranks) * 320

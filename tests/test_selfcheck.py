@@ -21,7 +21,7 @@ from mpi_campaign.toolchains import builds, resolving
 from postprocess.records.reading import load_record, validate_lines
 from tests.support import launch, launch_line, running
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
 RANKS = 2
 STARTS = 60

@@ -19,7 +19,7 @@ from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 from tests.test_environ import OTHERS, POISON
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
+pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
 DEFAULT = resolving.DEFAULT_TOOLCHAINS
 OTHER = ("openmpi@4.1.8", "intel@2021.18.1")

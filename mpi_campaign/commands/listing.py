@@ -26,7 +26,10 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     here = {toolchain.toolchain: toolchain for toolchain in resolved if toolchain.provider != "spack"}
     return {
         "systems": [_entry(name, "settings in systems/" + name) for name in known_systems.available()],
-        "batch systems": [_entry(name, one.in_words) for name, one in schedulers.SCHEDULERS.items()],
+        "batch systems": [
+            *(_entry(name, one.in_words) for name, one in schedulers.SCHEDULERS.items()),
+            *(_entry(name, words) for name, words in schedulers.IN_HAND_ONLY.items()),
+        ],
         "networks": [_entry(name, what, known_systems.network_refusal(name)) for name, what in NETWORKS.items()],
         "toolchains": [
             _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")

@@ -28,7 +28,8 @@ HEAD_VARIABLE = "MPI_CAMPAIGN_HEAD_NODE"
 """The name of the head node, where there is one."""
 PYTHON_VARIABLE = "MPI_CAMPAIGN_NODES_PYTHON"
 JOB_VARIABLE = "MPI_CAMPAIGN_JOB"
-"""The job on whose nodes commands are started: the name of a starter, and the variables that it needs, as JSON."""
+"""The job on whose nodes commands are started, as JSON: the name of a starter, the job's id, the variables that the
+starter needs, and the hosts, where the starter knows them by number."""
 
 STARTERS: Mapping[str, tuple[str, ...]] = {
     "slurm": (
@@ -38,10 +39,14 @@ STARTERS: Mapping[str, tuple[str, ...]] = {
     "pbs": ("pbs_tmrsh", "{host}"),
     "oar": ("oarsh", "{host}"),
     "grid engine": ("qrsh", "-inherit", "-nostdin", "{host}"),
+    "flux": ("flux", "exec", "--noinput", "--rank={number}"),
     "ssh": ("ssh", "-o", "BatchMode=yes", "-x", "-n", "{host}"),
 }  # fmt: skip
-"""The command that starts a shell command on a host of a job, by batch system. Words are added to it as to ssh."""
-SHELL_OF_ITS_OWN = ("slurm", "pbs")
+"""The command that starts a shell command on a host of a job, by batch system. Words are added to it as to ssh.
+
+number: of the host among `hosts` of the job, from 0.
+"""
+SHELL_OF_ITS_OWN = ("slurm", "pbs", "flux")
 """Starters that execute words as a program. The others give them to a shell on the host."""
 
 EXIT_NO_CONNECTION = 255  # ssh's
@@ -132,7 +137,9 @@ def job_command(job: str, host: str, command: str, variables: Mapping[str, str],
     of_job = json.loads(job)
     assignments = [f"{name}={value}" for name, value in variables.items() if name not in of_job["variables"]]
     there = f"cd {shlex.quote(folder)} && exec env -i {shlex.join(assignments)} sh -c {shlex.quote(command)}"
-    start = [word.format(host=host, job=of_job["id"]) for word in STARTERS[of_job["starter"]]]
+    hosts = list(of_job.get("hosts", ()))
+    number = hosts.index(host) if host in hosts else ""
+    start = [word.format(host=host, job=of_job["id"], number=number) for word in STARTERS[of_job["starter"]]]
     return [*start, "sh", "-c", there] if of_job["starter"] in SHELL_OF_ITS_OWN else [*start, there]
 
 

@@ -5,6 +5,7 @@ the payload, a progress thread that is absent, did nothing or is not where it be
 """
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -45,7 +46,15 @@ def faults_of_file(
         basic = families.load(basic_path, family) if basic_path else None
     except RecordError as error:
         return [str(error)]
-    return faults(record, case, library, version, basic, wire_report)
+    full = _of_full_disk(path, record.header) if record.incomplete else ()
+    return [*full, *faults(record, case, library, version, basic, wire_report)]
+
+
+def _of_full_disk(path: Path, header: Header) -> Iterator[str]:
+    """A fault where the file system of a record has no space left: the program can tell that nowhere, if what it says
+    goes to a file on it, too."""
+    if os.statvfs(path).f_bavail == 0:
+        yield f"{path.parent}: No space left on device, on which rank 0 on {header.placement[0].host} writes the record"
 
 
 def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire_report: Path) -> list[str]:

@@ -25,6 +25,8 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.this_machine.findings import GOOD, NOTE, Finding
 from postprocess.drawing.text import plural
 
+FLUX = "flux"
+"""The name of a batch system whose variables do not have the hosts; `nodes_in_hand` asks its command."""
 MOST_HOSTS = 1 << 16
 """Slurm's own bound. A longer list is refused before it is expanded."""
 MOST_FILE_BYTES = 1 << 24
@@ -124,9 +126,9 @@ def _flux(variables: Mapping[str, str], _read: Read) -> Allocation:
     nodes = variables.get("FLUX_JOB_NNODES", "")
     if nodes and not _POSITIVE.fullmatch(nodes):
         raise CampaignError(f"FLUX_JOB_NNODES={_quoted(nodes)} is no number of nodes")
-    why = "their names are known to the command `flux hostlist` only"
+    why = "their names are known to the command `flux getattr hostlist` only"
     job = _job(variables, "FLUX_JOB_ID", "FLUX_ENCLOSING_ID")
-    return Allocation("flux", job, (), int(nodes or 0), why)
+    return Allocation(FLUX, job, (), int(nodes or 0), why)
 
 
 def _slurm(variables: Mapping[str, str], _read: Read) -> Allocation:

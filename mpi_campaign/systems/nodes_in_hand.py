@@ -26,9 +26,12 @@ IN_HAND = "MPI_CAMPAIGN_IN_HAND"
 ASKING_SECONDS = 60.0
 ASKED_AT_ONCE = 32
 
+_HOSTS_OF_FLUX = ("flux", "getattr", "hostlist")
+
 # Variables of the job that the command needs which starts a process on another of its nodes.
 _NEEDED = {
     "slurm": ("SLURM_CONF",),
+    "flux": ("FLUX_*",),
     "pbs": ("PBS_*",),
     "oar": ("OAR_*",),
     "grid engine": ("SGE_*", "PE_*", "JOB_ID", "JOB_NAME", "NSLOTS", "NHOSTS", "NQUEUES", "TASK_ID", "ARC", "QUEUE"),
@@ -158,13 +161,32 @@ def _of_job() -> tuple[str, tuple[str, ...], dict[str, str]]:
             "no job of a batch system is in hand here: start the campaign in one, as by salloc --nodes=2, or use "
             "another --system (./campaign list)"
         )
-    if not found.hosts:
-        raise CampaignError(f"{found}: ranks cannot be started on hosts that are not known")
     starter = found.scheduler
+    hosts = _hosts_of_flux() if starter == allocation.FLUX else tuple(host.name for host in found.hosts)
+    if not hosts:
+        raise CampaignError(f"{found}: ranks cannot be started on hosts that are not known")
     needed = [name for name in os.environ if environ.is_among(name, _NEEDED[starter])]
-    job = {"starter": starter, "id": found.job, "variables": {name: os.environ[name] for name in needed}}
+    job = {
+        "starter": starter,
+        "id": found.job,
+        "hosts": hosts if starter == allocation.FLUX else (),
+        "variables": {name: os.environ[name] for name in needed},
+    }
     variables = {node_agent.JOB_VARIABLE: json.dumps(job), node_agent.PYTHON_VARIABLE: sys.executable}
-    return f"{starter} job {found.job} has", tuple(host.name for host in found.hosts), variables
+    return f"{starter} job {found.job} has", hosts, variables
+
+
+def _hosts_of_flux() -> tuple[str, ...]:
+    """The hosts of the Flux instance in which this process runs, by the ranks of its brokers.
+
+    Raises CampaignError where Flux does not tell them.
+    """
+    answer = asking.ask(_HOSTS_OF_FLUX, env=environ.built(environ.JOB), seconds=ASKING_SECONDS)
+    if not answer.good:
+        lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
+        why = answer.trouble or (lines or [f"exit code {answer.exit_code}"])[-1]
+        raise CampaignError(f"{shlex.join(_HOSTS_OF_FLUX)}: {why}; the hosts of a Flux instance are known to Flux only")
+    return tuple(allocation.expand(answer.stdout.strip(), shlex.join(_HOSTS_OF_FLUX)))
 
 
 def start_on_each(words: Sequence[str]) -> str:

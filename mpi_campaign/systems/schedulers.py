@@ -145,6 +145,11 @@ SCHEDULERS: Mapping[str, Scheduler] = {
 }
 """Schedulers of ReFrame that jobs of a campaign are submitted to."""
 
+IN_HAND_ONLY: Mapping[str, str] = {
+    "flux": "Flux: no jobs are submitted; a run in an allocation finds its nodes: not tested, no job ever ran here"
+}
+"""Batch systems that jobs are not submitted to, in whose allocations a campaign runs: what `list` says of them."""
+
 
 @dataclass(frozen=True)
 class Waiting:
