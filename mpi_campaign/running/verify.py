@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mpi_campaign import files
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.identity import reported_version
@@ -44,8 +45,32 @@ def faults_of_file(
         record = families.load(path, family)
         basic = families.load(basic_path, family) if basic_path else None
     except RecordError as error:
-        return [str(error)]
+        return [unwritten(path, path.parent) or str(error)]
+    if record.incomplete and (why := unwritten(path, path.parent)):
+        return [why]
     return faults(record, case, library, version, basic, wire_report)
+
+
+def unwritten(record: Path, folder: Path) -> str:
+    """That a record was cut off because the file system of a folder is full; empty where that is not full.
+
+    record: what there is of the record, which names the node of rank 0.  folder: where the rank wrote it.
+    """
+    full = files.why_full(folder)
+    if not full or not record.exists():
+        return full
+    host = _host_of_rank_0(record)
+    return f"rank 0{f' on {host}' if host else ''} could not write its record: {full}"
+
+
+def _host_of_rank_0(record: Path) -> str:
+    """The host of rank 0 by the header of a record; empty where there is no whole header."""
+    try:
+        with record.open(encoding="utf-8") as stream:
+            header = json.loads(stream.readline())
+        return next(str(place["host"]) for place in header["placement"] if place["rank"] == 0)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        return ""
 
 
 def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire_report: Path) -> list[str]:
