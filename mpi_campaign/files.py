@@ -1,8 +1,13 @@
 """Writing files that other processes may read or write at the same time."""
 
+import errno
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
+
+PROBE_BYTES = 1 << 16
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -17,3 +22,25 @@ def write_atomically(path: Path, text: str) -> None:
         new_path.replace(path)
     finally:
         new_path.unlink(missing_ok=True)
+
+
+def why_full(folder: Path) -> str:
+    """Why no more can be written to a folder: its file system is full, or a quota is used up. Empty where it is not.
+
+    It tries to write PROBE_BYTES: a quota is seen in no other way.
+    """
+    probe = folder / f".probe.{secrets.token_hex(4)}"
+    try:
+        with probe.open("xb") as stream:
+            stream.write(bytes(PROBE_BYTES))
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        if error.errno not in FULL:
+            return ""
+        mount = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.is_mount())
+        return f"{error.strerror} (file system {mount})"
+    finally:
+        with suppress(OSError):
+            probe.unlink()
+    return ""

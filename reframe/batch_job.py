@@ -15,7 +15,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import SanityError
+from reframe.core.exceptions import SanityError, SpawnedProcessError
 
 from mpi_campaign import ROOT, files
 from mpi_campaign.running import job
@@ -69,11 +69,22 @@ class batch_job(rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def note_id_at_once(self) -> None:
-        """Note the id as soon as there is one; a hook after `run` waits until the job has ended."""
+        """Note the id as soon as there is one; a hook after `run` waits until the job has ended. If the job is refused,
+        note why."""
         submit = self.job.submit
 
         def submit_and_note() -> None:
-            submit()
+            try:
+                submit()
+            except SpawnedProcessError as error:
+                said = job.refusal(error.stdout or "", error.stderr or "")
+                said = said or f"'{error.command}' ended with exit code {error.exitcode}, and said nothing"
+                files.write_atomically(self.description.folder / job.REFUSED, f"{said}\n")
+                raise
+            except FileNotFoundError as error:
+                said = f"there is no {error.filename} on PATH: start the campaign where jobs can be submitted"
+                files.write_atomically(self.description.folder / job.REFUSED, f"{said}\n")
+                raise
             files.write_atomically(self.description.folder / job.SUBMITTED, f"{self.job.jobid}\n")
 
         self.job.submit = submit_and_note

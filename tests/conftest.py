@@ -39,6 +39,16 @@ def _git() -> str | None:
     return None if shutil.which("git") else "no git on PATH"
 
 
+def _grid_engine() -> str | None:
+    """Installed, or unpacked in the folder that $MPI_CAMPAIGN_GRID_ENGINE names: Debian installs either Grid Engine or
+    Slurm's own qsub."""
+    root = Path(os.environ.get("MPI_CAMPAIGN_GRID_ENGINE", "/"))
+    if (root / "usr" / "lib" / "gridengine" / "sge_qmaster").is_file():
+        return None if root == Path("/") or os.geteuid() == 0 else "only root mounts $MPI_CAMPAIGN_GRID_ENGINE"
+    packages = "gridengine-master gridengine-exec gridengine-client gridengine-common libjemalloc2"
+    return f"no Grid Engine (Debian: {packages}, or unpacked by dpkg -x in $MPI_CAMPAIGN_GRID_ENGINE)"
+
+
 def _mpi() -> str | None:
     return None if machine.cores().physical >= 2 else "two ranks need two cores"
 
@@ -124,6 +134,7 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
     "browser": _browser,
     "clang": _clang,
     "git": _git,
+    "grid-engine": _grid_engine,
     "mount": _mount,
     "mpi": _mpi,
     "nodes": machine.nodes_refusal,

@@ -1,6 +1,7 @@
 """Jobs of batch systems: which a plan has, their scripts, their lease, and what is read in what they leave."""
 
 import json
+import os
 import re
 import secrets
 import shutil
@@ -157,7 +158,7 @@ def test_jobs_go_to_schedulers_that_are_known() -> None:
 
     assert "scheduler 'lsf': one of squeue, slurm, pbs, pbspro, torque, oar, sge" in refusal("lsf", "mpiexec")
     assert "partition 'cpu': srun starts ranks in jobs of Slurm only, its scheduler is PBS" in refusal("pbspro", "srun")
-    assert [name for name, one in schedulers.SCHEDULERS.items() if one.tested] == ["squeue", "slurm", "torque"]
+    assert [name for name, one in schedulers.SCHEDULERS.items() if one.tested] == ["squeue", "slurm", "torque", "sge"]
 
 
 @pytest.mark.slow
@@ -206,25 +207,81 @@ def test_what_a_job_script_notes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "words"),
+    ("stdout", "stderr", "words"),
     [
         (
+            "",
             "sbatch: error: invalid partition specified: nope\n"
             "sbatch: error: Batch job submission failed: Invalid partition name specified\n",
             "invalid partition specified: nope; Invalid partition name specified",
         ),
+        ("", "sbatch: a note\nsbatch: error: Batch job submission failed: No access", "No access"),
+        ("", "qsub: Unknown queue\n", "Unknown queue"),
         (
-            "command 'sbatch rfm_job.sh' failed with exit code 1: --- stdout ---; --- stdout ---; --- stderr ---; "
-            "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified; "
-            "--- stderr ---",
-            "Invalid account or account/partition combination specified",
+            "",
+            'Unable to run job: unknown queue "short".\nExiting.\n',
+            'Unable to run job: unknown queue "short".; Exiting.',
         ),
-        ("qsub: Unknown queue\n", "Unknown queue"),
-        ("Traceback", ""),
+        ("There are not enough resources for your request\n", "\n", "There are not enough resources for your request"),
+        ("", "", ""),
     ],
 )
-def test_the_refusal_of_a_job_in_one_line(output: str, words: str) -> None:
-    assert batch.refused(output) == words
+def test_the_refusal_of_a_job_in_one_line(stdout: str, stderr: str, words: str) -> None:
+    assert job.refusal(stdout, stderr) == words
+
+
+@pytest.mark.parametrize("words", ["x" * 1000, "a\x1b[31mb"])
+def test_a_refusal_is_short_and_can_be_printed(words: str) -> None:
+    said = job.refusal("", words)
+    assert len(said) <= job.LONGEST_REFUSAL
+    assert said.isprintable()
+
+
+@pytest.mark.slow
+@pytest.mark.rare
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("scheduler", "command", "script", "reason"),
+    [
+        ("squeue", "sbatch", "echo 'sbatch: error: no such QOS' >&2; exit 1", "no such QOS"),
+        ("pbspro", "qsub", "echo 'qsub: Unknown queue' >&2; exit 170", "Unknown queue"),
+        ("torque", "qsub", "exit 3", "ended with exit code 3, and said nothing"),
+        ("oar", "oarsub", "echo 'There are not enough resources'; exit 6", "There are not enough resources"),
+        ("sge", "qsub", "echo 'Unable to run job: denied.' >&2; exit 1", "Unable to run job: denied."),
+        ("sge", "", "", "there is no qsub on PATH"),
+    ],
+)
+def test_a_batch_system_that_refuses_a_job_says_why(
+    scheduler: str,
+    command: str,
+    script: str,
+    reason: str,
+    run: RunFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if command:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / command).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "bin" / command).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    request = request_of(partition=scheduler)
+    description = batch.describe(run, request, batch.Job(1, 2, (), 600.0), [Order(("reframe",))])
+    batch.write([description])
+    follower = batch.Follower(
+        folder=run,
+        scheduler=request.scheduler,
+        descriptions=[description],
+        say=lambda _text: None,
+        status=lambda _text: None,
+        on_event=lambda *_: None,
+        on_tick=lambda: None,
+    )
+    session = batch.submit(batch.command(run, "cluster", request, "smoke"), follower)
+    (end,) = batch.ended(follower, session)
+    assert str(batch.refusal(request.scheduler, end)).startswith(f"{request.scheduler.title} refuses the job: ")
+    assert reason in end.reason
+    assert "\n" not in end.reason
 
 
 def test_a_job_ends_when_its_campaign_is_gone(tmp_path: Path) -> None:

@@ -44,10 +44,15 @@ STAND_STILL = "until [ $(pgrep -x nbc_overlap | tee ranks | wc -l) = 2 ]; do sle
 
 @dataclass(frozen=True)
 class Box:
-    """A cluster in a box that lives as long as one script; a system was described there, and is deleted afterwards."""
+    """A cluster in a box that lives as long as one script; a system was described there, and is deleted afterwards.
+
+    outside: words before those that make the cluster.  on_head: words before those that run on its head node.
+    """
 
     system: str
     folder: Path
+    outside: tuple[str, ...] = ()
+    on_head: tuple[str, ...] = ()
 
     def sh(
         self, *lines: str, nodes: int = 2, options: Sequence[str] = ("--slurm",)
@@ -70,7 +75,8 @@ class Box:
         )
         (self.folder / "first.txt").unlink(missing_ok=True)  # of another cluster
         text = json.dumps([beginning + line for line in lines])
-        words = [CAMPAIGN, "cluster", "--nodes", str(nodes), *options, "--", sys.executable, "-c", program, text]
+        command = [*self.on_head, sys.executable, "-c", program, text]
+        words = [*self.outside, CAMPAIGN, "cluster", "--nodes", str(nodes), *options, "--", *command]
         done = subprocess.run(
             words, cwd=self.folder, env=OUTSIDE, capture_output=True, text=True, timeout=SECONDS, check=False
         )

@@ -118,6 +118,19 @@ def test_each_node_has_folders_and_a_clock_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("nodes")
+def test_what_would_end_with_the_cluster_is_refused(tmp_path: Path) -> None:
+    """/tmp of a node is in memory. The folder in which the cluster was started is not, even if it is below /tmp."""
+    words = shlex.join([sys.executable, CAMPAIGN, "results", "list", "--output"])
+    script = "".join(f"{words} {path}; echo $?; " for path in ("/tmp/new/results", "/run/cluster", "results"))
+    done = in_folder(tmp_path, "--nodes", "1", "--", "sh", "-c", script)
+    assert done.stdout.split()[:2] == ["2", "2"]
+    assert done.stdout.split()[-1] == "0", done.stderr
+    new, common = done.stderr.splitlines()
+    assert "--output /tmp/new/results: this folder is in the memory of the cluster in a box" in new
+    assert "--output /run/cluster: " in common
+
+
+@pytest.mark.needs("nodes")
 def test_the_shell_runs_on_limited_links_and_in_no_other_allocation(tmp_path: Path) -> None:
     look = (
         "from pyroute2 import IPRoute; n = IPRoute(); i = n.link_lookup(ifname='e0')[0]; "

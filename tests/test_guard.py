@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 
 from mpi_campaign import ROOT
-from mpi_campaign.launching import shared_memory
+from mpi_campaign.launching import nodes, shared_memory
 from mpi_campaign.processes import guard
+from mpi_campaign.running import leftovers
+from mpi_campaign.systems import nodes_in_hand
+from mpi_campaign.systems.nodes_in_hand import InHand
 
 # A launcher as MPI has them: children in sessions of their own, which ignore what a terminal sends.
 FAMILY = """
@@ -106,6 +109,27 @@ def test_shared_memory_that_nobody_uses_any_more_is_removed(tmp_path: Path) -> N
             assert shared_memory.left(tmp_path, ["mpich_shm_*"], 60) == [tmp_path / "mpich_shm_a"]
         assert len(shared_memory.left(tmp_path, ["mpich_shm_*", "*_a"], 60)) == 2
     assert shared_memory.left(tmp_path, [], 60) == []
+
+
+def test_nodes_that_could_not_be_cleaned_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nodes that do not answer, and one that is not asked because they took all the time."""
+    agent = tmp_path / "agent"
+    agent.write_text("#!/bin/sh\ncase $1 in quick) echo mpich_shm_a;; *) sleep 60;; esac\n")
+    agent.chmod(0o755)
+    hosts = ("quick", "silent1", "silent2", "late")
+    in_hand = InHand("slurm job 1 has", hosts, hosts, (((0,),),) * len(hosts), {})
+    monkeypatch.setenv(nodes_in_hand.IN_HAND, in_hand.as_text())
+    monkeypatch.setattr(nodes, "AGENT", agent)
+    monkeypatch.setattr(leftovers, "ASKING_SECONDS", 1.0)
+    monkeypatch.setattr(leftovers, "BEGIN_WITHIN_SECONDS", 0.7)
+    monkeypatch.setattr(leftovers, "ASKED_AT_ONCE", 2)
+    assert leftovers.main(["mpich_shm_*", "60"]) == 0
+    removed, left = capsys.readouterr().out.splitlines()
+    assert removed == "quick: removed /dev/shm/mpich_shm_a, which a rank had left"
+    assert "on 3 nodes: silent1, silent2, late (the agent on silent1: does not end within 1 s)" in left
+    assert leftovers.not_cleaned([removed, left]) == [left]
 
 
 def test_an_interrupt_ends_everything(marker: str) -> None:

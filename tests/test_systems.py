@@ -108,7 +108,7 @@ def test_a_template_of_another_batch_system_is_one_to_complete(init: Callable[..
     cpu = site.partition("native")
     assert (cpu.scheduler, cpu.launcher, cpu.here, cpu.node.cores) == (name, "mpiexec", False, this_node().cores)
     assert cpu.access == schedulers.find(name).access
-    assert f"No job of this project ever ran under {schedulers.find(name).title}" in settings_of("site")
+    assert schedulers.find(name).in_words in settings_of("site")
 
 
 def test_what_needs_slurm_is_refused_where_there_is_none(

@@ -2,13 +2,13 @@
 
 import copy
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mpi_campaign import files
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.running import verify
@@ -54,14 +54,12 @@ def test_a_record_that_was_cut_off(tmp_path: Path) -> None:
 def test_a_record_that_was_cut_off_by_a_full_disk_names_the_disk_and_the_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = os.statvfs(tmp_path)
-    monkeypatch.setattr(os, "statvfs", lambda _path: os.statvfs_result([*real[:4], 0, *real[5:]]))
+    full = "No space left on device (file system /home)"
+    monkeypatch.setattr(files, "why_full", lambda _folder: full)
     lines = synthetic.sweep(grid=(16,))
     assert judge(tmp_path, lines) == []  # it was full, but all of the record is there
-    first, second, *_ = judge(tmp_path, lines[:-1])
     host = lines[0]["placement"][0]["host"]
-    assert first == f"{tmp_path}: No space left on device, on which rank 0 on {host} writes the record"
-    assert "cut off" in second
+    assert judge(tmp_path, lines[:-1]) == [f"rank 0 on {host} could not write its record: {full}"]
 
 
 def test_a_record_without_one_valid_point(tmp_path: Path) -> None:

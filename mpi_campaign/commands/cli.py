@@ -15,6 +15,7 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.commands import testing
 from mpi_campaign.commands.axis_options import ByBenchmark, axis_options
+from mpi_campaign.commands.paths import Kept
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
@@ -41,7 +42,7 @@ def campaign() -> None:
 def output_option(function: Function) -> Function:
     return click.option(
         "--output",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=Kept(file_okay=False),
         default=run_folders.RESULTS,
         show_default="results/",
         help="Folder of the archive.",
@@ -263,6 +264,7 @@ def _start_in_a_box(options: Any, output: Path) -> None:
     from mpi_campaign.running.run import Campaign  # noqa: PLC0415
     from mpi_campaign.systems import known_systems, nodes_in_hand  # noqa: PLC0415
     from mpi_campaign.this_machine import machine  # noqa: PLC0415
+    from mpi_campaign.toolchains import resolving  # noqa: PLC0415
 
     if options.system != known_systems.IN_HAND[known_systems.BOX] or nodes_in_hand.is_box():
         return
@@ -272,7 +274,10 @@ def _start_in_a_box(options: Any, output: Path) -> None:
     Campaign(options, output, []).fetch()  # no network of the box leads outside
     output.mkdir(parents=True, exist_ok=True)
     words = [str(ROOT / "campaign"), *sys.argv[1:]]
-    box.become(max(options.nodes, default=1), None, words, shared=[output])
+    specs = map(resolving.parse, options.toolchains if options.provider == "wheels" else ())
+    given = [*options.peer_prefixes, *(spec.prefix for spec in specs if spec.prefix), options.sizes_of or output]
+    folders = [path for path in map(Path, given) if path.is_dir()]
+    box.become(max(options.nodes, default=1), None, words, shared=[output, *(path.resolve() for path in folders)])
 
 
 def _was_given(name: str) -> bool:
@@ -350,8 +355,8 @@ def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
 @click.option("--all", "every", is_flag=True, help="Every case, not only those that changed.")
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="For a pull request.")
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write a JUnit file too.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to look at too.")
+@click.option("--junit", type=Kept(dir_okay=False), help="Write a JUnit file too.")
+@click.option("--html", type=Kept(dir_okay=False), help="Write a page to look at too.")
 @output_option
 def compare(
     sides: tuple[str, ...],
@@ -386,8 +391,8 @@ def compare(
     "--criteria", type=click.Path(path_type=Path, dir_okay=False), required=True, help="What a machine must do: YAML."
 )
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write a JUnit file too.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page to print and sign too.")
+@click.option("--junit", type=Kept(dir_okay=False), help="Write a JUnit file too.")
+@click.option("--html", type=Kept(dir_okay=False), help="Write a page to print and sign too.")
 @output_option
 def accept(
     runs: tuple[str, ...], criteria: Path, output: Path, junit: Path | None, html: Path | None, *, as_json: bool
@@ -491,7 +496,7 @@ def baseline(runs: tuple[str, ...], output: Path) -> int:
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 @click.option("--acknowledge", "names", multiple=True, metavar="ALARM", help="Keep an alarm quiet. May be repeated.")
 @click.option("--because", default="", help="Why the alarm is acknowledged; is stored with it.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page with plots too.")
+@click.option("--html", type=Kept(dir_okay=False), help="Write a page with plots too.")
 @output_option
 def history(
     side: str, output: Path, names: tuple[str, ...], because: str, html: Path | None, *, as_json: bool, **asked: Any
@@ -571,7 +576,7 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
 
 @results.command("export")
 @click.argument("run")
-@click.option("-o", "target", type=click.Path(path_type=Path, dir_okay=False), help="Default: RUN.tar.gz here.")
+@click.option("-o", "target", type=Kept(dir_okay=False), help="Default: RUN.tar.gz here.")
 @click.option(
     "--public", is_flag=True, help="Names of hosts, users and folders are replaced; default: RUN.public.tar.gz here."
 )
@@ -708,10 +713,10 @@ def _probe(system: str, partition: str, nodes: int | None, asked: dict[str, Any]
 
 @campaign.command()
 @click.argument("run")
-@click.option("-o", "target", type=click.Path(path_type=Path, dir_okay=False), help="Where to write the HTML file.")
+@click.option("-o", "target", type=Kept(dir_okay=False), help="Where to write the HTML file.")
 @click.option(
     "--maps",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Kept(file_okay=False),
     help="Folder of the maps as pictures. Default: `maps` beside the run's report, `NAME-maps` beside NAME.html of -o.",
 )
 @click.option(
@@ -812,7 +817,7 @@ def _doctor_of_nodes(probe: Any, *, as_json: bool) -> int:
 @campaign.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Kept(file_okay=False),
     help="A new or an empty folder; `docs` writes docs/measurement.md anew. Default: a new one under .campaign/.",
 )
 @click.option(

@@ -10,8 +10,8 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Campai
 
 # Parts of the suite that a machine may lack. A test names its part with @pytest.mark.needs("part").
 PARTS = (
-    "another-user", "browser", "clang", "git", "mount", "mpi", "nodes", "pmix", "simgrid", "slurm", "slurm-accounting",
-    "slurm-torque", "spack", "system-mpi", "user-namespaces", "wire",
+    "another-user", "browser", "clang", "git", "grid-engine", "mount", "mpi", "nodes", "pmix", "simgrid", "slurm",
+    "slurm-accounting", "slurm-torque", "spack", "system-mpi", "user-namespaces", "wire",
 )  # fmt: skip
 
 # Tests that launch no ranks share the cores; tests/conftest.py orders them and keeps the others alone.

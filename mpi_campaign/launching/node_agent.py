@@ -147,6 +147,9 @@ def _start_in_job(job: str, host: str, command: str) -> int:
     """Become the command on a host of a job. Returns an exit code only where that fails."""
     variables = dict(os.environ)
     os.environ.update(json.loads(job)["variables"])
+    if {"SGE_ROOT", "ARC"} <= os.environ.keys():  # Grid Engine does not put its commands on the PATH of a job
+        own = f"{os.environ['SGE_ROOT']}/bin/{os.environ['ARC']}"
+        os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}:{own}"
     words = job_command(job, host, command, variables, str(Path.cwd()))
     try:
         os.execvp(words[0], words)

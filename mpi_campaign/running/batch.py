@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 import secrets
 import shlex
 import shutil
@@ -504,14 +503,15 @@ def _why(
     session: Session,
 ) -> str:
     """Why a job did not do all that it should, in one sentence."""
-    reframe_says = outcome.fail_reason if outcome else ""
     if not name:
-        output = "\n".join(session.output)
-        return f"{NOT_SUBMITTED}{refused(reframe_says) or refused(output) or session.complaint}"
+        refusal = _text(description.folder / job.REFUSED).strip()
+        return f"{NOT_SUBMITTED}{refusal or (outcome.fail_reason if outcome else '') or session.complaint}"
     if log.started_utc is None and name in follower.reasons:
         return f"job {name} never started; the batch system's reason: {follower.reasons[name]}"
     if log.started_utc is None:
         return f"job {name} left no file: it never started, or its nodes do not share {description.folder}"
+    if full := files.why_full(description.folder):
+        return f"job {name} on {log.host} could not write what it did: {full}"
     if log.exit_code is None:
         return f"job {name} on {log.host} was ended by force"
     output = _text(Path(outcome.folder) / run_folders.STDERR) if outcome else ""
@@ -557,12 +557,6 @@ def keep_logs(folder: RunFolder, end: Ended) -> None:
     if text := _text(end.description.folder / job.SESSION_LOG):
         with (logs / "reframe.log").open("a", encoding="utf-8") as log:
             log.write(text)
-
-
-def refused(text: str) -> str:
-    """What a batch system said when it refused a job, in one line; empty where the text has no refusal."""
-    found = re.findall(r"(?:sbatch: error|qsub): (.*?)\s*(?=;? ?sbatch: |;? ?qsub: |;? ?---|\n|$)", text)
-    return "; ".join(dict.fromkeys(line.removeprefix("Batch job submission failed: ") for line in found))
 
 
 def cancel(folder: RunFolder) -> list[str]:

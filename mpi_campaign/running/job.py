@@ -4,6 +4,7 @@ All of it lies in the job's folder, which the submitting campaign and the job sh
 
     job.json         the description, written before the job is submitted
     submitted        the job's id, written when it was
+    refused          why it could not be submitted, in the batch system's own words
     script.txt       start, hosts, end and exit code, written by the job script itself
     nodes/           a file for each node (`node_probe`)
     events.jsonl     what happens: a line for each event of a session, message, and session that has ended
@@ -21,12 +22,18 @@ from typing import Any
 
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.running.sessions import Order
+from postprocess.drawing.text import short
 
 DESCRIPTION = "job.json"
 SUBMITTED = "submitted"
+REFUSED = "refused"
 SCRIPT_LOG = "script.txt"
 EVENTS = "events.jsonl"
 SESSION_LOG = "reframe.log"
+
+LONGEST_REFUSAL = 300
+SUBMITTING = re.compile(r"^(?:(?:sbatch|qsub|oarsub): )?(?:error: )?(?:Batch job submission failed: )?")
+"""What commands that submit jobs write before a reason."""
 
 LEASE = "lease"
 """The file in the folder of all jobs into which the campaign writes its own name, and a new number all the time."""
@@ -153,3 +160,17 @@ def script_lines(script: Script) -> list[str]:
 def on_each_node(script: Script, words: Sequence[str]) -> list[str]:
     """The command that starts a program on each node of the job; on this node only where there is no such command."""
     return [*(word.format(nodes=script.nodes) for word in script.on_each_node), *words]
+
+
+def refusal(stdout: str, stderr: str) -> str:
+    """Why a command that should submit a job did not, in one line: what it said of an error, else all that it said.
+
+    Empty where it said nothing.
+    """
+    for text in (stderr, stdout):
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]
+        said = (SUBMITTING.sub("", line) for line in errors or lines)
+        if lines:
+            return short("; ".join(dict.fromkeys(said)), LONGEST_REFUSAL)
+    return ""

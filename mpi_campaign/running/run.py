@@ -34,7 +34,7 @@ from mpi_campaign.planning.plan import (
 )
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
-from mpi_campaign.running import batch, node_probe, reframe_session, same_sizes, sessions
+from mpi_campaign.running import batch, node_probe, reframe_session, same_sizes, sessions, verify
 from mpi_campaign.running.case_results import build_error, results
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.reframe_session import Event, Outcome, Session
@@ -415,6 +415,7 @@ class Campaign:
         """Carry out all rounds on this machine."""
         outcomes: list[Outcome] = []
         interrupted = False
+        cut_off: dict[str, str] = {}
 
         def on_event(number: int, event: Event) -> None:
             watch.turn = plan.rounds[number]
@@ -435,8 +436,9 @@ class Campaign:
             run_folders.harvest(folder)
             run_folders.keep_session(folder, len(manifest["sessions"]))
             interrupted = done.session.interrupted
-            self._broken(done.session, done.outcomes)
-        return outcomes, interrupted, {}
+            if self._broken(done.session, done.outcomes):
+                cut_off = _by_full_disk(folder, plan)
+        return outcomes, interrupted, cut_off
 
     def _request(self, network: str) -> batch.Request:
         return batch.request_of(self.options, self._partition(network))
@@ -636,6 +638,16 @@ class Campaign:
         if interrupted:
             return EXIT_INTERRUPTED
         return EXIT_FAILED if bad or unwritten else EXIT_GOOD
+
+
+def _by_full_disk(folder: RunFolder, plan: Plan) -> dict[str, str]:
+    """Why cases were cut off, by stem, where the file system on which launches and ReFrame write is full; else empty.
+
+    ReFrame's report cannot be written there either.
+    """
+    records = folder.partial / "records"
+    whys = {case.stem: verify.unwritten(records / f"{case.stem}.jsonl", folder.session) for case in plan.to_measure}
+    return {stem: why for stem, why in whys.items() if why}
 
 
 def _in_words(placed: Sequence[Placement]) -> str:

@@ -69,7 +69,8 @@ def carry_out(
     last of the orders.
 
     place: the folder in which sessions write SESSION_FILES; the next one replaces them.  say: is given a line for each
-    case without sizes.  on_event: is called with the number of the session, from 0, and each of its events.
+    case without sizes, and one about nodes where killed ranks may have left files.  on_event: is called with the number
+    of the session, from 0, and each of its events.
     """
     for number, order in enumerate(orders):
         began = run_folders.now_utc()
@@ -79,6 +80,8 @@ def carry_out(
         for name in run_folders.SESSION_FILES:
             (place / name).unlink(missing_ok=True)
         session = reframe_session.run(list(order.words), partial(on_event, number), on_tick, leftovers.command())
+        for line in leftovers.not_cleaned(session.output):
+            say(line)
         outcomes = tuple(reframe_session.outcomes(place / run_folders.REPORT))
         done = Done(began, run_folders.now_utc(), session, outcomes)
         yield done

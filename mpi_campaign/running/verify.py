@@ -5,13 +5,13 @@ the payload, a progress thread that is absent, did nothing or is not where it be
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mpi_campaign import files
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.identity import reported_version
@@ -45,16 +45,32 @@ def faults_of_file(
         record = families.load(path, family)
         basic = families.load(basic_path, family) if basic_path else None
     except RecordError as error:
-        return [str(error)]
-    full = _of_full_disk(path, record.header) if record.incomplete else ()
-    return [*full, *faults(record, case, library, version, basic, wire_report)]
+        return [unwritten(path, path.parent) or str(error)]
+    if record.incomplete and (why := unwritten(path, path.parent)):
+        return [why]
+    return faults(record, case, library, version, basic, wire_report)
 
 
-def _of_full_disk(path: Path, header: Header) -> Iterator[str]:
-    """A fault where the file system of a record has no space left: the program can tell that nowhere, if what it says
-    goes to a file on it, too."""
-    if os.statvfs(path).f_bavail == 0:
-        yield f"{path.parent}: No space left on device, on which rank 0 on {header.placement[0].host} writes the record"
+def unwritten(record: Path, folder: Path) -> str:
+    """That a record was cut off because the file system of a folder is full; empty where that is not full.
+
+    record: what there is of the record, which names the node of rank 0.  folder: where the rank wrote it.
+    """
+    full = files.why_full(folder)
+    if not full or not record.exists():
+        return full
+    host = _host_of_rank_0(record)
+    return f"rank 0{f' on {host}' if host else ''} could not write its record: {full}"
+
+
+def _host_of_rank_0(record: Path) -> str:
+    """The host of rank 0 by the header of a record; empty where there is no whole header."""
+    try:
+        with record.open(encoding="utf-8") as stream:
+            header = json.loads(stream.readline())
+        return next(str(place["host"]) for place in header["placement"] if place["rank"] == 0)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        return ""
 
 
 def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire_report: Path) -> list[str]:

@@ -109,7 +109,7 @@ def _settings(facts: Mapping[str, Any], slurm: Description | None, no_slurm: str
     batch = schedulers.find(scheduler)
     if batch.is_slurm:
         raise CampaignError(f"--scheduler {scheduler}: {no_slurm.removeprefix(_NOT_FOUND).removesuffix(_THIS_ALONE)}")
-    named = {"scheduler": scheduler, "title": batch.title, "access": batch.access}
+    named = {"scheduler": scheduler, "title": batch.title, "in_words": batch.in_words, "access": batch.access}
     return _render("batch_settings.py.j2", {**facts, **named})
 
 

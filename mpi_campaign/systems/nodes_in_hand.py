@@ -3,10 +3,12 @@ cluster in a box. Each node is asked for its CPUs, and whether it sees this clon
 
 import itertools
 import json
+import math
 import os
 import shlex
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -104,6 +106,14 @@ def is_box() -> bool:
     return node_agent.HEAD_VARIABLE in os.environ
 
 
+def ends_with_box(path: Path) -> bool:
+    """Whether a path is in the memory of the cluster in a box in which this process runs, and in no folder that its
+    nodes share with the machine."""
+    in_memory = (*nodes.OWN_FOLDERS, nodes.COMMON_FOLDER, nodes.SHARED_MEMORY)
+    there = next(place for place in (path.resolve(), *path.resolve().parents) if place.exists())
+    return there.stat().st_dev in {place.stat().st_dev for place in in_memory if place.is_dir()}
+
+
 def is_job() -> bool:
     """Whether this process runs in a job of a batch system."""
     return allocation.finding() is not None
@@ -131,16 +141,28 @@ def known() -> InHand | None:
 
 
 def ask_each(
-    hosts: Sequence[str], variables: Mapping[str, str], words: Sequence[str], seconds: float = ASKING_SECONDS
+    hosts: Sequence[str],
+    variables: Mapping[str, str],
+    words: Sequence[str],
+    seconds: float = ASKING_SECONDS,
+    *,
+    at_once: int = ASKED_AT_ONCE,
+    begin_within: float = math.inf,
 ) -> list[asking.Answer]:
-    """The answer of each host to a program that the agent starts there in this clone. variables: what the agent
-    needs."""
+    """The answer of each host to a program that the agent starts there in this clone.
+
+    variables: what the agent needs.  seconds: for the answer of a host.  begin_within: after so many seconds, the
+    hosts that are left are not asked: their trouble says so.
+    """
     env = environ.built(environ.LAUNCH, variables, {"PYTHONPATH": str(ROOT)})
+    latest = time.monotonic() + begin_within
 
     def ask(host: str) -> asking.Answer:
+        if time.monotonic() > latest:
+            return asking.Answer(None, trouble="was not asked: there was no time left")
         return asking.ask([nodes.AGENT, host, shlex.join(words)], env=env, seconds=seconds, cwd=ROOT)
 
-    with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
+    with ThreadPoolExecutor(at_once) as pool:
         return list(pool.map(ask, hosts))
 
 

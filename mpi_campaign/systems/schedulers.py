@@ -133,6 +133,7 @@ SCHEDULERS: Mapping[str, Scheduler] = {
     ),
     "sge": Scheduler(
         title="Grid Engine",
+        tested="tested with Debian's Grid Engine 8.1.9",
         account="-A {}",
         cancel=("qdel",),
         waiting=(),
