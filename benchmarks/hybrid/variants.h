@@ -19,6 +19,9 @@ struct variant {
 enum { VARIANTS = 6 };
 extern const struct variant variant_table[VARIANTS];
 
+/* The paper's own method (sections 5.2.2 to 5.2.4). */
+const struct variant *variant_of_paper(enum operation operation);
+
 /* NULL-terminated, as the choices of an option. */
 extern const char *const operation_names[];
 const char *const *variant_names(void);
