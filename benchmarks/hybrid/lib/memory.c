@@ -4,6 +4,7 @@
 #include "gather.h"
 #include "guard.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,9 +319,27 @@ static int all_have_come(hybrid_memory *m) {
     return MPI_SUCCESS;
 }
 
+/* MPI_Barrier of the node. It spins in most libraries, so where there are fewer CPUs than ranks, a rank that waits
+ * gives its CPU away instead. */
+static int node_barrier(const hybrid_comm *comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int over = 0;
+    if (!comm->oversubscribed) {
+        TRY_MPI(MPI_Barrier(comm->node));
+        return MPI_SUCCESS;
+    }
+    TRY_MPI(MPI_Ibarrier(comm->node, &request));
+    TRY_MPI(MPI_Test(&request, &over, MPI_STATUS_IGNORE));
+    while (!over) {
+        sched_yield();
+        TRY_MPI(MPI_Test(&request, &over, MPI_STATUS_IGNORE));
+    }
+    return MPI_SUCCESS;
+}
+
 static int barrier(hybrid_memory *m) {
     TRY_MPI(MPI_Win_sync(m->win));
-    TRY_MPI(MPI_Barrier(m->comm->node));
+    TRY(node_barrier(m->comm));
     TRY_MPI(MPI_Win_sync(m->win));
     return all_have_come(m);
 }
