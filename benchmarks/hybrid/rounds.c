@@ -26,6 +26,8 @@ enum {
     ROOT = 0,
     LINE = 128,
     BATCH_TARGET_NS = 500000, /* so long that the error of the clock and the spread of starts are below 1 % */
+    LEAST_EVICTED = 4096,     /* eviction is tried from so many bytes of a result on, */
+    EVICTION_TRIALS = 3,      /* so many times */
     CHECKED_CALLS = 8 /* whole calls before a point in which every element is checked; MPICH changes its algorithm
                          after five calls on a communicator */
 };
@@ -280,6 +282,7 @@ static const struct batch_kind batch_kinds[BATCHES] = {
 static void make_calls(struct rounds *o, const struct batch_kind *kind, int64_t calls) {
     const struct variant *variant = kind->papers ? variant_of_paper(o->point.operation) : o->point.variant;
     HYBRID_CHECK(hybrid_comm_set_sync(o->comm, variant->sync));
+    HYBRID_CHECK(hybrid_memory_set_eviction(o->point.memory, variant->tries_eviction && o->point.evicts));
     for (int64_t i = 0; i < calls; i++) {
         kind->call(o, variant, kind->timed);
     }
@@ -382,6 +385,28 @@ static int64_t choose_calls(struct rounds *o, enum batch batch) {
     return taken_ns;
 }
 
+/* Collective: finds out whether the point's variant is faster with eviction, if it may try. */
+static void choose_eviction(struct rounds *o) {
+    int64_t shortest_ns[2] = {INT64_MAX, INT64_MAX};
+    int64_t taken_ns = 0;
+    o->point.evicts = false;
+    if (!o->point.variant->tries_eviction || o->point.result_bytes < LEAST_EVICTED) {
+        return;
+    }
+    int possible = hybrid_memory_set_eviction(o->point.memory, true) == MPI_SUCCESS;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (!possible) {
+        return;
+    }
+    const int64_t calls = calls_search(MPI_COMM_WORLD, call_hybrid_whole, o, BATCH_TARGET_NS, &taken_ns);
+    for (int i = 0; i < 2 * EVICTION_TRIALS; i++) {
+        o->point.evicts = i % 2 == 1;
+        taken_ns = calls_time(MPI_COMM_WORLD, call_hybrid_whole, o, BATCH_TARGET_NS, calls);
+        shortest_ns[i % 2] = taken_ns < shortest_ns[i % 2] ? taken_ns : shortest_ns[i % 2];
+    }
+    o->point.evicts = shortest_ns[1] < shortest_ns[0];
+}
+
 static bool begin(void *context, struct sampler_point *p) {
     static const enum hybrid_shape shapes[OPERATIONS] = {[OPERATION_ALLGATHER] = HYBRID_PER_RANK,
                                                          [OPERATION_BCAST] = HYBRID_ONE,
@@ -410,6 +435,7 @@ static bool begin(void *context, struct sampler_point *p) {
         make_calls(o, &(struct batch_kind){.call = call_hybrid, .timed = WHOLE_CHECKED}, 1);
         make_calls(o, &(struct batch_kind){.call = call_hybrid, .papers = true, .timed = WHOLE_CHECKED}, 1);
     }
+    choose_eviction(o);
     p->shortest_ns = INT64_MAX;
     for (int batch = 0; batch < BATCHES; batch++) {
         const int64_t taken_ns = choose_calls(o, (enum batch)batch);
@@ -453,6 +479,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     for (int batch = 0; batch < BATCHES; batch++) {
         json_put_integer(line, batch_kinds[batch].calls, o->point.calls[batch]);
     }
+    json_put_boolean(line, "evicts", o->point.evicts);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {

@@ -7,11 +7,16 @@ const char *const operation_names[] = {"allgather", "bcast", "allreduce", NULL};
 enum { SPIN, BARRIER, PAPER, METHOD1, METHOD1_BARRIER, METHOD2 };
 
 const struct variant variant_table[VARIANTS] = {
-    [SPIN] = {.name = "spin", .sync = HYBRID_SPIN, .method = HYBRID_METHOD_AUTO, .help = "the library's own choice"},
+    [SPIN] = {.name = "spin",
+              .tries_eviction = true,
+              .sync = HYBRID_SPIN,
+              .method = HYBRID_METHOD_AUTO,
+              .help =
+                  "the library's own choice; what was read is evicted from caches where that was found to be faster"},
     [BARRIER] = {.name = "barrier",
                  .sync = HYBRID_BARRIER,
                  .method = HYBRID_METHOD_AUTO,
-                 .help = "the same, ranks wait in MPI_Barrier"},
+                 .help = "ranks wait in MPI_Barrier, and evict nothing"},
     [PAPER] = {.name = "paper",
                .of_allreduce_only = true,
                .sync = HYBRID_SPIN,

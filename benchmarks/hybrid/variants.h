@@ -12,6 +12,7 @@ struct variant {
     const char *name;
     const char *help;
     bool of_allreduce_only;
+    bool tries_eviction; /* and keeps it where it is faster (hybrid_memory_set_eviction) */
     enum hybrid_sync sync;
     enum hybrid_method method;
 };

@@ -1,6 +1,7 @@
 #include "memory.h"
 
 #include "error.h"
+#include "eviction.h"
 #include "gather.h"
 #include "guard.h"
 
@@ -305,6 +306,7 @@ int hybrid_read(const hybrid_memory *memory, const void **result) {
 
 int hybrid_read_end(hybrid_memory *memory) {
     TRY(memory_check(memory, PHASE_READ, "hybrid_read_end"));
+    eviction_of_result(memory);
     memory->phase = PHASE_IDLE;
     TRY(guard_set(memory));
     flag_set(&memory->flags->ranks[memory->comm->node_rank].done, memory->round);

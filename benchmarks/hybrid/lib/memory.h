@@ -47,7 +47,9 @@ struct hybrid_memory {
     struct call call;
     MPI_Request request;    /* of the leader's call */
     int status;             /* an error of the call that is going on */
+    bool evicts;            /* ranks evict what they have read */
     const char *result;     /* where the last result begins */
+    size_t result_bytes;    /* of the node's one copy; 0: the result is another */
     struct call last;       /* type and operation were found good for this one */
     hybrid_gather *regular; /* parameters of the last hybrid_allgather */
     char *own_result;       /* of HYBRID_METHOD_EACH */

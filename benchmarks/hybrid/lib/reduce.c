@@ -8,6 +8,7 @@
  */
 #include "collective.h"
 #include "error.h"
+#include "eviction.h"
 #include "fold.h"
 
 #include <limits.h>
@@ -156,7 +157,13 @@ static int reduce_each(hybrid_memory *m, const struct call *call) {
     } else {
         TRY(step_all(m));
     }
-    return fold_rows(&fold, 0, row_count(m, call), m->own_result);
+    TRY(fold_rows(&fold, 0, row_count(m, call), m->own_result));
+    for (int i = 0; i < m->comm->node_ranks; i++) {
+        if (i != m->comm->node_rank) {
+            eviction_of(m, row(m, call, i), bytes);
+        }
+    }
+    return MPI_SUCCESS;
 }
 
 static int reduce_node(hybrid_memory *m, const struct call *call) {
@@ -215,6 +222,7 @@ static int allreduce_bridge(hybrid_memory *m, const struct call *call, MPI_Reque
 
 static int allreduce_after(hybrid_memory *m, const struct call *call, int status) {
     m->result = m->comm->nodes > 1 ? whole_result(m, call) : single_result(m, call);
+    m->result_bytes = method_of(m, call) == HYBRID_METHOD_EACH ? 0 : call->count * call->element_bytes;
     return leave(m, call, status);
 }
 

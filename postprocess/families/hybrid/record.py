@@ -35,6 +35,7 @@ class HybridPoint(Sampling):
     handover_least_ns, handover_most_ns: the least and the most time in which ranks of a node handed a cache line to
     each other, of those that were timed after each batch: int64, a value per valid repetition, 0 where no two ranks
     share a node. Empty in records before method 2.
+    evicts: whether ranks evicted what they had read from their caches (variants that try it).
     """
 
     operation: str
@@ -44,6 +45,7 @@ class HybridPoint(Sampling):
     t_ns: Mapping[str, Nanoseconds]
     handover_least_ns: Nanoseconds
     handover_most_ns: Nanoseconds
+    evicts: bool
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,7 @@ def _point(point: Point, method: int) -> HybridPoint:
         t_ns={batch: times_of(point, f"t_{batch}_ns") for batch in batches},
         handover_least_ns=least,
         handover_most_ns=most,
+        evicts=method > 1 and own.flag("evicts"),
     )
 
 
