@@ -353,7 +353,7 @@ def test_a_library_setting_makes_a_case_of_its_own_or_is_skipped_where_none_is_k
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 85)])
 def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, network: str) -> None:
     """Its cases, given at least what their fewest repetitions take. On 2 cores a whole night takes an hour."""
-    minutes = 55 if (suite, cores) == ("nightly", 2) else minutes
+    minutes = 58 if (suite, cores) == ("nightly", 2) else minutes
     placement = Placement.on(NodeShape(cores, each(*range(cores))), 2, 0)
     own = [one for one in (OPENMPI, MPICH, INTEL) if one.toolchain in suites.SUITES[suite].toolchains]
     found = make_plan(Options(suite=suite), own, network, placement)
@@ -364,7 +364,7 @@ def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, net
     assert bool(given_up) is (cores > 2)
 
 
-@pytest.mark.parametrize(("cores", "hours"), [(2, 17), (4, 42.5), (16, 42.5)])
+@pytest.mark.parametrize(("cores", "hours"), [(2, 17.5), (4, 42.5), (16, 42.5)])
 def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_configurations(
     cores: int, hours: float
 ) -> None:
@@ -385,6 +385,23 @@ def test_a_first_look_at_a_short_benchmark_measures_for_90_seconds_at_most(bench
     found = planned(OPENMPI, MPICH, network=network, benchmarks=(benchmark,))
     assert found.to_measure
     assert found.expected_measuring_seconds <= 90
+
+
+def test_a_suite_over_a_wire_measures_what_is_within_a_node_over_shared_memory() -> None:
+    found = planned(MPICH, suite="nightly", network="wire:2gbit")
+    networks = {case.benchmark: case.network for case in found.to_measure}
+    within = {"hybrid", "hybrid_kernels"}
+    assert {name for name, network in networks.items() if network == "shm"} == within
+    assert {case.parameters["intranode"] for case in found.to_measure if case.benchmark == "hybrid"} == {
+        "usual", "shared_memory", "point_to_point"
+    }  # fmt: skip
+    for turn in found.rounds:
+        of_turn = [case for case in found.to_measure if turn.has(case)]
+        assert of_turn
+        assert {case.network for case in of_turn} == {turn.network}
+    assert all(sum(turn.has(case) for turn in found.rounds) == 1 for case in found.to_measure)
+    asked = make_plan(Options.of(suite="nightly", network="wire:1gbit"), [MPICH], "wire:1gbit", TWO_CORES)
+    assert {case.network for case in asked.to_measure} == {"wire:1gbit"}
 
 
 @pytest.mark.parametrize("suite", ["nightly", "acceptance"])

@@ -227,6 +227,7 @@ static int measure(struct program *program, const struct settings *s, bool prese
                                                                : 0,
                             .other_bytes = s->cache == CACHE_COLD ? TIMES_CACHE * (size_t)topology_cache_bytes() : 0,
                             .call = (uint64_t)s->seed};
+    rounds.between_cores = handover_create(MPI_COMM_WORLD);
     rounds.other_data = rounds.other_bytes > 0 ? fail_alloc(rounds.other_bytes, 1) : NULL;
     if (hybrid_comm_create(MPI_COMM_WORLD, &of_comm, &rounds.comm) != MPI_SUCCESS ||
         hybrid_comm_info(rounds.comm, &rounds.info) != MPI_SUCCESS) {
@@ -264,6 +265,7 @@ static int measure(struct program *program, const struct settings *s, bool prese
     const int code = program_measure(program, &measurement);
     free(own);
     free(rounds.other_data);
+    handover_destroy(rounds.between_cores);
     if (hybrid_comm_free(&rounds.comm) != MPI_SUCCESS) {
         fail_die("the communicators of the hybrid library could not be freed");
     }
@@ -305,7 +307,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "hybrid",
         .family = "hybrid",
-        .method = 1,
+        .method = 2,
         .configurations = true,
         .repeats = true,
         .help =

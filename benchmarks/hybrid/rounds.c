@@ -15,8 +15,9 @@
 #include <string.h>
 
 /* What each rank times in a repetition, of whole batches; moments are local times. START is when the rank left the
- * first common start; then come the begin and the end of each batch. */
-enum { START, FIRST_BEGIN, TERMS = FIRST_BEGIN + 2 * BATCHES };
+ * first common start; HANDOVER_LEAST and HANDOVER_MOST are of the hand-overs that are timed after each batch, ns; then
+ * come the begin and the end of each batch. */
+enum { START, HANDOVER_LEAST, HANDOVER_MOST, FIRST_BEGIN, TERMS = FIRST_BEGIN + 2 * BATCHES };
 #define BEGIN(batch) (FIRST_BEGIN + 2 * (batch))
 #define END(batch) (FIRST_BEGIN + 2 * (batch) + 1)
 
@@ -25,6 +26,8 @@ enum {
     ROOT = 0,
     LINE = 128,
     BATCH_TARGET_NS = 500000, /* so long that the error of the clock and the spread of starts are below 1 % */
+    LEAST_EVICTED = 4096,     /* eviction is tried from so many bytes of a result on, */
+    EVICTION_TRIALS = 3,      /* so many times */
     CHECKED_CALLS = 8 /* whole calls before a point in which every element is checked; MPICH changes its algorithm
                          after five calls on a communicator */
 };
@@ -201,8 +204,9 @@ static void *library_own(const struct rounds *o) {
     }
 }
 
-static void call_library(struct rounds *o, enum timed timed) {
+static void call_library(struct rounds *o, const struct variant *variant, enum timed timed) {
     const int count = (int)o->point.count;
+    (void)variant;
     o->call++;
     if (timed != ALONE) {
         write_own(o, library_own(o));
@@ -223,7 +227,7 @@ static void call_library(struct rounds *o, enum timed timed) {
     }
 }
 
-static void call_hybrid(struct rounds *o, enum timed timed) {
+static void call_hybrid(struct rounds *o, const struct variant *variant, enum timed timed) {
     hybrid_memory *memory = o->point.memory;
     void *own = NULL;
     const void *result = NULL;
@@ -249,7 +253,7 @@ static void call_hybrid(struct rounds *o, enum timed timed) {
         HYBRID_CHECK(hybrid_broadcast(memory, o->point.count, MPI_UINT64_T, ROOT));
         break;
     default:
-        HYBRID_CHECK(hybrid_allreduce(memory, o->point.count, MPI_DOUBLE, MPI_SUM, o->point.variant->method));
+        HYBRID_CHECK(hybrid_allreduce(memory, o->point.count, MPI_DOUBLE, MPI_SUM, variant->method));
     }
     if (timed != ALONE) {
         HYBRID_CHECK(hybrid_read(memory, &result));
@@ -261,21 +265,26 @@ static void call_hybrid(struct rounds *o, enum timed timed) {
 /* ---- the parts of a repetition ---- */
 
 struct batch_kind {
-    void (*call)(struct rounds *o, enum timed timed);
+    void (*call)(struct rounds *o, const struct variant *variant, enum timed timed);
+    bool papers; /* by the paper's own method, instead of the point's variant */
     enum timed timed;
     const char *calls; /* the name of their number in the record */
 };
 static const struct batch_kind batch_kinds[BATCHES] = {
-    [LIBRARY_WHOLE] = {call_library, WHOLE, "library_whole_calls"},
-    [HYBRID_WHOLE] = {call_hybrid, WHOLE, "hybrid_whole_calls"},
-    [LIBRARY_ALONE] = {call_library, ALONE, "library_alone_calls"},
-    [HYBRID_ALONE] = {call_hybrid, ALONE, "hybrid_alone_calls"},
+    [LIBRARY_WHOLE] = {call_library, false, WHOLE, "library_whole_calls"},
+    [HYBRID_WHOLE] = {call_hybrid, false, WHOLE, "hybrid_whole_calls"},
+    [PAPERS_WHOLE] = {call_hybrid, true, WHOLE, "papers_whole_calls"},
+    [LIBRARY_ALONE] = {call_library, false, ALONE, "library_alone_calls"},
+    [HYBRID_ALONE] = {call_hybrid, false, ALONE, "hybrid_alone_calls"},
+    [PAPERS_ALONE] = {call_hybrid, true, ALONE, "papers_alone_calls"},
 };
 
-static void make_calls(struct rounds *o, enum batch batch, int64_t calls) {
-    const struct batch_kind *kind = &batch_kinds[batch];
+static void make_calls(struct rounds *o, const struct batch_kind *kind, int64_t calls) {
+    const struct variant *variant = kind->papers ? variant_of_paper(o->point.operation) : o->point.variant;
+    HYBRID_CHECK(hybrid_comm_set_sync(o->comm, variant->sync));
+    HYBRID_CHECK(hybrid_memory_set_eviction(o->point.memory, variant->tries_eviction && o->point.evicts));
     for (int64_t i = 0; i < calls; i++) {
-        kind->call(o, kind->timed);
+        kind->call(o, variant, kind->timed);
     }
 }
 
@@ -288,13 +297,22 @@ static void leave_caches(void *context) {
     }
 }
 
+static void time_handover(struct rounds *o, bool first) {
+    const int64_t taken_ns = handover_time(o->between_cores);
+    o->point.handover_least_ns = first || taken_ns < o->point.handover_least_ns ? taken_ns : o->point.handover_least_ns;
+    o->point.handover_most_ns = first || taken_ns > o->point.handover_most_ns ? taken_ns : o->point.handover_most_ns;
+}
+
 static void time_batch(struct rounds *o, enum batch batch, start_line *line, struct repetition *r) {
     const int64_t start = start_spin(line);
     r->terms[START] = batch == LIBRARY_WHOLE ? start : r->terms[START];
     phase_enter(PHASE_CALL);
     r->terms[BEGIN(batch)] = timer_now_ns();
-    make_calls(o, batch, o->point.calls[batch]);
+    make_calls(o, &batch_kinds[batch], o->point.calls[batch]);
     r->terms[END(batch)] = timer_now_ns();
+    time_handover(o, batch == LIBRARY_WHOLE);
+    r->terms[HANDOVER_LEAST] = o->point.handover_least_ns;
+    r->terms[HANDOVER_MOST] = o->point.handover_most_ns;
 }
 
 #define PART(name, batch)                                                                                              \
@@ -302,26 +320,24 @@ static void time_batch(struct rounds *o, enum batch batch, start_line *line, str
         time_batch(context, batch, line, r);                                                                           \
     }                                                                                                                  \
     static void call_##name(void *context, int64_t calls) {                                                            \
-        make_calls(context, batch, calls);                                                                             \
+        make_calls(context, &batch_kinds[batch], calls);                                                               \
     }                                                                                                                  \
     static const struct repetition_part name = {.prepare = leave_caches, .time = time_##name};
 
 PART(library_whole, LIBRARY_WHOLE)
 PART(hybrid_whole, HYBRID_WHOLE)
+PART(papers_whole, PAPERS_WHOLE)
 PART(library_alone, LIBRARY_ALONE)
 PART(hybrid_alone, HYBRID_ALONE)
+PART(papers_alone, PAPERS_ALONE)
 
 static const struct repetition_part *const parts[BATCHES] = {
-    [LIBRARY_WHOLE] = &library_whole,
-    [HYBRID_WHOLE] = &hybrid_whole,
-    [LIBRARY_ALONE] = &library_alone,
-    [HYBRID_ALONE] = &hybrid_alone,
+    [LIBRARY_WHOLE] = &library_whole, [HYBRID_WHOLE] = &hybrid_whole, [PAPERS_WHOLE] = &papers_whole,
+    [LIBRARY_ALONE] = &library_alone, [HYBRID_ALONE] = &hybrid_alone, [PAPERS_ALONE] = &papers_alone,
 };
 static calls_make *const callers[BATCHES] = {
-    [LIBRARY_WHOLE] = call_library_whole,
-    [HYBRID_WHOLE] = call_hybrid_whole,
-    [LIBRARY_ALONE] = call_library_alone,
-    [HYBRID_ALONE] = call_hybrid_alone,
+    [LIBRARY_WHOLE] = call_library_whole, [HYBRID_WHOLE] = call_hybrid_whole, [PAPERS_WHOLE] = call_papers_whole,
+    [LIBRARY_ALONE] = call_library_alone, [HYBRID_ALONE] = call_hybrid_alone, [PAPERS_ALONE] = call_papers_alone,
 };
 
 static bool wrong(void *context) {
@@ -369,6 +385,28 @@ static int64_t choose_calls(struct rounds *o, enum batch batch) {
     return taken_ns;
 }
 
+/* Collective: finds out whether the point's variant is faster with eviction, if it may try. */
+static void choose_eviction(struct rounds *o) {
+    int64_t shortest_ns[2] = {INT64_MAX, INT64_MAX};
+    int64_t taken_ns = 0;
+    o->point.evicts = false;
+    if (!o->point.variant->tries_eviction || o->point.result_bytes < LEAST_EVICTED) {
+        return;
+    }
+    int possible = hybrid_memory_set_eviction(o->point.memory, true) == MPI_SUCCESS;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &possible, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (!possible) {
+        return;
+    }
+    const int64_t calls = calls_search(MPI_COMM_WORLD, call_hybrid_whole, o, BATCH_TARGET_NS, &taken_ns);
+    for (int i = 0; i < 2 * EVICTION_TRIALS; i++) {
+        o->point.evicts = i % 2 == 1;
+        taken_ns = calls_time(MPI_COMM_WORLD, call_hybrid_whole, o, BATCH_TARGET_NS, calls);
+        shortest_ns[i % 2] = taken_ns < shortest_ns[i % 2] ? taken_ns : shortest_ns[i % 2];
+    }
+    o->point.evicts = shortest_ns[1] < shortest_ns[0];
+}
+
 static bool begin(void *context, struct sampler_point *p) {
     static const enum hybrid_shape shapes[OPERATIONS] = {[OPERATION_ALLGATHER] = HYBRID_PER_RANK,
                                                          [OPERATION_BCAST] = HYBRID_ONE,
@@ -390,13 +428,14 @@ static bool begin(void *context, struct sampler_point *p) {
             return false;
         }
     }
-    HYBRID_CHECK(hybrid_comm_set_sync(o->comm, o->point.variant->sync));
     phase_collective(operation_names[operation]);
     phase_enter(PHASE_CALL);
     for (int i = 0; i < CHECKED_CALLS; i++) {
-        call_library(o, WHOLE_CHECKED);
-        call_hybrid(o, WHOLE_CHECKED);
+        make_calls(o, &(struct batch_kind){.call = call_library, .timed = WHOLE_CHECKED}, 1);
+        make_calls(o, &(struct batch_kind){.call = call_hybrid, .timed = WHOLE_CHECKED}, 1);
+        make_calls(o, &(struct batch_kind){.call = call_hybrid, .papers = true, .timed = WHOLE_CHECKED}, 1);
     }
+    choose_eviction(o);
     p->shortest_ns = INT64_MAX;
     for (int batch = 0; batch < BATCHES; batch++) {
         const int64_t taken_ns = choose_calls(o, (enum batch)batch);
@@ -440,6 +479,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     for (int batch = 0; batch < BATCHES; batch++) {
         json_put_integer(line, batch_kinds[batch].calls, o->point.calls[batch]);
     }
+    json_put_boolean(line, "evicts", o->point.evicts);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -495,6 +535,10 @@ static const struct repetition_series series[] = {
      .stops = true},
     {.name = "t_library_alone_ns", .over = OVER_SPAN, .term = BEGIN(LIBRARY_ALONE), .end = END(LIBRARY_ALONE)},
     {.name = "t_hybrid_alone_ns", .over = OVER_SPAN, .term = BEGIN(HYBRID_ALONE), .end = END(HYBRID_ALONE)},
+    {.name = "t_papers_whole_ns", .over = OVER_SPAN, .term = BEGIN(PAPERS_WHOLE), .end = END(PAPERS_WHOLE)},
+    {.name = "t_papers_alone_ns", .over = OVER_SPAN, .term = BEGIN(PAPERS_ALONE), .end = END(PAPERS_ALONE)},
+    {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
+    {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
 

@@ -1,6 +1,7 @@
 /*
- * rounds - the points of hybrid: batches of calls of a collective, made by the MPI library and by the hybrid library in
- * turn, each as the collective alone and as write + collective + first read by every rank.
+ * rounds - the points of hybrid: batches of calls of a collective, made in turn by the MPI library, by a variant of the
+ * hybrid library and by the variant that is the paper's own method, each as the collective alone and as write +
+ * collective + first read by every rank.
  *
  * "Alone" is the collective between ready data and results that nobody reads: within one node the hybrid library then
  * only makes ranks wait for each other, while the MPI library copies. "Whole" is what an application pays: in every
@@ -9,16 +10,18 @@
 #ifndef CAMPAIGN_ROUNDS_H
 #define CAMPAIGN_ROUNDS_H
 
+#include "handover.h"
 #include "program.h"
 #include "variants.h"
 
 enum { AXIS_OPERATION, AXIS_VARIANT, AXIS_MESSAGE, AXES };
 
 /* The parts of a repetition, each a batch of calls. */
-enum batch { LIBRARY_WHOLE, HYBRID_WHOLE, LIBRARY_ALONE, HYBRID_ALONE, BATCHES };
+enum batch { LIBRARY_WHOLE, HYBRID_WHOLE, PAPERS_WHOLE, LIBRARY_ALONE, HYBRID_ALONE, PAPERS_ALONE, BATCHES };
 
 struct rounds {
     struct program *program;
+    handover *between_cores;
     hybrid_comm *comm;
     struct hybrid_info info;
     const int64_t *operations; /* indices of the tables, and sizes: those that were asked for */
@@ -41,6 +44,9 @@ struct rounds {
         void *sent; /* the MPI library's buffers: those of an allreduce; the others have one for both */
         void *received;
         size_t result_bytes;
+        bool evicts;               /* a variant that tries eviction found that it is faster here */
+        int64_t handover_least_ns; /* on a node's first rank, of those of a repetition */
+        int64_t handover_most_ns;
     } point;       /* that is being measured */
     uint64_t call; /* counts calls: contents are made of it */
     uint64_t faults;

@@ -4,33 +4,44 @@
 
 const char *const operation_names[] = {"allgather", "bcast", "allreduce", NULL};
 
+enum { SPIN, BARRIER, PAPER, METHOD1, METHOD1_BARRIER, METHOD2 };
+
 const struct variant variant_table[VARIANTS] = {
-    {.name = "spin", .sync = HYBRID_SPIN, .method = HYBRID_METHOD_AUTO, .help = "the library's own choice"},
-    {.name = "barrier",
-     .sync = HYBRID_BARRIER,
-     .method = HYBRID_METHOD_AUTO,
-     .help = "the same, ranks wait in MPI_Barrier"},
-    {.name = "paper",
-     .of_allreduce_only = true,
-     .sync = HYBRID_SPIN,
-     .method = HYBRID_METHOD_PAPER,
-     .help = "the paper's choice: method 2 up to its cut-off, method 1 above, spinning (section 5.2.4)"},
-    {.name = "method1",
-     .of_allreduce_only = true,
-     .sync = HYBRID_SPIN,
-     .method = HYBRID_METHOD_REDUCE,
-     .help = "MPI_Reduce within the node, spinning"},
-    {.name = "method1_barrier",
-     .of_allreduce_only = true,
-     .sync = HYBRID_BARRIER,
-     .method = HYBRID_METHOD_REDUCE,
-     .help = "the same with MPI_Barrier (figure 14)"},
-    {.name = "method2",
-     .of_allreduce_only = true,
-     .sync = HYBRID_SPIN,
-     .method = HYBRID_METHOD_LEADER,
-     .help = "the leader reduces, spinning"},
+    [SPIN] = {.name = "spin",
+              .tries_eviction = true,
+              .sync = HYBRID_SPIN,
+              .method = HYBRID_METHOD_AUTO,
+              .help =
+                  "the library's own choice; what was read is evicted from caches where that was found to be faster"},
+    [BARRIER] = {.name = "barrier",
+                 .sync = HYBRID_BARRIER,
+                 .method = HYBRID_METHOD_AUTO,
+                 .help = "ranks wait in MPI_Barrier, and evict nothing"},
+    [PAPER] = {.name = "paper",
+               .of_allreduce_only = true,
+               .sync = HYBRID_SPIN,
+               .method = HYBRID_METHOD_PAPER,
+               .help = "the paper's choice: method 2 up to its cut-off, method 1 above, spinning (section 5.2.4)"},
+    [METHOD1] = {.name = "method1",
+                 .of_allreduce_only = true,
+                 .sync = HYBRID_SPIN,
+                 .method = HYBRID_METHOD_REDUCE,
+                 .help = "MPI_Reduce within the node, spinning"},
+    [METHOD1_BARRIER] = {.name = "method1_barrier",
+                         .of_allreduce_only = true,
+                         .sync = HYBRID_BARRIER,
+                         .method = HYBRID_METHOD_REDUCE,
+                         .help = "the same with MPI_Barrier (figure 14)"},
+    [METHOD2] = {.name = "method2",
+                 .of_allreduce_only = true,
+                 .sync = HYBRID_SPIN,
+                 .method = HYBRID_METHOD_LEADER,
+                 .help = "the leader reduces, spinning"},
 };
+
+const struct variant *variant_of_paper(enum operation operation) {
+    return &variant_table[operation == OPERATION_ALLREDUCE ? PAPER : BARRIER];
+}
 
 const char *const *variant_names(void) {
     static const char *names[VARIANTS + 1]; /* the last stays NULL */

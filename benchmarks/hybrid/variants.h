@@ -12,12 +12,16 @@ struct variant {
     const char *name;
     const char *help;
     bool of_allreduce_only;
+    bool tries_eviction; /* and keeps it where it is faster (hybrid_memory_set_eviction) */
     enum hybrid_sync sync;
     enum hybrid_method method;
 };
 
 enum { VARIANTS = 6 };
 extern const struct variant variant_table[VARIANTS];
+
+/* The paper's own method (sections 5.2.2 to 5.2.4). */
+const struct variant *variant_of_paper(enum operation operation);
 
 /* NULL-terminated, as the choices of an option. */
 extern const char *const operation_names[];

@@ -3,7 +3,7 @@
  * JSON object: how the ranks are placed, the results that were checked, and those that were wrong. pytest launches it.
  *
  *     mpiexec -n 4 hybrid_truth [spin|barrier] [numa] [per-node=K] [round-robin] [table] [rounds=N]
- *                               [buffers=1] [late=writer|reader|leader|any] [late-us=N] [all-types]
+ *                               [buffers=1] [late=writer|reader|leader|any] [late-us=N] [all-types] [evict]
  *     mpiexec -n 2 hybrid_truth wrong
  *     mpiexec -n 2 hybrid_truth_checked violate=write-in-read|read-after-end|write-unnamed|overlap|mismatch [buffers=1]
  *
@@ -39,6 +39,7 @@ static struct settings {
     int rounds;
     int buffers;
     bool all_types;
+    bool evict;
     bool wrong;
     const char *violate;
 } settings = {.rounds = 4, .buffers = 2, .late_us = 200};
@@ -163,6 +164,7 @@ static void try_allgatherv(bool reversed, bool overlapped) {
     }
     GOOD(hybrid_gather_create(comm, counts, reversed ? places : NULL, &gather));
     GOOD(hybrid_memory_create_buffers(comm, total, sizeof(int64_t), HYBRID_ONE, settings.buffers, &memory));
+    GOOD(hybrid_memory_set_eviction(memory, settings.evict));
     for (int i = 0; i < settings.rounds; i++, round_number++) {
         void *own = NULL;
         GOOD(hybrid_write_gather(memory, gather, sizeof(int64_t), &own));
@@ -294,6 +296,7 @@ static void try_mixture(void) {
     hybrid_memory *memory = NULL;
     const size_t count = 100;
     GOOD(hybrid_memory_create_buffers(comm, count, sizeof(int64_t), HYBRID_REDUCTION, settings.buffers, &memory));
+    GOOD(hybrid_memory_set_eviction(memory, settings.evict));
     for (int i = 0; i < 6 * settings.rounds; i++, round_number++) {
         void *own = NULL;
         const int root = i % ranks;
@@ -567,6 +570,7 @@ enum { MOST_ELEMENTS = 3000 };
 static hybrid_memory *memory_for(enum hybrid_shape shape, size_t count) {
     hybrid_memory *memory = NULL;
     GOOD(hybrid_memory_create_buffers(comm, count, sizeof(int64_t), shape, settings.buffers, &memory));
+    GOOD(hybrid_memory_set_eviction(memory, settings.evict));
     return memory;
 }
 
@@ -804,6 +808,8 @@ static void read_word(const char *word) {
         s->of_comm.rank_table = true;
     } else if (strcmp(word, "all-types") == 0) {
         s->all_types = true;
+    } else if (strcmp(word, "evict") == 0) {
+        s->evict = true;
     } else if (strcmp(word, "wrong") == 0) {
         s->wrong = true;
     } else if (starts(word, "per-node=", &rest)) {

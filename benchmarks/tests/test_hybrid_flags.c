@@ -54,14 +54,13 @@ static void *play(void *argument) {
     return NULL;
 }
 
-static void test_contract(uint64_t buffer_count) {
+static void run_threads(void *(*body)(void *)) {
     pthread_t threads[THREADS];
-    used_buffers = buffer_count;
     flags = aligned_alloc(FLAGS_LINE, flags_bytes(THREADS));
     CHECK(flags != NULL);
     flags_clear(flags, THREADS);
     for (int i = 0; i < THREADS; i++) {
-        CHECK(pthread_create(&threads[i], NULL, play, (void *)(intptr_t)i) == 0);
+        CHECK(pthread_create(&threads[i], NULL, body, (void *)(intptr_t)i) == 0);
     }
     for (int i = 0; i < THREADS; i++) {
         CHECK(pthread_join(threads[i], NULL) == 0);
@@ -69,6 +68,44 @@ static void test_contract(uint64_t buffer_count) {
     CHECK(wrong == 0);
     free(flags);
 }
+
+static void test_contract(uint64_t buffer_count) {
+    used_buffers = buffer_count;
+    run_threads(play);
+}
+
+/* ---- notes ---- */
+
+enum { LONGEST = NOTE_BYTES, NOTES = 400 };
+
+static void *tell(void *argument) {
+    const int own = (int)(intptr_t)argument;
+    for (uint64_t number = 1; number <= NOTES; number++) {
+        unsigned char note[LONGEST];
+        const size_t size = 1 + (size_t)number % LONGEST;
+        memset(note, (int)(number * 3 + (uint64_t)own), size);
+        note_write(&flags->ranks[own], number, note, size);
+        for (int from = 0; from < THREADS; from++) {
+            unsigned char got[LONGEST];
+            if ((number + (uint64_t)own) % 16 == 0) {
+                sched_yield(); /* a slow reader */
+            }
+            wrong += note_read(&flags->ranks[from], number, got, size, &waiting) != 0;
+            wrong += got[0] != (unsigned char)(number * 3 + (uint64_t)from);
+            wrong += got[size - 1] != got[0];
+        }
+    }
+    return NULL;
+}
+
+/* Nothing but the notes themselves keeps a rank from writing over one that another still reads. */
+static void test_notes(void) {
+    run_threads(tell);
+    CHECK(sizeof(struct note_line) == FLAGS_LINE);
+    CHECK(offsetof(struct note_line, bytes) + NOTE_BYTES == 64); /* the number and the bytes are one cache line */
+}
+
+/* ---- waiting ---- */
 
 /* A rank that looks late sees a number that is far beyond the one it waits for, and goes on. */
 static void test_number_far_ahead(void) {
@@ -105,5 +142,6 @@ int main(void) {
     test_error_while_waiting();
     test_contract(1);
     test_contract(2);
+    test_notes();
     return 0;
 }

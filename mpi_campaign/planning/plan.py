@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
@@ -170,9 +170,15 @@ class Options:
         return cls.of(**asked)
 
 
+Session: TypeAlias = tuple[str, Mapping[str, Value]]
+"""What all cases of a ReFrame session have in common: the network, and the values of the axes that have a single value
+per session (BY_SESSION)."""
+
+
 @dataclass(frozen=True)
 class Round:
-    """What one ReFrame session measures: the cases of one repeat, of these environments and configurations.
+    """What one ReFrame session measures: the cases of one repeat, of these environments and configurations, over one
+    network.
 
     axes: the values of the axes that have a single value per session (BY_SESSION), such as the cores per rank.
     basic_repeat: the repeat of `basic` that gives the cases their sizes and references. 0 means the same repeat, which
@@ -184,28 +190,36 @@ class Round:
     configurations: tuple[str, ...]
     basic_repeat: int = 0
     axes: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    network: str = ""
+
+    @property
+    def session(self) -> Session:
+        """What its cases have in common (`session_of`)."""
+        return self.network, self.axes
 
     def has(self, case: Case) -> bool:
         """Whether the round measures the case: to judge it, or as the `basic` of cases to judge."""
         is_measured = case.configuration in self.configurations or (case == case.basic and not self.basic_repeat)
-        is_of_session = case.environment in self.environments and session_of(case) == self.axes
+        is_of_session = case.environment in self.environments and session_of(case) == self.session
         return case.repeat == self.repeat and is_of_session and is_measured
 
 
-def session_of(case: Case) -> dict[str, Value]:
-    """A case's values of the axes that have a single value per ReFrame session."""
-    return {name: case.parameters[name] for name in BY_SESSION}
+def session_of(case: Case) -> Session:
+    """What a case has in common with all of its session."""
+    return case.network, {name: case.parameters[name] for name in BY_SESSION}
 
 
-def _on_any_nodes(axes: Mapping[str, Value]) -> dict[str, Value]:
-    """The axes of a session without the one that says which nodes it is on."""
-    return {name: value for name, value in axes.items() if name != NODE_SET.name}
+def _on_any_nodes(session: Session) -> Session:
+    """The session without the axis that says which nodes it is on."""
+    network, axes = session
+    return network, {name: value for name, value in axes.items() if name != NODE_SET.name}
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a run measures, and which cases it skips.
 
+    network: that of its cases. Cases of benchmarks within a node may have another one (`_network_of`).
     placements: every placement of ranks that a case of the run has.
     skipped: the reason by the stem of the case.
     """
@@ -256,16 +270,16 @@ class Plan:
             configurations = tuple(dict.fromkeys(configuration for _, configuration in sides))
             turns = [Round(repeat, environments, configurations) for repeat in repeats]
         not_skipped = [case for case in self.cases if case.stem not in self.skipped]
-        sessions: list[dict[str, Value]] = []
+        sessions: list[Session] = []
         for case in self.cases:
-            if (axes := session_of(case)) not in sessions:
-                sessions.append(axes)
+            if (session := session_of(case)) not in sessions:
+                sessions.append(session)
         measured = [(session_of(case), case.environment, case.configuration) for case in not_skipped]
         return [
-            replace(turn, axes=axes)
+            replace(turn, network=session[0], axes=session[1])
             for turn in turns
-            for axes in sessions
-            if any((axes, *side) in measured for side in itertools.product(turn.environments, turn.configurations))
+            for session in sessions
+            if any((session, *side) in measured for side in itertools.product(turn.environments, turn.configurations))
         ]
 
     def placement_of(self, turn: Round) -> Placement:
@@ -276,17 +290,18 @@ class Plan:
         )
 
     def begins(self, turn: Round) -> bool:
-        """Whether a round is the first with its axes, on whatever nodes. The first one calibrates the sizes, later ones
-        take them over."""
-        return turn == next(other for other in self.rounds if _on_any_nodes(other.axes) == _on_any_nodes(turn.axes))
+        """Whether a round is the first of its session, on whatever nodes. The first one calibrates the sizes, later
+        ones take them over."""
+        session = _on_any_nodes(turn.session)
+        return turn == next(other for other in self.rounds if _on_any_nodes(other.session) == session)
 
     def first_launches(self, case: Case) -> list[Case]:
         """The first launches of a case and of the same case on other nodes, in their order, its own at last."""
-        axes, earlier = session_of(case), []
+        session, earlier = session_of(case), []
         for turn in self.rounds:
-            if _on_any_nodes(turn.axes) == _on_any_nodes(axes):
+            if _on_any_nodes(turn.session) == _on_any_nodes(session):
                 earlier.append(replace(case, repeat=1, parameters={**case.parameters, **turn.axes}))
-            if turn.axes == axes:
+            if turn.session == session:
                 break
         return list({one.stem: one for one in earlier}.values())
 
@@ -672,7 +687,8 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
     network = f"wire:{rate or WIRE_RATE}"
     refusal = partitions["wire"].why_not()
     if refusal is None:
-        return network, []
+        within = [name for name, one in benchmarks_of(options).items() if _network_of(options, one, network) != network]
+        return network, [f"{', '.join(within)}: within a node, over shared memory"] if within else []
     if kind == "wire":
         raise CampaignError(f"network '{options.network}' cannot be had here: {refusal}; use --network shm")
     if "shm" not in partitions:
@@ -681,6 +697,14 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
             f"{', '.join(partitions)}: choose another one with --network"
         )
     return "shm", [f"no wire on this machine ({refusal}): shared memory instead, {SHM_SERIALISES}"]
+
+
+def _network_of(options: Options, benchmark: Benchmark, network: str) -> str:
+    """The network of a benchmark's cases in a run over `network`: where a wire was not asked for, shared memory for a
+    benchmark that is about memory within a node."""
+    if options.network or not benchmark.within_a_node or not network.startswith("wire"):
+        return network
+    return "shm" if "shm" in known_systems.load(options.system, options.partition).partitions else network
 
 
 def _identity(toolchain: Toolchain) -> tuple[str, str]:
@@ -717,6 +741,7 @@ def make_plan(
     for placement, toolchain, (name, benchmark) in itertools.product(
         placements, resolved, benchmarks_of(options).items()
     ):
+        its_network = _network_of(options, benchmark, network)
         for configuration, cell in _combinations(options, benchmark):
             parameters = {**cell, **placed.values_of(placement, placements)}
             question = Question(
@@ -728,13 +753,13 @@ def make_plan(
                 suites.SUITES[options.suite].grid.name,
                 _points_of(options, benchmark, parameters),
             )
-            reason = _why_impossible(options, question, benchmark, configuration, network, placement)
+            reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
             for repeat in range(1, options.repeat + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
                     provider=toolchain.provider,
                     environment=toolchain.environment,
-                    network=network,
+                    network=its_network,
                     configuration=configuration,
                     benchmark=name,
                     parameters=parameters,

@@ -210,17 +210,19 @@ class Campaign:
         tests: str,
         policy: str,
         place: Path | None = None,
+        network: str = "",
         **given: dict[str, str],
     ) -> list[str]:
         """ReFrame's command line, without the option that says what to do with the tests.
 
         place: the folder of a job in which it is carried out; by default it is carried out here.
+        network: of its tests; by default the plan's.
         """
         in_job = {site.IN_JOB: "1"} if place else {}
         return reframe_session.command(
             settings=known_systems.SYSTEMS / self.options.system / "settings.py",
             folder=place or folder.session,
-            partition=f"{self.options.system}:{self._partition(plan.network).name}",
+            partition=f"{self.options.system}:{self._partition(network or plan.network).name}",
             files=files,
             tests=tests,
             environments=list(environments),
@@ -271,7 +273,7 @@ class Campaign:
             "comm_times": ",".join(f"{time}ns" for time in plan.grid.comm_times_ns if self.options.comm_times),
             "comp_times": ",".join(f"{time}ns" for time in plan.grid.comp_times_ns if self.options.comp_times),
             "points": point_values.as_text(self.options.points),
-            "wire_rate": plan.network.partition(":")[2],
+            "wire_rate": turn.network.partition(":")[2],
             "oversubscribe": "yes" * self.options.oversubscribe,
             "peer_prefix": ":".join(self.options.peer_prefixes),
             "resume_from": str(folder.partial / "records") if taken_over else "",
@@ -320,6 +322,7 @@ class Campaign:
             tests="|".join(tests),
             policy="serial",
             place=place,
+            network=turn.network,
             variables=variables,
             parameters=parameters,
         )

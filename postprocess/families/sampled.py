@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from postprocess.families.family import (
@@ -21,7 +22,8 @@ from postprocess.families.family import (
     Spent,
     doubt_about,
 )
-from postprocess.records.record import Footer
+from postprocess.records.fields import Nanoseconds, fail
+from postprocess.records.record import Clock, Footer, Point
 from postprocess.records.run import Run, failed_records
 from postprocess.statistics.metrics import MIN_REPETITIONS
 
@@ -40,6 +42,54 @@ class SampledPoint(Protocol):
     def repetitions(self) -> int: ...
     @property
     def data_errors(self) -> int: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How a point was repeated. The points of a family can derive from it."""
+
+    index: int
+    start_method: str
+    repetitions: int
+    warmup_repetitions: int
+    late_repetitions: int
+    discarded_repetitions: int
+    stop_reason: str
+    interval_relative_reached: float
+    data_errors: int
+    clock: Clock
+
+
+def sampling_of(point: Point) -> dict[str, Any]:
+    """The fields of `Sampling`. Raises RecordError where the clock or the number of repetitions is null, or where the
+    record has an imbalance of starts without a clock, or a clock without it."""
+    clock, repetitions = point.clock, point.repetitions
+    if clock is None or repetitions is None:
+        fail(point.where, f"{'clock' if clock is None else 'repetitions'} is null")
+    if (clock.method != "none") != ("start_imbalance_ns" in point.series):
+        fail(point.where, "series.start_imbalance_ns does not fit the clock")
+    return {
+        "index": point.index,
+        "start_method": point.start_method,
+        "repetitions": repetitions,
+        "warmup_repetitions": point.warmup_repetitions,
+        "late_repetitions": point.late_repetitions,
+        "discarded_repetitions": point.discarded_repetitions,
+        "stop_reason": point.stop_reason,
+        "interval_relative_reached": point.interval_relative_reached,
+        "data_errors": point.data_errors,
+        "clock": clock,
+    }
+
+
+def times_of(point: Point, name: str) -> Nanoseconds:
+    """A series of a point whose times are above 0. Raises RecordError where it is missing or has a time of 0."""
+    times = point.series.get(name)
+    if times is None:
+        fail(point.where, f"series.{name} is missing")
+    if times.size and not np.min(times) > 0:
+        fail(point.where, f"series.{name} has a time of 0")
+    return times
 
 
 def invalid_reasons(point: SampledPoint) -> list[str]:

@@ -118,13 +118,15 @@ def _own_sections(
     troubles = [case for case in cases if case["result"] != "pass"]
     passed = sum(case["result"] == "pass" for case in cases)
     verified = verified_of(observed)
+    measured = any(not registry.found(run, family).table.empty for family in registry.FAMILIES)
     notes = [str(note) for note in _list(run.manifest.get("notes"))]
+    found = (_ran(run, observed, cases), parts["found"], measured, notes)
     checksums = sorted(_dict(run.manifest.get("checksums")).items())
     origin = (
         _provenance(run), _commands(run), _toolchains(run), builds_of(observed), environments_of(observed), checksums,
     )  # fmt: skip
     return [
-        Shown("found", "What was found", 0, "found.html", (_ran(run, observed, cases), parts["found"], notes)),
+        Shown("found", "What was found", 0, "found.html", found),
         *([Shown("not-measured", "Not measured", 50, "not_measured.html", (troubles, passed))] if troubles else []),
         *([Shown("verified", "Progress and placement", 60, "verified.html", verified)] if verified else []),
         Shown("reading", "How to read this", 80, "reading.html", parts["reading"]),

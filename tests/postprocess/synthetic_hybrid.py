@@ -21,7 +21,9 @@ class Truth:
     """How much longer calls of the hybrid library take than those of the MPI library.
 
     whole, alone: ratios of the times; `by_size` replaces that of the whole at some sizes, `by_variant` that of some
-    variants.
+    variants.  papers: the ratio of the paper's own method.
+    handover_ns: how long the cores take to hand a cache line to each other.  far: so many of the last repetitions ran
+    in another state of the cores, in which that takes four times as long, and all ratios are `far_ratio`.
     noise: relative deviation of a repetition, the same for both libraries.  ratio_noise: deviation of the ratio alone.
     """
 
@@ -29,6 +31,10 @@ class Truth:
     alone: float = 0.1
     by_size: Mapping[int, float] = field(default_factory=dict)
     by_variant: Mapping[str, float] = field(default_factory=dict)
+    papers: float = 1.0
+    handover_ns: float = 60.0
+    far: int = 0
+    far_ratio: float = 3.0
     latency_ns: float = 400.0
     bytes_per_second: float = 5e9
     noise: float = 0.05
@@ -61,17 +67,23 @@ def point(
     call_ns = {
         "library_whole": whole,
         "hybrid_whole": whole * truth.by_variant.get(variant, truth.by_size.get(message_bytes, truth.whole)),
+        "papers_whole": whole * truth.papers,
         "library_alone": whole / 2,
         "hybrid_alone": whole / 2 * truth.alone,
+        "papers_alone": whole / 2 * truth.papers,
     }
     calls = {name: max(1, round(1.1 * BATCH_NS / time)) for name, time in call_ns.items()}
     together = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
-    series = {}
+    far = np.arange(repetitions) >= repetitions - truth.far
+    far_ns = dict.fromkeys(call_ns, 4 * call_ns["library_whole"])
+    far_ns |= {name: truth.far_ratio * far_ns[name] for name in call_ns if name.startswith("hybrid")}
+    handover_ns = np.where(far, 4 * truth.handover_ns, truth.handover_ns)
+    series = {"handover_least_ns": handover_ns, "handover_most_ns": 1.1 * handover_ns}
     for name, time in call_ns.items():
-        alone = np.exp(synthetic.around_0(rng, truth.ratio_noise, repetitions)) if name.startswith("hybrid") else 1.0
-        series[f"t_{name}_ns"] = calls[name] * time * together * alone
+        alone = 1.0 if name.startswith("library") else np.exp(synthetic.around_0(rng, truth.ratio_noise, repetitions))
+        series[f"t_{name}_ns"] = calls[name] * np.where(far, far_ns[name], time) * together * alone
     parameters = {"operation": operation, "variant": variant, "message_bytes": message_bytes}
-    own = {f"{name}_calls": number for name, number in calls.items()}
+    own = {**{f"{name}_calls": number for name, number in calls.items()}, "evicts": False}
     return synthetic.changed(synthetic.sampled_point(index, parameters, series, own), **changes)
 
 
@@ -100,6 +112,7 @@ def header(
         "intranode": ["usual"], "cache": ["warm"], "method": ["campaign"], "virtual_node_ranks": [0],
         **{name: [value] for name, value in (asked or {}).items()},
     }  # fmt: skip
+    first["method"] = 2
     first["own"] = {
         "shared_nodes": 1, "virtual_node_ranks": 0, "numa": False, "blocks": True, "cutoff_bytes": 2048,
         "node_ranks": [2], "one_off": ONE_OFF, "one_off_of_fewer": [],

@@ -12,10 +12,9 @@ import pytest
 
 from postprocess.drawing.curve_plot import write_charts
 from postprocess.families import registry
-from postprocess.families.hybrid import inside
+from postprocess.families.hybrid import claims, inside
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.charts import BEST, OVER_NODES, RATIO, TIME, charts
-from postprocess.families.hybrid.claims import sentences
 from postprocess.families.hybrid.entry import BOUNDS, HYBRID
 from postprocess.families.hybrid.record import load_hybrid
 from postprocess.families.hybrid.section import hybrid_view, verdicts
@@ -161,27 +160,55 @@ def test_one_setting_is_the_best_of_itself(tmp_path: Path) -> None:
     assert (table["best_verdict"] == table["verdict"]).all()
 
 
-@pytest.mark.parametrize(("operation", "papers_own"), [("bcast", "barrier"), ("allreduce", "paper")])
-def test_a_variant_is_compared_with_the_papers_own_method(tmp_path: Path, operation: str, papers_own: str) -> None:
-    truth = Truth(by_variant={"spin": 0.6, papers_own: 1.2})
-    whole = settings_of(tmp_path, operation, usual=truth).query("timed == 'whole'").set_index("variant")
-    assert whole["ratio_to_papers_own"]["spin"] == pytest.approx(0.5, rel=0.02)
-    assert whole["ratio_to_papers_own"][papers_own] == pytest.approx(1.0)
-    assert math.isnan(table_of(tmp_path / "alone", record()).iloc[0]["ratio_to_papers_own"])
+def test_a_variant_is_compared_with_the_papers_own_method(tmp_path: Path) -> None:
+    row = rows_of(tmp_path, Truth(whole=0.6, papers=1.2))[WHOLE]
+    assert row["ratio_to_papers_own"] == pytest.approx(0.5, rel=0.02)
+    assert row["ratio_to_papers_own_ci95_low"] <= 0.5 <= row["ratio_to_papers_own_ci95_high"]
+
+
+def test_repetitions_in_another_state_of_the_cores_are_left_out(tmp_path: Path) -> None:
+    row = rows_of(tmp_path, Truth(whole=0.8, far=6, noise=0.0))[WHOLE]
+    assert row["ratio_to_library"] == pytest.approx(0.8, rel=0.01)
+    assert row["t_library_ns"] == pytest.approx(library_ns(FASTER, 4096), rel=0.01)
+    assert (row["repetitions"], row["other_state_repetitions"]) == (15, 6)
+    assert row["handover_ns"] == pytest.approx(63, rel=0.1)
+    assert row["flags"] == ["6 of 21 repetitions left out: the cores were in another state"]
+    # Too few are left in any one state.
+    assert not rows_of(tmp_path, Truth(far=4), repetitions=8)[WHOLE]["valid"]
+
+
+def test_settings_that_were_measured_in_different_states_say_so(tmp_path: Path) -> None:
+    table = settings_of(tmp_path, usual=FASTER, shared_memory=Truth(whole=1.25, handover_ns=240))
+    whole = table[table["timed"] == WHOLE]
+    says = "the cores were in other states with other settings: a hand-over took 63 ns to 252 ns"
+    assert all(one == [says] for one in whole["flags"])
+    assert set(whole["best_handover_ns"]) == {252}
+    assert claims.targets(table)["handover_ns"].iloc[0] == 252
+    same = settings_of(tmp_path / "b", usual=FASTER, shared_memory=SLOWER)
+    assert not any(same[same["timed"] == WHOLE]["flags"])
+
+
+def target(table: pd.DataFrame, words: str = "at most 1.05") -> dict[str, Any]:
+    """The only target whose words have these."""
+    (row,) = [row for row in claims.targets(table).to_dict("records") if words in row["target"]]
+    return {str(name): value for name, value in row.items()}
 
 
 @pytest.mark.parametrize(
     ("truth", "says"),
     [
-        (FASTER, "holds; the largest ratio is 0.80"),
-        (SLOWER, "does not hold; the largest ratio is 1.25"),
-        (Truth(whole=1.05, ratio_noise=0.01), "cannot be told; the largest ratio is 1.05"),
+        (FASTER, "holds"),
+        (SLOWER, "missed"),
+        (Truth(whole=1.05, ratio_noise=0.01), "cannot be told"),
     ],
     ids=("faster", "slower", "as the bound"),
 )
 def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str) -> None:
-    (said,) = [said for said in sentences(table_of(tmp_path, record(truth, sizes=(4096,)))) if "at most 1.05" in said]
-    assert f"bcast written and read, from 4 KiB, at most 1.05 times the library at its best: {says}" in said
+    row = target(table_of(tmp_path, record(truth)))
+    assert (row["operation"], row["timed"], row["setting"], row["verdict"]) == ("bcast", WHOLE, "usual", says)
+    assert row["ratio"] == pytest.approx(truth.whole, rel=0.01)
+    assert row["ratio_ci95_low"] <= row["ratio"] <= row["ratio_ci95_high"]
+    assert row["missed_bytes"] == ([4096, 262144] if says == "missed" else [])  # the claim is about these sizes
 
 
 @pytest.mark.parametrize(
@@ -196,21 +223,27 @@ def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str)
 def test_a_claim_with_a_doubtful_point_cannot_be_told(tmp_path: Path, change: Any) -> None:
     lines = record(FASTER)
     change(lines)
-    (said,) = [said for said in sentences(table_of(tmp_path, lines)) if "at most 1.05" in said]
-    assert "cannot be told" in said
+    assert target(table_of(tmp_path, lines))["verdict"] == "cannot be told"
 
 
 def test_nothing_is_claimed_of_a_library_against_itself(tmp_path: Path) -> None:
     """The negative control."""
-    said = sentences(table_of(tmp_path, record(THE_SAME, OPERATIONS, sizes=(8, 4096))))
-    alone = [one for one in said if " alone, " in one]
-    assert alone and all("does not hold" in one for one in alone)
-    assert sum("surely faster than the library at its best at no size" in one for one in said) == 3
+    table = table_of(tmp_path, record(THE_SAME, OPERATIONS, sizes=(8, 4096)))
+    found = claims.targets(table)
+    alone = found[found["timed"] == ALONE]
+    assert len(alone) == 3 and set(alone["verdict"]) == {"missed"}
+    assert set(found[found["target"].str.contains("paper's own")]["verdict"]) == {"cannot be told"}
+    ((_, faster),) = claims.break_evens(table)
+    assert faster == ["allgather: at no size", "bcast: at no size", "allreduce: at no size"]
 
 
 def test_faster_from_a_size_on_is_said(tmp_path: Path) -> None:
-    said = sentences(table_of(tmp_path, record(replace(FASTER, by_size={8: 0.5, 4096: 1.2}))))
-    assert said[-1].endswith("bcast written and read: surely faster than the library at its best from 256 KiB on")
+    table = table_of(tmp_path, record(replace(FASTER, by_size={8: 0.5, 4096: 1.2})))
+    ((_, faster),) = claims.break_evens(table)
+    assert faster == ["bcast: from 256 KiB on"]
+    said = claims.text(table).splitlines()
+    assert said[-1].endswith("surely faster than the library at its best: bcast: from 256 KiB on")
+    assert len(said) == 1 + len(claims.targets(table)) + 1
 
 
 def test_an_older_record_has_usual_values(tmp_path: Path) -> None:
@@ -219,9 +252,16 @@ def test_an_older_record_has_usual_values(tmp_path: Path) -> None:
         del lines[0]["plan"]["parameters"][name]
     for name in ("node_ranks", "one_off_of_fewer"):
         del lines[0]["own"][name]
+    lines[0]["method"] = 1
+    for line in lines[1:-1]:
+        for name in ("t_papers_whole_ns", "t_papers_alone_ns", "handover_least_ns", "handover_most_ns"):
+            del line["series"][name]
+        for name in ("papers_whole_calls", "papers_alone_calls", "evicts"):
+            del line["own"][name]
     path = synthetic.write(tmp_path / "a.jsonl", lines)
     check_record(path)
     row = hybrid_table([load_hybrid(path)]).iloc[0]
+    assert math.isnan(row["ratio_to_papers_own"]) and math.isnan(row["handover_ns"])
     assert (row["intranode"], row["cache"], row["method"], row["virtual_node_ranks"]) == (
         "usual",
         "warm",
@@ -280,6 +320,8 @@ def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
         (lambda lines: lines[1]["series"].pop("t_hybrid_whole_ns"), "series.t_hybrid_whole_ns is missing"),
         (lambda lines: lines[1]["series"]["t_library_alone_ns"].__setitem__(0, 0), "has a time of 0"),
         (lambda lines: lines[1]["own"].update(hybrid_alone_calls=0), "hybrid_alone_calls"),
+        (lambda lines: lines[1]["own"].pop("papers_whole_calls"), "papers_whole_calls is missing"),
+        (lambda lines: lines[1]["series"].pop("handover_most_ns"), "series.handover_most_ns is missing"),
         (lambda lines: lines[0]["own"].pop("one_off"), "one_off"),
         (lambda lines: lines[0]["own"].update(shared_nodes=0), "shared_nodes"),
     ],
@@ -324,6 +366,8 @@ def test_a_report_has_the_section(tmp_path: Path) -> None:
     write_report(load_run(tmp_path), page)
     text = page.read_text()
     assert 'id="hybrid"' in text
+    assert "No point was measured" not in text
+    assert "targets hold, " in text
     assert "a wait against a copy" in text
     assert "faster at 8 B, 4 KiB, 256 KiB" in text
 

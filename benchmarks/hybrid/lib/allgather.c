@@ -61,6 +61,7 @@ static int bridge(hybrid_memory *m, const struct call *call, MPI_Request *reques
 
 static int after(hybrid_memory *m, const struct call *call, int status) {
     m->result = memory_buffer(m);
+    m->result_bytes = call->gather->total * call->element_bytes;
     if (m->comm->nodes == 1) {
         const int code = step_all(m);
         return status == MPI_SUCCESS ? code : status;

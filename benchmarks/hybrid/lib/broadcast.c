@@ -49,6 +49,7 @@ static int bridge(hybrid_memory *m, const struct call *call, MPI_Request *reques
 static int after(hybrid_memory *m, const struct call *call, int status) {
     const struct root root = root_of(m, call);
     m->result = memory_buffer(m);
+    m->result_bytes = call->count * call->element_bytes;
     if (root.node != m->comm->node_index) {
         return step_release(m, status);
     }

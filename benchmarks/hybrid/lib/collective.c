@@ -94,6 +94,7 @@ static int begin(hybrid_memory *m, const struct call *given, MPI_Request *reques
     m->call = call;
     m->request = MPI_REQUEST_NULL;
     m->phase = PHASE_STARTED;
+    m->result_bytes = 0;
     m->status = guard_set(m);
     if (m->status == MPI_SUCCESS) {
         m->status = call.kind->before(m, &m->call);

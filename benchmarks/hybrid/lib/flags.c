@@ -1,6 +1,7 @@
 #include "flags.h"
 
 #include <sched.h>
+#include <string.h>
 
 /* Looks at a flag between two polls, and between two offers of the CPU. A look takes a few ns to a few tens of ns. */
 enum { LOOKS_PER_POLL = 256, LOOKS_PER_YIELD = 8, LOOKS_BEFORE_YIELD = 65536 };
@@ -23,6 +24,9 @@ void flags_clear(struct node_flags *flags, int ranks) {
     for (int i = 0; i < ranks; i++) {
         atomic_init(&flags->ranks[i].arrived.number, 0);
         atomic_init(&flags->ranks[i].done.number, 0);
+        for (int j = 0; j < NOTE_LINES; j++) {
+            atomic_init(&flags->ranks[i].notes[j].number, 0);
+        }
     }
 }
 
@@ -30,8 +34,12 @@ void flag_set(struct flag *flag, uint64_t number) {
     atomic_store_explicit(&flag->number, number, memory_order_release);
 }
 
-int flag_wait(struct flag *flag, uint64_t least, const struct flags_waiting *waiting) {
-    for (uint64_t looks = 1; atomic_load_explicit(&flag->number, memory_order_acquire) < least; looks++) {
+uint64_t flag_number(struct flag *flag) {
+    return atomic_load_explicit(&flag->number, memory_order_acquire);
+}
+
+static int wait_for(_Atomic uint64_t *number, uint64_t least, const struct flags_waiting *waiting) {
+    for (uint64_t looks = 1; atomic_load_explicit(number, memory_order_acquire) < least; looks++) {
         relax();
         if (looks % LOOKS_PER_POLL == 0) {
             const int code = waiting->poll(waiting->context);
@@ -44,4 +52,23 @@ int flag_wait(struct flag *flag, uint64_t least, const struct flags_waiting *wai
         }
     }
     return 0;
+}
+
+int flag_wait(struct flag *flag, uint64_t least, const struct flags_waiting *waiting) {
+    return wait_for(&flag->number, least, waiting);
+}
+
+void note_write(struct rank_flags *own, uint64_t number, const void *bytes, size_t size) {
+    struct note_line *line = &own->notes[number % NOTE_LINES];
+    memcpy(line->bytes, bytes, size);
+    atomic_store_explicit(&line->number, number, memory_order_release);
+}
+
+int note_read(struct rank_flags *from, uint64_t number, void *bytes, size_t size, const struct flags_waiting *waiting) {
+    struct note_line *line = &from->notes[number % NOTE_LINES];
+    const int code = wait_for(&line->number, number, waiting);
+    if (code == 0) {
+        memcpy(bytes, line->bytes, size);
+    }
+    return code;
 }

@@ -24,10 +24,22 @@ struct flag {
     alignas(FLAGS_LINE) _Atomic uint64_t number;
 };
 
+/* A message that is so short that it lies in the cache line of its number: who sees the number has the message, too. */
+enum { NOTE_BYTES = 56 };
+struct note_line {
+    alignas(FLAGS_LINE) _Atomic uint64_t number;
+    unsigned char bytes[NOTE_BYTES];
+};
+
+/* Two lines take turns. A rank writes note n + 2 when it has read the notes n + 1 of all others, and they wrote those
+ * when they had read all notes n. */
+enum { NOTE_LINES = 2 };
+
 /* The flags of one rank. */
 struct rank_flags {
     struct flag arrived; /* the rank's last step: it has reached this point */
     struct flag done;    /* the last round whose read phase it has ended */
+    struct note_line notes[NOTE_LINES];
 };
 
 /* The flags of a node, at the beginning of its shared memory. */
@@ -53,7 +65,16 @@ void flags_clear(struct node_flags *flags, int ranks);
 
 void flag_set(struct flag *flag, uint64_t number);
 
+/* Returns the number that the flag has now. */
+uint64_t flag_number(struct flag *flag);
+
 /* Waits until the number is at least `least`. Returns 0, or what poll returned. */
 int flag_wait(struct flag *flag, uint64_t least, const struct flags_waiting *waiting);
+
+/* Writes the rank's note with this number, from 1: at most NOTE_BYTES bytes. The rank has read all notes before it. */
+void note_write(struct rank_flags *own, uint64_t number, const void *bytes, size_t size);
+
+/* Waits for a rank's note with this number, and copies it. Returns as flag_wait. */
+int note_read(struct rank_flags *from, uint64_t number, void *bytes, size_t size, const struct flags_waiting *waiting);
 
 #endif

@@ -5,6 +5,7 @@
 #define HYBRID_FOLD_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct fold {
@@ -14,10 +15,11 @@ struct fold {
     size_t element_bytes;
     MPI_Datatype type;
     MPI_Op op;
+    bool apart; /* the result is none of the rows */
 };
 
-/* Reduces the elements begin ... end - 1 of all rows into the same elements of result, which may be one of the rows.
- * Returns an MPI error code. */
+/* Reduces the elements begin ... end - 1 of all rows into the same elements of result, which may be one of the rows
+ * unless `apart`. Returns an MPI error code. */
 int fold_rows(const struct fold *fold, size_t begin, size_t end, char *result);
 
 #endif

@@ -17,13 +17,13 @@
  *   hybrid_read          returns where the result lies; the rank may read all of the buffer, and write nothing
  *   hybrid_read_end      ends the read phase: from now on the rank neither reads nor writes
  *
- * hybrid_write_begin returns only when every rank of the node has ended its read phase in the last round that used the
- * same buffer. So a slow reader can never see its data overwritten, however far the others are ahead. With two buffers
- * one whole round of skew costs no waiting; with one buffer a rank waits for the readers of the last round. Calls out
- * of this order return MPI_ERR_RMA_SYNC. What a rank does through its pointers is checked by the library
- * hybrid_collectives_checked, which has the same functions: it makes pages inaccessible outside of their phase, so that
- * a wrong access ends the process with one line that names the rank and the phase, and it compares what the ranks of a
- * node have named and called.
+ * To a rank that names bytes, hybrid_write_begin returns only when every rank of the node has ended its read phase in
+ * the last round that used the same buffer. So a slow reader can never see its data overwritten, however far the others
+ * are ahead. With two buffers one whole round of skew costs no waiting; with one buffer a rank waits for the readers of
+ * the last round. Calls out of this order return MPI_ERR_RMA_SYNC. What a rank does through its pointers is checked by
+ * the library hybrid_collectives_checked, which has the same functions: it makes pages inaccessible outside of their
+ * phase, so that a wrong access ends the process with one line that names the rank and the phase, and it compares what
+ * the ranks of a node have named and called.
  */
 #ifndef HYBRID_COLLECTIVES_H
 #define HYBRID_COLLECTIVES_H
@@ -59,8 +59,9 @@ enum hybrid_split {
 
 /* How node memory is reduced before the leaders meet. */
 enum hybrid_method {
-    HYBRID_METHOD_AUTO,  /* up to the cut-off EACH where there is one node of few ranks, else LEADER; above it SLICES */
-    HYBRID_METHOD_PAPER, /* LEADER up to the cut-off, REDUCE above (section 5.2.4) */
+    HYBRID_METHOD_AUTO, /* up to the cut-off EACH where there is one node of few ranks, else LEADER; above it SLICES, or
+                           EACH where there are two ranks on one node */
+    HYBRID_METHOD_PAPER,  /* LEADER up to the cut-off, REDUCE above (section 5.2.4) */
     HYBRID_METHOD_REDUCE, /* the paper's method 1: MPI_Reduce within the node */
     HYBRID_METHOD_LEADER, /* the paper's method 2: the leader reduces */
     HYBRID_METHOD_SLICES, /* each rank reduces a slice of the elements, in rank order */
@@ -150,6 +151,15 @@ int hybrid_memory_create_buffers(hybrid_comm *comm, size_t count, size_t element
 /* Frees it and sets *memory to NULL. Waits for the node's ranks. MPI_ERR_ARG: it was freed before; MPI_ERR_RMA_SYNC: a
  * collective was started and not waited for. */
 int hybrid_memory_free(hybrid_memory **memory);
+
+/*
+ * Local: whether this rank, when it ends a read phase, puts what others wrote and it has read back into memory; at
+ * first it does not. Before a rank can write a line again that others have read, its processor must take the line out
+ * of their caches, and between cores that share no cache this can take longer than a way through memory. It does not
+ * change results. Where it pays depends on the processor, the collective and the size: try it.
+ * MPI_ERR_UNSUPPORTED_OPERATION: the processor cannot.
+ */
+int hybrid_memory_set_eviction(hybrid_memory *memory, bool evicts);
 
 /* Local: bytes of one buffer on this node, and of the whole window. */
 int hybrid_memory_bytes(const hybrid_memory *memory, size_t *buffer_bytes, size_t *window_bytes);

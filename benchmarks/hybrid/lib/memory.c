@@ -1,9 +1,11 @@
 #include "memory.h"
 
 #include "error.h"
+#include "eviction.h"
 #include "gather.h"
 #include "guard.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +170,7 @@ int hybrid_memory_free(hybrid_memory **memory) {
     }
     m->comm->memories--;
     handle_remove(m);
-    free(m->own_result);
+    free(m->own_memory);
     free(m->staging);
     free(m);
     *memory = NULL;
@@ -231,6 +233,24 @@ int memory_has(const hybrid_memory *m, size_t bytes) {
                            m->buffer_bytes);
 }
 
+/* Waits until all ranks of the node have ended their read phase in the last round with the current buffer. */
+static int wait_for_readers(hybrid_memory *m) {
+    const uint64_t buffers = (uint64_t)m->buffers;
+    if (m->round <= m->ended + buffers) {
+        return MPI_SUCCESS;
+    }
+    const struct flags_waiting waiting = comm_waiting(m->comm);
+    uint64_t ended = UINT64_MAX;
+    for (int i = 0; i < m->comm->node_ranks; i++) {
+        struct flag *done = &m->flags->ranks[i].done;
+        TRY(flag_wait(done, m->round - buffers, &waiting));
+        const uint64_t now = flag_number(done);
+        ended = now < ended ? now : ended;
+    }
+    m->ended = ended;
+    return MPI_SUCCESS;
+}
+
 int hybrid_write_begin(hybrid_memory *memory, size_t offset, size_t bytes, void **own) {
     TRY(memory_check(memory, PHASE_IDLE, "hybrid_write_begin"));
     if (own != NULL) {
@@ -241,13 +261,10 @@ int hybrid_write_begin(hybrid_memory *memory, size_t offset, size_t bytes, void 
                          memory->buffer_bytes);
     }
     memory->round++;
-    const uint64_t buffers = (uint64_t)memory->buffers;
-    if (memory->round > buffers) {
-        /* Everybody may write into this buffer during the collective, so everybody waits for its last readers. */
-        const struct flags_waiting waiting = comm_waiting(memory->comm);
-        for (int i = 0; i < memory->comm->node_ranks; i++) {
-            TRY(flag_wait(&memory->flags->ranks[i].done, memory->round - buffers, &waiting));
-        }
+    /* The leader may write what comes from other nodes. Whatever else ranks write during a collective they write when
+     * all have come to it. */
+    if (bytes > 0 || comm_leads(memory->comm)) {
+        TRY(wait_for_readers(memory));
     }
     memory->written_offset = offset;
     memory->written_bytes = bytes;
@@ -289,6 +306,7 @@ int hybrid_read(const hybrid_memory *memory, const void **result) {
 
 int hybrid_read_end(hybrid_memory *memory) {
     TRY(memory_check(memory, PHASE_READ, "hybrid_read_end"));
+    eviction_of_result(memory);
     memory->phase = PHASE_IDLE;
     TRY(guard_set(memory));
     flag_set(&memory->flags->ranks[memory->comm->node_rank].done, memory->round);
@@ -297,11 +315,35 @@ int hybrid_read_end(hybrid_memory *memory) {
 
 /* ---- steps ---- */
 
+/* All ranks of the node have come to the collective of this round, so they have ended the read phases before it. */
+static int all_have_come(hybrid_memory *m) {
+    m->ended = m->round - 1;
+    return MPI_SUCCESS;
+}
+
+/* MPI_Barrier of the node. It spins in most libraries, so where there are fewer CPUs than ranks, a rank that waits
+ * gives its CPU away instead. */
+static int node_barrier(const hybrid_comm *comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int over = 0;
+    if (!comm->oversubscribed) {
+        TRY_MPI(MPI_Barrier(comm->node));
+        return MPI_SUCCESS;
+    }
+    TRY_MPI(MPI_Ibarrier(comm->node, &request));
+    TRY_MPI(MPI_Test(&request, &over, MPI_STATUS_IGNORE));
+    while (!over) {
+        sched_yield();
+        TRY_MPI(MPI_Test(&request, &over, MPI_STATUS_IGNORE));
+    }
+    return MPI_SUCCESS;
+}
+
 static int barrier(hybrid_memory *m) {
     TRY_MPI(MPI_Win_sync(m->win));
-    TRY_MPI(MPI_Barrier(m->comm->node));
+    TRY(node_barrier(m->comm));
     TRY_MPI(MPI_Win_sync(m->win));
-    return MPI_SUCCESS;
+    return all_have_come(m);
 }
 
 static struct flag *arrived(hybrid_memory *m, int node_rank) {
@@ -313,7 +355,7 @@ static int wait_for_all(hybrid_memory *m) {
     for (int i = 0; i < m->comm->node_ranks; i++) {
         TRY(flag_wait(arrived(m, i), m->step, &waiting));
     }
-    return MPI_SUCCESS;
+    return all_have_come(m);
 }
 
 int step_gather(hybrid_memory *m) {
@@ -332,10 +374,20 @@ int step_all(hybrid_memory *m) {
     }
     if (m->comm->node_ranks > MOST_WHO_LOOK) {
         TRY(step_gather(m));
-        return step_release(m, MPI_SUCCESS);
+        TRY(step_release(m, MPI_SUCCESS));
+        return all_have_come(m);
     }
     flag_set(arrived(m, m->comm->node_rank), ++m->step);
     return wait_for_all(m);
+}
+
+int step_notes(hybrid_memory *m, const void *own, size_t bytes, char *notes) {
+    const struct flags_waiting waiting = comm_waiting(m->comm);
+    note_write(&m->flags->ranks[m->comm->node_rank], ++m->notes, own, bytes);
+    for (int i = 0; i < m->comm->node_ranks; i++) {
+        TRY(note_read(&m->flags->ranks[i], m->notes, notes + (size_t)i * NOTE_STRIDE, bytes, &waiting));
+    }
+    return all_have_come(m);
 }
 
 int step_from(hybrid_memory *m, int from) {

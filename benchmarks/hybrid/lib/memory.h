@@ -38,6 +38,8 @@ struct hybrid_memory {
     size_t window_bytes;
     uint64_t round; /* the current one, from 1 */
     uint64_t step;  /* the last one at which ranks waited for each other */
+    uint64_t notes; /* the last number of a note */
+    uint64_t ended; /* the last round of which this rank knows that all of the node have ended their read phase */
     enum phase phase;
     size_t written_offset; /* what this rank has named in hybrid_write_begin */
     size_t written_bytes;
@@ -45,11 +47,14 @@ struct hybrid_memory {
     struct call call;
     MPI_Request request;    /* of the leader's call */
     int status;             /* an error of the call that is going on */
+    bool evicts;            /* ranks evict what they have read */
     const char *result;     /* where the last result begins */
+    size_t result_bytes;    /* of the node's one copy; 0: the result is another */
     struct call last;       /* type and operation were found good for this one */
     hybrid_gather *regular; /* parameters of the last hybrid_allgather */
     char *own_result;       /* of HYBRID_METHOD_EACH */
-    size_t own_result_bytes;
+    char *own_memory;       /* for it, where the window has none; own_bytes long */
+    size_t own_bytes;
     /* The leader's private memory for data that must be put into another order. */
     char *staging;
     size_t staging_unit;
@@ -83,6 +88,11 @@ int step_gather(hybrid_memory *m);
 
 /* Returns when all ranks of the node have come. */
 int step_all(hybrid_memory *m);
+
+/* All ranks of the node give a note of at most NOTE_BYTES bytes, and read those of all: notes[node_rank * NOTE_STRIDE].
+ * Only where ranks spin. */
+enum { NOTE_STRIDE = 64 };
+int step_notes(hybrid_memory *m, const void *own, size_t bytes, char *notes);
 
 /* The rank `from` of the node has come; the ranks that call step_wait_for wait for it. Without spinning all ranks wait
  * in step_from. */

@@ -8,9 +8,12 @@
  */
 #include "collective.h"
 #include "error.h"
+#include "eviction.h"
 #include "fold.h"
 
 #include <limits.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,18 +35,27 @@ static char *whole_result(const hybrid_memory *m, const struct call *call) {
     return row(m, call, m->comm->node_ranks + 1);
 }
 
-/* What is done up to the cut-off. Where many ranks read the rows of all, one that reduces them is faster. */
+/* Where more ranks read the rows of all, one that reduces them is faster. */
+enum { MOST_WHO_REDUCE_ALL = 8 };
+
+/* What is done up to the cut-off. */
 static enum hybrid_method small_method(const hybrid_memory *m) {
-    enum { MOST_WHO_REDUCE_ALL = 8 };
     return m->comm->nodes == 1 && m->comm->node_ranks <= MOST_WHO_REDUCE_ALL ? HYBRID_METHOD_EACH
                                                                              : HYBRID_METHOD_LEADER;
+}
+
+/* What is done above the cut-off. Of two ranks each reads as many bytes of the other either way, but in slices they
+ * wait once more. */
+static enum hybrid_method large_method(const hybrid_memory *m, const struct call *call) {
+    const bool pair = m->comm->nodes == 1 && m->comm->node_ranks == 2;
+    return pair && call->kind == &collective_allreduce ? HYBRID_METHOD_EACH : HYBRID_METHOD_SLICES;
 }
 
 static enum hybrid_method method_of(const hybrid_memory *m, const struct call *call) {
     const bool small = row_count(m, call) * call->element_bytes <= m->comm->cutoff_bytes;
     switch (call->method) {
     case HYBRID_METHOD_AUTO:
-        return small ? small_method(m) : HYBRID_METHOD_SLICES;
+        return small ? small_method(m) : large_method(m, call);
     case HYBRID_METHOD_PAPER:
         return small ? HYBRID_METHOD_LEADER : HYBRID_METHOD_REDUCE;
     case HYBRID_METHOD_EACH:
@@ -86,13 +98,18 @@ static int check(hybrid_memory *m, const struct call *call) {
 
 /* ---- within the node ---- */
 
+/* The rows of the node's ranks. */
+static struct fold fold_of(const hybrid_memory *m, const struct call *call) {
+    return (struct fold){.rows = memory_buffer(m),
+                         .stride = stride_of(m, call),
+                         .count = m->comm->node_ranks,
+                         .element_bytes = call->element_bytes,
+                         .type = call->type,
+                         .op = call->op};
+}
+
 static int fold_slice(const hybrid_memory *m, const struct call *call, size_t begin, size_t end, char *result) {
-    const struct fold fold = {.rows = memory_buffer(m),
-                              .stride = stride_of(m, call),
-                              .count = m->comm->node_ranks,
-                              .element_bytes = call->element_bytes,
-                              .type = call->type,
-                              .op = call->op};
+    const struct fold fold = fold_of(m, call);
     return fold_rows(&fold, begin, end, result);
 }
 
@@ -107,18 +124,46 @@ static void slice_of(const hybrid_memory *m, const struct call *call, size_t *be
     *end = *begin + share < count ? *begin + share : count;
 }
 
-/* All elements into memory of this rank's own. */
-static int fold_own(hybrid_memory *m, const struct call *call) {
+/* Makes m->own_result: of two ranks each has one of the rows that a single node leaves free. */
+static int place_own(hybrid_memory *m, const struct call *call) {
     const size_t bytes = row_count(m, call) * call->element_bytes;
-    if (bytes > m->own_result_bytes) {
-        free(m->own_result);
-        m->own_result = malloc(bytes);
-        m->own_result_bytes = m->own_result != NULL ? bytes : 0;
-        if (m->own_result == NULL) {
+    if (m->comm->node_ranks <= 2) {
+        m->own_result = row(m, call, m->comm->node_ranks + m->comm->node_rank);
+        return MPI_SUCCESS;
+    }
+    if (bytes > m->own_bytes) {
+        free(m->own_memory);
+        m->own_memory = malloc(bytes);
+        m->own_bytes = m->own_memory != NULL ? bytes : 0;
+        if (m->own_memory == NULL) {
             return error_set(MPI_ERR_NO_MEM, "no memory for a result of %zu bytes", bytes);
         }
     }
-    return fold_slice(m, call, 0, row_count(m, call), m->own_result);
+    m->own_result = m->own_memory;
+    return MPI_SUCCESS;
+}
+
+/* All elements, by each rank for itself. */
+static int reduce_each(hybrid_memory *m, const struct call *call) {
+    alignas(max_align_t) char notes[MOST_WHO_REDUCE_ALL * NOTE_STRIDE];
+    const size_t bytes = row_count(m, call) * call->element_bytes;
+    struct fold fold = fold_of(m, call);
+    fold.apart = true;
+    TRY(place_own(m, call));
+    if (m->sync == HYBRID_SPIN && bytes <= NOTE_BYTES && m->comm->node_ranks <= MOST_WHO_REDUCE_ALL) {
+        TRY(step_notes(m, row(m, call, m->comm->node_rank), bytes, notes));
+        fold.rows = notes;
+        fold.stride = NOTE_STRIDE;
+    } else {
+        TRY(step_all(m));
+    }
+    TRY(fold_rows(&fold, 0, row_count(m, call), m->own_result));
+    for (int i = 0; i < m->comm->node_ranks; i++) {
+        if (i != m->comm->node_rank) {
+            eviction_of(m, row(m, call, i), bytes);
+        }
+    }
+    return MPI_SUCCESS;
 }
 
 static int reduce_node(hybrid_memory *m, const struct call *call) {
@@ -134,8 +179,7 @@ static int reduce_node(hybrid_memory *m, const struct call *call) {
         TRY(step_gather(m));
         return comm_leads(m->comm) ? fold_slice(m, call, begin, end, node_result(m, call)) : MPI_SUCCESS;
     case HYBRID_METHOD_EACH:
-        TRY(step_all(m));
-        return fold_own(m, call);
+        return reduce_each(m, call);
     default:
         TRY(step_all(m));
         slice_of(m, call, &begin, &end);
@@ -178,6 +222,7 @@ static int allreduce_bridge(hybrid_memory *m, const struct call *call, MPI_Reque
 
 static int allreduce_after(hybrid_memory *m, const struct call *call, int status) {
     m->result = m->comm->nodes > 1 ? whole_result(m, call) : single_result(m, call);
+    m->result_bytes = method_of(m, call) == HYBRID_METHOD_EACH ? 0 : call->count * call->element_bytes;
     return leave(m, call, status);
 }
 

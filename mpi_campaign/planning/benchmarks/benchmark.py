@@ -49,7 +49,7 @@ class Benchmark:
     pairs: whether it measures between pairs of ranks, so that their number must be even.
     by_node: nodes can be compared by its times (`Family.by_node`).
     within_a_node: it is about memory that the ranks of a node share, which a wire between them would keep from the MPI
-    library. Where nothing else is asked for, its network is shm.
+    library. Where nothing else is asked for, its network is shm, also beside benchmarks over a wire.
     points: how many points a case has on a grid; 0 where the benchmark has no map.
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
     most_seconds: the longest budget of a case that makes sense, by the name of the grid. It holds where the budget is a

@@ -9,5 +9,5 @@ HYBRID = Benchmark(
     choices=choices.of_family("hybrid"),
     configurations=("basic",),
     within_a_node=True,
-    most_seconds={"smoke": 25, "nightly": 40, "full": 600},
+    most_seconds={"smoke": 25, "nightly": 40, "full": 300},
 )

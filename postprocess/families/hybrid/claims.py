@@ -1,26 +1,28 @@
 """What a run says about the claims of Zhou et al. 2020 and about what the hybrid library is meant to reach.
 
 Each is a bound of a ratio over a range of message sizes. It holds where the 95 % intervals of all points lie on its
-side, and no point is doubtful. It does not hold where the interval of a point that is not doubtful lies on the other
+side, and no point is doubtful. It is missed where the interval of a point that is not doubtful lies on the other
 side. Otherwise it cannot be told.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from postprocess.drawing.columns import rows_of
-from postprocess.drawing.text import ratio, size
+from postprocess.drawing.columns import Columns, rows_of
+from postprocess.drawing.text import interval, ratio, size
+from postprocess.families import axes
+from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.table import FASTER, PAPERS_OWN, SETTING, configuration_words
 
 Column: TypeAlias = Literal["ratio_to_library", "ratio_to_best_library", "ratio_to_papers_own"]
-HOLDS, DOES_NOT_HOLD, CANNOT_TELL = "holds", "does not hold", "cannot be told"
+HOLDS, MISSED, CANNOT_TELL = "holds", "missed", "cannot be told"
 OWN_CHOICE = "spin"
 """The variant that is the hybrid library's own choice."""
 
@@ -71,49 +73,69 @@ _GROUP = [
 ]  # fmt: skip
 
 
-def judged(rows: Sequence[dict[str, Any]], claim: Claim) -> str:
-    """HOLDS, DOES_NOT_HOLD or CANNOT_TELL. rows: those that the claim covers."""
-    low, high = f"{claim.column}_ci95_low", f"{claim.column}_ci95_high"
-    if any(row[low] > claim.bound and not row["doubtful"] for row in rows):
-        return DOES_NOT_HOLD
-    sure = all(row[high] <= claim.bound and not row["doubtful"] for row in rows)
-    return HOLDS if rows and sure else CANNOT_TELL
+COLUMNS = (
+    "library", "operation", "timed", "target", "verdict", "ratio", "ratio_ci95_low", "ratio_ci95_high",
+    "message_bytes", "setting", "handover_ns", "missed_bytes",
+)  # fmt: skip
+"""The columns of `targets`. `library` says the whole case. `ratio` is the largest, at `message_bytes` and with the
+`setting` of the MPI library; `handover_ns` is the state of the cores there. `missed_bytes` are the sizes at which the
+target is surely missed."""
 
 
-def sentences(table: pd.DataFrame) -> list[str]:
-    """The sentences about a table of `hybrid_table`, in its order."""
-    return [
-        f"{_where(rows)}: {sentence}"
-        for _, rows in table.groupby(_GROUP, sort=False)
-        for sentence in (*_of_claims(rows_of(rows)), *_of_break_even(rows_of(rows)))
-    ]
+def targets(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each case, claim and collective of a table of `hybrid_table`; the columns are COLUMNS."""
+    found = [one for _, rows in table.groupby(_GROUP, sort=False) for one in _of_claims(_where(rows), rows_of(rows))]
+    made: pd.DataFrame = pd.DataFrame(found, columns=list(COLUMNS))
+    return made
+
+
+def break_evens(table: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    """For each case of a table of `hybrid_table`: from which size on each collective, written and read, is surely
+    faster than with the MPI library at its best, a phrase per collective."""
+    return [(_where(rows), list(_of_break_even(rows_of(rows)))) for _, rows in table.groupby(_GROUP, sort=False)]
+
+
+def counts_words(of_targets: pd.DataFrame) -> str:
+    """How many targets hold: ``5 of 13 targets hold, 6 are missed, 2 cannot be told``."""
+    counts = [int((of_targets["verdict"] == verdict).sum()) for verdict in (HOLDS, MISSED, CANNOT_TELL)]
+    return f"{counts[0]} of {len(of_targets)} targets hold, {counts[1]} are missed, {counts[2]} cannot be told"
 
 
 def _where(rows: pd.DataFrame) -> str:
-    first = {str(name): value for name, value in rows.iloc[0].items()} | {SETTING: "usual"}
+    first = {str(name): value for name, value in rows.iloc[0].items()} | {SETTING: axes.INTRANODE.usual}
     return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
 
 
-def _of_claims(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _of_claims(library: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for claim in CLAIMS:
         for operation in claim.operations:
             covered = [row for row in rows if claim.covers(row) and row["operation"] == operation]
-            of_column = [row for row in covered if math.isfinite(row[claim.column])]
-            if of_column:
-                worst = max(of_column, key=lambda row: float(row[claim.column]))
-                timed = "alone" if claim.timed == ALONE else "written and read"
-                yield f"{operation} {timed}, {claim.what}: {judged(covered, claim)}; {_worst(worst, claim)}"
+            if any(math.isfinite(row[claim.column]) for row in covered):
+                yield {"library": library, "operation": operation, **_judged(covered, claim)}
 
 
-def _worst(row: dict[str, Any], claim: Claim) -> str:
-    value, low, high = (ratio(row[f"{claim.column}{end}"]) for end in ("", "_ci95_low", "_ci95_high"))
-    best = f", setting {row['best_setting'].replace('_', ' ')}" if claim.column == _BEST else ""
-    doubt = ", doubtful" if row["doubtful"] else ""
-    return f"the largest ratio is {value} [{low}, {high}] at {size(row['message_bytes'])}{best}{doubt}"
+def _judged(rows: Sequence[dict[str, Any]], claim: Claim) -> dict[str, Any]:
+    """The columns about a claim. rows: those that the claim covers, of which at least one has the ratio."""
+    low, high = f"{claim.column}_ci95_low", f"{claim.column}_ci95_high"
+    missed = [row["message_bytes"] for row in rows if row[low] > claim.bound and not row["doubtful"]]
+    sure = all(row[high] <= claim.bound and not row["doubtful"] for row in rows)
+    largest = max((row for row in rows if math.isfinite(row[claim.column])), key=lambda row: float(row[claim.column]))
+    of_best = claim.column == _BEST
+    return {
+        "timed": claim.timed,
+        "target": claim.what,
+        "verdict": MISSED if missed else HOLDS if sure else CANNOT_TELL,
+        "ratio": largest[claim.column],
+        "ratio_ci95_low": largest[low],
+        "ratio_ci95_high": largest[high],
+        "message_bytes": largest["message_bytes"],
+        "setting": largest["best_setting" if of_best else SETTING],
+        "handover_ns": largest["best_handover_ns" if of_best else "handover_ns"],
+        "missed_bytes": sorted(set(missed)),
+    }
 
 
 def _of_break_even(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """From which size on writing, collective and reading are faster than with the library at its best."""
     for operation in PAPERS_OWN:
         own = [
             row
@@ -123,5 +145,41 @@ def _of_break_even(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         not_faster = [row["message_bytes"] for row in own if row["best_verdict"] != FASTER]
         from_then_on = [row["message_bytes"] for row in own if row["message_bytes"] > max(not_faster, default=0)]
         if own:
-            found = f"from {size(min(from_then_on))} on" if from_then_on else "at no size up to the largest"
-            yield f"{operation} written and read: surely faster than the library at its best {found}"
+            yield f"{operation}: {f'from {size(min(from_then_on))} on' if from_then_on else 'at no size'}"
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        str(row["library"]),
+        str(row["operation"]),
+        str(row["timed"]),
+        str(row["target"]),
+        ratio(row["ratio"]),
+        interval(row["ratio_ci95_low"], row["ratio_ci95_high"]),
+        size(row["message_bytes"]),
+        str(row["setting"]).replace("_", " "),
+        state.words(row["handover_ns"]),
+        str(row["verdict"]),
+        ", ".join(map(size, row["missed_bytes"])),
+    ]
+
+
+TARGETS = Columns(
+    heads=(
+        "library", "collective", "timed", "target", "largest ratio", "95 %", "at", "setting", "hand-over", "target is",
+        "missed at",
+    ),
+    right=frozenset((4, 5, 6, 8)),
+    cells=_cells,
+)  # fmt: skip
+"""The columns of a table of `targets` for a reader."""
+
+
+def text(table: pd.DataFrame) -> str:
+    """The targets and the sizes from which on the hybrid library is faster, for the terminal; empty without points."""
+    faster = [
+        f"{library}: written and read, surely faster than the library at its best: {', '.join(words)}"
+        for library, words in break_evens(table)
+        if words
+    ]
+    return "\n".join(filter(None, [TARGETS.text(targets(table)), *faster]))

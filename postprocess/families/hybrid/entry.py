@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from postprocess.families import sampled
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
-from postprocess.families.hybrid import inside
+from postprocess.families.hybrid import claims, inside
 from postprocess.families.hybrid.axes import AXES
-from postprocess.families.hybrid.claims import sentences
 from postprocess.families.hybrid.record import FAMILY, hybrid_record
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
 from postprocess.statistics.limits import LEAST_RATIO
@@ -21,7 +20,11 @@ BOUNDS = (Bound("whole_ratio_to_library", absolute=False, margin=LEAST_RATIO),)
 
 
 def _text(found: Found) -> str:
-    return "\n".join([SHOWN.text(found.table), *sentences(found.table)])
+    return "\n\n".join(filter(None, [SHOWN.text(found.table), claims.text(found.table)]))
+
+
+def _short_text(found: Found) -> str:
+    return claims.text(found.table)
 
 
 def _drawing() -> sampled.Drawing:
@@ -43,9 +46,9 @@ HYBRID = Family(
     files=(TableFile(FILE),),
     launches=sampled.launches(FILE, AXES, METRICS),
     text=_text,
-    short_text=_text,
+    short_text=_short_text,
     nothing="no hybrid collective was measured",
-    sections=sampled.sections(FAMILY, TITLE, 35, _drawing, card=False),
+    sections=sampled.sections(FAMILY, TITLE, 35, _drawing),
     inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,

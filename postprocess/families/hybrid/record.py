@@ -12,39 +12,40 @@ from pathlib import Path
 
 import numpy as np
 
+from postprocess.families.sampled import Sampling, sampling_of, times_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
-from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
+from postprocess.records.record import Point, Record, RecordFile, check_family
 
 FAMILY = "hybrid"
 BATCHES = ("library_whole", "hybrid_whole", "library_alone", "hybrid_alone")
 """What is timed in turn in each repetition: a batch of calls of either library, whole and alone."""
+LATER_BATCHES = ("papers_whole", "papers_alone")
+"""The same by the paper's own method, which records before method 2 do not have."""
 
 
-@dataclass(frozen=True)
-class HybridPoint:
-    """One collective with one size, made by the MPI library and by a variant of the hybrid library in turn.
+@dataclass(frozen=True, kw_only=True)
+class HybridPoint(Sampling):
+    """One collective with one size, made by the MPI library, by a variant of the hybrid library and by the paper's own
+    method in turn.
 
     message_bytes: the buffer, or the block of one rank of an allgather.
-    calls, t_ns: by the names of BATCHES, the calls of a batch, and the time of a batch from the first rank's begin to
-    the last rank's end: int64, a value per valid repetition.
+    calls, t_ns: by the names of BATCHES and LATER_BATCHES, the calls of a batch, and the time of a batch from the first
+    rank's begin to the last rank's end: int64, a value per valid repetition.
+    handover_least_ns, handover_most_ns: the least and the most time in which ranks of a node handed a cache line to
+    each other, of those that were timed after each batch: int64, a value per valid repetition, 0 where no two ranks
+    share a node. Empty in records before method 2.
+    evicts: whether ranks evicted what they had read from their caches (variants that try it).
     """
 
-    index: int
     operation: str
     variant: str
     message_bytes: int
     calls: Mapping[str, int]
-    start_method: str
-    repetitions: int
-    warmup_repetitions: int
-    late_repetitions: int
-    discarded_repetitions: int
-    stop_reason: str
-    interval_relative_reached: float
-    data_errors: int
-    clock: Clock
     t_ns: Mapping[str, Nanoseconds]
+    handover_least_ns: Nanoseconds
+    handover_most_ns: Nanoseconds
+    evicts: bool
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def hybrid_record(record: Record) -> HybridRecord:
         blocks=own.flag("blocks"),
         cutoff_bytes=own.count("cutoff_bytes"),
         one_off_ns=_one_off(own.inside("one_off"), own.mapping("one_off")),
-        points=tuple(map(_point, record.points)),
+        points=tuple(_point(point, record.header.method) for point in record.points),
         node_ranks=own.counts("node_ranks"),
         one_off_of_fewer_ns={
             times.positive("ranks"): _one_off(times, [name for name in names if name != "ranks"])
@@ -122,33 +123,26 @@ def _one_off(times: Fields, names: Iterable[str]) -> Mapping[str, Nanoseconds]:
     return {name: times.times(name) for name in names}
 
 
-def _point(point: Point) -> HybridPoint:
-    where, clock, n = point.where, point.clock, point.repetitions
-    if clock is None or n is None:
-        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
-    for batch in BATCHES:
-        times = point.series.get(f"t_{batch}_ns")
-        if times is None:
-            fail(where, f"series.t_{batch}_ns is missing")
-        if times.size and not np.min(times) > 0:
-            fail(where, f"series.t_{batch}_ns has a time of 0")
-    if (clock.method != "none") != ("start_imbalance_ns" in point.series):
-        fail(where, "series.start_imbalance_ns does not fit the clock")
-    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
+def _point(point: Point, method: int) -> HybridPoint:
+    parameters, own = Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
+    batches = (*BATCHES, *(LATER_BATCHES if method > 1 else ()))
+    least, most = (_handovers(point, name, method) for name in ("handover_least_ns", "handover_most_ns"))
     return HybridPoint(
-        index=point.index,
+        **sampling_of(point),
         operation=parameters.text("operation"),
         variant=parameters.text("variant"),
         message_bytes=parameters.positive("message_bytes"),
-        calls={batch: own.positive(f"{batch}_calls") for batch in BATCHES},
-        start_method=point.start_method,
-        repetitions=n,
-        warmup_repetitions=point.warmup_repetitions,
-        late_repetitions=point.late_repetitions,
-        discarded_repetitions=point.discarded_repetitions,
-        stop_reason=point.stop_reason,
-        interval_relative_reached=point.interval_relative_reached,
-        data_errors=point.data_errors,
-        clock=clock,
-        t_ns={batch: point.series[f"t_{batch}_ns"] for batch in BATCHES},
+        calls={batch: own.positive(f"{batch}_calls") for batch in batches},
+        t_ns={batch: times_of(point, f"t_{batch}_ns") for batch in batches},
+        handover_least_ns=least,
+        handover_most_ns=most,
+        evicts=method > 1 and own.flag("evicts"),
     )
+
+
+def _handovers(point: Point, name: str, method: int) -> Nanoseconds:
+    if method == 1:
+        return np.zeros(0, np.int64)
+    if name not in point.series:
+        fail(point.where, f"series.{name} is missing")
+    return point.series[name]

@@ -13,16 +13,26 @@ from postprocess.drawing.text import size
 from postprocess.families import axes
 from postprocess.families.hybrid.axes import WHOLE
 from postprocess.families.hybrid.charts import charts
-from postprocess.families.hybrid.claims import sentences
+from postprocess.families.hybrid.claims import TARGETS, break_evens, counts_words, targets
 from postprocess.families.hybrid.table import CANNOT_TELL, FASTER, SETTING, SHOWN, SLOWER, configuration_words
 
 
 @dataclass(frozen=True)
-class HybridView:
-    """The section of the report. sentences: what it says of claims. verdicts: a sentence per library, collective and
-    variant. files: the addresses of the pictures."""
+class Summary:
+    """What the card says of one case: how many targets hold, and from which size on each collective is faster."""
 
-    sentences: list[str]
+    library: str
+    targets: str
+    faster: list[str]
+
+
+@dataclass(frozen=True)
+class HybridView:
+    """The section of the report, and its card. verdicts: a sentence per library, collective and variant. files: the
+    addresses of the pictures."""
+
+    summaries: list[Summary]
+    targets: PointsView
     verdicts: list[str]
     charts: list[ChartView]
     points: PointsView
@@ -33,8 +43,19 @@ def hybrid_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> Hy
     """What the section shows; None for an empty table."""
     if table.empty:
         return None
-    shown = SHOWN.view(table, most_rows)
-    return HybridView(sentences(table), verdicts(table), list(map(chart_view, charts(table))), shown, files)
+    of_claims = targets(table)
+    summaries = [
+        Summary(library, counts_words(of_claims[of_claims["library"] == library]), words)
+        for library, words in break_evens(table)
+    ]
+    return HybridView(
+        summaries=summaries,
+        targets=TARGETS.view(of_claims, len(of_claims)),
+        verdicts=verdicts(table),
+        charts=list(map(chart_view, charts(table))),
+        points=SHOWN.view(table, most_rows),
+        files=files,
+    )
 
 
 _CASE = [

@@ -1,15 +1,16 @@
 """The table of hybrid collectives: for each point a row for the collective alone and one for the whole, with the ratio
 to the MPI library, its verdict and its validity.
 
-All times are of one call: those of a batch divided by its calls. The ratio is made within repetitions, in which the
-batches of both libraries follow each other, so that what disturbs both cancels: its value is the median over
-repetitions, and the 95 % interval is that of a median, distribution free, from order statistics.
+All times are of one call: those of a batch divided by its calls. A ratio is made within repetitions, in which the
+batches follow each other, so that what disturbs both sides cancels: its value is the median over repetitions, and the
+95 % interval is that of a median, distribution free, from order statistics. Repetitions in another state of the cores
+than most of the point (`state`) are left out.
 
     ratio_to_library   t_ns / t_library_ns: below 1 the hybrid library is faster
     ratio_to_best_library  the largest `ratio_to_library` over the settings of the MPI library that the run measured
                        (the axis `intranode`): each setting has a launch of its own, in which the hybrid library is the
                        common yardstick, so that no times of different launches are compared
-    ratio_to_papers_own    `ratio_to_library` divided by that of the paper's own method, from the same launch
+    ratio_to_papers_own    t_ns / the time of the paper's own method, in the same repetitions
     verdict            `faster` or `slower` where the whole interval is on that side of 1, however wide it is, and
                        there are no other doubts; else `cannot tell`
     best_verdict       the same of `ratio_to_best_library`
@@ -34,24 +35,24 @@ import pandas as pd
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes, sampled
-from postprocess.families.hybrid import validity
+from postprocess.families.hybrid import state, validity
 from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
 from postprocess.families.hybrid.record import FAMILY, HybridRecord
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate, ratio_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 PAPERS_OWN: Mapping[str, str] = {"allgather": "barrier", "bcast": "barrier", "allreduce": "paper"}
 """The variant that is the paper's own method (Zhou et al. 2020, sections 5.2.2 to 5.2.4)."""
-_BATCHES: Mapping[str, tuple[str, str]] = {
-    WHOLE: ("hybrid_whole", "library_whole"), ALONE: ("hybrid_alone", "library_alone"),
+_BATCHES: Mapping[str, tuple[str, str, str]] = {
+    WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
 }  # fmt: skip
-_OWN = ("t_ns", "t_library_ns", "ratio_to_library")
-_ESTIMATES = (*_OWN, "ratio_to_papers_own", "ratio_to_best_library")
+_OWN = ("t_ns", "t_library_ns", "ratio_to_library", "ratio_to_papers_own")
+_ESTIMATES = (*_OWN, "ratio_to_best_library")
 _ENDS = ("", "_ci95_low", "_ci95_high")
+UNKNOWN = Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
 SETTING = axes.INTRANODE.name
-_POINT = ("record", "operation", "timed", "message_bytes")
 _ALL_BUT_SETTING = (
     *(name for name in CASE if name != SETTING), "shared_nodes", "nodes_are", "operation", "variant", "timed",
     "message_bytes",
@@ -59,15 +60,15 @@ _ALL_BUT_SETTING = (
 _OF_POINT = (
     "operation", "variant", "message_bytes", "repetitions", "warmup_repetitions",
     "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
-    "start_method", "index",
+    "start_method", "index", "evicts",
 )  # fmt: skip
 COLUMNS = (
     *CASE, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
     "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
     *(f"{name}{end}" for name in _ESTIMATES for end in _ENDS), "best_setting", "settings",
-    "t_mean_ns", "t_library_mean_ns",
-    "verdict", "best_verdict", "pays_back_calls", "comm_create_ns", "memory_create_ns", "cutoff_bytes", "calls",
-    "library_calls",
+    "handover_ns", "best_handover_ns", "other_state_repetitions", "t_mean_ns", "t_library_mean_ns",
+    "evicts", "verdict", "best_verdict", "pays_back_calls", "comm_create_ns", "memory_create_ns", "cutoff_bytes",
+    "calls", "library_calls",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "doubtful", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete",
@@ -79,6 +80,9 @@ Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no un
 `library_calls` are those of a batch. `t_mean_ns` and `t_library_mean_ns` are means, as Zhou et al. report times.
 `doubtful`: there are reasons against a verdict, not only a wide interval.
 `settings` are those of the MPI library that were compared, `best_setting` the one with which it was fastest.
+`evicts`: ranks evicted from their caches what they had read. `handover_ns`: the median time in which ranks of a node
+handed a cache line to each other, NaN where it is not known or no two ranks share a node; `best_handover_ns`: that
+beside `best_setting`. `other_state_repetitions`: repetitions that were left out, because it was another.
 """
 
 
@@ -86,24 +90,11 @@ def hybrid_table(records: Sequence[HybridRecord], failed: Mapping[str, tuple[str
     """Two rows per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
     rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(_with_best(_with_papers_own(rows)), columns=list(COLUMNS))
+    whole = pd.DataFrame(_with_best(rows), columns=list(COLUMNS))
     table: pd.DataFrame = whole.astype(
         {"valid": bool, "reliable": bool, "doubtful": bool}
     )  # an empty table needs these types, too
     return table
-
-
-def _with_papers_own(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows with `ratio_to_papers_own`, where the record has the paper's own method at that size, too."""
-    of_paper = {
-        _values(row, _POINT): _ratio_of(row) for row in rows if row["variant"] == PAPERS_OWN.get(row["operation"])
-    }
-    return [
-        {**row, **dict(_columns("ratio_to_papers_own", ratio_estimate(_ratio_of(row), of_paper[_values(row, _POINT)])))}
-        if _values(row, _POINT) in of_paper
-        else row
-        for row in rows
-    ]
 
 
 def _with_best(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -112,7 +103,12 @@ def _with_best(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         if row["valid"]:
             beside.setdefault(_values(row, _ALL_BUT_SETTING), []).append(row)
-    return [{**row, **_best_of(beside.get(_values(row, _ALL_BUT_SETTING), ()))} for row in rows]
+    return [{**row, **_among(row, beside.get(_values(row, _ALL_BUT_SETTING), ()))} for row in rows]
+
+
+def _among(row: Mapping[str, Any], others: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The columns of a row that depend on other settings. others: the valid rows of each, the same otherwise."""
+    return {**_best_of(others), "flags": [*row["flags"], *state.differing([one["handover_ns"] for one in others])]}
 
 
 def _best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -121,10 +117,12 @@ def _best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         return {}
     ratios = list(map(_ratio_of, rows))
     best = Estimate(*(np.max([getattr(one, end) for one in ratios]) for end in ("value", "low", "high")))
+    largest = rows[int(np.argmax([one.value for one in ratios]))]
     return {
         **dict(_columns("ratio_to_best_library", best)),
         "best_verdict": CANNOT_TELL if any(row["doubtful"] for row in rows) else verdict(best),
-        "best_setting": rows[int(np.argmax([one.value for one in ratios]))][SETTING],
+        "best_setting": largest[SETTING],
+        "best_handover_ns": largest["handover_ns"],
         "settings": ", ".join(row[SETTING] for row in rows),
     }
 
@@ -159,13 +157,19 @@ def case_of(record: HybridRecord) -> dict[str, Any]:
 
 def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, case = record.header, case_of(record)
-    for point in record.points:
-        for timed, (own, library) in _BATCHES.items():
+    for every in record.points:
+        point, left_out = state.in_one_state(every)
+        for timed, (own, library, papers) in _BATCHES.items():
             t_ns, t_library_ns = (point.t_ns[batch] / point.calls[batch] for batch in (own, library))
             found = {
                 "t_ns": median_estimate(t_ns),
                 "t_library_ns": median_estimate(t_library_ns),
                 "ratio_to_library": median_estimate(t_ns / t_library_ns),
+                "ratio_to_papers_own": (
+                    median_estimate(t_ns / (point.t_ns[papers] / point.calls[papers]))
+                    if papers in point.t_ns
+                    else UNKNOWN
+                ),
             }
             doubts = [
                 *failed_reasons(failed),
@@ -182,6 +186,9 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "best_verdict": CANNOT_TELL,
                 "best_setting": "",
                 "settings": "",
+                "handover_ns": state.handover_ns(point),
+                "best_handover_ns": math.nan,
+                "other_state_repetitions": left_out,
                 "timed": timed,
                 "t_mean_ns": float(t_ns.mean()) if t_ns.size else math.nan,
                 "t_library_mean_ns": float(t_library_ns.mean()) if t_library_ns.size else math.nan,
@@ -196,7 +203,10 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "valid": not sampled.invalid_reasons(point),
                 "reliable": not reasons,
                 "unreliable_reasons": reasons,
-                "flags": validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),
+                "flags": [
+                    *validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),
+                    *state.left_out_words(left_out, every.repetitions),
+                ],
                 "oversubscribed": header.oversubscribed,
                 "shared_core": header.shared_core,
                 "complete": record.complete,
@@ -279,6 +289,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         str(row["best_setting"]).replace("_", " "),
         *_with_interval(row, "ratio_to_papers_own"),
         f"{row['pays_back_calls']:.0f}" if math.isfinite(row["pays_back_calls"]) else "",
+        state.words(row["handover_ns"]),
         str(row["repetitions"]),
         "; ".join(remarks(row)),
     ]
@@ -287,10 +298,10 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
 SHOWN = Columns(
     heads=(
         "toolchain", "network", "configuration", "collective", "variant", "timed", "message", "library", "hybrid",
-        "ratio", "95 %", "hybrid is", "to best", "95 %", "best is", "to paper's", "95 %", "pays back", "reps",
-        "remarks",
+        "ratio", "95 %", "hybrid is", "to best", "95 %", "best is", "to paper's", "95 %", "pays back", "hand-over",
+        "reps", "remarks",
     ),
-    right=frozenset((*range(6, 11), 12, 13, *range(15, 19))),
+    right=frozenset((*range(6, 11), 12, 13, *range(15, 20))),
     cells=_cells,
 )  # fmt: skip
 """The columns of a table of `hybrid_table` for a reader."""

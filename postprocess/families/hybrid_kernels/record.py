@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.families.sampled import Sampling, sampling_of, times_of
+from postprocess.records.fields import Fields, Nanoseconds
 from postprocess.records.reading import load_record
-from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
+from postprocess.records.record import Point, Record, RecordFile, check_family
 
 FAMILY = "hybrid_kernels"
 MPI, OPENMP, HYBRID = "mpi", "openmp", "hybrid"
@@ -43,8 +42,8 @@ class VariantOfKernel:
     replicated_bytes: int
 
 
-@dataclass(frozen=True)
-class KernelPoint:
+@dataclass(frozen=True, kw_only=True)
+class KernelPoint(Sampling):
     """One kernel of one size, in all variants.
 
     error: what is left of the solution's error, as the kernel defines it.  digest: of all bits of the result, the same
@@ -52,7 +51,6 @@ class KernelPoint:
     ranks of a node need.  pinned: whether each thread of the variant `openmp` ran on one CPU of its own.
     """
 
-    index: int
     kernel: str
     size: int
     iterations: int
@@ -61,15 +59,6 @@ class KernelPoint:
     collective: str
     copy_bytes: int
     pinned: bool
-    start_method: str
-    repetitions: int
-    warmup_repetitions: int
-    late_repetitions: int
-    discarded_repetitions: int
-    stop_reason: str
-    interval_relative_reached: float
-    data_errors: int
-    clock: Clock
     variants: Mapping[str, VariantOfKernel]
 
 
@@ -114,14 +103,9 @@ def kernels_record(record: Record) -> KernelsRecord:
 
 
 def _point(point: Point) -> KernelPoint:
-    where, clock, n = point.where, point.clock, point.repetitions
-    if clock is None or n is None:
-        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
-    if (clock.method != "none") != ("start_imbalance_ns" in point.series):
-        fail(where, "series.start_imbalance_ns does not fit the clock")
-    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
+    parameters, own = Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
     return KernelPoint(
-        index=point.index,
+        **sampling_of(point),
         kernel=parameters.text("kernel"),
         size=parameters.positive("size"),
         iterations=own.positive("iterations"),
@@ -130,35 +114,17 @@ def _point(point: Point) -> KernelPoint:
         collective=own.text("collective"),
         copy_bytes=own.count("copy_bytes"),
         pinned=own.flag("pinned"),
-        start_method=point.start_method,
-        repetitions=n,
-        warmup_repetitions=point.warmup_repetitions,
-        late_repetitions=point.late_repetitions,
-        discarded_repetitions=point.discarded_repetitions,
-        stop_reason=point.stop_reason,
-        interval_relative_reached=point.interval_relative_reached,
-        data_errors=point.data_errors,
-        clock=clock,
         variants={name: _variant(point, name, own.inside("variants").inside(name)) for name in VARIANTS},
     )
 
 
 def _variant(point: Point, name: str, own: Fields) -> VariantOfKernel:
     return VariantOfKernel(
-        t_ns=_times(point, f"t_{name}_ns"),
-        t_compute_ns=_times(point, f"t_{name}_compute_ns"),
+        t_ns=times_of(point, f"t_{name}_ns"),
+        t_compute_ns=times_of(point, f"t_{name}_compute_ns"),
         lines=own.positive("lines"),
         memory_bytes=own.number_or_nan("memory_bytes"),
         growth_bytes=own.number_or_nan("growth_bytes"),
         shared_bytes=own.number_or_nan("shared_bytes"),
         replicated_bytes=own.count("replicated_bytes"),
     )
-
-
-def _times(point: Point, name: str) -> Nanoseconds:
-    times = point.series.get(name)
-    if times is None:
-        fail(point.where, f"series.{name} is missing")
-    if times.size and not np.min(times) > 0:
-        fail(point.where, f"series.{name} has a time of 0")
-    return times

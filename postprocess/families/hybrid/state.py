@@ -1,0 +1,70 @@
+"""In which state the cores were while a point was measured: how long ranks of a node take to hand a cache line to each
+other.
+
+A virtual machine can change its state while it measures: the host moves a virtual core, and data between two cores take
+another way. A time in one state says nothing about one in another. So each repetition has the least and the most time
+of the hand-overs after its batches. A repetition is in the state of its point where both lie within a factor of
+SAME_STATE of the median over the point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from postprocess.drawing.text import duration
+from postprocess.families.hybrid.record import HybridPoint
+
+SAME_STATE = 1.5
+"""Hand-overs that differ by a larger factor are those of different states."""
+
+
+def in_one_state(point: HybridPoint) -> tuple[HybridPoint, int]:
+    """The point with the repetitions that ran in the state in which most ran, and how many were left out.
+
+    Where the record has no hand-overs, or no two ranks share a node, these are all repetitions.
+    """
+    typical = handover_ns(point)
+    if not typical > 0:
+        return point, 0
+    kept = (point.handover_least_ns >= typical / SAME_STATE) & (point.handover_most_ns <= typical * SAME_STATE)
+    if kept.all():
+        return point, 0
+    left = replace(
+        point,
+        repetitions=int(kept.sum()),
+        t_ns={batch: times[kept] for batch, times in point.t_ns.items()},
+        handover_least_ns=point.handover_least_ns[kept],
+        handover_most_ns=point.handover_most_ns[kept],
+    )
+    return left, int((~kept).sum())
+
+
+def handover_ns(point: HybridPoint) -> float:
+    """The median time of a hand-over, ns; NaN where it is not known or no two ranks share a node."""
+    every = np.concatenate([point.handover_least_ns, point.handover_most_ns])
+    median = float(np.median(every)) if every.size else math.nan
+    return median if median > 0 else math.nan
+
+
+def words(time_ns: float) -> str:
+    """The time of a hand-over in words; empty where it is not known."""
+    return duration(time_ns) if math.isfinite(time_ns) else ""
+
+
+def left_out_words(left_out: int, repetitions: int) -> list[str]:
+    """The remark on a point of which repetitions were left out; none where all count."""
+    return [f"{left_out} of {repetitions} repetitions left out: the cores were in another state"] if left_out else []
+
+
+def differing(handovers_ns: Sequence[float]) -> list[str]:
+    """The remark on a point that was measured with several settings of the MPI library in different states of the
+    cores; none where the state was the same, or is not known. handovers_ns: one of each setting."""
+    known = [one for one in handovers_ns if math.isfinite(one)]
+    if not known or max(known) <= SAME_STATE * min(known):
+        return []
+    times = f"{words(min(known))} to {words(max(known))}"
+    return [f"the cores were in other states with other settings: a hand-over took {times}"]
