@@ -237,7 +237,7 @@ class Plan:
         With --interleave, the sides take turns, A B B A …, so that a machine that drifts favours neither. Where `basic`
         is a side of its own, it is not measured again for the others: they take the sizes of its first launch.
         """
-        repeats = range(1, self.options.repeat + 1)
+        repeats = range(1, max(case.repeat for case in self.cases) + 1)
         sides = self.sides
         if self.options.interleave:
             with_basic = {environment for environment, configuration in sides if configuration == "basic"}
@@ -260,12 +260,15 @@ class Plan:
         for case in self.cases:
             if (axes := session_of(case)) not in sessions:
                 sessions.append(axes)
-        measured = [(session_of(case), case.environment, case.configuration) for case in not_skipped]
+        measured = [(case.repeat, session_of(case), case.environment, case.configuration) for case in not_skipped]
         return [
             replace(turn, axes=axes)
             for turn in turns
             for axes in sessions
-            if any((axes, *side) in measured for side in itertools.product(turn.environments, turn.configurations))
+            if any(
+                (turn.repeat, axes, *side) in measured
+                for side in itertools.product(turn.environments, turn.configurations)
+            )
         ]
 
     def placement_of(self, turn: Round) -> Placement:
@@ -729,7 +732,7 @@ def make_plan(
                 _points_of(options, benchmark, parameters),
             )
             reason = _why_impossible(options, question, benchmark, configuration, network, placement)
-            for repeat in range(1, options.repeat + 1):
+            for repeat in range(1, benchmark.launches(options.repeat, grid_of(options)) + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
                     provider=toolchain.provider,
