@@ -213,7 +213,7 @@ def run_remarks(row: Mapping[Any, Any]) -> list[str]:
     launches, reliable = int(row["launches"]), int(row["launches_reliable"])
     return [
         *([f"unreliable: {launches - reliable} of {launches} launches"] if reliable < launches else []),
-        *([f"no interval: it needs {MIN_REPETITIONS} launches"] if launches < MIN_REPETITIONS else []),
+        *([] if math.isfinite(row["run_L_ns_ci95_low"]) else [f"no interval: it needs {MIN_REPETITIONS} launches"]),
         *flags_of(hides_gap=bool(row["run_g_hidden"]), misfit=float(row["run_misfit"])),
     ]
 
