@@ -205,20 +205,13 @@ static void time_receives(void *context, start_line *line, struct repetition *r)
     r->terms[SENDS] = sending;
 }
 
-/* Numbers between two operands, some cache lines. Without them operands of a power of two lie a multiple of 4 KiB
- * apart. Whether a first-level cache then takes one for the other depends on their addresses, which differ between
- * launches. */
-enum { BETWEEN_OPERANDS = 136 };
-
-/* Returns the first operand of the next reduction, that of the last one or another, which has left the caches. The
- * second one follows after BETWEEN_OPERANDS numbers. */
+/* Returns the operands of the next reduction: those of the last one, or others, which have left the caches. */
 static double *operands(struct loggp *o, size_t count, bool cold) {
-    const size_t both = 2 * (count + BETWEEN_OPERANDS);
-    if (!cold || o->next_operand + both > o->operand_count) {
+    if (!cold || o->next_operand + 2 * count > o->operand_count) {
         o->next_operand = 0;
     }
     double *first = o->operands + o->next_operand;
-    o->next_operand += cold ? both : 0;
+    o->next_operand += cold ? 2 * count : 0;
     return first;
 }
 
@@ -227,7 +220,7 @@ static int64_t time_reductions(struct loggp *o, bool cold) {
     const int64_t began = timer_now_ns();
     for (int64_t i = 0; i < o->point.reductions; i++) {
         double *first = operands(o, (size_t)count, cold);
-        MPI_CHECK(MPI_Reduce_local(first, first + count + BETWEEN_OPERANDS, count, MPI_DOUBLE, MPI_SUM));
+        MPI_CHECK(MPI_Reduce_local(first, first + count, count, MPI_DOUBLE, MPI_SUM));
     }
     return timer_now_ns() - began;
 }
@@ -435,7 +428,7 @@ const struct sampler_kind loggp_points = {
 static void make_operands(struct loggp *o, size_t largest_bytes) {
     const size_t cache = (size_t)topology_cache_bytes();
     const size_t bytes = 2 * cache > 2 * largest_bytes ? 2 * cache : 2 * largest_bytes;
-    o->operand_count = bytes / sizeof *o->operands + (size_t)2 * BETWEEN_OPERANDS;
+    o->operand_count = bytes / sizeof *o->operands;
     o->operands = fail_alloc(o->operand_count, sizeof *o->operands);
     for (size_t i = 0; i < o->operand_count; i++) {
         o->operands[i] = 1.0;
