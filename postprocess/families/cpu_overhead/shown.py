@@ -121,10 +121,11 @@ def _time(row: Mapping[Any, Any], name: str) -> str:
 
 
 def _per_byte(row: Mapping[Any, Any], name: str) -> str:
-    """A time per byte with its interval, in ps."""
-    value, *ends = (1000 * row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high"))
+    """A time per byte with its interval, in ps, from 1 ns on in ns."""
+    scale, unit = (1, "ns") if row[name] >= 1 else (1000, "ps")
+    value, *ends = (scale * row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high"))
     known = f" [{ends[0]:.3g}, {ends[1]:.3g}]" if ends[0] <= ends[1] else ""
-    return f"{value:.3g}{known} ps" if math.isfinite(value) else ""
+    return f"{value:.3g}{known} {unit}" if math.isfinite(value) else ""
 
 
 def _threshold(row: Mapping[Any, Any], of: str) -> str:
