@@ -1,5 +1,6 @@
 #include "batches.h"
 
+#include "barrier.h"
 #include "calls.h"
 #include "cpu_time.h"
 #include "fail_mpi.h"
@@ -32,7 +33,8 @@ enum term {
     REFERENCE_END,
     REFERENCE_CPU,
     WORK,
-    NODE_WINDOW, /* those with NODE are of a window: from before the common start to the end of the batch */
+    NODE_WINDOW, /* those with NODE are of a window: from before the common start until all ranks have made their calls
+                  */
     NODE_BUSY,
     NODE_SOFTIRQ,
     NODE_RANKS,
@@ -184,33 +186,39 @@ static int64_t soaked_ns(const struct batches *o) {
     return o->point.way->soaks ? soaker_cpu_ns(o->soaker) : 0;
 }
 
-/* Rank 0 reads the CPU time of its machine before the common start, which waits for that, and after the batch. */
-struct node_window {
-    int64_t began;
+/* The node beside its ranks: rank 0 reads the CPU time of its machine, and each rank its own, before the common start,
+ * which waits for that, and after a barrier that follows the batch. So the window of the machine and those of the ranks
+ * begin and end together, also where some ranks have made their calls much earlier than others. The single call of
+ * `once` has no window: it is too short. */
+struct node_look {
+    int64_t at;
     int64_t process_ns;
     struct node_time node;
 };
 
-static struct node_window open_window(const struct batches *o) {
-    const bool reads = o->program->rank == 0 && !o->point.way->once;
-    return (struct node_window){.began = timer_now_ns(),
-                                .process_ns = cpu_time_now().process_ns,
-                                .node = reads ? node_time_now() : (struct node_time){0}};
+static struct node_look look_at_node(const struct batches *o) {
+    return (struct node_look){.at = timer_now_ns(),
+                              .process_ns = cpu_time_now().process_ns,
+                              .node = o->program->rank == 0 ? node_time_now() : (struct node_time){0}};
 }
 
-static void close_window(const struct batches *o, const struct node_window *window, int64_t process_ns,
-                         struct repetition *r) {
-    const bool reads = o->program->rank == 0 && !o->point.way->once;
-    const struct node_time now = reads ? node_time_now() : (struct node_time){0};
-    r->terms[NODE_WINDOW] = reads ? timer_now_ns() - window->began : 0;
-    r->terms[NODE_BUSY] = now.busy_ns - window->node.busy_ns;
-    r->terms[NODE_SOFTIRQ] = now.softirq_ns - window->node.softirq_ns;
-    r->terms[NODE_RANKS] = o->on_first_machine && !o->point.way->once ? process_ns - window->process_ns : 0;
+/* Collective over the point's ranks. */
+static void close_window(const struct batches *o, const struct node_look *opened, struct repetition *r) {
+    if (o->point.way->once) {
+        r->terms[NODE_WINDOW] = r->terms[NODE_BUSY] = r->terms[NODE_SOFTIRQ] = r->terms[NODE_RANKS] = 0;
+        return;
+    }
+    barrier_disseminate(o->comm);
+    const struct node_look closed = look_at_node(o);
+    r->terms[NODE_WINDOW] = o->program->rank == 0 ? closed.at - opened->at : 0;
+    r->terms[NODE_BUSY] = closed.node.busy_ns - opened->node.busy_ns;
+    r->terms[NODE_SOFTIRQ] = closed.node.softirq_ns - opened->node.softirq_ns;
+    r->terms[NODE_RANKS] = o->on_first_machine ? closed.process_ns - opened->process_ns : 0;
 }
 
 static void time_way(void *context, start_line *line, struct repetition *r) {
     struct batches *o = context;
-    const struct node_window window = open_window(o);
+    const struct node_look opened = look_at_node(o);
     r->terms[START] = start_spin(line);
     phase_enter(PHASE_CALL);
     const int64_t soaked_before = soaked_ns(o);
@@ -223,7 +231,7 @@ static void time_way(void *context, start_line *line, struct repetition *r) {
     if (o->point.way->soaks) {
         soaker_rest(o->soaker);
     }
-    close_window(o, &window, after.process_ns, r);
+    close_window(o, &opened, r);
     r->terms[WALL] = r->terms[END] - r->terms[BEGIN];
     /* Of a call for which a rank comes late, only what waiting costs the others counts. */
     const bool waits = !is_late(o);

@@ -15,6 +15,10 @@
  * Between sizes of which one is sent without waiting for the receiver and the other is not, more sizes are measured,
  * until two are neighbours: the eager threshold.
  *
+ * Round trips and trains begin when the network is in its lasting state. A network whose rate a token bucket limits is
+ * faster after a pause; what a part of few exchanges took of that would depend on how many there are. So with a
+ * settling time (start.h) the pair first sends for twice that time, which is not timed.
+ *
  * Sources: T. Hoefler, A. Lichei, W. Rehm, "Low-Overhead LogGP Parameter Assessment for Modern Interconnection
  * Networks", 2007 (PRTT, o of the sender, g, G); T. Kielmann, H. E. Bal, K. Verstoep, "Fast Measurement of LogP
  * Parameters for Message Passing Platforms", 2000 (o of the receiver).
@@ -34,6 +38,9 @@ enum loggp_pair { LOGGP_WITHIN, LOGGP_BETWEEN, LOGGP_PAIRS };
 /* Messages of a train: n. */
 enum { LOGGP_TRAIN = 16 };
 
+/* A message that only keeps the network busy. */
+enum { LOGGP_FILLER_BYTES = 65536 };
+
 struct loggp {
     struct program *program;
     const int64_t *message_bytes;
@@ -45,6 +52,7 @@ struct loggp {
     changes *changes;            /* on rank 0: its sizes; NULL before the first point and after the last one */
     MPI_Comm comms[LOGGP_PAIRS]; /* MPI_COMM_NULL: this rank is not of the pair */
     uint64_t seed;
+    unsigned char *filler; /* LOGGP_FILLER_BYTES; see end_fast_beginning */
     unsigned char *sent;
     unsigned char *received;
     size_t buffer_bytes;

@@ -122,15 +122,16 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "loggp",
         .family = "cpu_overhead",
-        .method = 2,
+        .method = 3,
         .configurations = true,
         .repeats = true,
+        .usual_budget_seconds = 60, /* repetitions of messages of 256 MiB take seconds each */
         .help =
             "usage: mpiexec -n RANKS loggp [OPTION]...\n\n"
             "Measures what the parameters of the LogGP model are computed from: messages between rank 0 and a rank\n"
             "of its node, and a rank of another node, as far as there are such (Hoefler, Lichei, Rehm 2007;\n"
             "Kielmann, Bal, Verstoep 2000). `campaign show` has the parameters. The table and the record have the\n"
-            "times of whole parts of many exchanges.\n",
+            "times of whole parts of many exchanges. Without --budget-seconds its budget is 60 s.\n",
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,

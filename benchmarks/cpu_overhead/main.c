@@ -317,7 +317,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "cpu_overhead",
         .family = "cpu_overhead",
-        .method = 2,
+        .method = 3,
         .configurations = true,
         .repeats = true,
         .help =

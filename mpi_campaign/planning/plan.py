@@ -251,7 +251,7 @@ class Plan:
         With --interleave, the sides take turns, A B B A …, so that a machine that drifts favours neither. Where `basic`
         is a side of its own, it is not measured again for the others: they take the sizes of its first launch.
         """
-        repeats = range(1, self.options.repeat + 1)
+        repeats = range(1, max(case.repeat for case in self.cases) + 1)
         sides = self.sides
         if self.options.interleave:
             with_basic = {environment for environment, configuration in sides if configuration == "basic"}
@@ -274,12 +274,15 @@ class Plan:
         for case in self.cases:
             if (session := session_of(case)) not in sessions:
                 sessions.append(session)
-        measured = [(session_of(case), case.environment, case.configuration) for case in not_skipped]
+        measured = [(case.repeat, session_of(case), case.environment, case.configuration) for case in not_skipped]
         return [
             replace(turn, network=session[0], axes=session[1])
             for turn in turns
             for session in sessions
-            if any((session, *side) in measured for side in itertools.product(turn.environments, turn.configurations))
+            if any(
+                (turn.repeat, session, *side) in measured
+                for side in itertools.product(turn.environments, turn.configurations)
+            )
         ]
 
     def placement_of(self, turn: Round) -> Placement:
@@ -754,7 +757,7 @@ def make_plan(
                 _points_of(options, benchmark, parameters),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
-            for repeat in range(1, options.repeat + 1):
+            for repeat in range(1, benchmark.launches(options.repeat, grid_of(options)) + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
                     provider=toolchain.provider,

@@ -38,14 +38,15 @@ def tick_share(of_ns: float, rest_ns: float, tick_ns: float) -> Estimate:
 
     of_ns, rest_ns: the time counted as that kind, such as user, and as the other kind, such as system. The kernel
     divides a CPU time by what it saw at the ticks of its clock: a sample of time / tick_ns ticks. The interval is that
-    of a binomial share (Clopper and Pearson). All NaN without a tick.
+    of a binomial share (Clopper and Pearson). It contains the share also where that is above 1 or below 0, because
+    ticks were counted beyond the ends of a time. All NaN without a tick.
     """
     total = of_ns + rest_ns
     ticks = round(total / tick_ns) if tick_ns > 0 and total > 0 else 0
     if ticks < 1:
         return Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
-    share = min(max(of_ns / total, 0.0), 1.0)
-    found = min(round(share * ticks), ticks)
+    share = of_ns / total
+    found = min(max(round(share * ticks), 0), ticks)
     low = float(beta.ppf(0.025, found, ticks - found + 1)) if found > 0 else 0.0
     high = float(beta.ppf(0.975, found + 1, ticks - found)) if found < ticks else 1.0
     return Estimate(np.float64(share), np.float64(min(low, share)), np.float64(max(high, share)))

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float, median_estimate
 
 Indices: TypeAlias = NDArray[np.int64]
 
@@ -122,7 +122,8 @@ class Fitted:
 
     latency: L, without o.  send_overhead, receive_overhead: o of messages of the smallest size.
     gap, gap_per_byte: g and G, of the sizes whose gaps o does not hide.
-    gamma_hot, gamma_cold: of operands that are in a cache, and of others.
+    gamma_hot: of operands that are in a cache, of the largest size up to HOT_BYTES.  gamma_cold: of others, of the
+    largest size.
     hides_gap: o is as long as the gap of the smallest size. Then g cannot be seen, and `gap` is this gap, which is an
     upper bound of g.
     misfit: the largest difference of a measured gap from the fitted line, relative to the line, of those sizes.
@@ -158,6 +159,9 @@ def line(sizes: Sequence[int], times: Sequence[float]) -> tuple[float, float]:
     return float(gap), float(per_byte)
 
 
+HOT_BYTES = 65536
+"""Two operands of this size fit into half of a second-level cache of 256 KiB. Whether two larger ones stay in that
+cache depends on where their pages happen to lie, which differs between launches."""
 LEAST_SEEN = 1.05
 """A gap that is no longer than this factor times o of the sender or of the receiver is taken for that o."""
 
@@ -172,7 +176,7 @@ def fit(of_sizes: Sequence[Times]) -> Fitted:
 
     o and L are those of the smallest size s: L = PRTT(1, 0, s) / 2 - o_send - o_receive - (s - 1) G. The intervals are
     percentiles over resampled repetitions (bootstrap, 500 resamples, always the same ones; `resampled`). They do not
-    contain what differs between launches.
+    contain what differs between launches, as those of `over_launches` do.
     """
     ordered = sorted(of_sizes, key=lambda one: one.message_bytes)
     if len({one.message_bytes for one in ordered}) < 2:
@@ -212,6 +216,18 @@ def resampled(rng: np.random.Generator, n: int) -> Indices:
     return np.asarray((begins[:, None] + np.arange(block)).ravel()[:n] % n, dtype=np.int64)
 
 
+def over_launches(launches: Sequence[Estimate]) -> Estimate:
+    """What several launches say of a number: the median of their values, with its distribution-free 95 % interval.
+
+    launches: the estimate of each, of its repetitions. A launch counts as one value, since its repetitions share what
+    differs between launches, such as the place of buffers in memory. So the interval is unknown (NaN) for fewer than
+    `MIN_REPETITIONS` launches. A single launch has its own interval, which knows of its repetitions only. Launches
+    whose value is not known do not count.
+    """
+    known = [one for one in launches if math.isfinite(as_float(one.value))]
+    return known[0] if len(known) == 1 else median_estimate([as_float(one.value) for one in known])
+
+
 def _median(values: Floats) -> float:
     return float(np.median(values)) if values.size else math.nan
 
@@ -227,8 +243,10 @@ def _fit_of(ordered: Sequence[Times], repetitions: Sequence[Indices], fitted: Se
         [gap for gap, chosen in zip(gaps, fitted, strict=True) if chosen],
     )
     first, of_first = ordered[0], repetitions[0]
-    last, of_last = ordered[-1], repetitions[-1]
+    is_hot = [one.message_bytes <= HOT_BYTES for one in ordered]
+    hottest = max(sum(is_hot) - 1, 0)  # sizes ascend
+    reduced = [(ordered[hottest].hot, hottest), (ordered[-1].cold, len(ordered) - 1)]
     send, receive = _median(first.send_overhead[of_first]), _median(first.receive[of_first])
     latency = _median(first.round_trip[of_first]) / 2 - send - receive - (first.message_bytes - 1) * per_byte
-    gammas = [_median(times[of_last]) / last.message_bytes for times in (last.hot, last.cold)]
+    gammas = [_median(times[repetitions[i]]) / ordered[i].message_bytes for times, i in reduced]
     return np.array([latency, send, receive, start if sees_gap else gaps[0], per_byte, *gammas, start])

@@ -147,14 +147,35 @@ def test_a_claim_of_the_paper_is_judged_only_where_the_interval_excludes_its_thr
 
 
 def test_what_the_librarys_own_waiting_changes_is_told_by_cpu_time(tmp_path: Path) -> None:
-    def of(truth: Truth) -> str:
+    def of(truth: Truth) -> list[str]:
         usual, yielding = record(POLLS), record(truth)
         yielding[0]["plan"]["parameters"]["library_setting"] = ["yielding"]
-        (sentence,) = of_the_process(table_of(tmp_path, usual, yielding))
-        return sentence
+        return of_the_process(table_of(tmp_path, usual, yielding))
 
-    assert "basic, wire:2gbit: setting the library to yielding waits changes nothing for sure, in 3 points" in of(POLLS)
-    assert "with the library set to yielding waits the CPU share falls from 100 % to 30 %" in of(SLEEPS)
+    (same,) = of(POLLS)
+    assert "basic, wire:2gbit: setting the library to yielding waits changes nothing for sure" in same
+    assert same.endswith(": the CPU share (3 points), the time of a call (3 points)")
+    share, time = of(SLEEPS)
+    assert "with the library set to yielding waits the CPU share falls from 100 % to 30 %" in share
+    assert time.endswith("yielding waits does not change for sure: the time of a call (3 points)")
+    time, share = sorted(of(replace(POLLS, latency_ns=90_000)), key=len)[::-1]
+    assert "the time of a call rises from 902 ns to 90 µs in bcast of 8 B on 2 ranks, where it changes most" in time
+    assert "does not change for sure: the CPU share (3 points)" in share
+
+
+def test_a_setting_that_lets_another_thread_in_changes_something(tmp_path: Path) -> None:
+    """Also where the process uses as much CPU time as before, because it polls."""
+
+    def of(setting: str, soaked: float) -> Lines:
+        one = point(1, POLLS, way="soaking")
+        one["series"]["t_soaked_all_ranks_ns"] = [round(2 * soaked * wall) for wall in one["series"]["t_wall_ns"]]
+        lines = with_one_more(record(POLLS, sizes=(1024,)), one)
+        lines[0]["plan"]["parameters"]["library_setting"] = [setting]
+        return lines
+
+    *_, changed, unchanged = of_the_process(table_of(tmp_path, of("usual", 0.0), of("yielding", 0.7)))
+    assert "the share of a thread of the lowest priority rises from 0 % to 70 % in bcast of 1 KiB on 2 ranks" in changed
+    assert "does not change for sure: the CPU share (1 point), the time of a call (1 point)" in unchanged
 
 
 def test_a_rank_that_comes_late_shows_what_waiting_costs_the_others(tmp_path: Path) -> None:
@@ -168,7 +189,7 @@ def test_a_rank_that_comes_late_shows_what_waiting_costs_the_others(tmp_path: Pa
     table = table_of(tmp_path, of("usual", POLLS), of("yielding", SLEEPS))
     text = cpu_text(table)
     assert "Waiting for a rank that comes late:" in text
-    usual, yielding, changed = of_the_process(table)
+    usual, yielding, changed, _ = of_the_process(table)
     assert "ranks that wait for one that comes late take 100 % [100 %, 100 %] of the CPU meanwhile" in usual
     assert "library yielding, wire:2gbit: ranks that wait for one that comes late take 30 %" in yielding
     assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, for which a rank comes late, where" in changed
@@ -205,6 +226,14 @@ def test_what_the_kernel_does_for_the_network_is_beside_the_ranks(tmp_path: Path
     (sentence,) = claims.sentences(quiet)
     assert "CPUs of the node are busy, 0.00 [0.00, " in sentence
     assert "; 2.00 [2.00, 2.00] are charged to the ranks, on average over 3 points" in sentence
+
+
+def test_a_node_that_is_busy_beyond_its_cpus_is_shown_so(tmp_path: Path) -> None:
+    """Ticks are counted at the ends of windows, too. Nothing is clamped."""
+    lines = record(replace(POLLS, softirq_cpus=2.1), sizes=(262144,))
+    (row,) = table_of(tmp_path, lines).to_dict("records")
+    assert row["node_cpus"] == row["node_cpus_ci95_high"] == pytest.approx(4.1, rel=0.01)
+    assert row["node_cpus_ci95_low"] == pytest.approx(3.85, rel=0.01)
 
 
 def test_the_cpu_time_of_a_node_that_nobody_tells_is_not_known(tmp_path: Path) -> None:

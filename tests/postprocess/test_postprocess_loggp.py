@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from postprocess.records.fields import RecordError
 from postprocess.records.reading import load_record
 from postprocess.statistics import loggp
 from postprocess.statistics.loggp import Parameters
-from postprocess.statistics.metrics import Floats
+from postprocess.statistics.metrics import Estimate, Floats
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_cpu_overhead import (
     POLLS,
@@ -214,6 +215,13 @@ def test_parameters_of_a_disturbed_machine_are_not_reliable(tmp_path: Path) -> N
     assert wide.startswith("the interval of the round trip is ")
 
 
+@pytest.fixture
+def _few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of many launches, whose times do not vary."""
+    monkeypatch.setattr(loggp, "RESAMPLES", 20)
+
+
+@pytest.mark.usefixtures("_few_resamples")
 def test_launches_whose_intervals_agree_are_counted(tmp_path: Path) -> None:
     def launch(number: int, latency: float) -> Lines:
         return messages_record(
@@ -229,6 +237,52 @@ def test_launches_whose_intervals_agree_are_counted(tmp_path: Path) -> None:
     (sentence,) = claims.sentences(table_of(tmp_path, launch(1, 900), launch(2, 900), launch(3, 1900)))
     assert "agree for L in 1, o in 3" in sentence
     assert claims.sentences(table_of(tmp_path, launch(1, 900))) == []
+
+
+@pytest.mark.parametrize("states", [(0.0,), (-0.3, 0.3)])
+def test_the_interval_over_launches_contains_what_differs_between_them(states: Sequence[float]) -> None:
+    """So two runs agree, also where each launch is in one of two states. Those of launches alone do not."""
+    rng, runs, launches = np.random.default_rng(2006), 400, 6
+    values = np.exp(rng.choice(states, (runs, launches)) + rng.normal(0, 0.05, (runs, launches)))
+    within = [[Estimate(value, 0.99 * value, 1.01 * value) for value in run] for run in values]
+    found = [loggp.over_launches(run) for run in within]
+    assert np.mean([one.low <= 1 <= one.high for one in found]) > 0.9
+    assert np.mean([agree(one, two) for one, two in pairwise(found)]) > 0.9
+    assert np.mean([agree(run[0], run[1]) for run in within]) < 0.5
+
+
+def agree(one: Estimate, two: Estimate) -> bool:
+    return bool(one.low <= two.high and two.low <= one.high)
+
+
+def of_launches(path: Path, *latencies: float) -> pd.DataFrame:
+    """The table of launches with these latencies."""
+    lines = [
+        messages_record(Messages(latency=latency, noise=0.0), metadata={"case": {"repeat": number}})
+        for number, latency in enumerate(latencies, 1)
+    ]
+    return table_of(path, *lines, record(operations=("barrier",)))
+
+
+@pytest.mark.usefixtures("_few_resamples")
+def test_a_run_of_several_launches_says_what_all_of_them_say(tmp_path: Path) -> None:
+    """Its interval, and so that of a prediction, reaches over its launches."""
+    table = of_launches(tmp_path, 900, 880, 1000, 940, 920, 910)
+    messages, barrier = table[table["pair"] != ""], table.iloc[-1]
+    for row in messages.to_dict("records"):
+        ends = [row[f"run_L_ns{end}"] for end in ("", "_ci95_low", "_ci95_high")]
+        assert ends == pytest.approx([915, 880, 1000], rel=0.005)
+        assert row["launches"] == row["launches_reliable"] == 6
+    overhead = Messages().send + Messages().receive
+    predicted = [barrier[f"predicted_ns{end}"] for end in ("", "_ci95_low", "_ci95_high")]
+    assert predicted == pytest.approx([overhead + latency for latency in (915, 880, 1000)], rel=0.005)
+    text = cpu_text(table)
+    assert text.count("Parameters of the LogGP model:") == text.count("Parameters of each launch:") == 1
+    few = cpu_text(of_launches(tmp_path, 900, 880, 1000))
+    assert "no interval: it needs 6 launches" in few
+    one = cpu_text(of_launches(tmp_path, 900))
+    assert "one launch: no interval contains what differs between launches" in one
+    assert "Parameters of each launch:" not in one
 
 
 def test_what_is_predicted_stands_beside_what_is_measured(tmp_path: Path) -> None:

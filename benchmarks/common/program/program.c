@@ -105,6 +105,7 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
                               .settings = {.toolchain = "unknown",
                                            .provider = "unknown",
                                            .network = "native",
+                                           .budget_seconds = kind->usual_budget_seconds,
                                            .interval = 0.02,
                                            .max_repetitions = kind->max_repetitions > 0 ? kind->max_repetitions : 100},
                               .configuration = &configuration_table[CONFIGURATION_BASIC],

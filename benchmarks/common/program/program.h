@@ -102,9 +102,10 @@ struct program_kind {
                             more */
     bool configurations; /* it has the options about progress threads, and --limit-seconds */
     bool repeats;        /* it has the options about repetitions: --budget-seconds, --interval, ... */
-    int64_t max_repetitions; /* the default of --max-repetitions; 0: 100 */
+    int64_t max_repetitions;     /* the default of --max-repetitions; 0: 100 */
+    double usual_budget_seconds; /* the budget where --budget-seconds is not given; 0: none */
     bool clockless;    /* it never compares times of different ranks: they start from a barrier, and the record has no
-                      clock */
+                          clock */
     const char *help;  /* the text of --help above the options: usage and purpose */
     const char *exits; /* its exit codes, in one line */
     /* Writes its own options, ended by an entry without a name. */

@@ -7,7 +7,7 @@ The interval of an average over points reaches from the average of their lower e
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.text import percent, plural, size
+from postprocess.drawing.text import duration, percent, plural, size
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
-from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
+from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WORKING
 from postprocess.families.cpu_overhead.table import configuration_words
 from postprocess.statistics.metrics import Estimate, as_float
 
@@ -156,7 +156,7 @@ def _of_ways(rows: pd.DataFrame) -> Iterator[str]:
     others = rows[~rows["way"].isin([BLOCKING, WORKING, ONCE, LATE]) & rows["valid"].astype(bool)]
     for way, of_way in others.groupby("way", sort=False):
         known = of_way[of_way["cpu_change_ci95_high"].notna()]
-        if way == "soaking":
+        if way == SOAKING:
             yield from _of_soaking(of_way)
             continue
         if known.empty:
@@ -202,26 +202,83 @@ def _of_late_ranks(rows: pd.DataFrame) -> Iterator[str]:
         )
 
 
+@dataclass(frozen=True)
+class Effect:
+    """A number that a library's setting for waits may change.
+
+    column: in the table; what: in words.  ways: the points that have it.  least: a smaller change is none, a difference
+    of shares or, of times, a ratio above 1.  words: of a value.
+    """
+
+    column: str
+    what: str
+    ways: tuple[str, ...]
+    least: float
+    words: Callable[[float], str]
+
+    def change(self, both: pd.DataFrame) -> pd.Series[Any]:
+        """How far each point's intervals without and with the setting are apart; below 0: they overlap.
+
+        both: the columns of points without the setting, and with it under the same names that end with `_set`.
+        """
+        low, high, low_set, high_set = (
+            np.log(both[f"{self.column}_ci95_{end}"]) if self.is_time else both[f"{self.column}_ci95_{end}"]
+            for end in ("low", "high", "low_set", "high_set")
+        )
+        apart: pd.Series[Any] = (low - high_set).combine(low_set - high, max)
+        return apart
+
+    @property
+    def is_time(self) -> bool:
+        return self.column.endswith("_ns")
+
+    @property
+    def least_change(self) -> float:
+        """Of `change`."""
+        return math.log(self.least) if self.is_time else self.least
+
+
+LEAST_RATIO = 1.25
+"""Points with and without a setting are of different launches, and no interval of a launch contains how much launches
+differ: so a smaller ratio of their times tells nothing of the setting."""
+EFFECTS = (
+    Effect("cpu_share", "the CPU share", (BLOCKING, LATE), LEAST_CHANGE, percent),
+    Effect("soaked_share", "the share of a thread of the lowest priority", (SOAKING,), LEAST_CHANGE, percent),
+    Effect("t_wall_ns", "the time of a call", (BLOCKING,), LEAST_RATIO, duration),
+)
+
+
 def _of_settings(rows: pd.DataFrame) -> Iterator[str]:
-    """Whether the library's settings for waits do anything, by the CPU time of reliable points."""
-    calls = rows[rows["way"].isin([BLOCKING, LATE]) & rows["reliable"].astype(bool)]
+    """Whether the library's settings for waits do anything, by the numbers of EFFECTS in reliable points."""
     setting = axes.LIBRARY_SETTING.name
-    usual = calls[calls[setting] == axes.LIBRARY_SETTING.usual]
+    reliable = rows[rows["reliable"].astype(bool)]
+    usual = reliable[reliable[setting] == axes.LIBRARY_SETTING.usual]
     keys = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes", "launch"]
     for name in WAITS:
-        both = usual.merge(calls[calls[setting] == name], on=keys, suffixes=("", "_set"))
-        if both.empty:
-            continue
-        surely = both["cpu_share_ci95_low"] - both["cpu_share_ci95_high_set"]
-        if surely.max() > LEAST_CHANGE:
-            best = both.loc[surely.idxmax()]
-            late = ", for which a rank comes late" if best["way"] == LATE else ""
-            yield (
-                f"with the library set to {name} waits the CPU share falls from {percent(best['cpu_share'])} to "
-                f"{percent(best['cpu_share_set'])} in {_cell(best)}{late}, where it changes most"
-            )
-        else:
-            yield f"setting the library to {name} waits changes nothing for sure, in {plural(len(both), 'point')}"
+        both = usual.merge(reliable[reliable[setting] == name], on=keys, suffixes=("", "_set"))
+        changed, unchanged = [], []
+        for effect in EFFECTS:
+            points = both[both["way"].isin(effect.ways)]
+            change = effect.change(points).dropna()
+            if change.empty:
+                continue
+            if change.max() > effect.least_change:
+                changed.append(_of_change(effect, name, points.loc[change.idxmax()]))
+            else:
+                unchanged.append(f"{effect.what} ({plural(len(change), 'point')})")
+        yield from changed
+        if unchanged:
+            nothing = "does not change" if changed else "changes nothing"
+            yield f"setting the library to {name} waits {nothing} for sure: {', '.join(unchanged)}"
+
+
+def _of_change(effect: Effect, setting: str, best: pd.Series[Any]) -> str:
+    before, after = best[effect.column], best[f"{effect.column}_set"]
+    late = ", for which a rank comes late" if best["way"] == LATE else ""
+    return (
+        f"with the library set to {setting} waits {effect.what} {'falls' if after < before else 'rises'} from "
+        f"{effect.words(before)} to {effect.words(after)} in {_cell(best)}{late}, where it changes most"
+    )
 
 
 def _of_nodes(rows: pd.DataFrame) -> Iterator[str]:

@@ -11,6 +11,18 @@ LogGP parameter o is that of the smallest size. These are of the pair, too:
 
     eager_bytes     the largest size that is sent without waiting for the receiver, below all others
     waiting_bytes   the smallest size that waits for the receiver: the eager threshold; NaN where none does
+
+A row is of one launch. Launches differ more than the repetitions of one, so what a run says is made of all its launches
+of a case (`with_runs`). Every row of these has it, in columns that begin with `run_`:
+
+    launches                the valid launches of the case
+    launches_reliable       of them, the reliable ones
+    run_o_send_ns, ...      the median over launches, with the distribution-free 95 % interval of a median, which needs
+                            6 of them (`loggp.over_launches`); of a single launch, what its own row says
+    run_eager_bytes         the largest size that no launch was seen to wait with, of those that each launch names
+    run_waiting_bytes       the smallest size from which on every launch waits
+    run_g_hidden            whether g cannot be seen in at least half of the launches
+    run_misfit              the median of their misfits
 """
 
 from __future__ import annotations
@@ -20,11 +32,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from postprocess.drawing.text import percent
 from postprocess.families import sampled
 from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessagePoint
 from postprocess.statistics import loggp
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float, median_estimate
 
 OF_SIZE = ("round_trip_ns", "o_send_ns", "o_recv_ns", "gap_ns")
 PARAMETERS: Mapping[str, str] = {
@@ -36,6 +50,12 @@ PARAMETERS: Mapping[str, str] = {
     "gamma_cold_ns_per_byte": "gamma_cold",
 }
 """By column, the estimate of `loggp.Fitted`. o is the mean of both of that: its ends are the means of theirs."""
+OF_RUN = tuple(f"run_{name}" for name in (*OF_SIZE, *PARAMETERS))
+"""The estimates over launches."""
+PLAIN_OF_RUN = (
+    "launches", "launches_reliable", "run_eager_bytes", "run_waiting_bytes", "run_g_hidden", "run_misfit",
+)  # fmt: skip
+_ENDS = ("", "_ci95_low", "_ci95_high")
 WAITS = 0.5
 """A send to a late receiver that takes more than this share of the delay waits for the receiver (loggp.c says why)."""
 MISFIT_LIMIT = 0.5
@@ -103,17 +123,11 @@ def unreliable_reasons(point: MessagePoint, fitted: loggp.Fitted | None, *, over
     ]
 
 
-def flags_of(fitted: loggp.Fitted | None, smallest: bool) -> list[str]:
-    """What a reader should know of the parameters of a pair. smallest: the row has the smallest size."""
-    if fitted is None or not smallest:
-        return []
+def flags_of(*, hides_gap: bool, misfit: float) -> list[str]:
+    """What a reader should know of the parameters of a pair."""
     return [
-        *(["o is not shorter than the gap: g cannot be seen, and is at most this"] if fitted.hides_gap else []),
-        *(
-            [f"gaps differ by {percent(fitted.misfit)} from the line: no single protocol"]
-            if fitted.misfit > MISFIT_LIMIT
-            else []
-        ),
+        *(["o is not shorter than the gap: g cannot be seen, and is at most this"] if hides_gap else []),
+        *([f"gaps differ by {percent(misfit)} from the line: no single protocol"] if misfit > MISFIT_LIMIT else []),
     ]
 
 
@@ -152,9 +166,56 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
             "valid": not invalid,
             "reliable": not reasons,
             "unreliable_reasons": reasons,
-            "flags": flags_of(fitted, point.message_bytes == smallest),
+            "flags": flags_of(hides_gap=fitted.hides_gap, misfit=fitted.misfit)
+            if fitted is not None and point.message_bytes == smallest
+            else [],
         }
         yield plain, {**estimates_of(corrected(point, clock_ns_of(record))), **parameters_of(fitted)}
+
+
+def with_runs(rows: Sequence[dict[str, Any]], case: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows, those of messages with what all launches of their case say of the same pair and size of messages.
+
+    These are the columns PLAIN_OF_RUN and OF_RUN.  case: the columns that the launches of a case have in common.
+    """
+    alike: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    keys = [tuple(row[name] for name in (*case, "pair", "message_bytes")) for row in rows]
+    for key, row in zip(keys, rows, strict=True):
+        if row["pair"]:
+            alike.setdefault(key, []).append(row)
+    found = {key: _run_of(launches) for key, launches in alike.items()}
+    return [{**row, **found.get(key, {})} for key, row in zip(keys, rows, strict=True)]
+
+
+def _run_of(launches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The columns of `with_runs` from the rows of one size of each launch."""
+    valid = [row for row in launches if row["valid"]]
+    found: dict[str, Any] = {
+        "launches": len(valid),
+        "launches_reliable": sum(row["reliable"] for row in valid),
+        "run_g_hidden": bool(valid) and 2 * sum(row["g_hidden"] for row in valid) >= len(valid),
+    }
+    for name, of_column, number in (
+        ("run_eager_bytes", "eager_bytes", np.min),  # NaN where one is
+        ("run_waiting_bytes", "waiting_bytes", np.max),
+        ("run_misfit", "misfit", np.median),
+    ):
+        found[name] = float(number([row[of_column] for row in valid])) if valid else math.nan
+    for name in OF_RUN:
+        estimates = (Estimate(*(np.float64(row[f"{name[4:]}{end}"]) for end in _ENDS)) for row in valid)
+        ends = _ends(loggp.over_launches(list(estimates)))
+        found |= {f"{name}{end}": value for end, value in zip(_ENDS, ends, strict=True)}
+    return found
+
+
+def run_remarks(row: Mapping[Any, Any]) -> list[str]:
+    """The remarks on what a run of several launches says, from the row of its smallest size."""
+    launches, reliable = int(row["launches"]), int(row["launches_reliable"])
+    return [
+        *([f"unreliable: {launches - reliable} of {launches} launches"] if reliable < launches else []),
+        *([] if math.isfinite(row["run_L_ns_ci95_low"]) else [f"no interval: it needs {MIN_REPETITIONS} launches"]),
+        *flags_of(hides_gap=bool(row["run_g_hidden"]), misfit=float(row["run_misfit"])),
+    ]
 
 
 def _ends(estimate: Estimate) -> tuple[float, float, float]:

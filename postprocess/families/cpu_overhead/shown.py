@@ -10,9 +10,13 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, percent, ratio, size
+from postprocess.families import axes
+from postprocess.families.cpu_overhead.axes import CASE
 from postprocess.families.cpu_overhead.claims import sentences
+from postprocess.families.cpu_overhead.loggp_table import run_remarks
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
 from postprocess.families.cpu_overhead.table import configuration_words
+from postprocess.records.header import NAMED
 
 
 def remarks(row: Mapping[Any, Any]) -> list[str]:
@@ -117,33 +121,53 @@ def _time(row: Mapping[Any, Any], name: str) -> str:
 
 
 def _per_byte(row: Mapping[Any, Any], name: str) -> str:
-    """A time per byte with its interval, in ps."""
-    ends = [f"{1000 * row[f'{name}{end}']:.3g}" for end in ("", "_ci95_low", "_ci95_high")]
-    return f"{ends[0]} [{ends[1]}, {ends[2]}] ps" if math.isfinite(row[name]) else ""
+    """A time per byte with its interval, in ps, from 1 ns on in ns."""
+    scale, unit = (1, "ns") if row[name] >= 1 else (1000, "ps")
+    value, *ends = (scale * row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high"))
+    known = f" [{ends[0]:.3g}, {ends[1]:.3g}]" if ends[0] <= ends[1] else ""
+    return f"{value:.3g}{known} {unit}" if math.isfinite(value) else ""
 
 
-def _threshold(row: Mapping[Any, Any]) -> str:
+def _threshold(row: Mapping[Any, Any], of: str) -> str:
     """Up to which size a message does not wait for its receiver."""
-    eager, waiting = row["eager_bytes"], row["waiting_bytes"]
+    eager, waiting = row[f"{of}eager_bytes"], row[f"{of}waiting_bytes"]
     known = [f"to {eager:.0f} B"] if math.isfinite(eager) else []
     return ", ".join([*known, *([f"not {waiting:.0f} B"] if math.isfinite(waiting) else [])])
 
 
-def _loggp_cells(row: Mapping[Any, Any]) -> list[str]:
-    at_most = "≤ " if row["g_hidden"] and math.isfinite(row["g_ns"]) else ""
+def _parameter_cells(row: Mapping[Any, Any], of: str = "") -> list[str]:
+    """The texts of the parameters.  of: before the names of their columns."""
+    at_most = "≤ " if row[f"{of}g_hidden"] and math.isfinite(row[f"{of}g_ns"]) else ""
     return [
-        *_case_cells(row),
-        str(row["pair"]).replace("_", " "),
-        _time(row, "L_ns"),
-        _time(row, "o_send_ns"),
-        _time(row, "o_recv_ns"),
-        f"{at_most}{_time(row, 'g_ns')}",
-        _per_byte(row, "G_ns_per_byte"),
-        _per_byte(row, "gamma_hot_ns_per_byte"),
-        _per_byte(row, "gamma_cold_ns_per_byte"),
-        _threshold(row),
-        "; ".join(remarks(row)),
+        _time(row, f"{of}L_ns"),
+        _time(row, f"{of}o_send_ns"),
+        _time(row, f"{of}o_recv_ns"),
+        f"{at_most}{_time(row, f'{of}g_ns')}",
+        _per_byte(row, f"{of}G_ns_per_byte"),
+        _per_byte(row, f"{of}gamma_hot_ns_per_byte"),
+        _per_byte(row, f"{of}gamma_cold_ns_per_byte"),
+        _threshold(row, of),
     ]
+
+
+def _pair_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [*_case_cells(row), str(row["pair"]).replace("_", " ")]
+
+
+def _run_cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of what all launches of a run say of a pair."""
+    alone = [*remarks(row), "one launch: no interval contains what differs between launches"]
+    several = [*run_remarks(row), *circumstances(row)]
+    return [
+        *_pair_cells(row),
+        str(row["launches"]),
+        *_parameter_cells(row, "run_"),
+        "; ".join(several if row["launches"] > 1 else alone),
+    ]
+
+
+def _launch_cells(row: Mapping[Any, Any]) -> list[str]:
+    return [*_pair_cells(row), str(row["launch"]), *_parameter_cells(row), "; ".join(remarks(row))]
 
 
 def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
@@ -198,14 +222,19 @@ AVAILABILITY = Columns(
     heads=(*_HEADS, "available", "95 %", "steps"), right=frozenset(range(4, 9)), cells=_availability_cells
 )
 
-LOGGP_PARAMETERS = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "between", "L", "o send", "o receive", "g", "G per byte",
-        "γ per byte, cached", "γ per byte, not cached", "eager", "remarks",
-    ),
-    right=frozenset(range(4, 11)),
-    cells=_loggp_cells,
+_PARAMETER_HEADS = (
+    "L", "o send", "o receive", "g", "G per byte", "γ per byte, cached", "γ per byte, not cached", "eager", "remarks",
 )  # fmt: skip
+LOGGP_PARAMETERS = Columns(
+    heads=("toolchain", "network", "configuration", "between", "launches", *_PARAMETER_HEADS),
+    right=frozenset(range(4, 12)),
+    cells=_run_cells,
+)
+LOGGP_LAUNCHES = Columns(
+    heads=("toolchain", "network", "configuration", "between", "launch", *_PARAMETER_HEADS),
+    right=frozenset(range(4, 12)),
+    cells=_launch_cells,
+)
 PREDICTED = Columns(
     heads=(
         *_HEADS, "one call", "predicted", "ratio", "in a batch", "CPU time", "predicted", "CPU share", "predicted",
@@ -251,10 +280,25 @@ def availabilities(table: pd.DataFrame) -> pd.DataFrame:
     return one_each
 
 
-def parameters(table: pd.DataFrame) -> pd.DataFrame:
+def parameters_of_launches(table: pd.DataFrame) -> pd.DataFrame:
     """A row per record and pair of the LogGP parameters: that of the smallest messages."""
     messages = table[table["pair"] != ""].sort_values("message_bytes", kind="stable")
     chosen: pd.DataFrame = messages.drop_duplicates(["record", "pair"]).sort_index()
+    return chosen
+
+
+def parameters(table: pd.DataFrame) -> pd.DataFrame:
+    """A row per case and pair: that of the first launch that has them, which tells of all launches, too."""
+    launches = parameters_of_launches(table).sort_values("valid", ascending=False, kind="stable")
+    case = [name for name in CASE if name != axes.LAUNCH.name]
+    chosen: pd.DataFrame = launches.drop_duplicates([*case, NAMED, "pair"]).sort_index()
+    return chosen
+
+
+def launches_of_many(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `parameters_of_launches` of cases with several launches."""
+    launches = parameters_of_launches(table)
+    chosen: pd.DataFrame = launches[launches["launches"] > 1]
     return chosen
 
 
@@ -275,6 +319,7 @@ def tables(table: pd.DataFrame) -> Iterator[tuple[str, Columns, pd.DataFrame]]:
             ("CPUs that are busy on the node of rank 0 during blocking collectives", NODES, of_nodes(table)),
             ("Work that fits beside the nonblocking collective", AVAILABILITY, availabilities(table)),
             ("Parameters of the LogGP model", LOGGP_PARAMETERS, parameters(table)),
+            ("Parameters of each launch", LOGGP_LAUNCHES, launches_of_many(table)),
             ("What the LogGP model predicts of blocking collectives", PREDICTED, predicted(table)),
         )
         if not rows.empty

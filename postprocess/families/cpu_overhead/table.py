@@ -16,18 +16,18 @@ independent.
     soaked_share      t_soaked / t_wall               over all ranks: what a thread of lowest priority got
     work_share        t_work / t_reference_wall       of `working`
     node_cpus         t_node_busy / t_node_window     the CPUs of the machine of rank 0 that were busy, on average, with
-                                                      anything; binomial interval (`cpu_use.tick_share`), which
-                                                      ends at all CPUs even where ticks were counted beyond them
+                                                      anything; binomial interval (`cpu_use.tick_share`)
     softirq_cpus      t_node_softirq / t_node_window  of them, in soft interrupts; likewise
-    ranks_cpus        t_node_ranks / t_node_window    charged to the ranks by the kernel. The window ends with rank 0,
-                                                      and ranks that end later are charged for all of their batch:
-                                                      so it can exceed node_cpus
+    ranks_cpus        t_node_ranks / t_node_window    of them, charged to the ranks by the kernel. (In records of
+                                                      method 2 the window ends with rank 0, and ranks that end later
+                                                      are charged for all of their batch: so it can exceed node_cpus)
     t_once_ns         t_wall of the point `once` with the same collective, ranks and size; every point of these has it
     availability      the knee of slowdown over work_share (`cpu_use.availability`), from all points of `working` with
                       the same collective, ranks and size; every point of these has it
 
 A record of `loggp` has a row per size of messages; `loggp_table` says what its columns mean. A blocking collective that
-the model describes (`loggp.MODELLED`) has what the parameters of the same launches, network and configuration predict:
+the model describes (`loggp.MODELLED`) has what the parameters predict, of the same run, library, network and
+configuration:
 
     predicted_ns, predicted_cpu_ns, predicted_network_ns    the equations; an end of an interval is the prediction from
                                                             the same ends of all parameters
@@ -71,6 +71,7 @@ _OF_CELL = ("availability", "t_once_ns")
 _PREDICTED = ("predicted_ns", "predicted_cpu_ns", "predicted_network_ns")
 _ALL_ESTIMATES = (
     *_ESTIMATES, *_BY_TICKS, *_OF_NODE, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
+    *loggp_table.OF_RUN,
 )  # fmt: skip
 _OF_POINT = (
     "communicator_ranks", "message_bytes", "way", "calls", "repetitions", "warmup_repetitions", "late_repetitions",
@@ -80,6 +81,7 @@ COLUMNS = (
     "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "pair",
     *(f"{name}{end}" for name in _ALL_ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
     "cpu_all_ranks_ns", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden", "misfit",
+    *loggp_table.PLAIN_OF_RUN,
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
@@ -89,7 +91,10 @@ COLUMNS = (
 Times and switches are medians of one call, times in nanoseconds, sizes in bytes; shares have no unit. An unknown value
 is NaN, an unknown text empty. `calls` are those of a batch.
 """
-_ABSENT: Mapping[str, Any] = {axes.OPERATION.name: "", "way": "", "pair": "", "calls": 0, "g_hidden": False}
+_ABSENT: Mapping[str, Any] = {
+    axes.OPERATION.name: "", "way": "", "pair": "", "calls": 0, "g_hidden": False, "launches": 0,
+    "launches_reliable": 0, "run_g_hidden": False,
+}  # fmt: skip
 """What a row has in columns of the other program that are no numbers. In the others it has NaN."""
 AnyRecord: TypeAlias = CpuRecord | LogGPRecord
 
@@ -103,7 +108,7 @@ def cpu_table(records: Sequence[AnyRecord], failed: Mapping[str, tuple[str, str]
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
     rows = [row for record in records for row in _rows_of(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(_with_predictions(rows), columns=list(COLUMNS))
+    whole = pd.DataFrame(_with_predictions(loggp_table.with_runs(rows, _OF_LAUNCHES)), columns=list(COLUMNS))
     table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
     return table
 
@@ -127,24 +132,31 @@ def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
 
 _Row: TypeAlias = tuple[dict[str, Any], dict[str, Estimate]]
 """The plain values of a row, and its estimates."""
-_SAME_LAUNCHES = ("toolchain", "provider", "network", "configuration", "ranks", "nodes", "launch")
+_SAME_CASE = ("toolchain", "provider", "network", "configuration", "ranks", "nodes")
+"""What parameters and the collectives that they predict have in common."""
+_OF_LAUNCHES = (*(name for name in CASE if name != axes.LAUNCH.name), NAMED, "benchmark")
+"""What the launches of a case have in common."""
 
 
 def _with_predictions(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows, with what the model predicts of those that it describes."""
+    """The rows, with what the model predicts of those that it describes.
+
+    The parameters are those of all launches of the run together.
+    """
     parameters: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         pair = "between_nodes" if row["nodes"] > 1 else "within_node"
         if row["benchmark"] == LOGGP and row["pair"] == pair:
-            parameters.setdefault(tuple(row[name] for name in _SAME_LAUNCHES), row)
+            parameters.setdefault(tuple(row[name] for name in _SAME_CASE), row)
     for row in rows:
-        found = parameters.get(tuple(row[name] for name in _SAME_LAUNCHES))
+        found = parameters.get(tuple(row[name] for name in _SAME_CASE))
         modelled = row["way"] == BLOCKING and row[axes.OPERATION.name] in loggp.MODELLED
         yield _with_prediction(row, found) if found is not None and modelled else row
 
 
 def _with_prediction(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    doubt = [] if parameters["reliable"] else ["predicted from LogGP parameters that are not reliable"]
+    is_known = parameters["launches_reliable"] > 0 and 2 * parameters["launches_reliable"] >= parameters["launches"]
+    doubt = [] if is_known else ["predicted from LogGP parameters that are not reliable"]
     return {**row, **_predicted(row, parameters), "flags": [*row["flags"], *doubt]}
 
 
@@ -152,7 +164,7 @@ def _predicted(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[st
     model = loggp.MODELLED[row[axes.OPERATION.name]]
     columns = {}
     for end in ("", "_ci95_low", "_ci95_high"):
-        names = ("L_ns", "o_ns", "G_ns_per_byte", "gamma_hot_ns_per_byte")
+        names = ("run_L_ns", "run_o_ns", "run_G_ns_per_byte", "run_gamma_hot_ns_per_byte")
         found = model(
             loggp.Parameters(*(parameters[f"{name}{end}"] for name in names)),
             row["communicator_ranks"],
