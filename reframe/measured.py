@@ -311,7 +311,12 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             hosts=hosts,
             told=told_to_library(self.case.parameters),
         )
-        self.eager_limit_variable = registry.library(extras["family"]).eager_limit(request)
+        entry = registry.library(extras["family"])
+        self.library_facts = {
+            "eager_limit_variable": entry.eager_limit(request),
+            "fragment_variables": entry.fragments(request),
+            "single_copy_by": entry.single_copy_by if request.network == "shm" else "",
+        }
         answer = launches.launch(extras["family"], request)
         if isinstance(answer, Impossible):
             self.skip(answer.reason)
@@ -404,7 +409,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         progresses_in = launches.progresses_in(
             extras["family"], Path(extras["prefix"]), extras["version"], self.network
         )
-        told = {"eager_limit_variable": self.eager_limit_variable} if self.eager_limit_variable else {}
+        told = {name: fact for name, fact in self.library_facts.items() if fact}
         return {**facts, **made, **self.placed(), **told, "progresses_in": progresses_in, "case": self.case.as_dict()}
 
     def placed(self) -> dict[str, Any]:

@@ -658,6 +658,9 @@ def protocol_of(family: str, protocol: str, network: str, version: str = NEWEST)
         ("mpich", "5.0.2", "copied", "shm", {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}),
         ("mpich", "5.0.2", "rendezvous", WIRE, {"MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": "8192"}),
         ("intel", "2021.18.1", "copied", "shm", {"I_MPI_SHM_CMA": "0"}),
+        ("intel", "2021.18.1", "rendezvous", "shm", {"I_MPI_SHM_CELL_FWD_SIZE": "1024"}),
+        ("intel", "2021.18.1", "rendezvous", WIRE, {"FI_TCP_MAX_SAVED_SIZE": "8192"}),
+        ("openmpi", "5.0.11", "rendezvous", "shm", {"OMPI_MCA_smsc": "^cma,knem,xpmem"}),
     ],
 )
 def test_a_protocol_is_a_few_variables_of_the_library(
@@ -679,7 +682,7 @@ def test_a_protocol_that_cannot_be_had_says_why() -> None:
         assert "within a node: --network shm" in answer.reason
     answer = protocol_of("intel", "eager", "shm")
     assert isinstance(answer, Impossible)
-    assert answer.reason == "Intel MPI has no variables for protocol eager"
+    assert answer.reason == "no variable was found that raises the eager limit of Intel MPI within a node"
 
 
 def test_the_variable_of_the_eager_limit_is_recorded() -> None:
@@ -687,7 +690,8 @@ def test_the_variable_of_the_eager_limit_is_recorded() -> None:
     for entry in LIBRARIES.values():
         for network in ("shm", WIRE):
             name = entry.eager_limit(Request(Path("/opt/mpi"), NEWEST, "basic", network, EIGHT_CORES))
-            assert not name or any(fnmatchcase(name, pattern) for pattern in entry.controls)
+            names = (name, *entry.fragments(Request(Path("/opt/mpi"), NEWEST, "basic", network, EIGHT_CORES)))
+            assert all(any(fnmatchcase(one, pattern) for pattern in entry.controls) for one in filter(None, names))
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def histories(folder: Path, toolchain: str, *words: str, ranks: int = 2) -> dict
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line.split() for line in done.stdout.splitlines()[1:]]
-    return {(int(unknowns), name): (int(count), digest) for _, unknowns, name, count, _, digest in lines}
+    return {(int(unknowns), name): (int(count), digest) for _, unknowns, name, count, _, digest, *_ in lines}
 
 
 def test_residuals_are_the_same_for_every_version_library_and_number_of_ranks(build_for: Build) -> None:
@@ -61,6 +61,23 @@ def test_residuals_are_the_same_for_every_version_library_and_number_of_ranks(bu
             assert abs(found[unknowns, PIPELINED][0] - expected[0]) <= 2
 
 
+@pytest.mark.rare
+@pytest.mark.parametrize("partitioner", ["metis", "scotch", "bisection"])
+def test_a_partitioner_divides_the_grid_always_alike(built: Path, partitioner: str) -> None:
+    """It may be absent: then one line says so."""
+    words = ("--check", "--grid-points", "2000", "--variant", "overlap", "--partitioner", partitioner)
+    first, second = (launch(built / "transfer_overlap", *words, toolchain=MPICH) for _ in range(2))
+    assert first.returncode == second.returncode
+    if first.returncode:
+        assert partitioner != "bisection"
+        assert f"--partitioner {partitioner}: the program was built without it" in only_line(first.stderr)
+    else:
+        assert first.stdout == second.stdout
+        *_, name, cut = first.stdout.splitlines()[1].split()
+        assert name == partitioner
+        assert 40 < int(cut) < 200
+
+
 def test_every_version_is_measured_beside_the_one_without_overlap(built: Path, tmp_path: Path) -> None:
     found = measured(built, tmp_path / "record.jsonl", MPICH, "--grid-points", "700")
     assert [point.variant for point in found.points] == list(VERSIONS)
@@ -71,7 +88,7 @@ def test_every_version_is_measured_beside_the_one_without_overlap(built: Path, t
         nothing = point.variant == NOTHING
         assert (point.exchanged_bytes, point.messages) == ((0, 0) if nothing else (8 * point.interface_points, 2))
         assert point.t_comm_ns.max() > 0
-        assert point.partitioner in ("metis", "bisection")
+        assert point.partitioner in ("metis", "scotch", "bisection")
         assert point.edge_cut > 0
         assert 1 <= point.imbalance < 1.1
     assert not list(wrong(found))

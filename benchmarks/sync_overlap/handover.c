@@ -5,10 +5,12 @@
 #include "group.h"
 #include "pattern.h"
 #include "phase.h"
+#include "placement.h"
 #include "stats.h"
 #include "timer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +51,9 @@ enum { DELAY_PER_TRANSFER = 12, LEAD_PER_DELAY = 8 };
 enum { DELAYS_PER_REPETITION = 8, LEAST_REPETITIONS = STATS_FEWEST_WITHOUT_EXTREMES };
 
 enum { TRANSFER_READINGS = 10 };
+
+/* Delays are made longer after so many parts out of order, to this many times at most. */
+enum { DISORDERED_UNTIL_LONGER = 10, MOST_LENGTHENED = 8 };
 
 /* ---- messages ---- */
 
@@ -175,8 +180,9 @@ static void share_steps(struct handover *o) {
 }
 
 /* kept: the steps of the part came in the order of the plan. */
-static void count_if(const struct handover *o, bool kept) {
+static void count_if(struct handover *o, bool kept) {
     if (!kept) {
+        o->disordered++;
         start_note_late(o->line);
     }
 }
@@ -445,24 +451,59 @@ static int64_t time_transfer(struct handover *o) {
 /* Returns how late the receiver is to be, ns. Where all readings of the transfer were slow, as on a crowded machine,
  * the delay that they ask for could take longer than the whole run may. It is limited by the budget, which is the same
  * on all ranks; a point whose delay is too short for its transfer is not reliable. */
-static int64_t choose_delay(const struct handover_plan *plan, int64_t transfer_ns) {
+static int64_t choose_delay(const struct handover_plan *plan, int64_t transfer_ns, int64_t lengthened) {
     const double per_run = DELAYS_PER_REPETITION * LEAST_REPETITIONS;
-    const double wanted = (double)DELAY_PER_TRANSFER * (double)transfer_ns;
+    const double wanted =
+        (double)lengthened * fmax((double)DELAY_PER_TRANSFER * (double)transfer_ns, (double)plan->delay_ns);
     const double longest = plan->budget.seconds > 0 ? plan->budget.seconds * 1e9 / per_run : wanted;
     const int64_t longer = (int64_t)(wanted < longest ? wanted : longest);
     return longer > plan->delay_ns ? longer : plan->delay_ns;
 }
 
+static bool sends_never(const struct handover *o) {
+    return o->plan->send == SEND_NEVER;
+}
+
+/* A progress thread on the core of its rank may let no repetition be in order: that is what was found. */
+static bool may_be_empty(void *context) {
+    const struct handover *o = context;
+    return sends_never(o) || o->shares_core;
+}
+
 static bool begin(void *context, struct sampler_point *p) {
     struct handover *o = context;
+    o->disordered = 0;
+    if (sends_never(o)) {
+        o->point.delay_ns = o->plan->delay_ns;
+        o->point.units = delay_units(&o->delay, o->point.delay_ns);
+        return false;
+    }
     const bool takes_part = o->pair != MPI_COMM_NULL;
     o->point.transfer_ns = takes_part ? time_transfer(o) : 0;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &o->point.transfer_ns, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
-    o->point.delay_ns = choose_delay(o->plan, o->point.transfer_ns);
+    o->point.delay_ns = choose_delay(o->plan, o->point.transfer_ns, o->lengthened);
     o->point.units = delay_units(&o->delay, o->point.delay_ns);
     p->shortest_ns = o->point.transfer_ns;
     p->comm = takes_part ? MPI_COMM_WORLD : MPI_COMM_NULL;
     return true;
+}
+
+/* Whether longer delays would help: most parts were out of order, and the budget has time for delays twice as long. */
+static bool doubts(void *context, const struct sampler_point *p, const sampler *s) {
+    const struct handover *o = context;
+    const bool mostly =
+        o->disordered >= DISORDERED_UNTIL_LONGER && o->disordered > (int64_t)samples_count(sampler_samples(s));
+    (void)p;
+    return mostly && o->lengthened < MOST_LENGTHENED &&
+           choose_delay(o->plan, o->point.transfer_ns, 2 * o->lengthened) > o->point.delay_ns;
+}
+
+static enum sampler_review review(void *context, struct sampler_point *p, const sampler *s) {
+    struct handover *o = context;
+    int again = o->program->rank == 0 && doubts(o, p, s);
+    MPI_CHECK(MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    o->lengthened *= again != 0 ? 2 : 1;
+    return again != 0 ? SAMPLER_BEGIN_AGAIN : SAMPLER_ACCEPT;
 }
 
 static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
@@ -488,6 +529,8 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     json_put_integer(line, "transfer_ns", o->point.transfer_ns);
     put_bytes(line, "idle_pss_total_bytes", o->memory.total_bytes);
     put_bytes(line, "idle_pss_largest_bytes", o->memory.largest_bytes);
+    put_bytes(line, "idle_pss_anonymous_bytes", o->memory.anonymous_bytes);
+    put_bytes(line, "idle_pss_shared_bytes", o->memory.shared_bytes);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -558,12 +601,15 @@ const struct sampler_kind handover_points = {
     .next_point = next_point,
     .points_left = points_left,
     .begin = begin,
+    .doubts = doubts,
+    .review = review,
     .faults = count_faults,
     .parameters = put_parameters,
     .own = put_own,
     .name = name_point,
     .print_head = print_head,
     .print_row = print_row,
+    .may_be_empty = may_be_empty,
 };
 
 /* ---- before and after the points ---- */
@@ -590,6 +636,8 @@ bool handover_begin(struct program *program, void *context, sampler *s, char *re
     (void)reason;
     (void)reason_size;
     o->program = program;
+    o->lengthened = 1;
+    o->shares_core = placement_summarise(program->place).shared_core;
     o->sends = program->rank == 0;
     o->receives = program->rank == handover_receiver(program);
     o->changes = program->rank == 0 ? changes_create(o->plan->message_bytes, o->plan->message_count,

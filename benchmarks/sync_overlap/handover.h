@@ -18,7 +18,9 @@
  * A rank that is preempted may come so late to a step that the part is another experiment: a receive that is posted
  * after the message was sent takes the message by itself, and it would seem to have come with the sender alone. After
  * each part the pair compares the moments of its steps; where their order is not the one of the plan, the part counts
- * as one with a late start, and is done again.
+ * as one with a late start, and is done again. Where that happens to more repetitions than not, as beside a progress
+ * thread that shares the core and takes it for milliseconds, the point begins again with delays twice as long; later
+ * points keep them.
  *
  * In the parts neither and sender the receiver looks into its buffer while the request is open, and calls no MPI for
  * that. MPI reserves the buffer for the library until then, and does not promise what is in it; the words are only
@@ -40,8 +42,9 @@
 #include <stdint.h>
 
 /* When the sender calls MPI_Isend. SEND_LATE is the negative control: only when it would call MPI_Wait. Then there is
- * nothing to overlap, and every outcome must be none. */
-enum send { SEND_EARLY, SEND_LATE };
+ * nothing to overlap, and every outcome must be none. SEND_NEVER: no point is measured, only the memory of idle ranks.
+ */
+enum send { SEND_EARLY, SEND_LATE, SEND_NEVER };
 
 /* What is asked for. */
 struct handover_plan {
@@ -83,6 +86,9 @@ struct handover {
         int64_t delay_ns;    /* that the delay was chosen for */
         int64_t units;       /* of work in a delay */
     } point;                 /* that is being measured */
+    int64_t lengthened;      /* delays are so many times as long as they else would be: a power of two */
+    int64_t disordered;      /* parts since the point began whose steps came in another order; in the pair */
+    bool shares_core;        /* a progress thread may run on the core of a rank */
     start_line *line;        /* of the part that runs */
     int64_t agreed;          /* start of the part, local time: the same moment for both ranks, which may begin later */
     int64_t steps[STEPS];    /* 0: not this rank's, or not in this part */

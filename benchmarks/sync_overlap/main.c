@@ -31,8 +31,9 @@ static const struct values grids[] = {
                     8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304, 16777216},
                    22},
 };
+static const struct values no_message = {{0}, 1};
 
-static const char *const send_names[] = {[SEND_EARLY] = "early", [SEND_LATE] = "late", NULL};
+static const char *const send_names[] = {[SEND_EARLY] = "early", [SEND_LATE] = "late", [SEND_NEVER] = "never", NULL};
 
 /* How the library was told to transfer messages, by settings that the caller made. */
 static const char *const protocol_names[] = {"default", "copied", "eager", "rendezvous", NULL};
@@ -76,7 +77,7 @@ static void describe_options(struct option_entry *entries) {
         option_one_of(
             "send", &s->send, send_names,
             "early: MPI_Isend, then computation (default); late: the negative control, MPI_Isend only when the "
-            "computation is done, so that nothing can overlap"),
+            "computation is done, so that nothing can overlap; never: no message, only the memory of idle ranks"),
         option_one_of("protocol", &s->protocol, protocol_names,
                       "which protocol the library was told to use, by settings that the caller makes: a note for the "
                       "record; default: default"),
@@ -91,6 +92,9 @@ static void describe_options(struct option_entry *entries) {
 static void check_settings(const struct settings *s, char *error, size_t error_size) {
     if (s->delay_ns < SHORTEST_DELAY_NS) {
         snprintf(error, error_size, "--delay: %" PRId64 " ns are too short; 1ms or more", s->delay_ns);
+    }
+    if (s->send == SEND_NEVER && s->message_bytes.count > 0) {
+        snprintf(error, error_size, "--send never sends no message: leave out --message-bytes");
     }
     for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
         if (s->message_bytes.values[i] % WORD != 0) {
@@ -185,7 +189,8 @@ static int run(struct program *program) {
     int code = PROGRAM_WRONG_USE;
     check_settings(s, error, sizeof error);
     if (program_all_good(error)) {
-        const bool preset = options_fill_list(&s->message_bytes, grids[s->grid].items, grids[s->grid].count);
+        const struct values *grid = s->send == SEND_NEVER ? &no_message : &grids[s->grid];
+        const bool preset = options_fill_list(&s->message_bytes, grid->items, grid->count);
         code = measure(program, s, preset);
     }
     options_free_list(&s->message_bytes);

@@ -26,7 +26,8 @@ static struct settings {
     double tolerance;
     int64_t max_iterations;
     int64_t seed;
-} settings = {.tolerance = 1e-8, .max_iterations = 1000, .seed = 1};
+    int partitioner; /* -1: the usual one */
+} settings = {.tolerance = 1e-8, .max_iterations = 1000, .seed = 1, .partitioner = -1};
 
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
@@ -68,12 +69,18 @@ static void describe_options(struct option_entry *entries) {
          .value_name = "N",
          .help = "a solver that takes more iterations does not converge, and is not measured; default: 1000"},
         option_seed(&s->seed, "seed of the grid and of the right side; default: 1"),
+        {.name = "partitioner",
+         .kind = OPTION_CHOICE,
+         .target = &s->partitioner,
+         .choices = partitioner_names(),
+         .value_name = "NAME",
+         .help = "what divides the grid; default: the first one that the program was built with"},
         {.name = "check",
          .kind = OPTION_FLAG,
          .target = &s->check,
          .help =
-             "solve each system once by each version, print iterations, last residual and a digest of all residuals, "
-             "and end; nothing is timed"},
+             "solve each system once by each version, print iterations, last residual, a digest of all residuals, what "
+             "divided the grid and the edges that it cut, and end; nothing is timed"},
         {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the versions of the solver, and end"},
         {.name = NULL},
     };
@@ -116,6 +123,16 @@ static void check_ranks(const struct program *program, const struct solves *o, c
     }
 }
 
+/* One line in error where the program lacks the partitioner that was asked for. */
+static void check_partitioner(enum partitioner partitioner, char *error, size_t error_size) {
+    if (!partitioner_is_built_in(partitioner)) {
+        snprintf(error, error_size,
+                 "--partitioner %s: the program was built without it; ask for bisection, or install the library's "
+                 "headers and build again",
+                 partitioner_names()[partitioner]);
+    }
+}
+
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct settings *s, bool own_limits) {
     char impossible[PROGRAM_MOST_REASON] = "";
@@ -136,10 +153,14 @@ static int measure(struct program *program, const struct settings *s, bool own_l
                             .variant_count = s->variants.count,
                             .tolerance = s->tolerance,
                             .max_iterations = (int)s->max_iterations,
-                            .seed = (uint64_t)s->seed};
+                            .seed = (uint64_t)s->seed,
+                            .partitioner = s->partitioner < 0 ? partitioner_usual() : (enum partitioner)s->partitioner};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
         check_ranks(program, &solves, impossible, sizeof impossible);
+    }
+    if (impossible[0] == '\0') {
+        check_partitioner(solves.partitioner, impossible, sizeof impossible);
     }
     if (s->check) {
         char wrong[PROGRAM_MOST_REASON] = "";

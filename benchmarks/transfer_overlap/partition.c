@@ -2,13 +2,10 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
+#include "graph.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
-
-#ifdef HAS_METIS
-#include <metis.h>
-#endif
 
 int partition_leaves(int64_t points) {
     int leaves = 1;
@@ -120,74 +117,57 @@ static void bisect_coordinates(const struct grid *g, struct partition *p) {
     }
     bisect(&(struct bisection){.coordinates = coordinates, .points = points, .leaf = p->leaf}, 0, g->points, 0,
            p->leaves);
-    p->method = "bisection";
     free(coordinates);
     free(points);
 }
 
-/* ---- METIS ---- */
+/* ---- one of all ways ---- */
 
-#ifdef HAS_METIS
-/* Returns false where METIS leaves a part empty or refuses. */
-static bool bisect_graph(const struct grid *g, struct partition *p) {
-    idx_t *first = fail_alloc((size_t)g->points + 1, sizeof *first);
-    idx_t *edges = fail_alloc((size_t)g->points * GRID_MOST_NEIGHBOURS, sizeof *edges);
-    idx_t *leaf = fail_alloc((size_t)g->points, sizeof *leaf);
-    bool *used = fail_alloc((size_t)p->leaves, sizeof *used);
-    for (int64_t i = 0; i < g->points; i++) {
-        int64_t neighbours[GRID_MOST_NEIGHBOURS];
-        const int count = grid_neighbours(g, i, neighbours);
-        first[i + 1] = first[i] + count;
-        for (int k = 0; k < count; k++) {
-            edges[first[i] + k] = (idx_t)neighbours[k];
-        }
-    }
-    idx_t vertices = (idx_t)g->points;
-    idx_t constraints = 1;
-    idx_t parts = p->leaves;
-    idx_t cut = 0;
-    idx_t options[METIS_NOPTIONS];
-    METIS_SetDefaultOptions(options);
-    options[METIS_OPTION_SEED] = 1;
-    bool good = METIS_PartGraphRecursive(&vertices, &constraints, first, edges, NULL, NULL, NULL, &parts, NULL, NULL,
-                                         options, &cut, leaf) == METIS_OK;
-    for (int64_t i = 0; good && i < g->points; i++) {
-        p->leaf[i] = (uint16_t)leaf[i];
-        used[leaf[i]] = true;
-    }
-    for (int i = 0; i < p->leaves; i++) {
-        good = good && used[i];
-    }
-    p->method = "metis";
-    free(first);
-    free(edges);
-    free(leaf);
-    free(used);
-    return good;
-}
-#else
-static bool bisect_graph(const struct grid *g, struct partition *p) {
-    (void)g;
-    (void)p;
-    return false;
-}
-#endif
+static const char *const names[] = {
+    [PARTITIONER_METIS] = "metis", [PARTITIONER_SCOTCH] = "scotch", [PARTITIONER_BISECTION] = "bisection", NULL};
 
-struct partition partition_make(const struct grid *g, MPI_Comm comm) {
+const char *const *partitioner_names(void) {
+    return names;
+}
+
+bool partitioner_is_built_in(enum partitioner partitioner) {
+    return partitioner == PARTITIONER_METIS    ? graph_has_metis()
+           : partitioner == PARTITIONER_SCOTCH ? graph_has_scotch()
+                                               : true;
+}
+
+enum partitioner partitioner_usual(void) {
+    enum partitioner usual = PARTITIONER_METIS;
+    while (!partitioner_is_built_in(usual)) {
+        usual++;
+    }
+    return usual;
+}
+
+/* Returns what divided the grid: the program itself where a library cannot. */
+static enum partitioner divide(const struct grid *g, struct partition *p, enum partitioner asked) {
+    if (p->leaves > 1 && asked == PARTITIONER_METIS && graph_divide_by_metis(g, p->leaves, p->leaf)) {
+        return asked;
+    }
+    if (p->leaves > 1 && asked == PARTITIONER_SCOTCH && graph_divide_by_scotch(g, p->leaves, p->leaf)) {
+        return asked;
+    }
+    bisect_coordinates(g, p);
+    return PARTITIONER_BISECTION;
+}
+
+struct partition partition_make(const struct grid *g, enum partitioner partitioner, MPI_Comm comm) {
     struct partition p = {.leaf = fail_alloc((size_t)g->points, sizeof *p.leaf), .leaves = partition_leaves(g->points)};
     int rank = 0;
-    int of_graph = 0;
+    int divided_by = PARTITIONER_BISECTION;
     MPI_CHECK(MPI_Comm_rank(comm, &rank));
     MPI_CHECK(MPI_Comm_size(comm, &p.ranks));
     if (rank == 0) {
-        of_graph = p.leaves > 1 && bisect_graph(g, &p) ? 1 : 0;
-        if (of_graph == 0) {
-            bisect_coordinates(g, &p);
-        }
+        divided_by = (int)divide(g, &p, partitioner);
     }
-    MPI_CHECK(MPI_Bcast(&of_graph, 1, MPI_INT, 0, comm));
+    MPI_CHECK(MPI_Bcast(&divided_by, 1, MPI_INT, 0, comm));
     MPI_CHECK(MPI_Bcast(p.leaf, (int)g->points, MPI_UINT16_T, 0, comm));
-    p.method = of_graph != 0 ? "metis" : "bisection";
+    p.method = names[divided_by];
     return p;
 }
 

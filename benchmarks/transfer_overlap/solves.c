@@ -52,7 +52,7 @@ static void make_system(struct solves *o, int64_t points, int64_t unknowns) {
     }
     free_system(o);
     o->system.grid = grid_make(points, o->seed);
-    o->system.partition = partition_make(&o->system.grid, MPI_COMM_WORLD);
+    o->system.partition = partition_make(&o->system.grid, o->partitioner, MPI_COMM_WORLD);
     o->system.domain = domain_make(&o->system.grid, &o->system.partition, rank);
     o->system.sum = ordered_sum_make(&o->system.partition, rank);
     partition_free(&o->system.partition);
@@ -115,15 +115,16 @@ static void try_variant(struct solves *o, const struct variant *v, bool prints, 
     describe_divergence(o, v, &found, error, error_size);
     group_share_error(error, error_size);
     if (prints && o->program->rank == 0) {
-        printf("%11" PRId64 " %8" PRId64 "  %-16s %10d  %8.2e  %016" PRIx64 "\n", o->system.points, o->system.unknowns,
-               v->name, found.iterations, solve_residual(&found), found.history);
+        printf("%11" PRId64 " %8" PRId64 "  %-16s %10d  %8.2e  %016" PRIx64 "  %-11s %8" PRId64 "\n", o->system.points,
+               o->system.unknowns, v->name, found.iterations, solve_residual(&found), found.history,
+               o->system.partition.method, o->system.facts.edge_cut);
     }
 }
 
 void solves_try(struct solves *o, bool prints, char *error, size_t error_size) {
     if (prints && o->program->rank == 0) {
-        printf("%11s %8s  %-16s %10s  %8s  %s\n", "grid_points", "unknowns", "variant", "iterations", "residual",
-               "history");
+        printf("%11s %8s  %-16s %10s  %8s  %-16s  %-11s %8s\n", "grid_points", "unknowns", "variant", "iterations",
+               "residual", "history", "partitioner", "edge_cut");
     }
     for (size_t i = 0; i < o->grid_count && error[0] == '\0'; i++) {
         for (size_t j = 0; j < o->unknowns_count && error[0] == '\0'; j++) {

@@ -28,6 +28,7 @@ struct solves {
     double tolerance;
     int max_iterations;
     uint64_t seed;
+    enum partitioner partitioner;
 
     /* The system that is measured now. */
     struct {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mpi_campaign.children import asking
 from mpi_campaign.libraries.settings import (
+    LOWERED_LIMIT,
     RAISED_LIMIT,
     Answer,
     Request,
@@ -52,6 +53,7 @@ CONFIGURATIONS: Mapping[str, Rule] = {
 
 # In shared memory a message of more than a cell waits for its receiver, unless the kernel copies it (CMA).
 _CELL, _PACKED = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "MPIR_CVAR_CH4_PACK_BUFFER_SIZE"
+_CELLS = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS"
 _THRESHOLD = "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD"
 _NO_SINGLE_COPY = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
 _HEADER = 4096  # more than the header of a message takes
@@ -72,13 +74,18 @@ def _limited(cell: int, threshold: int) -> Rule:
 PROTOCOLS: Mapping[str, Rule] = {
     "copied": within_a_node(same(**_NO_SINGLE_COPY)),
     "eager": _limited(RAISED_LIMIT + _HEADER, RAISED_LIMIT),
-    "rendezvous": _limited(1024, 8192),
+    "rendezvous": _limited(1024, LOWERED_LIMIT),
 }
 
 
 def eager_limit(request: Request) -> str:
     """The control variable with the largest eager message, where a network's transport is known."""
     return {"shm": _CELL, "wire": _THRESHOLD, "tcp": _THRESHOLD}.get(request.network.partition(":")[0], "")
+
+
+def fragments(request: Request) -> tuple[str, ...]:
+    """The cells of a rank in shared memory. Over OFI, buffers are the provider's."""
+    return (_CELLS, _CELL) if request.network == "shm" else ()
 
 
 def streams(count: int) -> Settings:
@@ -126,7 +133,8 @@ CONTROLS = (
     "MPIR_CVAR_NUM_CLIQUES", "MPIR_CVAR_CH4_NUM_VCIS", "MPIR_CVAR_CH4_RESERVE_VCIS", "MPIR_CVAR_CH4_GLOBAL_PROGRESS",
     "MPIR_CVAR_PROGRESS_MAX_*",
     "MPIR_CVAR_*_POSIX_INTRA_ALGORITHM", "MPIR_CVAR_COLLECTIVE_FALLBACK",
-    "MPIR_CVAR_CH4_CMA_ENABLE", "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",
+    "MPIR_CVAR_CH4_CMA_ENABLE", "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE", "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS",
+    "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD",
 )  # fmt: skip
 BINARY_INTERFACE = "MPICH's"
 SHARED_MEMORY = ("mpich_shm_*",)

@@ -7,7 +7,10 @@ from mpi_campaign.libraries.launchers.intel_hydra import INTEL_HYDRA
 from mpi_campaign.libraries.launchers.srun import SRUN_PMI2
 from mpi_campaign.libraries.library import Library, StartedBy
 from mpi_campaign.libraries.settings import (
+    LOWERED_LIMIT,
+    RAISED_LIMIT,
     Answer,
+    Impossible,
     Request,
     Settings,
     moved_by_the_program,
@@ -64,6 +67,26 @@ def _dedicated(request: Request) -> Answer:
     return _async(request) + Settings(one_each)
 
 
+def _rendezvous(request: Request) -> Answer:
+    """Within a node, a message of more than a few cells waits for its receiver: the cells are made small. Over TCP, the
+    provider keeps a message that nobody receives yet up to a limit, and then takes no more from the socket."""
+    if request.network == "shm":
+        return Settings({"I_MPI_SHM_CELL_FWD_SIZE": "1024", "I_MPI_SHM_CELL_BWD_SIZE": "1024"})
+    return _saved(request, LOWERED_LIMIT)
+
+
+def _eager(request: Request) -> Answer:
+    if request.network == "shm":
+        return Impossible("no variable was found that raises the eager limit of Intel MPI within a node")
+    return _saved(request, RAISED_LIMIT)
+
+
+def _saved(request: Request, limit: int) -> Answer:
+    if request.network == "native":
+        return Impossible("Intel MPI chooses its transport over --network native itself; each has an eager limit")
+    return Settings({"FI_TCP_MAX_SAVED_SIZE": str(limit)})
+
+
 def _spack_prefix(version: str, prefix: Path) -> Path | None:
     """The prefix that Spack must be given, which looks for the library in mpi/VERSION below it. None for a wheel, whose
     bin/ lies in the prefix itself."""
@@ -86,7 +109,11 @@ LIBRARY = Library(
     },
     configurations={"async": _async, "dedicated": _dedicated, "dedicated_unbound": _unbound},
     settings={
-        "protocol": {"copied": within_a_node(same(I_MPI_SHM_CMA="0"))},
+        "protocol": {
+            "copied": within_a_node(same(I_MPI_SHM_CMA="0")),
+            "eager": _eager,
+            "rendezvous": _rendezvous,
+        },
         "library_setting": {
             "yielding": same(I_MPI_THREAD_YIELD="3", I_MPI_THREAD_SLEEP="100"),
             "blocking": same(I_MPI_WAIT_MODE="1"),

@@ -38,6 +38,10 @@ class Library:
     settings: {name of an axis that sets a library: {value: rule}}. Usual values need none.
     eager_limit: returns the name of the MPI_T control variable with the largest message that is sent eagerly over a
     network; empty where there is none.
+    fragments: returns the names of two such variables: with the number of buffers for eager messages that a rank
+    reserves over a network in advance, and with their size; empty where there are none.
+    single_copy_by: which rank copies a large message by itself within a node, where the kernel can copy it once:
+    sender or receiver; empty where neither is known to do it.
     without: {name of a network, configuration or value of such an axis that the library lacks: reason}.
     progresses: it has progress threads in every configuration, `basic` too.
     streams: settings by which each rank can make so many streams (MPICH's extension); none where it has no streams.
@@ -66,6 +70,8 @@ class Library:
     configurations: Mapping[str, Rule] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, Rule]] = field(default_factory=dict)
     eager_limit: Callable[[Request], str] = lambda _request: ""
+    fragments: Callable[[Request], tuple[str, ...]] = lambda _request: ()
+    single_copy_by: str = ""
     without: Mapping[str, str] = field(default_factory=dict)
     progresses: bool = False
     streams: Callable[[int], Settings] = lambda _count: Settings()

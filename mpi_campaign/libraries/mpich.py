@@ -44,6 +44,8 @@ LIBRARY = Library(
     networks=ch4.NETWORKS,
     configurations={name: _unless_finalize_hangs(rule) for name, rule in ch4.CONFIGURATIONS.items()},
     eager_limit=ch4.eager_limit,
+    fragments=ch4.fragments,
+    single_copy_by="receiver",
     streams=ch4.streams,
     settings={
         "protocol": ch4.PROTOCOLS,

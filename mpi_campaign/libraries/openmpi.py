@@ -9,6 +9,7 @@ from mpi_campaign.libraries.settings import (
     Answer,
     Impossible,
     Request,
+    Rule,
     Settings,
     moved_by_the_program,
     same,
@@ -64,28 +65,40 @@ def _transport(request: Request) -> str:
 _CHOSEN_ITSELF = Impossible("Open MPI chooses its transport over --network native itself; each has an eager limit")
 
 
-def _eager(request: Request) -> Answer:
-    transport = _transport(request)
-    names = ("eager_limit", "rndv_eager_limit", "max_send_size")  # a fragment must hold an eager message
-    limits = {f"OMPI_MCA_btl_{transport}_{name}": str(RAISED_LIMIT) for name in names}
-    return Settings(limits) if transport else _CHOSEN_ITSELF
-
-
-def _rendezvous(request: Request) -> Answer:
-    transport = _transport(request)
-    limits = {f"OMPI_MCA_btl_{transport}_{name}": "128" for name in ("eager_limit", "rndv_eager_limit")}
-    return Settings(limits) if transport else _CHOSEN_ITSELF
-
-
 def _copied(request: Request) -> Settings:
     if request.major >= 5:
         return Settings({"OMPI_MCA_smsc": "^cma,knem,xpmem"})
     return Settings({"OMPI_MCA_btl_vader_single_copy_mechanism": "none"})
 
 
+def _limited(limit: int, *names: str) -> Rule:
+    """A rule that sets limits of the transport. Within a node the single copy by the kernel is switched off too: with
+    it the receiver takes a message of any size by itself, and no limit matters."""
+
+    def rule(request: Request) -> Answer:
+        transport = _transport(request)
+        if not transport:
+            return _CHOSEN_ITSELF
+        limits = Settings({f"OMPI_MCA_btl_{transport}_{name}": str(limit) for name in names})
+        return limits + _copied(request) if request.network == "shm" else limits
+
+    return rule
+
+
+_LIMITS = ("eager_limit", "rndv_eager_limit")
+_eager = _limited(RAISED_LIMIT, *_LIMITS, "max_send_size")  # a fragment must hold an eager message
+_rendezvous = _limited(128, *_LIMITS)
+
+
 def _eager_limit(request: Request) -> str:
     transport = _transport(request)
     return f"btl_{transport}_eager_limit" if transport else ""
+
+
+def _fragments(request: Request) -> tuple[str, ...]:
+    """Of the free list of eager fragments, which grows where it is empty."""
+    transport = _transport(request)
+    return (f"btl_{transport}_free_list_num", f"btl_{transport}_eager_limit") if transport else ()
 
 
 LIBRARY = Library(
@@ -124,6 +137,8 @@ LIBRARY = Library(
         },
     },
     eager_limit=_eager_limit,
+    fragments=_fragments,
+    single_copy_by="receiver",
     variables=("OMPI_MCA_*", "PMIX_MCA_*", "PRTE_MCA_*"),
     told_itself=(
         "OMPI_MCA_orte_*", "OMPI_MCA_ess*", "OMPI_MCA_initial_wdir*", "OMPI_MCA_pmix*", "OMPI_MCA_plm_*",
@@ -132,6 +147,7 @@ LIBRARY = Library(
     ),
     controls=(
         "pml", "btl", "mtl", "btl_tcp_progress_thread", "btl_tcp_if_include", "btl_tcp_if_exclude", "btl_*_eager_limit",
+        "btl_*_free_list_num",
         "coll", "coll_*_priority", "btl_*_max_send_size", "btl_vader_single_copy_mechanism", "smsc",
         "mtl_ofi_provider_*", "opal_event_include", "opal_progress_*", "mpi_yield_when_idle", "mpi_preconnect_mpi",
     ),

@@ -13,6 +13,8 @@ BIND_RANK = "bind_rank"
 
 RAISED_LIMIT = 256 << 10
 """The eager limit of the protocol `eager`, in bytes. A library may add a message's header to what it compares."""
+LOWERED_LIMIT = 8 << 10
+"""The eager limit of the protocol `rendezvous` over OFI, in bytes."""
 
 
 @dataclass(frozen=True)

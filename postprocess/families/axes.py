@@ -229,11 +229,13 @@ SEND = Axis(
     values={
         "early": "MPI_Isend, then computation (White & Bova 1999)",
         "late": "MPI_Isend only when the computation is done: the negative control, which has nothing to overlap",
+        "never": "no message: only the memory of idle ranks, of as many as there are",
     },
     words="sent {}".format,
     in_file_name="sent_{}".format,
 )
 """When the sender of a message to a late receiver sends it."""
+SENT_LATE, SENT_NEVER = "late", "never"
 PROTOCOL = Axis(
     "protocol",
     "protocol",

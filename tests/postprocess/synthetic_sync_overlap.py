@@ -99,6 +99,8 @@ def point(
         "transfer_ns": round(whole),
         "idle_pss_total_bytes": ranks * 20_000_000,
         "idle_pss_largest_bytes": 21_000_000,
+        "idle_pss_anonymous_bytes": ranks * 4_000_000,
+        "idle_pss_shared_bytes": ranks * 6_000_000,
     }
     rank_medians = {
         "t_isend_ns": [500 if repetitions else 0] + [0] * (ranks - 1),
@@ -111,10 +113,10 @@ def point(
 
 
 def header(
-    sizes: Sequence[int] = SIZES, send: str = "early", protocol: str = "default", **changes: Any
+    sizes: Sequence[int] = SIZES, send: str = "early", protocol: str = "default", ranks: int = 2, **changes: Any
 ) -> dict[str, Any]:
     """The first line."""
-    first = synthetic.header(family="sync_overlap", benchmark="sync_overlap", command_line=["sync_overlap"])
+    first = synthetic.header(ranks, family="sync_overlap", benchmark="sync_overlap", command_line=["sync_overlap"])
     first["plan"]["parameters"] = {"message_bytes": list(sizes), "send": [send], "protocol": [protocol]}
     first["plan"]["points"] = None
     first["own"] = {"sender": 0, "receiver": first["ranks"] // 2, "least_delay_ns": round(DELAY_NS), "bisects": True}

@@ -19,6 +19,8 @@ from postprocess.families import registry
 from postprocess.families.sync_overlap import inside
 from postprocess.families.sync_overlap.charts import charts
 from postprocess.families.sync_overlap.entry import SYNC_OVERLAP
+from postprocess.families.sync_overlap.memory import growth_sentences, memory_table
+from postprocess.families.sync_overlap.planted import expected, planted_rows, planted_sentence
 from postprocess.families.sync_overlap.record import load_sync_overlap
 from postprocess.families.sync_overlap.section import sync_view
 from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table
@@ -27,6 +29,7 @@ from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
 from postprocess.statistics import late_receiver
+from postprocess.statistics.growth import power_law
 from postprocess.statistics.metrics import Estimate, median_estimate
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_sync_overlap import (
@@ -152,6 +155,125 @@ def test_the_memory_of_idle_ranks_is_told_even_where_nothing_could_be_timed(tmp_
         assert verdict.sentences[-1] == "memory of 2 idle ranks: 38.1 MiB, 19.1 MiB each"
     unknown = point(own={**lines[1]["own"], "idle_pss_total_bytes": None})
     assert not any("memory" in line for line in verdict_text(table_of(tmp_path, [lines[0], unknown])).splitlines())
+
+
+def planted_record(truth: Truth, configuration: str = "basic", network: str = "shm", **told: Any) -> Lines:
+    """A record whose library lets the receiver copy a large message within a node."""
+    known = {**header()["metadata"], "single_copy_by": "receiver"}
+    return record(truth, configuration=configuration, network=network, metadata=known, **told)
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong", "right"),
+    [
+        (planted_record(PULLED), {}, {64, 1048576}),
+        (planted_record(EAGER), {1048576}, {64}),
+        (planted_record(EAGER, network="wire:2gbit"), {}, {64, 1048576}),
+        (planted_record(COPIED, protocol="copied"), {}, {64, 1048576}),
+        (planted_record(PULLED, protocol="copied"), {1048576}, {64}),
+        (planted_record(EAGER, protocol="eager"), {}, {64, 4096, 65536, 1048576}),
+        (planted_record(replace(EAGER, full_up_to=4096), protocol="eager"), {65536}, {64, 4096, 1048576}),
+        (planted_record(replace(EAGER, full_up_to=4096), protocol="rendezvous"), {}, {64, 65536, 1048576}),
+        (planted_record(EAGER, protocol="rendezvous"), {65536}, {64, 1048576}),
+        (planted_record(HELPED, "async"), {}, {64, 4096, 65536, 1048576}),
+        (planted_record(PULLED, "async"), {64, 4096, 65536, 1048576}, {}),
+        (planted_record(PULLED, send="late"), {}, set(SIZES)),
+    ],
+)
+def test_what_was_planted_must_be_found(tmp_path: Path, lines: Lines, wrong: set[int], right: set[int]) -> None:
+    table = table_of(tmp_path, lines)
+    found = {answer: set(rows["message_bytes"]) for answer, rows in table.groupby("as_expected")}
+    assert found.get("no", set()) == set(wrong)
+    assert found.get("yes", set()) == set(right)
+    assert len(planted_rows(table)) == len(wrong) + len(right)
+    for row in table.to_dict("records"):
+        assert any("not as planted" in flag for flag in row["flags"]) == (row["message_bytes"] in wrong)
+
+
+def test_a_planted_answer_may_be_unclear(tmp_path: Path) -> None:
+    must = expected({"send": "early", "configuration": "basic", "network": "shm", "protocol": "eager"}, 65536, "")
+    assert must is not None
+    unclear = late_receiver.UNCLEAR
+    answers = {
+        (FULL, RECEIVER): "yes",
+        (unclear, RECEIVER): "unclear",
+        (FULL, unclear): "unclear",
+        (unclear, BOTH): "no",
+    }
+    assert {found: must.answer(*found) for found in answers} == answers
+    assert planted_sentence(answers.values()) == "of 4 planted answers, 1 as they must be, 2 unclear, 1 wrong"
+    assert planted_sentence([]) == ""
+
+
+def idle(ranks: int, protocol: str, total: float) -> Lines:
+    """A record of so many ranks, whose memory is `total` bytes. The library names its fragments."""
+    names = ["cells", "cell_bytes"]
+    lines = record(
+        EAGER, Sweep(sizes=(64,)), protocol=protocol, ranks=ranks,
+        metadata={**header()["metadata"], "fragment_variables": names},
+        mpi_variables={"cells": "64", "cell_bytes": "8192"},
+    )  # fmt: skip
+    lines[1]["own"]["idle_pss_total_bytes"] = round(total)
+    return lines
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_the_memory_of_a_raised_limit_is_told_by_the_number_of_ranks(tmp_path: Path, power: float) -> None:
+    numbers = (2, 4, 8, 16)
+    default = [idle(ranks, "default", 2e7 * ranks) for ranks in numbers]
+    eager = [idle(ranks, "eager", 2e7 * ranks + 1e5 * ranks**power) for ranks in numbers]
+    memory = memory_table(table_of(tmp_path, *default, *eager))
+    raised = memory[memory["protocol"] == "eager"]
+    assert list(raised["ranks"]) == list(numbers)
+    assert list(raised["extra_bytes"]) == pytest.approx([1e5 * ranks**power for ranks in numbers], abs=1)
+    assert memory[memory["protocol"] == "default"]["extra_bytes"].isna().all()
+    assert set(memory["fragments"]) == {64} and set(memory["fragment_bytes"]) == {8192}
+    usual, extra = growth_sentences(memory)
+    assert "basic: the memory of idle ranks grows as the ranks to the power of 1.00" in usual
+    assert f"beyond that of the protocol default grows as the ranks to the power of {power:.2f}" in extra
+
+
+def test_a_record_of_the_memory_alone_is_good(tmp_path: Path) -> None:
+    """It has one point, without repetitions, about which nothing is expected."""
+    lines = record(EAGER, Sweep(sizes=(0,)), send="never", ranks=16, oversubscribed=True)
+    lines[1] = point(0, EAGER, 0, repetitions=0, ranks=16)
+    path = synthetic.write(tmp_path / "a.jsonl", lines)
+    check_record(path)
+    found = load_sync_overlap(path)
+    assert not list(inside.wrong(found))
+    table = sync_table([found])
+    assert not list(verdicts(table)) and planted_rows(table).empty and not list(charts(table))
+    assert list(memory_table(table)["total_bytes"]) == [16 * 20_000_000]
+    lines[1]["own"]["idle_pss_total_bytes"] = None
+    untold = load_sync_overlap(synthetic.write(tmp_path / "b.jsonl", lines))
+    assert list(inside.wrong(untold)) == ["the kernel does not tell the memory of a process"]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_only_beside_a_thread_on_its_core_a_record_may_have_no_valid_point(tmp_path: Path, shared: bool) -> None:
+    lines = record(EAGER, Sweep(sizes=(64,)), configuration="async", shared_core=shared)
+    lines[1] = point(message_bytes=64, repetitions=5)
+    path = synthetic.write(tmp_path / "a.jsonl", lines)
+    found = load_sync_overlap(path)
+    fault = "none of its 1 points is valid: fewer than 6 repetitions (5)"
+    assert list(inside.wrong(found)) == ([] if shared else [fault])
+    assert not sync_table([found])["valid"].any()
+
+
+def test_memory_that_does_not_grow_has_no_power(tmp_path: Path) -> None:
+    records = [idle(ranks, protocol, 2e7 * ranks) for ranks in (2, 4, 8) for protocol in ("default", "eager")]
+    assert ": no growth can be told" in list(growth_sentences(memory_table(table_of(tmp_path, *records))))[1]
+    one = memory_table(table_of(tmp_path, idle(2, "eager", 4e7)))
+    assert not list(growth_sentences(one))
+    assert one["extra_bytes"].isna().all()
+
+
+@given(st.floats(-3, 3), st.floats(1e-3, 1e6))
+def test_the_exponent_of_a_power_law_is_found(power: float, factor: float) -> None:
+    numbers = np.array([2.0, 4.0, 8.0, 16.0])
+    found = power_law(numbers, factor * numbers**power)
+    assert float(found.value) == pytest.approx(power, abs=1e-6)
+    assert float(found.low) <= float(found.value) <= float(found.high)
 
 
 @pytest.mark.parametrize(
@@ -313,3 +435,5 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     assert "<h2>Messages to a late receiver</h2>" in text
     assert "as figure 2 of White &amp; Bova 1999" in text
     assert "65536 bytes (64 KiB): the receiver alone must be inside MPI (one sided)" in text
+    assert "<h3>Planted cases</h3>" in text
+    assert "<h3>Memory of idle ranks</h3>" in text

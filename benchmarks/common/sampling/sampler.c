@@ -447,7 +447,8 @@ int64_t sampler_count_points(const struct sampler_kind *kind, void *context, con
 /* Collective: a run without a single valid repetition ends as SAMPLER_NOTHING_MEASURED, with the reason. */
 static void check_measured(sampler *s) {
     const struct budget *budget = &s->plan->budget;
-    int nothing = s->result.measured_seconds <= 0;
+    const bool may_be_empty = s->kind->may_be_empty != NULL && s->kind->may_be_empty(s->context);
+    int nothing = s->result.measured_seconds <= 0 && !may_be_empty;
     MPI_CHECK(MPI_Bcast(&nothing, 1, MPI_INT, 0, MPI_COMM_WORLD));
     if (nothing == 0 || s->result.end != SAMPLER_COMPLETE) {
         return;

@@ -141,6 +141,10 @@ struct sampler_kind {
     void (*print_row)(void *context, const struct sampler_point *point, const sampler *s,
                       const struct record_point *record);
 
+    /* Returns whether a run without a valid repetition is complete, because what it is about is not repeated. NULL: it
+     * is not. */
+    bool (*may_be_empty)(void *context);
+
     /* The message where nothing was measured although there was time: the likely cause and what to do. NULL: none. */
     const char *nothing;
 };

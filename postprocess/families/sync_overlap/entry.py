@@ -8,6 +8,10 @@ from postprocess.families import sampled
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
 from postprocess.families.sync_overlap import inside
 from postprocess.families.sync_overlap.axes import AXES
+from postprocess.families.sync_overlap.memory import SHOWN as MEMORY
+from postprocess.families.sync_overlap.memory import growth_sentences, memory_table
+from postprocess.families.sync_overlap.planted import SHOWN as PLANTED
+from postprocess.families.sync_overlap.planted import planted_rows, planted_sentence
 from postprocess.families.sync_overlap.record import FAMILY, sync_record
 from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table
 from postprocess.families.sync_overlap.verdict import verdict_text
@@ -36,11 +40,20 @@ def _asked(table: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _text(found: Found) -> str:
-    return "" if found.table.empty else f"{SHOWN.text(found.table)}\n\n{verdict_text(found.table)}"
+    if found.table.empty:
+        return ""
+    tables = [
+        SHOWN.text(found.table),
+        PLANTED.text(planted_rows(found.table)),
+        MEMORY.text(memory_table(found.table)),
+    ]
+    return "\n\n".join(filter(None, [*tables, _short_text(found)]))
 
 
 def _short_text(found: Found) -> str:
-    return verdict_text(found.table)
+    planted = planted_sentence(planted_rows(found.table)["as_expected"])
+    growth = growth_sentences(memory_table(found.table))
+    return "\n".join(filter(None, [verdict_text(found.table), planted, *growth]))
 
 
 def _drawing() -> sampled.Drawing:

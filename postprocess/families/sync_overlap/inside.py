@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import duration, size
-from postprocess.families import sampled
+from postprocess.families import axes, sampled
 from postprocess.families.family import Details, Spent
 from postprocess.families.sync_overlap.record import SyncRecord
 from postprocess.families.sync_overlap.table import case_of, configuration_words
@@ -49,11 +50,18 @@ def timing(records: Sequence[SyncRecord]) -> Details:
 
 
 def wrong(record: SyncRecord) -> Iterator[str]:
-    """A phrase if a record received wrong data, or is complete without a valid point."""
+    """A phrase if a record received wrong data, or is complete without a valid point, or without the memory that alone
+    was to be measured.
+
+    Beside a progress thread that shares the core of its rank there may be no valid point: that is what was found.
+    """
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
-    elif record.complete:
+    elif record.complete and axes.SENT_NEVER in record.header.plan.parameters.get(axes.SEND.name, ()):
+        if not any(math.isfinite(point.idle_pss_total_bytes) for point in record.points):
+            yield "the kernel does not tell the memory of a process"
+    elif record.complete and not record.header.shared_core:
         yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 

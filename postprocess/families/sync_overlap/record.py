@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +37,8 @@ class SyncPoint:
     t_isend_ns, t_delay_ns: the sender's median time in MPI_Isend, and the receiver's median delay; NaN without
     repetitions.
     idle_pss_total_bytes, idle_pss_largest_bytes: memory (PSS) of all ranks, and of the rank with the most, before the
-    points, when every pair had exchanged a message; NaN where the kernel does not tell.
+    points, when every pair had exchanged a message; NaN where the kernel does not tell.  idle_pss_anonymous_bytes,
+    idle_pss_shared_bytes: of the first, memory of one process each, and shared memory; NaN also in older records.
     """
 
     index: int
@@ -65,6 +67,8 @@ class SyncPoint:
     t_delay_ns: float
     idle_pss_total_bytes: float
     idle_pss_largest_bytes: float
+    idle_pss_anonymous_bytes: float
+    idle_pss_shared_bytes: float
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,14 @@ def _point(point: Point, sender: int, receiver: int) -> SyncPoint:
         t_delay_ns=_of_rank(medians["t_delay_ns"], receiver, n),
         idle_pss_total_bytes=own.number_or_nan("idle_pss_total_bytes"),
         idle_pss_largest_bytes=own.number_or_nan("idle_pss_largest_bytes"),
+        idle_pss_anonymous_bytes=_number_or_nan(own, "idle_pss_anonymous_bytes"),
+        idle_pss_shared_bytes=_number_or_nan(own, "idle_pss_shared_bytes"),
     )
+
+
+def _number_or_nan(own: Fields, name: str) -> float:
+    """A number that older records do not have."""
+    return own.number_or_nan(name) if name in own.value else math.nan
 
 
 def _of_rank(medians: Nanoseconds | None, rank: int, repetitions: int) -> float:

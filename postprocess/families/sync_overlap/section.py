@@ -1,4 +1,5 @@
-"""The section of the report about messages to a late receiver: verdicts, curves, and the table of all points."""
+"""The section of the report about messages to a late receiver: verdicts, planted cases, the memory of idle
+ranks, curves, and the table of all points."""
 
 from __future__ import annotations
 
@@ -10,15 +11,27 @@ import pandas as pd
 from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.families.sync_overlap.charts import charts
+from postprocess.families.sync_overlap.memory import SHOWN as MEMORY
+from postprocess.families.sync_overlap.memory import growth_sentences, memory_table
+from postprocess.families.sync_overlap.planted import SHOWN as PLANTED
+from postprocess.families.sync_overlap.planted import planted_rows, planted_sentence
 from postprocess.families.sync_overlap.table import SHOWN
 from postprocess.families.sync_overlap.verdict import Verdict, verdicts
 
 
 @dataclass(frozen=True)
 class SyncView:
-    """The section of the report. files: the addresses of the pictures."""
+    """The section of the report.
+
+    planted: the table of planted cases, and `planted_sentence` what it shows; None and empty where there is none.
+    memory, growth: likewise of the memory of idle ranks.  files: the addresses of the pictures.
+    """
 
     verdicts: list[Verdict]
+    planted: PointsView | None
+    planted_sentence: str
+    memory: PointsView | None
+    growth: list[str]
     charts: list[ChartView]
     points: PointsView
     files: Sequence[str]
@@ -28,4 +41,14 @@ def sync_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> Sync
     """What the section shows; None for an empty table."""
     if table.empty:
         return None
-    return SyncView(list(verdicts(table)), list(map(chart_view, charts(table))), SHOWN.view(table, most_rows), files)
+    planted, memory = planted_rows(table), memory_table(table)
+    return SyncView(
+        verdicts=list(verdicts(table)),
+        planted=None if planted.empty else PLANTED.view(planted, most_rows),
+        planted_sentence=planted_sentence(planted["as_expected"]),
+        memory=None if memory.empty else MEMORY.view(memory, most_rows),
+        growth=list(growth_sentences(memory)),
+        charts=list(map(chart_view, charts(table))),
+        points=SHOWN.view(table, most_rows),
+        files=files,
+    )

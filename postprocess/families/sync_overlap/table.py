@@ -10,6 +10,8 @@ of a median, distribution free, from order statistics (`metrics.median_estimate`
     outcome, moved_share, unseen_share, who_progresses, transfer        `statistics.late_receiver`
     range_bytes       the largest size up to which all outcomes of the case are full; NaN where the smallest is not
     range_ends        whether a larger size without full overlap was found
+    planted, expected_outcome, expected_who, as_expected                `planted`; empty where nothing was planted
+    fragments, fragment_bytes       buffers that the library reserves for each rank in advance; NaN where not readable
 
 `validity` says what a point may be used for.
 """
@@ -28,7 +30,8 @@ from postprocess.drawing.text import duration, interval, percent, ratio
 from postprocess.families import axes, sampled
 from postprocess.families.sync_overlap import validity
 from postprocess.families.sync_overlap.axes import CASE, OF_RECORD
-from postprocess.families.sync_overlap.eager_limit import eager_limit_of
+from postprocess.families.sync_overlap.eager_limit import eager_limit_of, fragments_of
+from postprocess.families.sync_overlap.planted import PULLS, WRONG, Expected, expected
 from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
@@ -41,14 +44,17 @@ _ESTIMATES = (
 )  # fmt: skip
 _OF_POINT = (
     "message_bytes", "delay_ns", "delay_units", "t_isend_ns", "t_delay_ns", "idle_pss_total_bytes",
-    "idle_pss_largest_bytes", "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
-    "data_errors", "stop_reason", "interval_relative_reached", "start_method", "index",
+    "idle_pss_largest_bytes", "idle_pss_anonymous_bytes", "idle_pss_shared_bytes", "repetitions", "warmup_repetitions",
+    "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
+    "start_method", "index",
 )  # fmt: skip
 COLUMNS = (
     *CASE, NAMED, "message_bytes", "asked", "outcome", "who_progresses", "transfer", "range_bytes", "range_ends",
+    "planted", "expected_outcome", "expected_who", "as_expected",
     "eager_limit_bytes", "eager_limit_variable", "moved_share", "unseen_share",
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
     "t_isend_ns", "t_delay_ns", "delay_ns", "delay_units", "idle_pss_total_bytes", "idle_pss_largest_bytes",
+    "idle_pss_anonymous_bytes", "idle_pss_shared_bytes", "fragments", "fragment_bytes",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
@@ -118,6 +124,8 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, case = record.header, case_of(record)
     control = not axes.SEND.is_usual(case[axes.SEND.name])
     limit, variable = eager_limit_of(header)
+    fragments, fragment_bytes = fragments_of(header)
+    pulls = str(header.metadata.get(PULLS, ""))
     points = sorted(record.points, key=lambda point: (point.message_bytes, point.index))
     found = [{name: median_estimate(values) for name, values in values_of(point).items()} for point in points]
     answers = [late_receiver.outcome(of["t_after_wait_ns"], of["t_whole_ns"], of["t_round_trip_ns"]) for of in found]
@@ -131,6 +139,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
         who = _who(point, of)
         unseen = late_receiver.unseen_share(of["t_after_wait_ns"], of["t_whole_ns"], of["t_round_trip_ns"])
         moved = late_receiver.moved_share(of["t_after_wait_ns"], of["t_whole_ns"])
+        must = expected(case, point.message_bytes, pulls)
         reasons = [
             *failed_reasons(failed),
             *validity.unreliable_reasons(
@@ -145,23 +154,35 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
             "transfer": late_receiver.transfer_kind(who),
             "range_bytes": full,
             "range_ends": ends,
+            "planted": must.planted if must else "",
+            "expected_outcome": must.outcome_words if must else "",
+            "expected_who": must.who if must else "",
+            "as_expected": must.answer(answer, who) if must else "",
             "eager_limit_bytes": limit,
             "eager_limit_variable": variable,
             "moved_share": moved if answer in (late_receiver.INCOMPLETE, late_receiver.NONE) else math.nan,
             "unseen_share": unseen if answer == late_receiver.NONE else math.nan,
             **{column: value for name in _ESTIMATES for column, value in _columns(name, of[name])},
             **{name: getattr(point, name) for name in _OF_POINT},
+            "fragments": fragments,
+            "fragment_bytes": fragment_bytes,
             "clock_method": point.clock.method,
             "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
             "valid": not sampled.invalid_reasons(point),
             "reliable": not reasons,
             "unreliable_reasons": reasons,
-            "flags": validity.flags(point, answer, control=control),
+            "flags": [*validity.flags(point, answer, control=control), *_unexpected(must, answer, who)],
             "oversubscribed": header.oversubscribed,
             "shared_core": header.shared_core,
             "complete": record.complete,
             "record": record.name,
         }
+
+
+def _unexpected(must: Expected | None, answer: str, who: str) -> Iterator[str]:
+    if must and must.answer(answer, who) == WRONG:
+        inside = f", and {must.who} inside MPI" if must.who else ""
+        yield f"not as planted ({must.planted}): it must be {must.outcome_words}{inside}"
 
 
 def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:

@@ -1,0 +1,141 @@
+"""Planted cases: what must be found because of how the library was set. They show whether the answers are right.
+
+The settings are those of the axis `protocol`, a progress thread, and the negative control. An expectation is made only
+for sizes that are far below or far above the limit that was planted: between them, it depends on the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.columns import Columns
+from postprocess.drawing.text import plural
+from postprocess.families import axes
+from postprocess.statistics import late_receiver
+from postprocess.statistics.late_receiver import BOTH, FULL, INCOMPLETE, NEITHER, NONE, RECEIVER, UNCLEAR
+
+SMALL_BYTES = 64
+"""Up to this size a message is sent eagerly, however low the limit is."""
+FLIPPED_BYTES = 65536
+"""A message of this size is sent eagerly with the protocol `eager`, whose limit is four times as large, and not with
+`rendezvous`."""
+LARGE_BYTES = 1 << 20
+"""From this size on no message is sent eagerly."""
+PULLS = "single_copy_by"
+"""The key of a record's metadata that says which rank copies a large message, where the kernel copies it once."""
+RIGHT, WRONG, CANNOT_TELL = "yes", "no", "unclear"
+
+_NOTHING_EARLY = frozenset((NONE, INCOMPLETE))
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a planted case must find.
+
+    planted: what was planted, in words.  outcomes: the outcomes that are right.  who: who must be inside MPI; empty
+    where nothing is expected of that.
+    """
+
+    planted: str
+    outcomes: frozenset[str]
+    who: str = ""
+
+    @property
+    def outcome_words(self) -> str:
+        return " or ".join(name for name in late_receiver.OUTCOMES if name in self.outcomes)
+
+    def answer(self, outcome: str, who: str) -> str:
+        """Whether what was found is as expected: RIGHT, WRONG, or CANNOT_TELL where an answer is unclear."""
+        wrong_outcome = outcome not in (*self.outcomes, UNCLEAR)
+        if wrong_outcome or (self.who and who not in (self.who, UNCLEAR)):
+            return WRONG
+        return CANNOT_TELL if UNCLEAR in (outcome, who if self.who else "") else RIGHT
+
+
+def _eagerly(planted: str) -> Expected:
+    return Expected(planted, frozenset((FULL,)), RECEIVER)
+
+
+def _by_rendezvous(planted: str) -> Expected:
+    return Expected(planted, _NOTHING_EARLY, BOTH)
+
+
+def expected(case: Mapping[str, Any], message_bytes: int, pulls: str) -> Expected | None:
+    """What a point must find; None where nothing was planted.
+
+    case: the columns of `table.case_of`.  pulls: which rank copies a large message within a node by itself, where the
+    library says so (`PULLS`); else empty.
+    """
+    if case[axes.SEND.name] == axes.SENT_LATE:
+        return Expected("sent late", frozenset((NONE,)))
+    if not message_bytes:  # among them the point of SENT_NEVER
+        return None
+    if case["configuration"] != "basic":
+        return Expected("progress thread", frozenset((FULL,)), NEITHER)
+    if message_bytes <= SMALL_BYTES:
+        return _eagerly("small message")
+    return _of_protocol(str(case[axes.PROTOCOL.name]), str(case["network"]) == "shm", message_bytes, pulls)
+
+
+def _of_protocol(protocol: str, within_a_node: bool, message_bytes: int, pulls: str) -> Expected | None:
+    large = message_bytes >= LARGE_BYTES
+    if protocol == "default":
+        if not large:
+            return None
+        if not within_a_node:
+            return _by_rendezvous("rendezvous")
+        return Expected("single copy", frozenset((FULL,)), pulls) if pulls else None
+    if protocol == "copied":
+        return _by_rendezvous("no single copy") if large else None
+    if protocol == "eager":
+        if large:
+            return _by_rendezvous("above the raised limit")
+        return _eagerly("limit raised") if message_bytes <= FLIPPED_BYTES else None
+    return _by_rendezvous("limit lowered") if message_bytes >= FLIPPED_BYTES else None
+
+
+def planted_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """The valid points of a table of `sync_table` that something was planted for, of the sizes that were asked for."""
+    chosen: pd.DataFrame = table[table["valid"] & table["asked"].astype(bool) & (table["as_expected"] != "")]
+    return chosen
+
+
+def planted_sentence(answers: Iterable[str]) -> str:
+    """How many of the answers about planted cases are right; empty where there is none. answers: `as_expected`."""
+    found = list(answers)
+    parts = [f"{found.count(RIGHT)} as they must be"]
+    parts += [f"{found.count(answer)} {words}" for answer, words in _OTHERS if answer in found]
+    return f"of {plural(len(found), 'planted answer')}, {', '.join(parts)}" if found else ""
+
+
+_OTHERS = ((CANNOT_TELL, "unclear"), (WRONG, "wrong"))
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        str(row["toolchain"]),
+        str(row["network"]),
+        axes.configuration_words(row, (axes.SEND, axes.PROTOCOL)),
+        str(row["planted"]),
+        f"{int(row['message_bytes'])}",
+        str(row["expected_outcome"]),
+        str(row["outcome"]),
+        str(row["expected_who"]),
+        str(row["who_progresses"]) if row["expected_who"] else "",
+        str(row["as_expected"]),
+    ]
+
+
+SHOWN = Columns(
+    heads=(
+        "toolchain", "network", "configuration", "planted", "bytes", "outcome, expected", "found",
+        "inside MPI, expected", "found", "as expected",
+    ),
+    right=frozenset((4,)),
+    cells=_cells,
+)  # fmt: skip
+"""The table of planted cases, of rows of `sync_table`."""
