@@ -50,6 +50,15 @@ def test_a_budget_that_is_too_small_says_which_is_enough() -> None:
     assert planned(MPICH, OPENMPI, suite="smoke").too_short() == ""
 
 
+def test_a_line_about_skipped_cases_says_which() -> None:
+    some = planned(OPENMPI, configurations=("basic", "dedicated", "apphelper"), collectives=("ibcast", "ireduce"))
+    assert some.skips()
+    assert all(line.endswith("(2 cases of nbc_overlap)") for line in some.skips())
+    assert some.skips(known=some.skipped) == []
+    single = planned(OPENMPI, configurations=("basic", "dedicated"), collectives=("ibcast",))
+    assert [line.rpartition(" (")[2] for line in single.skips()] == ["openmpi@5.0.11 shm dedicated ibcast)"]
+
+
 def test_a_usual_case_is_named_by_what_it_is() -> None:
     assert CASE.stem == "mpich-5_0_2.wire_2gbit.async.nbc_overlap.ibcast"
     assert CASE.label == "mpich@5.0.2 wire:2gbit async ibcast"

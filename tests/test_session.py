@@ -1,7 +1,10 @@
 """What ReFrame prints, as events; what became of a case, in one line."""
 
 import json
+import os
 import re
+import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, Plan
-from mpi_campaign.running import case_results
+from mpi_campaign.running import case_results, reframe_session
 from mpi_campaign.running.reframe_session import EVENT, Event, Outcome, outcomes, pattern
 
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", {"collective": "ibcast"})
@@ -240,3 +243,47 @@ def test_a_build_that_failed_quotes_the_compiler(folder: RunFolder, tmp_path: Pa
         "fail",
         "the build failed: engine.c:3: error: no such thing",
     )
+
+
+def test_a_test_that_an_interrupt_ends_is_cut_off_and_did_not_fail(tmp_path: Path) -> None:
+    session = tmp_path / "session.py"
+    session.write_text(
+        "import signal, sys, time\n"
+        f"line = '{TEST}'\n"
+        "for number in (signal.SIGTERM, signal.SIGINT):\n"
+        "    signal.signal(number, lambda *_: (print('[     FAIL ] (2/2)', line, flush=True), sys.exit(1)))\n"
+        "print('[     FAIL ] (1/2)', line, flush=True)\n"
+        "print('[ RUN      ]', line, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    events: list[str] = []
+
+    def on_event(event: Event) -> None:
+        events.append(event.what)
+        if event.what == "RUN":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    assert reframe_session.run([sys.executable, str(session)], on_event, lambda: None).interrupted
+    assert events == ["FAIL", "RUN", "CUT"]
+
+
+def test_cases_with_the_same_result_and_reason_share_a_line() -> None:
+    cases = [
+        {"case": "a ibcast", "result": "missing", "reason": "cut off"},
+        {"case": "b ibcast", "result": "fail", "reason": "no thread"},
+        {"case": "c ibcast", "result": "missing", "reason": "cut off"},
+        {"case": "d ibcast", "result": "pass", "reason": ""},
+        {"case": "e ibcast", "result": "skip", "reason": "cut off"},
+    ]
+    assert list(case_results.failure_lines(cases)) == [
+        "MISSING 2 cases, from a ibcast to c ibcast, each: cut off",
+        "FAIL b ibcast: no thread",
+    ]
+
+
+def test_a_launch_that_failed_says_why_before_reframe_reports(folder: RunFolder) -> None:
+    assert case_results.known_early(folder, PLAN, CASE) == ""
+    said = folder.partial / "logs" / f"{CASE.stem}.err"
+    said.parent.mkdir(exist_ok=True)
+    said.write_text("nbc_overlap: a budget of 2 s is too small for one repetition\n")
+    assert case_results.known_early(folder, PLAN, CASE) == said.read_text().strip()

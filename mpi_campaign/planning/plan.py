@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -70,6 +70,10 @@ USUAL_RANKS = 2
 # point take minutes.
 SHORTEST_TARGET_NS = 1_000
 LONGEST_TARGET_NS = 10_000_000_000
+
+
+MOST_BENCHMARKS = 3
+"""A line about skipped cases names at most so many benchmarks."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +233,14 @@ class Plan:
     placements: tuple[Placement, ...]
     cases: tuple[Case, ...]
     skipped: Mapping[str, str]
+
+    def skips(self, known: Collection[str] = ()) -> list[str]:
+        """Which cases are skipped and why, a line for each reason.  known: stems of cases that are left out."""
+        of_reason: dict[str, list[Case]] = {}
+        for case in self.cases:
+            if case.stem in self.skipped and case.stem not in known:
+                of_reason.setdefault(self.skipped[case.stem], []).append(case)
+        return [f"skipped: {reason} ({_cases_in_words(cases)})" for reason, cases in of_reason.items()]
 
     @property
     def to_measure(self) -> list[Case]:
@@ -712,6 +724,15 @@ def _network_of(options: Options, benchmark: Benchmark, network: str) -> str:
 
 def _identity(toolchain: Toolchain) -> tuple[str, str]:
     return toolchain.toolchain, toolchain.provider
+
+
+def _cases_in_words(cases: Sequence[Case]) -> str:
+    """A single case by its name, several by their number and benchmarks: `4 cases of nbc_overlap, sync_overlap`."""
+    if len(cases) == 1:
+        return cases[0].label
+    benchmarks = dict.fromkeys(case.benchmark for case in cases)
+    of = ", ".join(benchmarks) if len(benchmarks) <= MOST_BENCHMARKS else f"{len(benchmarks)} benchmarks"
+    return f"{plural(len(cases), 'case')} of {of}"
 
 
 def make_plan(

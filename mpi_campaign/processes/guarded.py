@@ -58,12 +58,13 @@ def run(
     poll_seconds: float = POLL_SECONDS,
     limit_seconds: float = math.inf,
     afterwards: Sequence[str] = (),
+    on_interrupt: Callable[[], None] = lambda: None,
 ) -> Ended:
     """Run a command under the guard, and wait for its end.
 
     on_line: is called with each line of output.  on_tick: is called whenever `poll_seconds` pass without a line.
     env: the whole environment of the command.  limit_seconds: a command that takes longer is ended, as hung.
-    afterwards: AFTERWARDS of the guard.
+    afterwards: AFTERWARDS of the guard.  on_interrupt: is called when Ctrl-C or SIGTERM interrupts the command.
 
     Ctrl-C, SIGTERM, the limit, and an exception from a callback end the command: it is interrupted, all processes that
     it started are killed, and its files stay.
@@ -94,6 +95,7 @@ def run(
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         nonlocal interrupted
         interrupted = True
+        on_interrupt()
         process.send_signal(signals.END)
 
     before = signals.handle(interrupt)

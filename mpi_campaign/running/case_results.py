@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -55,6 +55,26 @@ def results(
             "record": str(record.relative_to(folder.partial)) if record.exists() else None,
             **({"message": message} if message else {}),
         }
+
+
+def known_early(folder: RunFolder, plan: Plan, case: Case) -> str:
+    """Why a launch that has just failed did so, by its own output: ReFrame's report is not written yet. Empty where the
+    launch ran to its end, so that only verification found a fault, and where its output says nothing."""
+    return _reason(folder, plan, case, Outcome(case.stem, case.environment, False, "fail", "", "", ""))
+
+
+def failure_lines(cases: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each case that failed or is missing, and one for all cases with the same result and reason.
+
+    cases: as `results` returns them.
+    """
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for case in cases:
+        if case["result"] in ("fail", "missing"):
+            by_reason.setdefault((case["result"], case["reason"]), []).append(case["case"])
+    for (result, reason), names in by_reason.items():
+        what = names[0] if len(names) == 1 else f"{len(names)} cases, from {names[0]} to {names[-1]}, each"
+        yield f"{result.upper()} {what}: {reason}"
 
 
 def _basic(plan: Plan, case: Case) -> Case | None:

@@ -21,7 +21,10 @@ EVENT = re.compile(
 
 @dataclass(frozen=True)
 class Event:
-    """A test began (RUN) or ended (OK, FAIL, SKIP). `test` is ReFrame's display name, parameters included."""
+    """A test began (RUN) or ended: OK, FAIL, SKIP, or CUT where an interrupt of the session ended it.
+
+    test: ReFrame's display name, parameters included.
+    """
 
     what: str
     test: str
@@ -137,13 +140,20 @@ def run(
     Ctrl-C and SIGTERM interrupt ReFrame: its jobs die, what is on disk stays.
     """
 
+    interrupted = False
+
+    def on_interrupt() -> None:
+        nonlocal interrupted
+        interrupted = True
+
     def on_line(line: str) -> None:
         match = EVENT.match(line)
         if match:
-            on_event(Event(match["what"], match["test"], match["environment"], match["reason"] or ""))
+            what = "CUT" if interrupted and match["what"] == "FAIL" else match["what"]
+            on_event(Event(what, match["test"], match["environment"], match["reason"] or ""))
 
     variables = environ.built(environ.SESSION, {"PYTHONUNBUFFERED": "1"})
-    ended = guarded.run(words, on_line, on_tick, env=variables, afterwards=afterwards)
+    ended = guarded.run(words, on_line, on_tick, env=variables, afterwards=afterwards, on_interrupt=on_interrupt)
     return Session(ended.exit_code, ended.interrupted, ended.output)
 
 

@@ -35,7 +35,7 @@ from mpi_campaign.planning.plan import (
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
 from mpi_campaign.running import batch, node_probe, reframe_session, same_sizes, sessions, verify
-from mpi_campaign.running.case_results import build_error, results
+from mpi_campaign.running.case_results import build_error, failure_lines, results
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.reframe_session import Event, Outcome, Session
 from mpi_campaign.running.session_progress import Watch
@@ -91,7 +91,7 @@ class Campaign:
         for line in environ.summary(environ.kept_out(), environ.let_in()):
             self._say(line)
         plan = make_plan(self.options, resolved, network, *placed, built=False)
-        notes += [f"skipped: {reason}" for reason in dict.fromkeys(plan.skipped.values())]
+        notes += plan.skips()
         notes += filter(None, [plan.too_short()])
         for note in notes:
             self._say(note)
@@ -532,8 +532,7 @@ class Campaign:
             if not self.resume:
                 self._leave_nothing(folder)
             raise
-        reasons = dict.fromkeys(reason for stem, reason in new_plan.skipped.items() if stem not in plan.skipped)
-        notes = [f"skipped: {reason}" for reason in reasons]
+        notes = new_plan.skips(known=plan.skipped)
         for note in notes:
             self._say(note)
         manifest["notes"] += notes
@@ -632,8 +631,8 @@ class Campaign:
             self.progress.line(table)
             self.progress.line("")
         bad = [case for case in cases if case["result"] in ("fail", "missing")]
-        for case in bad:
-            self.progress.line(f"{case['result'].upper()} {case['case']}: {case['reason']}")
+        for line in failure_lines(cases):
+            self.progress.line(line)
         if not complete:
             self.progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")
         self.progress.line(where)

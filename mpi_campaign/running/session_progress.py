@@ -10,10 +10,19 @@ from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Plan
 from mpi_campaign.processes.progress import Countdown, Progress, duration
+from mpi_campaign.running import case_results
 from mpi_campaign.running.reframe_session import Event
 
-VERDICTS = {"OK": "ok  ", "FAIL": "FAIL", "SKIP": "skip"}
-BUILDS = {"RUN": "building for", "OK": "built for", "FAIL": "BUILD FAILED for", "SKIP": "not built for"}
+VERDICTS = {"OK": "ok  ", "FAIL": "FAIL", "SKIP": "skip", "CUT": "interrupted"}
+BUILDS = {
+    "RUN": "building for",
+    "OK": "built for",
+    "FAIL": "BUILD FAILED for",
+    "SKIP": "not built for",
+    "CUT": "interrupted while it was built for",
+}
+DEPENDENCIES_FAILED = "dependencies failed"
+"""ReFrame's reason for skipping a test whose fixture failed."""
 
 
 class Watch:
@@ -57,11 +66,17 @@ class Watch:
         self.running = None
         self.cases.remove(case)
         self.on_end()
-        reason = f" [{event.reason}]" if event.reason else ""
+        reason = self._reason(event, case)
         self.progress.line(
             f"  {self.countdown.done:3d}/{self.countdown.total} {VERDICTS[event.what]} {case.label}, "
-            f"{duration(taken)}{reason}; {self.countdown.left}"
+            f"{duration(taken)}{f' [{reason}]' if reason else ''}; {self.countdown.left}"
         )
+
+    def _reason(self, event: Event, case: Case) -> str:
+        """Why a case was skipped or failed, as far as it is known now; empty where it is not."""
+        if event.reason == DEPENDENCIES_FAILED and case.basic is not None:
+            return "basic, whose sizes it needs, failed"
+        return case_results.known_early(self.folder, self.plan, case) if event.what == "FAIL" else event.reason
 
     def on_tick(self) -> None:
         if self.running is None or not self.progress.status_due:
