@@ -10,6 +10,7 @@ away, up to that part, cannot move a median further.
 import gzip
 import os
 import re
+import resource
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -231,6 +232,18 @@ def cpu_time(root: Path, cpus: Sequence[int]) -> CpuTime:
                 sum_of_cpus.total + busy + idle + waiting + stolen, sum_of_cpus.busy + busy, sum_of_cpus.stolen + stolen
             )
     return sum_of_cpus
+
+
+def own_seconds() -> float:
+    """CPU time of this process and of its children that have ended. Ranks count: this process adopts them."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
+
+
+def others_share(taken: CpuTime, own: float) -> float:
+    """The share of the CPUs' time that other programs took between two looks. own: `own_seconds` between the looks."""
+    others = taken.busy - own * os.sysconf("SC_CLK_TCK")
+    return max(0.0, others / taken.total) if taken.total > 0 else 0.0
 
 
 def steal(taken: CpuTime, during: str) -> Finding:

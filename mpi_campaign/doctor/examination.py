@@ -1,7 +1,6 @@
 """`campaign doctor`: what this machine lacks for a run, what disturbs one, and whether it can support conclusions."""
 
 import math
-import resource
 import shutil
 import time
 from collections.abc import Iterator
@@ -155,7 +154,7 @@ class _Watch:
         self.shares[f"in {duration(LOAD_SECONDS)} before"] = taken.busy_share
         self.names = disturbances.busiest(processes, self.processes, taken.total)
         self.throttling = disturbances.throttling(MACHINE)
-        self.own_seconds = _own_seconds()
+        self.own_seconds = disturbances.own_seconds()
         self.began = time.monotonic()
 
     def findings(self) -> Iterator[Finding]:
@@ -167,21 +166,14 @@ class _Watch:
         else:
             during = f"in {duration(passed)} meanwhile"
             now, throttling = now - self.time, throttling - self.throttling
-            others = now.busy_share - (_own_seconds() - self.own_seconds) / (passed * len(self.cpus))
             earlier = max(self.shares.values())
-            self.shares[during] = max(0.0, others)
+            self.shares[during] = disturbances.others_share(now, disturbances.own_seconds() - self.own_seconds)
             if self.shares[during] > earlier:
                 self.names = disturbances.busiest(self.processes, disturbances.process_ticks(MACHINE), now.total)
         if self.shares:
             yield disturbances.other_load(self.shares, self.names)
         yield disturbances.steal(now, during)
         yield disturbances.throttled(throttling, during)
-
-
-def _own_seconds() -> float:
-    """CPU time of this process and of its children that have ended. Ranks count: this process adopts them."""
-    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
 
 
 def _needs() -> Iterator[Finding]:

@@ -6,7 +6,6 @@ namespaces of this machine (`nodes.py`); `postprocess` makes numbers, tables and
 
 import json
 import os
-import resource
 import secrets
 import shutil
 import sys
@@ -343,7 +342,8 @@ class _Load:
         self.cpus = cpus
         before = disturbances.cpu_time(MACHINE, cpus)
         time.sleep(LOAD_SECONDS)
-        self.time, self.own, self.began = disturbances.cpu_time(MACHINE, cpus), _own_seconds(), time.monotonic()
+        self.time, self.own = disturbances.cpu_time(MACHINE, cpus), disturbances.own_seconds()
+        self.began = time.monotonic()
         taken = self.time - before
         self.before = taken.busy / max(1, taken.total)
         self.taken, self.seconds, self.others = disturbances.CpuTime(0, 0, 0), 0.0, 0.0
@@ -351,8 +351,7 @@ class _Load:
     def look(self) -> None:
         """Take a look: note what others have taken until now."""
         self.taken, self.seconds = disturbances.cpu_time(MACHINE, self.cpus) - self.time, time.monotonic() - self.began
-        own_share = (_own_seconds() - self.own) / (self.seconds * len(self.cpus))
-        self.others = max(0.0, self.taken.busy / max(1, self.taken.total) - own_share)
+        self.others = disturbances.others_share(self.taken, disturbances.own_seconds() - self.own)
 
     def seen(self) -> dict[str, str]:
         """Facts for the page. Without a launch that has ended, only the load before is known."""
@@ -367,12 +366,6 @@ class _Load:
         if busy:
             facts["busy"] = f"{'; '.join(busy)}; more than {share(DISTURBING_SHARE)} disturbs"
         return facts
-
-
-def _own_seconds() -> float:
-    """CPU time of this process and of its children that have ended."""
-    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
 
 
 def _about_machine(placement: Placement) -> dict[str, str]:

@@ -37,6 +37,7 @@ from mpi_campaign.processes.progress import Progress, duration
 from mpi_campaign.running import batch, node_probe, reframe_session, same_sizes, sessions, verify
 from mpi_campaign.running.case_results import build_error, failure_lines, results
 from mpi_campaign.running.job import Description
+from mpi_campaign.running.other_load import OtherLoad
 from mpi_campaign.running.reframe_session import Event, Outcome, Session
 from mpi_campaign.running.session_progress import Watch
 from mpi_campaign.running.sessions import Order
@@ -74,6 +75,7 @@ class Campaign:
         check(self.options)
         environ.let(self.options.environment, {})
         self.progress.step("looking at this machine")
+        load = OtherLoad()
         compiler = machine.compiler()
         placed = place(self.options)
         self._say(
@@ -93,6 +95,7 @@ class Campaign:
         plan = make_plan(self.options, resolved, network, *placed, built=False)
         notes += plan.skips()
         notes += filter(None, [plan.too_short()])
+        notes += load.notes() if partition.here else []
         for note in notes:
             self._say(note)
         notes = [*limited, *notes]
