@@ -66,8 +66,11 @@ def interval(low: float, high: float) -> str:
 
 
 def percent(fraction: float) -> str:
-    """A fraction as whole per cent: ``23 %``."""
-    return f"{100 * fraction:.0f} %" if math.isfinite(fraction) else "-"
+    """A fraction as whole per cent: ``23 %``, and ``0 %`` for a little less than nothing too; ``-`` for NaN."""
+    if not math.isfinite(fraction):
+        return "-"
+    shown = f"{100 * fraction:.0f} %"
+    return "0 %" if shown == "-0 %" else shown
 
 
 def share(fraction: float) -> str:

@@ -537,6 +537,7 @@ def test_changes_and_drifts() -> None:
 def test_sizes_and_ratios() -> None:
     assert [text.size(n) for n in (0, 12, 1024, 1536 * 1024, 3 << 30)] == ["0 B", "12 B", "1 KiB", "1.5 MiB", "3 GiB"]
     assert [text.ratio(x) for x in (-0.001, 0.184, 1.0, 123.4, math.nan)] == ["0.00", "0.18", "1.00", "123", "-"]
+    assert [text.percent(x) for x in (0.234, -0.004, -0.02, math.nan)] == ["23 %", "0 %", "-2 %", "-"]
     assert text.clean("a\x00b\nc\u202e") == "a\ufffdb c\ufffd"
 
 
