@@ -24,7 +24,7 @@ from mpi_campaign.running import batch, in_job, job, node_probe, reframe_session
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.same_sizes import TakenOver
 from mpi_campaign.running.sessions import Order
-from mpi_campaign.systems import known_systems, schedulers
+from mpi_campaign.systems import known_systems, schedulers, slurm_description
 from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.systems.nodes_in_hand import InHand
 from postprocess.drawing.text import size
@@ -106,7 +106,7 @@ def test_a_job_of_cases_that_were_measured_is_left_out() -> None:
     ("asked", "seconds", "limit"),
     [
         ({}, 600.0, 1500),  # one and a half times that, and ten minutes
-        ({}, 0.0, 0),
+        ({}, 0.0, 86400),
         ({}, 80_000.0, 86400),  # the partition's longest
         ({"job_time_limit": "30"}, 600.0, 1800),
         ({"job_time_limit": "1-00:00:00"}, 0.0, 86400),
@@ -148,6 +148,25 @@ def test_no_slurm_where_a_run_is_started(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CampaignError, match=r"^there is no Slurm here, no scontrol on PATH: .*$"):
         batch.check(request_of(partition="squeue"), 2)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_job_asks_for_no_more_than_its_partition_gives_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings say a day; meanwhile Slurm gives half an hour, and two of 16 nodes."""
+    shape = slurm_description.Shape(2, 32, 2, 128)
+    nodes = tuple(slurm_description.Node(f"n{number}", shape, ("cpu",), "IDLE") for number in (1, 2))
+    partition = slurm_description.Partition("cpu", "UP", True, 2, 1800, None)
+    described = slurm_description.Description("c", False, (partition,), nodes)
+    monkeypatch.setattr(slurm_description, "ask", lambda: described)
+    asked = batch.check(request_of(partition="squeue"), 2)
+    assert (asked.longest_seconds, asked.most_nodes) == (1800, 2)
+    assert [batch.limit_seconds(asked, seconds) for seconds in (0.0, 60.0, 1500.0)] == [1800, 720, 1800]
+    with pytest.raises(CampaignError, match=r"its time limit is 30 min 0 s: .*, or take another --partition$"):
+        batch.limit_seconds(asked, 1801.0)
+    with pytest.raises(CampaignError, match=r"^--nodes 3: Slurm's partition 'cpu' gives a job at most 2 nodes$"):
+        batch.check(request_of(partition="squeue"), 3)
+    with pytest.raises(CampaignError, match=r"^--time-limit 0:31:00: .* gives a job at most 0:30:00$"):
+        batch.check(request_of(partition="squeue", job_time_limit="31"), 2)
 
 
 def test_jobs_go_to_schedulers_that_are_known() -> None:
@@ -343,6 +362,15 @@ def test_nodes_that_differ_are_named() -> None:
     ]
     less = replace(same[2], host={**same[2].host, "memory_bytes": round(0.99 * here.host["memory_bytes"])})
     assert node_probe.differences([*same[:2], less]) == []
+
+
+def test_nodes_with_little_shared_memory_are_named() -> None:
+    here = node_probe.look()
+    little = {"shm_bytes": 64 << 20, "shm_free_bytes": 16 << 20}
+    seen = [replace(here, host={**here.host, "name": f"n{number}", **more}) for number, more in ((1, {}), (2, little))]
+    seen[0].host["shm_free_bytes"] = 1 << 30
+    (line,) = node_probe.little_shared_memory(seen, 4)
+    assert line.startswith("n2: /dev/shm: 16 MiB free of 64 MiB for 4 ranks: ")
 
 
 def test_a_node_is_read_back_and_told_in_a_line(tmp_path: Path) -> None:

@@ -70,14 +70,14 @@ def test_a_real_message_of_a_build_gives_a_whole_sentence(name: str, sentence: s
     check_sentence(line)
 
 
-def told(text: str, shm_bytes: int | None = None) -> str:
-    cause = causes.of_launch(text, shm_bytes)
+def told(text: str, shm_free_bytes: int | None = None) -> str:
+    cause = causes.of_launch(text, shm_free_bytes)
     return cause.words if cause else ""
 
 
-def test_the_size_of_shared_memory_is_told_where_it_is_known() -> None:
+def test_the_free_space_of_shared_memory_is_told_where_it_is_known() -> None:
     died = "mpiexec noticed that process rank 0 with PID 7 on node node7 exited on signal 7 (Bus error).\n"
-    assert "/dev/shm has 64 MiB; enlarge it" in told(died, 64 << 20)
+    assert "/dev/shm has 64 MiB free; enlarge it" in told(died, 64 << 20)
     assert "/dev/shm is full or small; enlarge it" in told(died)
     assert "--network wire" in told(died)
 
@@ -102,9 +102,18 @@ def test_that_slurm_binds_nothing_is_no_cause() -> None:
 
 def test_ranks_without_a_way_to_each_other_are_told_of_shared_memory_only_where_it_is_small() -> None:
     said = "At least one pair of MPI processes are unable to reach each other for\nMPI communications.\n"
-    assert "or /dev/shm is too small, it has 1 MiB" in told(said, 1 << 20)
+    assert "or there is too little space in /dev/shm, 1 MiB" in told(said, 1 << 20)
     assert "/dev/shm" not in told(said, 1 << 30)
     assert "/dev/shm" not in told(said)
+
+
+def test_a_rank_that_used_memory_that_it_did_not_have_is_told_of_shared_memory_only_where_it_is_small() -> None:
+    """MPICH 5.0.2 ends so with 16 MiB."""
+    died = "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)\n"
+    assert told(died, 16 << 20).endswith("; or there is too little space in /dev/shm, 16 MiB")
+    assert told(died, 0).endswith("; or there is too little space in /dev/shm, 0 B")
+    assert "/dev/shm" not in told(died, 1 << 30)
+    assert "/dev/shm" not in told(died)
 
 
 def test_a_root_is_told_and_not_what_follows_from_it() -> None:
@@ -208,11 +217,11 @@ TEXTS = st.one_of(
 
 
 @given(TEXTS, st.none() | st.integers(0, 1 << 62))
-def test_any_text_gives_one_bounded_printable_line(text: str, shm_bytes: int | None) -> None:
-    cause = causes.of_launch(text, shm_bytes)
+def test_any_text_gives_one_bounded_printable_line(text: str, shm_free_bytes: int | None) -> None:
+    cause = causes.of_launch(text, shm_free_bytes)
     lines = [cause.words] if cause else []
     assert not cause or cause.words
-    lines += [causes.of_build(text), causes.complaint(text, ("nbc_overlap",), 1, shm_bytes)]
+    lines += [causes.of_build(text), causes.complaint(text, ("nbc_overlap",), 1, shm_free_bytes)]
     for line in lines:
         assert line.isprintable()
         assert len(line) <= causes.LONGEST_SENTENCE

@@ -20,7 +20,7 @@ LOOKED_AT = 40_000
 LONGEST_LINE = 2_000
 # The longest name that is quoted from a message: a path, a list of interfaces.
 LONGEST_NAME = 120
-# With less, a library may do without shared memory, or may not start.
+# With less of it free, a library may do without shared memory, or may not start.
 LITTLE_SHM_BYTES = 64 << 20
 
 
@@ -44,7 +44,7 @@ class Known:
     pattern: is searched in the lines of a message without their speaker (`[host:pid]`). A blank also matches the end of
     a line.
     words: may contain the pattern's groups by name (`what2` is a second place for `what`), and `{shm}`, what is known
-    about the size of /dev/shm.
+    about the free space of /dev/shm; `{small}` says that it is little, or nothing.
     """
 
     pattern: re.Pattern[str]
@@ -371,7 +371,7 @@ _ENDS: Sequence[Known] = (
         7,
         f"a rank was ended by SIGBUS, which nearly always is shared memory that is full: /dev/shm{{shm}}; {_SHM_TODO}",
     ),
-    _signal(11, "a rank was ended by SIGSEGV: a program or its library used memory that it does not have"),
+    _signal(11, "a rank was ended by SIGSEGV: a program or its library used memory that it does not have{small}"),
     _signal(4, "a rank was ended by SIGILL: the program or its library was built for another processor"),
     _signal(8, "a rank was ended by SIGFPE: an arithmetic error, such as a division by zero"),
     _signal(24, "a rank was ended by SIGXCPU: its limit of CPU time is over, raise it (ulimit -t)"),
@@ -514,10 +514,10 @@ _TELLING = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z\"'(\[/])")
 
 
-def of_launch(text: str, shm_bytes: int | None = None) -> Cause | None:
+def of_launch(text: str, shm_free_bytes: int | None = None) -> Cause | None:
     """Why a launch ended early, by its standard error and output; None where they do not tell.
 
-    shm_bytes: size of /dev/shm where it ran; None where that is not known.
+    shm_free_bytes: free space of /dev/shm where it ran, the least of all nodes; None where that is not known.
     """
     lines = _lines(text)
     plain = "\n".join(dict.fromkeys(line for line in lines if line))
@@ -525,17 +525,17 @@ def of_launch(text: str, shm_bytes: int | None = None) -> Cause | None:
         sentence for sentence in _sentences(lines) if not _BANNER.search(sentence) and re.search(r"\w", sentence)
     ]
     telling = next(filter(_TELLING.search, sentences), "")
-    if known := _first(KNOWN, plain, shm_bytes):
+    if known := _first(KNOWN, plain, shm_free_bytes):
         return known
-    bare = None if telling else _first(_BARE_ENDS, plain, shm_bytes)
+    bare = None if telling else _first(_BARE_ENDS, plain, shm_free_bytes)
     quoted = telling or (sentences or [""])[-1]
     return bare or (Cause(_at_a_word(quoted.rstrip(" .:,;-")), known=False) if quoted else None)
 
 
-def _first(known: Sequence[Known], plain: str, shm_bytes: int | None) -> Cause | None:
+def _first(known: Sequence[Known], plain: str, shm_free_bytes: int | None) -> Cause | None:
     for candidate in known:
         if match := candidate.pattern.search(plain):
-            return Cause(_in_words(candidate.words, match, shm_bytes), known=True)
+            return Cause(_in_words(candidate.words, match, shm_free_bytes), known=True)
     return None
 
 
@@ -546,11 +546,11 @@ def of_program(text: str, programs: Sequence[str]) -> list[str]:
     return [_at_a_word(line) for line in lines if not re.search(r": exit code \d+$", line)]
 
 
-def complaint(text: str, programs: Sequence[str], exit_code: int, shm_bytes: int | None = None) -> str:
+def complaint(text: str, programs: Sequence[str], exit_code: int, shm_free_bytes: int | None = None) -> str:
     """Why a launch ended with an exit code: the first line of one of these programs, else the cause in the rest."""
     if from_programs := of_program(text, programs):
         return from_programs[0]
-    cause = of_launch(text, shm_bytes)
+    cause = of_launch(text, shm_free_bytes)
     return cause.words if cause else f"it ended with exit code {exit_code} and said nothing"
 
 
@@ -671,19 +671,19 @@ def _sentences(lines: Iterable[str]) -> Iterator[str]:
         yield from _SENTENCE_END.split(begun)
 
 
-def _in_words(words: str, match: re.Match[str], shm_bytes: int | None) -> str:
+def _in_words(words: str, match: re.Match[str], shm_free_bytes: int | None) -> str:
     """The words, filled with what the pattern matched and what is known about /dev/shm."""
     values: dict[str, str] = {}
     for group, value in match.groupdict().items():
         name = group.rstrip("0123456789")
         values[name] = values.get(name) or short(value or "", LONGEST_NAME).replace("'", "").rstrip(" .:,;")
-    has = f" has {size(shm_bytes)}" if shm_bytes else " is full or small"
+    has = f" has {size(shm_free_bytes)} free" if shm_free_bytes else " is full or small"
     values["shm"] = has
-    values["there"] = f" in /dev/shm{f', which has {size(shm_bytes)}' if shm_bytes else ''}"
+    values["there"] = f" in /dev/shm{f', which has {size(shm_free_bytes)} free' if shm_free_bytes else ''}"
     kind, what = values.get("kind", ""), values.get("what", "")
     values["told"] = what if what.lower().startswith(kind.lower()) else f"{kind}, {what}"
-    little = shm_bytes is not None and shm_bytes < LITTLE_SHM_BYTES
-    values["small"] = f"; or /dev/shm is too small, it{has}" if little else ""
+    little = shm_free_bytes if shm_free_bytes is not None and shm_free_bytes < LITTLE_SHM_BYTES else None
+    values["small"] = "" if little is None else f"; or there is too little space in /dev/shm, {size(little)}"
     for name in ("asked", "left"):
         values[name] = size(int(values[name])) if values.get(name) else ""
     return _at_a_word(words.format_map(values))

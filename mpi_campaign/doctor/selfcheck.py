@@ -181,7 +181,7 @@ class _Launch:
 
 def complaint(ended: guarded.Ended, programs: Sequence[str] = (PROGRAM,)) -> str:
     """Why a launch failed: a program's own line, else the cause in the launcher's output."""
-    return causes.complaint("\n".join(ended.output), programs, ended.exit_code, host.shm_bytes(Path("/"))[0])
+    return causes.complaint("\n".join(ended.output), programs, ended.exit_code, host.shm_bytes(Path("/"))[1])
 
 
 def refuse_unknown(spec: resolving.Spec) -> None:

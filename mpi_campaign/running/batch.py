@@ -7,7 +7,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,8 @@ class Request:
     """What a person asked of the batch system.
 
     limit_seconds: of each job; None: from the budget.  most_wait_seconds: how long a job may wait in the queue.
-    at_once: how many jobs may be in the queue.
+    at_once: how many jobs may be in the queue.  longest_seconds, most_nodes: that a job may have, by the settings, or
+    as the batch system says after `check`; None where it is not limited, or not known.
     """
 
     partition: Partition
@@ -57,6 +58,8 @@ class Request:
     most_wait_seconds: int
     at_once: int
     options: tuple[str, ...]
+    longest_seconds: int | None
+    most_nodes: int | None = None
 
 
 def request_of(options: Options, partition: Partition) -> Request:
@@ -80,6 +83,7 @@ def request_of(options: Options, partition: Partition) -> Request:
         _seconds("--max-wait", options.most_wait) if options.most_wait else USUAL_WAIT_SECONDS,
         options.max_jobs or partition.jobs_at_once,
         (*account, *options.scheduler_options),
+        partition.longest_seconds,
     )
 
 
@@ -94,13 +98,13 @@ def _seconds(option: str, text: str) -> int:
     return seconds
 
 
-def check(request: Request, nodes: int) -> int | None:
+def check(request: Request, nodes: int) -> Request:
     """Refuse what the partition does not give, as far as the batch system tells. nodes: of the largest job.
 
-    Returns the number of nodes that a job may have; None where that is not known. Raises CampaignError.
+    Returns the request with what a job may have now. Raises CampaignError.
     """
     if not request.scheduler.is_slurm:
-        return None
+        return request
     name = slurm_description.partition_named_in(request.partition.access)
     described = slurm_description.ask()
     known = {partition.name: partition for partition in described.partitions}
@@ -122,7 +126,8 @@ def check(request: Request, nodes: int) -> int | None:
         raise CampaignError(
             f"--nodes {nodes}: Slurm's partition '{partition.name}' gives a job at most {plural(most, 'node')}"
         )
-    return most
+    longest = min(filter(None, (limit, request.longest_seconds)), default=None)
+    return replace(request, longest_seconds=longest, most_nodes=most)
 
 
 @dataclass(frozen=True)
@@ -163,19 +168,20 @@ def jobs_of(plan: Plan, first: int = 1, is_whole: Callable[[str], bool] = lambda
 
 
 def limit_seconds(request: Request, seconds: float) -> int:
-    """The time limit of a job that is expected to take so long; 0: the longest of the partition.
+    """The time limit of a job that is expected to take so long; 0: it is not limited, or the batch system limits it.
 
     Raises CampaignError where the job would not end within its limit.
     """
-    longest = request.partition.longest_seconds
-    limit = request.limit_seconds
-    if limit is None and seconds:
+    longest = request.longest_seconds
+    limit = request.limit_seconds or longest
+    if request.limit_seconds is None and seconds:
         limit = math.ceil((LIMIT_FACTOR * seconds + LIMIT_EXTRA_SECONDS) / 60) * 60
         limit = min(limit, longest) if longest else limit
     if limit is not None and seconds > limit:
+        more = "take another --partition" if limit == longest else "for more with --time-limit"
         raise CampaignError(
             f"a job would measure for about {duration(seconds)}, and its time limit is {duration(limit)}: ask for "
-            "fewer cases or a smaller --budget-seconds, or for more with --time-limit"
+            f"fewer cases or a smaller --budget-seconds, or {more}"
         )
     return limit or 0
 
@@ -288,7 +294,7 @@ def in_words(request: Request, jobs: Sequence[Job]) -> list[str]:
     for one in jobs:
         seconds = limit_seconds(request, one.seconds)
         hours += one.nodes * seconds / 3600
-        limit = f"at most {duration(seconds)}" if seconds else "the partition's longest time"
+        limit = f"at most {duration(seconds)}" if seconds else "no time limit is asked for"
         expected = f", about {duration(one.seconds)} of measuring" if one.seconds else ""
         lines.append(f"job {one.number}: {plural(one.nodes, 'node')}, {limit}{expected}")
     nodes = sum(one.nodes for one in jobs)

@@ -15,6 +15,7 @@ from mpi_campaign.libraries.settings import BIND_RANK
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Plan
 from mpi_campaign.processes.progress import duration
+from mpi_campaign.running import node_probe
 from mpi_campaign.running.reframe_session import Outcome
 from mpi_campaign.this_machine import host
 from mpi_campaign.toolchains.spack import tool
@@ -153,12 +154,20 @@ def _reason(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
         return reframe_says  # the launch ran to its end: only verification found a fault
     if from_program := causes.of_program(f"{output}\n{reframe_says}", (case.benchmark, "wire", BIND_RANK)):
         return from_program[-1]
-    # The memory of nodes is known on this machine only.
-    cause = causes.of_launch(output, host.shm_bytes(Path("/"))[0] if plan.options.system == "local" else None)
+    cause = causes.of_launch(output, _shm_free_bytes(folder, plan))
     hosts = list(dict.fromkeys(_hosts(_record(folder, case)).values()))
     unnamed = cause is not None and not any(name in cause.words for name in hosts)
     where = f"; it ran on {_some_of(hosts)}" if hosts and unnamed else ""
     return f"it ended early{cause.after_early_end}{where}" if cause else reframe_says
+
+
+def _shm_free_bytes(folder: RunFolder, plan: Plan) -> int | None:
+    """The free space of /dev/shm where launches ran, the least of all nodes; None where it is not known."""
+    if plan.options.system == "local":
+        return host.shm_bytes(Path("/"))[1]
+    seen = [node for place in (folder.session, *folder.jobs.glob("*")) for node in node_probe.read(place)]
+    free = [node.host.get("shm_free_bytes") for node in seen]
+    return min((one for one in free if isinstance(one, int)), default=None)
 
 
 def _hosts(record: Path) -> dict[int, str]:

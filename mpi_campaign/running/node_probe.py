@@ -99,6 +99,15 @@ def differences(seen: Sequence[Seen]) -> list[str]:
     return nodes.differences({node.name: node.as_facts() for node in seen})
 
 
+def little_shared_memory(seen: Sequence[Seen], ranks_per_node: int) -> list[str]:
+    """A line for each node whose /dev/shm had little space for so many ranks when it was looked at."""
+    return [
+        f"{node.name}: {note}"
+        for node in seen
+        for note in host.notes([host.shared_memory(host.HostLimits.from_facts(node.host), ranks_per_node)])
+    ]
+
+
 def look_at(in_hand: InHand, numbers: Numbers, folder: Path) -> list[Seen]:
     """The nodes in hand with these numbers, as processes on them see them. A node that does not answer is left out.
 

@@ -118,14 +118,13 @@ def probe(options: Options, nodes: int, say: Callable[[str], None], status: Call
             f"partition '{partition.name}' of system '{options.system}' has no batch system: its node is this machine, "
             "see ./campaign doctor"
         )
-    request = batch.request_of(options, partition)
-    most = batch.check(request, nodes or 1)
-    nodes = nodes or min(USUAL_NODES, most or USUAL_NODES)
+    request = batch.check(batch.request_of(options, partition), nodes or 1)
+    nodes = nodes or min(USUAL_NODES, request.most_nodes or USUAL_NODES)
     environ.let(options.environment, partition.let_in())
     folder = RunFolder(known_systems.SYSTEMS, options.system, f"probe-{secrets.token_hex(4)}")
     one = batch.Job(1, nodes, (), 0.0)
     if request.limit_seconds is None:
-        request = replace(request, limit_seconds=LIMIT_SECONDS)
+        request = replace(request, limit_seconds=min(LIMIT_SECONDS, request.longest_seconds or LIMIT_SECONDS))
     description = batch.describe(folder, request, one, ())
     batch.write([description])
     follower = batch.Follower(

@@ -69,6 +69,7 @@ class Campaign:
         self.progress = Progress(STEPS)
         self.sizes_of = run_folders.find(options.sizes_of, output) if options.sizes_of else None
         self.later = ""
+        self.request: batch.Request | None = None
 
     def run(self, *, dry_run: bool) -> int:
         """Do the whole run. Returns the exit code. Raises CampaignError where nothing can run."""
@@ -140,7 +141,7 @@ class Campaign:
         Returns notes for the manifest. Raises CampaignError where the batch system does not give what is asked for.
         """
         if not partition.here:
-            batch.check(self._request(partition.network), max(placement.nodes for placement in placed))
+            self._request(partition.network)
             return []
         allocated = allocation.finding()
         if allocated:
@@ -392,7 +393,7 @@ class Campaign:
         return self._close(folder, manifest, interrupted=interrupted)
 
     def _look_at_nodes(self, folder: RunFolder, plan: Plan, manifest: dict[str, Any]) -> None:
-        """Describe the nodes in hand in the manifest, and say in what they differ."""
+        """Describe the nodes in hand in the manifest, and say in what they differ and what they lack."""
         in_hand = self._partition(plan.network).in_hand
         if in_hand is None:
             return
@@ -400,9 +401,10 @@ class Campaign:
         seen = node_probe.look_at(in_hand, tuple(numbers), folder.session)
         now = [node.as_facts() for node in seen]
         manifest["nodes"] = [*(node for node in manifest["nodes"] if node not in now), *now]
-        differing = node_probe.differences(seen)
-        manifest["notes"] = list(dict.fromkeys([*manifest["notes"], *differing]))
-        for note in differing:
+        ranks = max(placement.ranks_per_node for placement in plan.placements)
+        told = [*node_probe.differences(seen), *node_probe.little_shared_memory(seen, ranks)]
+        manifest["notes"] = list(dict.fromkeys([*manifest["notes"], *told]))
+        for note in told:
             self._say(note)
         run_folders.write_manifest(folder, manifest)
 
@@ -447,7 +449,11 @@ class Campaign:
         return outcomes, interrupted, cut_off
 
     def _request(self, network: str) -> batch.Request:
-        return batch.request_of(self.options, self._partition(network))
+        """What is asked of the batch system. It was asked once what it gives."""
+        if self.request is None:
+            nodes = max(placement.nodes for placement in place(self.options))
+            self.request = batch.check(batch.request_of(self.options, self._partition(network)), nodes)
+        return self.request
 
     def _describe_jobs(
         self, folder: RunFolder, plan: Plan, first: int = 1
@@ -503,9 +509,11 @@ class Campaign:
         for one, end in zip(jobs, all_ended, strict=False):
             before.append(end.as_json())
             batch.keep_logs(folder, end)
-            differing = [f"job {end.job_id}: {line}" for line in node_probe.differences(end.nodes)]
-            manifest["notes"] += differing
-            for note in differing:
+            ranks = max(plan.placement_of(turn).ranks_per_node for turn in one.rounds)
+            about_nodes = [*node_probe.differences(end.nodes), *node_probe.little_shared_memory(end.nodes, ranks)]
+            notes = [f"job {end.job_id}: {line}" for line in about_nodes]
+            manifest["notes"] += notes
+            for note in notes:
                 self._say(note)
             for told in end.sessions:
                 outcomes += batch.outcomes_of(end.description, told)

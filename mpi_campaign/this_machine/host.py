@@ -7,7 +7,7 @@ give it the files of any machine.
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,11 @@ class HostLimits:
     def as_facts(self) -> dict[str, Any]:
         """The limits as a manifest's `host` stores them."""
         return asdict(self)
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> "HostLimits":
+        """The limits in a manifest's `host`, which has other keys too."""
+        return cls(**{field.name: facts[field.name] for field in fields(cls) if field.name in facts})
 
 
 def look(root: Path, cpus: Iterable[int]) -> HostLimits:
