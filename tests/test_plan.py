@@ -269,6 +269,16 @@ def test_the_usual_partitions_are_those_of_the_programs_grids() -> None:
     assert {name: int(number) for name, number in threads} == THREADS_OF_FIGURE
 
 
+def test_sizes_of_kernels_are_asked_for_within_the_limits_of_the_program() -> None:
+    own = BENCHMARKS["hybrid_kernels"].point_values
+    asked = {"bpmf_items": ("8000", "640"), "summa_order": ("512",)}
+    assert point_values.words(own, asked, {}) == ["--summa-order", "512", "--bpmf-items", "640,8000"]
+    source = (ROOT / "benchmarks" / "hybrid_kernels" / "main.c").read_text()
+    limits = {name: int(value) for name, value in re.findall(r"(MOST_SIZE|LEAST_ITEMS) = (\d+)", source)}
+    assert {values.most for values in own} == {limits["MOST_SIZE"]}
+    assert [values.least for values in own] == [1, 1, limits["LEAST_ITEMS"]]
+
+
 def test_blocking_collectives_are_measured_on_request_each_in_a_case() -> None:
     assert "cpu_overhead" not in suites.SUITES["smoke"].benchmarks
     found = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("basic",))

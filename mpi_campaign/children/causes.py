@@ -371,7 +371,7 @@ _ENDS: Sequence[Known] = (
         7,
         f"a rank was ended by SIGBUS, which nearly always is shared memory that is full: /dev/shm{{shm}}; {_SHM_TODO}",
     ),
-    _signal(11, "a rank was ended by SIGSEGV: a program or its library used memory that it does not have"),
+    _signal(11, "a rank was ended by SIGSEGV: a program or its library used memory that it does not have{small}"),
     _signal(4, "a rank was ended by SIGILL: the program or its library was built for another processor"),
     _signal(8, "a rank was ended by SIGFPE: an arithmetic error, such as a division by zero"),
     _signal(24, "a rank was ended by SIGXCPU: its limit of CPU time is over, raise it (ulimit -t)"),
