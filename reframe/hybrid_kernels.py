@@ -22,4 +22,5 @@ class hybrid_kernels(MeasuredTest, Parameters):
     benchmark = "hybrid_kernels"
 
     def benchmark_options(self) -> list[str]:
-        return ["--grid", self.grid, *self.start_options(), *self.settle_options(), *self.budget_options()]
+        own = [*self.point_options(), *self.start_options(), *self.settle_options(), *self.budget_options()]
+        return ["--grid", self.grid, *own]

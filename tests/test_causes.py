@@ -129,6 +129,13 @@ def test_a_rank_that_ended_first_outweighs_those_that_its_launcher_killed() -> N
     assert "SIGSEGV" in told("".join(ends))
 
 
+def test_a_rank_that_used_memory_it_does_not_have_is_told_of_shared_memory_only_where_it_is_small() -> None:
+    died = "=   RANK 0 PID 7 RUNNING AT node7\n=   KILLED BY SIGNAL: 11 (Segmentation fault)\n====\n"
+    assert told(died, 16 << 20).endswith("; or /dev/shm is too small, it has 16 MiB")
+    assert "/dev/shm" not in told(died, 1 << 30)
+    assert "/dev/shm" not in told(died)
+
+
 def test_a_sentence_that_is_not_known_is_quoted_whole_though_it_is_wrapped() -> None:
     said = (
         "----------\nThe frobnicator of this library could not be\nstarted, because its cauldron is cold.  Please see\n"

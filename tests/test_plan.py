@@ -16,6 +16,7 @@ from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.planning import plan, suites
 from mpi_campaign.planning.benchmarks import choices, point_values
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.hybrid_kernels import grid_of_ranks
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONS_PER_THREAD, THREADS_OF_FIGURE
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
@@ -260,6 +261,14 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
         ({"aggregation_bytes": ("512",), "approaches": ("many",)}, "--aggregation-bytes is of approach layer"),
         ({"figures": ("7",)}, "figure 7 has 4 threads per rank that compute, and here are 1: --threads-per-rank 4"),
         ({"benchmarks": ("nbc_overlap",), "delay_ratio": ("1",)}, "--delay-ratio is nothing to nbc_overlap"),
+        (
+            {"benchmarks": ("hybrid_kernels",), "summa_order": ("512", "363")},
+            "--summa-order: 363 cannot be divided on a grid of 2 x 1 ranks; multiples of 2 can, such as 364",
+        ),
+        (
+            {"benchmarks": ("hybrid_kernels",), "poisson_rows": ("1",)},
+            "--poisson-rows: 1 rows cannot be divided among 2 ranks; at least 2",
+        ),
         ({"ranks": 3}, "3 ranks: partitioned measures between pairs of ranks: ask for an even number"),
     ],
 )
@@ -276,6 +285,18 @@ def test_the_usual_partitions_are_those_of_the_programs_grids() -> None:
     assert {name.lower(): tuple(map(int, values.split(","))) for name, values in found} == PARTITIONS_PER_THREAD
     threads = re.findall(r"\[FIGURE_(\d)\] = \{\.threads = (\d+)", source)
     assert {name: int(number) for name, number in threads} == THREADS_OF_FIGURE
+
+
+def test_sizes_of_kernels_are_asked_for_within_the_limits_of_the_program() -> None:
+    own = BENCHMARKS["hybrid_kernels"].point_values
+    asked = {"bpmf_items": ("8000", "640"), "summa_order": ("512",)}
+    assert point_values.words(own, asked, {}) == ["--summa-order", "512", "--bpmf-items", "640,8000"]
+    source = (ROOT / "benchmarks" / "hybrid_kernels" / "main.c").read_text()
+    limits = {name: int(value) for name, value in re.findall(r"(MOST_SIZE|LEAST_ITEMS) = (\d+)", source)}
+    assert {values.most for values in own} == {limits["MOST_SIZE"]}
+    assert [values.least for values in own] == [1, 1, limits["LEAST_ITEMS"]]
+    grids = {1: (1, 1), 2: (2, 1), 6: (3, 2), 7: (7, 1), 8: (4, 2), 12: (4, 3), 16: (4, 4)}  # MPI_Dims_create's
+    assert {ranks: grid_of_ranks(ranks) for ranks in grids} == grids
 
 
 def test_blocking_collectives_are_measured_on_request_each_in_a_case() -> None:

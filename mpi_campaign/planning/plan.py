@@ -774,6 +774,7 @@ def make_plan(
                 options.peer_prefixes,
                 built,
                 CONFIGURATIONS[configuration].computing_threads(placement.threads_per_rank),
+                placement.ranks,
                 suites.SUITES[options.suite].grid.name,
                 _points_of(options, benchmark, parameters),
             )

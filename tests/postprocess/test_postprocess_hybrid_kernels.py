@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 from postprocess.families.hybrid_kernels import inside
-from postprocess.families.hybrid_kernels.charts import COPIES, MEMORY, OVER_RANKS, TIME, charts
+from postprocess.families.hybrid_kernels.charts import COPIES, GROWTH, MEMORY, OVER_RANKS, TIME, charts
 from postprocess.families.hybrid_kernels.record import VARIANTS, load_kernels
 from postprocess.families.hybrid_kernels.section import HEADS, kernels_view
 from postprocess.families.hybrid_kernels.table import COLUMNS, SHOWN, kernels_table, record_numbers
@@ -167,7 +168,9 @@ def test_the_report_says_time_memory_and_lines(tmp_path: Path) -> None:
     view = kernels_view(table, (), 100)
     assert view is not None
     ((_, answers),) = view.answers
-    assert dict(zip(HEADS, answers[-1], strict=True))["than pure MPI"] == "+6"
+    cells = dict(zip(HEADS, answers[-1], strict=True))
+    assert cells["lines (than pure MPI)"].endswith("(+6)")
+    assert re.fullmatch(r"0\.90 \[[\d., ]+\]: faster", cells["hybrid / pure MPI"])
     assert len(verdict_text(table).splitlines()) == 2 + 2 * len(KERNELS)
     drawn = list(charts(table))
     assert [one.kind for one in drawn] == [TIME, MEMORY] * 3
@@ -187,7 +190,7 @@ def test_launches_that_disagree_give_no_verdict(tmp_path: Path) -> None:
 def test_memory_is_drawn_over_the_ranks_of_a_node(tmp_path: Path) -> None:
     table = table_over_ranks(tmp_path, 8, 2, 4)
     drawn = {(one.kind, one.title.split(": ")[1].split(" ")[0]): one for one in charts(table)}
-    assert {kind for kind, _ in drawn} == {TIME, f"{OVER_RANKS}_{MEMORY}", f"{OVER_RANKS}_{COPIES}"}
+    assert {kind for kind, _ in drawn} == {TIME, *(f"{OVER_RANKS}_{what}" for what in (MEMORY, GROWTH, COPIES))}
     copies = drawn[f"{OVER_RANKS}_{COPIES}", "bpmf"]
     assert "bpmf of sizes 2000 to 8000" in copies.title and "some ranks share cores" in copies.title
     assert {
@@ -199,6 +202,7 @@ def test_memory_is_drawn_over_the_ranks_of_a_node(tmp_path: Path) -> None:
         "hybrid": [(2, 1.02), (4, 1.02), (8, 1.02)],
     }
     assert len(drawn[f"{OVER_RANKS}_{MEMORY}", "poisson"].curves) == 6
+    assert len(drawn[f"{OVER_RANKS}_{GROWTH}", "poisson"].curves) == 3
     assert (f"{OVER_RANKS}_{COPIES}", "poisson") not in drawn
     target = {place.where.split(", ")[3]: place.memory for place in places(table)}
     assert target["8 ranks"].split(": ")[1].startswith("does not hold")  # summa's two copies

@@ -18,7 +18,7 @@ class Question:
     """A case that may be impossible for a reason that its benchmark knows.
 
     built: Spack has built everything. Before, a benchmark that Spack will build does not count as missing.
-    threads: the computing threads of each rank.
+    threads: the computing threads of each rank.  ranks: of all nodes together.
     grid: the name of the grid. points: the values that were asked for instead of the grid's, by `PointValues.name`, as
     far as the case has them.
     """
@@ -28,6 +28,7 @@ class Question:
     peer_prefixes: tuple[str, ...]
     built: bool
     threads: int = 1
+    ranks: int = 1
     grid: str = ""
     points: Mapping[str, tuple[Number, ...]] = field(default_factory=dict, hash=False)
 

@@ -2,7 +2,8 @@
 
 A chart has the variants of one kernel and size side by side: the whole time and the computation in it, which the paper
 draws as bars, or the memory of a node. Where a run has nodes with several numbers of ranks, the memory is drawn over
-that number, a curve per variant; so are the copies of the data that several ranks of a node need.
+that number, a curve per variant; so are the memory that the kernel's data added, and the copies of the data that
+several ranks of a node need.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from postprocess.families.hybrid_kernels.axes import VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
 from postprocess.families.hybrid_kernels.table import configuration_words
 
-TIME, MEMORY, COPIES = "t_ns", "memory_bytes", "copies_per_node"
+TIME, MEMORY, GROWTH, COPIES = "t_ns", "memory_bytes", "growth_bytes", "copies_per_node"
 """What charts show, each a column."""
 OVER_RANKS = "over_ranks"
 """What the kinds of charts over the ranks of a node begin with."""
@@ -47,9 +48,15 @@ _RANKS = Axis("ranks per node", log=True, words=lambda place: str(int(place)))
 _VERTICAL = {
     TIME: Axis("time", log=False, words=duration),
     MEMORY: Axis("memory of a node", log=False, words=size),
+    GROWTH: Axis("memory of its data", log=False, words=size),
     COPIES: ratio_axis("copies of the shared data per node"),
 }
-_WHAT = {TIME: "Time", MEMORY: "Memory of a node", COPIES: "Copies of the data that ranks of a node share"}
+_WHAT = {
+    TIME: "Time",
+    MEMORY: "Memory of a node",
+    GROWTH: "Memory of a node that the data of the kernel need",
+    COPIES: "Copies of the data that ranks of a node share",
+}
 _CURVES = {
     TIME: (
         ("total", "t_ns", Style(COLOURS["blue"])),
@@ -63,6 +70,7 @@ _CURVES = {
 }
 _CURVES_OVER_RANKS = {
     MEMORY: (("", "memory_bytes", SOLID), (", shared", "shared_bytes", DOTTED)),
+    GROWTH: (("", "growth_bytes", SOLID),),
     COPIES: (("", "copies_per_node", SOLID),),
 }
 _COLOURS = {MPI: "blue", OPENMP: "orange", HYBRID: "green"}
@@ -84,8 +92,8 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
             if not several:
                 yield from _chart(MEMORY, rows)
         if several:
-            yield from _chart_over_ranks(MEMORY, of_size)
-            yield from _chart_over_ranks(COPIES, of_size)
+            for column in _CURVES_OVER_RANKS:
+                yield from _chart_over_ranks(column, of_size)
 
 
 def _chart(column: str, rows: pd.DataFrame) -> Iterator[Chart]:

@@ -34,8 +34,8 @@ class KernelsView:
 
 
 HEADS = (
-    "kernel", "size", "hybrid / pure MPI", "it is", "hybrid / MPI and OpenMP", "it is", "node memory", "of pure MPI",
-    "of MPI and OpenMP", "lines", "than pure MPI", "doubt",
+    "kernel", "size", "hybrid / pure MPI", "hybrid / MPI and OpenMP", "node memory", "of pure MPI", "of MPI and OpenMP",
+    "lines (than pure MPI)", "doubt",
 )  # fmt: skip
 
 
@@ -59,12 +59,8 @@ def _cells(one: Verdict) -> list[str]:
     return [
         one.kernel,
         str(one.size),
-        one.to_mpi.words,
-        one.to_mpi.verdict,
-        one.to_openmp.words,
-        one.to_openmp.verdict,
+        *(f"{against.words}: {against.verdict}" for against in (one.to_mpi, one.to_openmp)),
         *(size(one.memory_bytes[variant]) for variant in (HYBRID, MPI, OPENMP)),
-        str(one.lines[HYBRID]),
-        f"{one.lines[HYBRID] - one.lines[MPI]:+d}",
+        f"{one.lines[HYBRID]} ({one.lines[HYBRID] - one.lines[MPI]:+d})",
         one.doubt,
     ]

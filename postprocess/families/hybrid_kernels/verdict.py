@@ -48,8 +48,9 @@ class Comparison:
 
     @property
     def words(self) -> str:
-        """The ratio and its interval."""
-        return f"{ratio(self.value)} {interval(self.low, self.high)}"
+        """The ratio and its interval, as far as they are known."""
+        known = f" {interval(self.low, self.high)}" if np.isfinite(self.low) else ""
+        return f"{ratio(self.value)}{known}"
 
 
 @dataclass(frozen=True)
