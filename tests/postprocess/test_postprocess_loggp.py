@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from postprocess.families.cpu_overhead import claims, inside
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
+from postprocess.families.cpu_overhead.section import cpu_view
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, any_record, cpu_table
 from postprocess.records.fields import RecordError
@@ -255,6 +256,16 @@ def agree(one: Estimate, two: Estimate) -> bool:
     return bool(one.low <= two.high and two.low <= one.high)
 
 
+@pytest.mark.usefixtures("_few_resamples")
+def test_the_verdict_of_a_message_compares_its_overhead_with_its_latency(tmp_path: Path) -> None:
+    def says(messages: Messages) -> str:
+        ((_, verdict),) = claims.verdicts(table_of(tmp_path, messages_record(messages)))
+        return verdict
+
+    assert "takes more of a CPU at each end than" in says(Messages(latency=10, noise=0.0))
+    assert "cannot be told" in says(Messages(latency=(Messages().send + Messages().receive) / 2, noise=0.03))
+
+
 def of_launches(path: Path, *latencies: float) -> pd.DataFrame:
     """The table of launches with these latencies."""
     lines = [
@@ -276,13 +287,23 @@ def test_a_run_of_several_launches_says_what_all_of_them_say(tmp_path: Path) -> 
     overhead = Messages().send + Messages().receive
     predicted = [barrier[f"predicted_ns{end}"] for end in ("", "_ci95_low", "_ci95_high")]
     assert predicted == pytest.approx([overhead + latency for latency in (915, 880, 1000)], rel=0.005)
+    _, (case, verdict) = claims.verdicts(table)
+    assert case == "openmpi@5.0.11, basic, wire:2gbit, within node"
+    assert verdict.startswith("a message takes less of a CPU at each end than of the network: o ")
+    assert verdict.endswith("L 915 ns [880 ns, 1 µs], from 6 valid launches")
+    view = cpu_view(table, (), 10)
+    assert view is not None
+    (shown,) = [points for _, points, open_at_once in view.tables if open_at_once]
+    assert len(shown.rows) == 1
     text = cpu_text(table)
     assert text.count("Parameters of the LogGP model:") == text.count("Parameters of each launch:") == 1
-    few = cpu_text(of_launches(tmp_path, 900, 880, 1000))
-    assert "no interval: it needs 6 launches" in few
-    one = cpu_text(of_launches(tmp_path, 900))
-    assert "one launch: no interval contains what differs between launches" in one
-    assert "Parameters of each launch:" not in one
+    three = of_launches(tmp_path, 900, 880, 1000)
+    assert "no interval: it needs 6 launches" in cpu_text(three)
+    assert "cannot be told" in claims.verdicts(three)[-1][1]
+    one = of_launches(tmp_path, 900)
+    assert "one launch: no interval contains what differs between launches" in cpu_text(one)
+    assert "Parameters of each launch:" not in cpu_text(one)
+    assert claims.verdicts(one)[-1][1].endswith(", whose interval does not contain what differs between launches")
 
 
 def test_what_is_predicted_stands_beside_what_is_measured(tmp_path: Path) -> None:

@@ -83,7 +83,8 @@ static void describe_repetitions(struct program *program, struct option_entry en
          .help = "time for the whole run, MPI_Init included: up to 30 % of it for calibration, the rest is divided "
                  "over the remaining points as the run goes. --min-repetitions takes precedence, but after 3 times the "
                  "budget nothing more is measured: the current point ends with the repetitions it has, and the "
-                 "remaining points are written as not_measured. 0: no budget (default)"},
+                 "remaining points are written as not_measured. 0: no budget, the default where nothing else is said "
+                 "above"},
         {.name = "interval",
          .kind = OPTION_REAL,
          .target = &s->interval,

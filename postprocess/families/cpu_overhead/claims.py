@@ -84,11 +84,15 @@ def sentences(table: pd.DataFrame) -> list[str]:
 
 
 def verdicts(table: pd.DataFrame) -> list[tuple[str, str]]:
-    """For each case of a table of `cpu_table` with blocking calls: the case in words, and what they cost the CPU."""
-    calls = table[table["way"] == BLOCKING]
+    """For each case of a table of `cpu_table`: the case in words, and what blocking calls cost the CPU; and likewise
+    what a message costs it by the LogGP parameters."""
+    calls, messages = table[table["way"] == BLOCKING], table[table["pair"] != ""]
     return [
         (_where(rows), _of_idle_time(rows[rows["reliable"].astype(bool)]))
         for _, rows in calls.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False)
+    ] + [
+        (f"{_where(rows)}, {str(pair).replace('_', ' ')}", _of_messages(rows))
+        for (*_, pair), rows in messages.groupby([*_GROUP, "pair"], sort=False)
     ]
 
 
@@ -102,6 +106,38 @@ def _of_idle_time(reliable: pd.DataFrame) -> str:
         "cannot tell": "whether blocking collectives leave CPU time idle cannot be told",
     }[judged(idle, LEAST_CHANGE)]
     return f"{found}: {_share(idle)} of their time, on average over {plural(len(reliable), 'reliable point')}"
+
+
+def _of_messages(rows: pd.DataFrame) -> str:
+    """Whether a message takes more of the CPU's time than of the network's: o or L, of all launches.
+
+    The paper assumes that o is longer in its section 2.1, and that L is in 2.2.
+    """
+    row = rows.sort_values("message_bytes", kind="stable").iloc[0]
+    overhead, latency = (_of_row(row, f"run_{name}_ns") for name in ("o", "L"))
+    doubtful = int(row["launches"] - row["launches_reliable"])
+    launches = plural(int(row["launches"]), "valid launch") + (f", {doubtful} of them not reliable" if doubtful else "")
+    if not math.isfinite(as_float(latency.value)):
+        return f"the LogGP parameters are not known, from {launches}"
+    found = {
+        "below": "a message takes less of a CPU at each end than of the network",
+        "above": "a message takes more of a CPU at each end than of the network",
+        "cannot tell": "whether a message takes more of a CPU at each end than of the network cannot be told",
+    }[_compared(overhead, latency)]
+    several = "" if row["launches"] > 1 else ", whose interval does not contain what differs between launches"
+    return f"{found}: o {_time(overhead)}, L {_time(latency)}, from {launches}{several}"
+
+
+def _compared(one: Estimate, other: Estimate) -> str:
+    """below, above, or cannot tell: their intervals have a point in common, or are not known."""
+    below = as_float(one.high) < as_float(other.low)
+    above = as_float(one.low) > as_float(other.high)
+    return "below" if below else "above" if above else "cannot tell"
+
+
+def _time(estimate: Estimate) -> str:
+    value, low, high = (duration(as_float(end)) for end in (estimate.value, estimate.low, estimate.high))
+    return f"{value} [{low}, {high}]" if math.isfinite(as_float(estimate.low)) else f"{value}, no interval"
 
 
 def _where(rows: pd.DataFrame, *, setting: bool = True) -> str:

@@ -1,4 +1,4 @@
-"""The section of the report about the CPU time of blocking collectives: curves, and the table of all points."""
+"""The section of the report about the CPU time of blocking collectives and LogGP: curves, and the tables of points."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.families.cpu_overhead.charts import all_charts
 from postprocess.families.cpu_overhead.claims import sentences, verdicts
-from postprocess.families.cpu_overhead.shown import tables
+from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, tables
 
 
 @dataclass(frozen=True)
 class CpuView:
     """The section of the report.
 
-    verdicts: of each case, in words, what its blocking collectives cost.  sentences: what the tables say.
-    tables: each with its title.  files: the addresses of the pictures.
+    verdicts: of each case, in words, what its blocking collectives, and its messages, cost.  sentences: what the tables
+    say.  tables: each with its title, and whether a reader sees it without opening it.  files: the addresses of the
+    pictures.
     """
 
     charts: list[ChartView]
     verdicts: list[tuple[str, str]]
     sentences: list[str]
-    tables: list[tuple[str, PointsView]]
+    tables: list[tuple[str, PointsView, bool]]
     files: Sequence[str]
 
 
@@ -33,5 +34,7 @@ def cpu_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> CpuVi
     """What the section shows; None for an empty table."""
     if table.empty:
         return None
-    shown = [(title, columns.view(rows, most_rows)) for title, columns, rows in tables(table)]
+    shown = [
+        (title, columns.view(rows, most_rows), columns is LOGGP_PARAMETERS) for title, columns, rows in tables(table)
+    ]
     return CpuView(list(map(chart_view, all_charts(table))), verdicts(table), sentences(table), shown, files)
