@@ -243,8 +243,8 @@ def test_what_a_library_sends_too_late_is_told_every_time_it_happens(build_for: 
         record = tmp_path / f"{attempt}.jsonl"
         done = launch(
             build_for(OPENMPI) / "partitioned", "--approach", "part_polling", "--message-bytes", "65536,131072",
-            "--delay-ratios", "0", "--start", "barrier", "--limit-seconds", "5", "--record", str(record),
-            toolchain=OPENMPI, timeout=60,
+            "--delay-ratios", "0", "--start", "barrier", "--limit-seconds", "20", "--record", str(record),
+            toolchain=OPENMPI, timeout=90,
         )  # fmt: skip
         if done.returncode == 0:
             assert all(point.data_errors == 0 for point in load_partitioned(record).points)
@@ -258,24 +258,25 @@ def test_what_a_library_sends_too_late_is_told_every_time_it_happens(build_for: 
 
 
 @pytest.mark.parametrize(
-    ("words", "where"),
+    ("words", "where", "limit_seconds"),
     [
         # where the receiver has more partitions and asks for each
         pytest.param(
             ("--approach", "part_parrived", "--partitions-per-thread", "2", "--receive-partitions", "8"), "MPI_Test",
-            marks=pytest.mark.rare,
+            "20", marks=pytest.mark.rare,
         ),
-        (("--approach", "part_startall"), "MPI_Wait"),
+        (("--approach", "part_startall"), "MPI_Wait", "6"),
     ],
 )  # fmt: skip
 def test_a_hang_of_the_library_is_ended_and_named(
-    build_for: Build, tmp_path: Path, words: tuple[str, ...], where: str
+    build_for: Build, tmp_path: Path, words: tuple[str, ...], where: str, limit_seconds: str
 ) -> None:
     """Open MPI 5.0.11 hangs."""
     record = tmp_path / "record.jsonl"
     done = launch(
         build_for(OPENMPI) / "partitioned", *words, "--message-bytes", "65536", "--delay-ratios", "0",
-        "--start", "barrier", "--limit-seconds", "6", "--record", str(record), toolchain=OPENMPI, timeout=60,
+        "--start", "barrier", "--budget-seconds", "4", "--limit-seconds", limit_seconds, "--record", str(record),
+        toolchain=OPENMPI, timeout=90,
     )  # fmt: skip
     assert done.returncode == 1
     assert f"hangs in {where} of {words[1]}" in done.stderr

@@ -32,8 +32,9 @@ enum { LEAST_BANDWIDTH_BYTES = 4 << 20 };
  * late at; messages before the first one, while connections grow to their full speed. */
 enum { READINGS_IN_SERIES = 9, READINGS_BEFORE_POINT = 1, MOST_STARTS = 4, UNREAD_MESSAGES = 3 };
 
-/* The share of the budget that a series may take. */
-static const double most_of_budget = 0.05;
+/* The share of the budget that all readings together may take, and the budget that counts where there is none. */
+static const double most_of_budget = 0.15;
+static const double budget_without_one = 20;
 
 /* The delays are planned anew where beta, read again after their search, is farther from the planned one than this,
  * relative; so often at most. */
@@ -517,10 +518,11 @@ static int64_t time_of_single(struct pipeline *o, struct single *single) {
     return 0;
 }
 
-/* Collective: whether a series of readings that began at a local time may go on, by rank 0's clock. */
-static bool has_time_to_read(const struct pipeline *o, int64_t began) {
-    const double budget = o->program->settings.budget_seconds;
-    int more = budget == 0 || (double)(timer_now_ns() - began) / 1e9 < most_of_budget * budget;
+/* Collective: whether there is time for another reading, by rank 0's clock. */
+static bool has_time_to_read(const struct pipeline *o) {
+    const double asked = o->program->settings.budget_seconds;
+    const double budget = asked > 0 ? asked : budget_without_one;
+    int more = (double)o->reading_ns / 1e9 < most_of_budget * budget;
     MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
     return more != 0;
 }
@@ -528,14 +530,15 @@ static bool has_time_to_read(const struct pipeline *o, int64_t began) {
 /* Collective: reads latency and bandwidth so many times; fewer where the ranks are so slow that it would take too much
  * of the budget. No point is open. */
 static void read_network(struct pipeline *o, int readings) {
-    const int64_t began = timer_now_ns();
     start_begin(o->line, repetition_tolerance(0));
-    for (int i = 0; i < readings && (i == 0 || has_time_to_read(o, began)); i++) {
+    for (int i = 0; i < readings && has_time_to_read(o); i++) {
+        const int64_t began = timer_now_ns();
         const int64_t short_ns = time_of_single(o, &o->short_message);
         const int64_t long_ns = time_of_single(o, &o->long_message);
         if (short_ns > 0 && long_ns > 0) {
             network_add(&o->network, short_ns, long_ns);
         }
+        o->reading_ns += timer_now_ns() - began;
     }
 }
 
@@ -766,6 +769,14 @@ static void plan_delays(struct pipeline *o) {
     }
 }
 
+static bool plans_delays(const struct pipeline *o) {
+    bool any = false;
+    for (size_t i = 0; i < o->plan->ratio_count; i++) {
+        any = any || o->plan->ratio_millionths[i] > 0;
+    }
+    return any && o->plan->sizes == NULL;
+}
+
 /* Collective: reads the network again. Returns whether beta is now another one than planned. */
 static bool has_other_bandwidth(struct pipeline *o) {
     const size_t before = o->network.count;
@@ -780,7 +791,7 @@ static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
     bool good = true;
     read_network(o, READINGS_IN_SERIES);
     plan_delays(o);
-    for (int i = 1; plan->sizes == NULL && i < MOST_PLANS && has_other_bandwidth(o); i++) {
+    for (int i = 1; plans_delays(o) && i < MOST_PLANS && has_other_bandwidth(o); i++) {
         plan_delays(o);
     }
     if (o->program->rank == 0 && plan->save_sizes != NULL) {

@@ -92,6 +92,7 @@ struct pipeline {
     size_t other_bytes;
     struct delays delays;
     struct network network; /* readings of the whole launch */
+    int64_t reading_ns;     /* the time that they took on this rank */
     struct single short_message;
     struct single long_message;
     struct network_estimate planned; /* alpha and beta before the points, by which the delays were planned */

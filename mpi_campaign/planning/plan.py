@@ -822,7 +822,9 @@ def _check_points(options: Options, cases: Iterable[Case]) -> None:
     having = {name for case in cases for name in _points_of(options, BENCHMARKS[case.benchmark], case.parameters)}
     for name in options.points:
         if name not in having:
-            raise CampaignError(f"{POINT_VALUES[name].option} is of {POINT_VALUES[name].of}: leave it out, or add that")
+            raise CampaignError(
+                f"{POINT_VALUES[name].option} is of {POINT_VALUES[name].of}: leave it out, or ask for that too"
+            )
 
 
 def _within_budget(plan: Plan) -> Plan:

@@ -31,7 +31,8 @@ POINT_VALUES = (
         "receive_partitions", "--receive-partitions",
         "Partitions of the receiver, where an approach can have others than the sender's.",
         most=MOST_PARTITIONS, several=False,
-        has=lambda parameters: parameters[APPROACH.name] in _REGROUPS, of=f"approach {' or '.join(_REGROUPS)}",
+        has=lambda parameters: parameters[APPROACH.name] in _REGROUPS,
+        of=f"approach {', '.join(_REGROUPS[:-1])} or {_REGROUPS[-1]}",
     ),
     PointValues(
         "aggregation_bytes", "--aggregation-bytes",
