@@ -102,7 +102,7 @@ def test_that_slurm_binds_nothing_is_no_cause() -> None:
 
 def test_ranks_without_a_way_to_each_other_are_told_of_shared_memory_only_where_it_is_small() -> None:
     said = "At least one pair of MPI processes are unable to reach each other for\nMPI communications.\n"
-    assert "or there is too little space in /dev/shm, 1 MiB" in told(said, 1 << 20)
+    assert "or /dev/shm has too little space, 1 MiB free" in told(said, 1 << 20)
     assert "/dev/shm" not in told(said, 1 << 30)
     assert "/dev/shm" not in told(said)
 
@@ -110,8 +110,8 @@ def test_ranks_without_a_way_to_each_other_are_told_of_shared_memory_only_where_
 def test_a_rank_that_used_memory_that_it_did_not_have_is_told_of_shared_memory_only_where_it_is_small() -> None:
     """MPICH 5.0.2 ends so with 16 MiB."""
     died = "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Segmentation fault (signal 11)\n"
-    assert told(died, 16 << 20).endswith("; or there is too little space in /dev/shm, 16 MiB")
-    assert told(died, 0).endswith("; or there is too little space in /dev/shm, 0 B")
+    assert told(died, 16 << 20).endswith("; or /dev/shm has too little space, 16 MiB free")
+    assert told(died, 0).endswith("; or /dev/shm has too little space, 0 B free")
     assert "/dev/shm" not in told(died, 1 << 30)
     assert "/dev/shm" not in told(died)
 

@@ -258,7 +258,7 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
         ({"delay_ratio": ("nan",)}, "--delay-ratio nan: a number from 0"),
         ({"partitions_per_thread": ("two",)}, "--partitions-per-thread two: a whole number from 1 to 16384"),
         ({"receive_partitions": ("2", "4")}, "--receive-partitions: a run has one value of it, and 2 are asked for"),
-        ({"aggregation_bytes": ("512",), "approaches": ("many",)}, "--aggregation-bytes is of approach layer"),
+        ({"aggregation_bytes": ("512",), "approaches": ("many",)}, "--aggregation-bytes is for approach layer only"),
         ({"figures": ("7",)}, "figure 7 has 4 threads per rank that compute, and here are 1: --threads-per-rank 4"),
         ({"benchmarks": ("nbc_overlap",), "delay_ratio": ("1",)}, "--delay-ratio is nothing to nbc_overlap"),
         (

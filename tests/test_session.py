@@ -1,10 +1,12 @@
 """What ReFrame prints, as events; what became of a case, in one line."""
 
+import io
 import json
 import os
 import re
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +15,13 @@ import pytest
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.planning.benchmarks.registry import AXES, BY_SESSION
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, Plan
+from mpi_campaign.processes.progress import Progress
 from mpi_campaign.running import case_results, reframe_session
 from mpi_campaign.running.reframe_session import EVENT, Event, Outcome, outcomes, pattern
+from mpi_campaign.running.session_progress import Watch
 
 CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_overlap", {"collective": "ibcast"})
 PLAN = Plan(Options(), "wire:2gbit", (Placement(1, 2, 1),), (CASE,), {})
@@ -220,6 +225,23 @@ def test_without_basic_a_configuration_is_missing(folder: RunFolder) -> None:
         "missing",
         "basic, whose sizes it needs, failed: no footer",
     )
+
+
+@pytest.mark.parametrize(
+    ("build", "why"),
+    [("FAIL", ["the build failed"] * 2), ("OK", ["dependencies failed", "basic, whose sizes"])],
+)
+def test_a_case_whose_dependencies_failed_says_which(folder: RunFolder, build: str, why: Sequence[str]) -> None:
+    case = replace(CASE, parameters={**CASE.parameters, **{name: AXES[name].usual for name in BY_SESSION}})
+    assert case.basic is not None
+    said = io.StringIO()
+    watch = Watch(Progress(1, said), replace(PLAN, cases=(case,)), folder, lambda: None)
+    watch.on_event(Event(build, "build_benchmarks", case.environment))
+    for one in (case.basic, case):
+        test = f"{one.launched_by} %configuration={one.configuration} %collective=ibcast"
+        watch.on_event(Event("SKIP", test, one.environment, "dependencies failed"))
+    lines = said.getvalue().splitlines()[-2:]
+    assert all(f"[{words}" in line for words, line in zip(why, lines, strict=True))
 
 
 def test_a_whole_record_passes_whatever_basic_is_held_against(folder: RunFolder) -> None:

@@ -117,8 +117,8 @@ static void describe_options(struct option_entry *entries) {
             "the points to measure, those of the paper's figures; the options below replace its values, and then all "
             "combinations are measured; default: smoke"),
         option_one_of("figure", &s->figure, figure_names,
-                      "instead of a grid, the settings of a figure of the paper, which ranks of as many threads as "
-                      "there can measure; default: none"),
+                      "instead of a grid, the settings of this figure of the paper; each rank needs as many threads as "
+                      "the figure has; default: none"),
         {.name = "message-bytes",
          .kind = OPTION_INTEGERS,
          .target = &s->message_bytes,
@@ -371,8 +371,8 @@ static void fill_axes(const struct settings *s, const struct pipeline_plan *plan
 static void check_figure(const struct settings *s, int threads, char *error, size_t error_size) {
     const int needed = grids[grid_of(s)].threads;
     if (needed > 0 && threads != needed) {
-        snprintf(error, error_size, "--figure %s is of ranks of %d thread%s, and these have %d; set --threads",
-                 figure_names[s->figure], needed, needed == 1 ? "" : "s", threads);
+        snprintf(error, error_size, "--figure %s needs %d thread%s per rank, and here are %d: set --threads %d",
+                 figure_names[s->figure], needed, needed == 1 ? "" : "s", threads, needed);
     }
 }
 

@@ -44,7 +44,7 @@ class Known:
     pattern: is searched in the lines of a message without their speaker (`[host:pid]`). A blank also matches the end of
     a line.
     words: may contain the pattern's groups by name (`what2` is a second place for `what`), and `{shm}`, what is known
-    about the free space of /dev/shm; `{small}` says that it is little, or nothing.
+    about the free space of /dev/shm; `{small}` says that it is little, and is empty where it is not.
     """
 
     pattern: re.Pattern[str]
@@ -683,7 +683,7 @@ def _in_words(words: str, match: re.Match[str], shm_free_bytes: int | None) -> s
     kind, what = values.get("kind", ""), values.get("what", "")
     values["told"] = what if what.lower().startswith(kind.lower()) else f"{kind}, {what}"
     little = shm_free_bytes if shm_free_bytes is not None and shm_free_bytes < LITTLE_SHM_BYTES else None
-    values["small"] = "" if little is None else f"; or there is too little space in /dev/shm, {size(little)}"
+    values["small"] = "" if little is None else f"; or /dev/shm has too little space, {size(little)} free"
     for name in ("asked", "left"):
         values[name] = size(int(values[name])) if values.get(name) else ""
     return _at_a_word(words.format_map(values))

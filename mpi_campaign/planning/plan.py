@@ -703,7 +703,7 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
     refusal = partitions["wire"].why_not()
     if refusal is None:
         within = [name for name, one in benchmarks_of(options).items() if _network_of(options, one, network) != network]
-        return network, [f"{', '.join(within)}: within a node, over shared memory"] if within else []
+        return network, [f"measured over shared memory, not over the wire: {', '.join(within)}"] if within else []
     if kind == "wire":
         raise CampaignError(f"network '{options.network}' cannot be had here: {refusal}; use --network shm")
     if "shm" not in partitions:
@@ -823,7 +823,7 @@ def _check_points(options: Options, cases: Iterable[Case]) -> None:
     for name in options.points:
         if name not in having:
             raise CampaignError(
-                f"{POINT_VALUES[name].option} is of {POINT_VALUES[name].of}: leave it out, or ask for that too"
+                f"{POINT_VALUES[name].option} is for {POINT_VALUES[name].of} only: leave it out, or ask for that too"
             )
 
 

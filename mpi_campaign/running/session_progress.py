@@ -37,6 +37,7 @@ class Watch:
         self.plan = plan
         self.countdown = Countdown(len(plan.to_measure), plan.expected_measuring_seconds)
         self.running: Case | None = None
+        self.not_built: set[str] = set()  # environments
         self.launched = 0.0  # Unix time; an older record belongs to the launch before
 
     def _case(self, event: Event) -> Case | None:
@@ -55,6 +56,8 @@ class Watch:
             if event.test.startswith("build_benchmarks"):
                 tell = self.progress.status if event.what == "RUN" else self.progress.line
                 tell(f"      {BUILDS[event.what]} {event.environment}")
+                if event.what == "FAIL":
+                    self.not_built.add(event.environment)
             return
         if event.what == "RUN":
             self.running = case
@@ -74,7 +77,9 @@ class Watch:
 
     def _reason(self, event: Event, case: Case) -> str:
         """Why a case was skipped or failed, as far as it is known now; empty where it is not."""
-        if event.reason == DEPENDENCIES_FAILED and case.basic is not None:
+        if event.reason == DEPENDENCIES_FAILED and event.environment in self.not_built:
+            return "the build failed"
+        if event.reason == DEPENDENCIES_FAILED and case.basic not in (None, case):
             return "basic, whose sizes it needs, failed"
         return case_results.known_early(self.folder, self.plan, case) if event.what == "FAIL" else event.reason
 

@@ -221,11 +221,13 @@ def over_launches(launches: Sequence[Estimate]) -> Estimate:
 
     launches: the estimate of each, of its repetitions. A launch counts as one value, since its repetitions share what
     differs between launches, such as the place of buffers in memory. So the interval is unknown (NaN) for fewer than
-    `MIN_REPETITIONS` launches. A single launch has its own interval, which knows of its repetitions only. Launches
-    whose value is not known do not count.
+    `MIN_REPETITIONS` launches. Launches whose value is not known do not count. Where there is a single launch, it has
+    its own interval, which knows of its repetitions only.
     """
-    known = [one for one in launches if math.isfinite(as_float(one.value))]
-    return known[0] if len(known) == 1 else median_estimate([as_float(one.value) for one in known])
+    if len(launches) == 1:
+        return launches[0]
+    values = [as_float(one.value) for one in launches]
+    return median_estimate([value for value in values if math.isfinite(value)])
 
 
 def _median(values: Floats) -> float:

@@ -252,6 +252,14 @@ def test_the_interval_over_launches_contains_what_differs_between_them(states: S
     assert np.mean([agree(run[0], run[1]) for run in within]) < 0.5
 
 
+def test_a_number_that_one_of_several_launches_knows_has_no_interval() -> None:
+    known, unknown = Estimate(np.float64(2), np.float64(1), np.float64(3)), loggp.over_launches([])
+    assert loggp.over_launches([known]) == known
+    several = loggp.over_launches([unknown, known, unknown])
+    assert several.value == 2
+    assert np.isnan([several.low, several.high]).all()
+
+
 def agree(one: Estimate, two: Estimate) -> bool:
     return bool(one.low <= two.high and two.low <= one.high)
 

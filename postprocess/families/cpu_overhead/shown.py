@@ -156,13 +156,16 @@ def _pair_cells(row: Mapping[Any, Any]) -> list[str]:
 
 def _run_cells(row: Mapping[Any, Any]) -> list[str]:
     """The texts of what all launches of a run say of a pair."""
-    alone = [*remarks(row), "one launch: no interval contains what differs between launches"]
-    several = [*run_remarks(row), *circumstances(row)]
+    alone = "one launch: no interval contains what differs between launches"
+    if row["launches"] > 1:
+        said = [*run_remarks(row), *circumstances(row)]
+    else:
+        said = [*remarks(row), *([alone] if row["launches"] else [])]
     return [
         *_pair_cells(row),
         str(row["launches"]),
         *_parameter_cells(row, "run_"),
-        "; ".join(several if row["launches"] > 1 else alone),
+        "; ".join(said),
     ]
 
 

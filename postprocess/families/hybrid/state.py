@@ -44,9 +44,12 @@ def in_one_state(point: HybridPoint) -> tuple[HybridPoint, int]:
 
 
 def handover_ns(point: HybridPoint) -> float:
-    """The median time of a hand-over, ns; NaN where it is not known or no two ranks share a node."""
+    """The median time of a hand-over, ns; NaN where it is not known or no two ranks share a node.
+
+    Of two times in the middle it is the shorter one: between the times of two states there is no state.
+    """
     every = np.concatenate([point.handover_least_ns, point.handover_most_ns])
-    median = float(np.median(every)) if every.size else math.nan
+    median = float(np.quantile(every, 0.5, method="lower")) if every.size else math.nan
     return median if median > 0 else math.nan
 
 

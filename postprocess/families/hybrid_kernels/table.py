@@ -12,7 +12,7 @@ order statistics.
                        else `cannot tell`; empty for `mpi`
     ratio_to_openmp,   the same against `openmp`
     verdict_to_openmp
-    ranks_per_node     of the node with the most ranks
+    ranks_per_node     ranks / shared_nodes, rounded up
     copies_per_node    replicated_bytes / copy_bytes; NaN where no rank needs all of the data
 
 Nothing is clamped. `validity` says what a row may be used for.
