@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.drawing import page
 from postprocess.drawing.curve_plot import write_charts
 from postprocess.families import registry
 from postprocess.families.sync_overlap import inside
@@ -111,17 +112,101 @@ def test_what_the_handshake_saves_is_no_overlap(tmp_path: Path) -> None:
     assert row_of(tmp_path, replace(saved, trip_ns=200), message_bytes=262144)["outcome"] == INCOMPLETE
 
 
+CONTROL = "the negative control, a message sent when the computation is done,"
+
+
 def test_the_negative_control_shows_nothing_and_says_where_it_does(tmp_path: Path) -> None:
-    (verdict,) = verdicts(table_of(tmp_path, record(PULLED, send="late")))
-    assert verdict.sentences == (
-        "the negative control, a message sent when the computation is done, shows no overlap, as it must",
-    )
     lines = record(PULLED, send="late")
+    (verdict,) = verdicts(table_of(tmp_path, lines))
+    assert verdict.sentences == (f"{CONTROL} shows no overlap, as it must, at 2 of 5 sizes",)
+    assert verdict.unreliable == "3 of 5 points not reliable"  # a small transfer is shorter than the trip
+    assert verdict.good_control and not verdict.outcomes
     lines[3] = point(2, PULLED, 4096)
     broken = table_of(tmp_path, lines)
     (verdict,) = verdicts(broken)
     assert "shows overlap, where there is none, at 4096 bytes: do not trust this run" in verdict.sentences[0]
     assert any("do not trust this run" in flag for flag in broken.iloc[2]["flags"])
+    assert not verdict.good_control and verdict.outcomes
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "says", "unreliable"),
+    [
+        ((21, 21), "none of its 2 points is reliable", "2 of 2 points not reliable"),
+        ((21, 1), "none of its 2 points is reliable", "2 of 2 points not reliable, 1 of them not valid"),
+        ((1, 0), "none of its 2 points is valid", ""),
+        ((21,), "its only point is not reliable", "1 of 1 point not reliable"),
+    ],
+)
+def test_a_negative_control_without_a_reliable_point_claims_nothing(
+    tmp_path: Path, repetitions: tuple[int, ...], says: str, unreliable: str
+) -> None:
+    sizes = (0, 64)[: len(repetitions)]
+    lines = record(PULLED, Sweep(sizes=sizes), send="late")
+    for index, (size, count) in enumerate(zip(sizes, repetitions, strict=True)):
+        lines[1 + index] = point(index, PULLED, size, count, control=True)
+    (verdict,) = verdicts(table_of(tmp_path, lines))
+    assert verdict.sentences == verdict.outcomes == (f"{CONTROL} tells nothing: {says}",)
+    assert verdict.unreliable == unreliable
+    assert not verdict.good_control
+
+
+def card(table: pd.DataFrame) -> str:
+    """The text of the report's card, its lines without indentation."""
+    folder = Path(registry.__file__).parent
+    template = page.environment(folder).get_template("sync_overlap/templates/card.html")
+    return template.render(section={"view": sync_view(table, (), 10)})
+
+
+@pytest.mark.parametrize(
+    ("valid", "outcomes", "unreliable"),
+    [
+        (
+            (0,),
+            ("full overlap at 0 bytes; 2 larger sizes have no valid and clear outcome",),
+            "2 of 3 points not reliable, 2 of them not valid",
+        ),
+        (
+            (0, 64),
+            ("full overlap up to 64 bytes; a larger size has no valid and clear outcome",),
+            "1 of 3 points not reliable, 1 of them not valid",
+        ),
+        (
+            (64, 65536),
+            ("full overlap from 64 bytes to 65536 bytes (64 KiB), the largest size that was measured",),
+            "1 of 3 points not reliable, 1 of them not valid",
+        ),
+        ((), ("no answer: none of its 3 points is valid",), ""),
+    ],
+)
+def test_the_range_is_of_valid_points_and_says_what_is_not_known(
+    tmp_path: Path, valid: tuple[int, ...], outcomes: tuple[str, ...], unreliable: str
+) -> None:
+    sizes = (0, 64, 65536)
+    lines = record(EAGER, Sweep(sizes=sizes), configuration="async", shared_core=True)
+    for index, size in enumerate(sizes):
+        lines[1 + index] = point(index, EAGER, size, repetitions=21 if size in valid else 0)
+    table = table_of(tmp_path, lines)
+    (verdict,) = verdicts(table)
+    assert verdict.outcomes == outcomes
+    assert verdict.unreliable == unreliable
+    assert outcomes[0] in card(table)
+
+
+def test_the_only_size_is_no_range(tmp_path: Path) -> None:
+    (verdict,) = verdicts(table_of(tmp_path, record(EAGER, Sweep(sizes=(65536,)))))
+    assert verdict.outcomes == ("full overlap at 65536 bytes (64 KiB), the only size that was measured",)
+
+
+def test_outcomes_that_are_all_unclear_are_no_answer(tmp_path: Path) -> None:
+    lines = record(EAGER, Sweep(sizes=(65536,)))
+    other = point(0, replace(EAGER, full_up_to=0))["series"]
+    for name, values in lines[1]["series"].items():
+        values[::2] = other[name][::2]
+    (verdict,) = verdicts(table_of(tmp_path, lines))
+    assert verdict.outcomes == ("no answer: no valid point has a clear outcome",)
+    assert "1 size unclear" in verdict.sentences
+    assert verdict.unreliable == "1 of 1 point not reliable"
 
 
 def test_sizes_need_not_be_monotonic(tmp_path: Path) -> None:
@@ -130,9 +215,9 @@ def test_sizes_need_not_be_monotonic(tmp_path: Path) -> None:
     assert list(table["asked"]) == [True, True, False, True]
     (verdict,) = verdicts(table)
     assert verdict.sentences[:3] == (
-        "full overlap up to 64 bytes",
+        "full overlap at 64 bytes",
         "no overlap at 4096 bytes (4 KiB)",
-        "full overlap from 32768 bytes (32 KiB) to 65536 bytes (64 KiB), the largest that was measured",
+        "full overlap from 32768 bytes (32 KiB) to 65536 bytes (64 KiB), the largest size that was measured",
     )
 
 
@@ -201,8 +286,11 @@ def test_a_planted_answer_may_be_unclear(tmp_path: Path) -> None:
         (unclear, BOTH): "no",
     }
     assert {found: must.answer(*found) for found in answers} == answers
-    assert planted_sentence(answers.values()) == "of 4 planted answers, 1 as they must be, 2 unclear, 1 wrong"
-    assert planted_sentence([]) == ""
+    rows = pd.DataFrame({"as_expected": list(answers.values()), "reliable": True})
+    assert planted_sentence(rows) == "of 4 planted answers, 1 as they must be, 2 unclear, 1 wrong"
+    rows["reliable"] = [True, False, False, True]
+    assert planted_sentence(rows).endswith(", 1 wrong; 2 of the 4 rest on points that are not reliable")
+    assert planted_sentence(rows.head(0)) == ""
 
 
 def idle(ranks: int, protocol: str, total: float) -> Lines:
@@ -242,6 +330,7 @@ def test_a_record_of_the_memory_alone_is_good(tmp_path: Path) -> None:
     found = load_sync_overlap(path)
     assert not list(inside.wrong(found))
     table = sync_table([found])
+    assert "no message was sent: the memory of idle ranks alone was measured" in card(table)
     assert not list(verdicts(table)) and planted_rows(table).empty and not list(charts(table))
     assert list(memory_table(table)["total_bytes"]) == [16 * 20_000_000]
     lines[1]["own"]["idle_pss_total_bytes"] = None
@@ -429,9 +518,9 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     found = registry.found(run, SYNC_OVERLAP)
     written = write_charts(charts(found.table), tmp_path / "pictures", "sync", ("svg",))
     assert [path.stat().st_size > 1000 for path in written] == [True]
-    page = tmp_path / "report.html"
-    write_report(run, page)
-    text = page.read_text()
+    report = tmp_path / "report.html"
+    write_report(run, report)
+    text = report.read_text()
     assert "<h2>Messages to a late receiver</h2>" in text
     assert "as figure 2 of White &amp; Bova 1999" in text
     assert "65536 bytes (64 KiB): the receiver alone must be inside MPI (one sided)" in text

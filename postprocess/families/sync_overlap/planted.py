@@ -6,7 +6,7 @@ for sizes that are far below or far above the limit that was planted: between th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,12 +104,18 @@ def planted_rows(table: pd.DataFrame) -> pd.DataFrame:
     return chosen
 
 
-def planted_sentence(answers: Iterable[str]) -> str:
-    """How many of the answers about planted cases are right; empty where there is none. answers: `as_expected`."""
-    found = list(answers)
+def planted_sentence(rows: pd.DataFrame) -> str:
+    """How many of the answers about planted cases are right, and how many rest on points that are not reliable.
+
+    rows: `planted_rows`. Empty where there is none.
+    """
+    if rows.empty:
+        return ""
+    found, unreliable = list(rows["as_expected"]), int((~rows["reliable"].astype(bool)).sum())
     parts = [f"{found.count(RIGHT)} as they must be"]
     parts += [f"{found.count(answer)} {words}" for answer, words in _OTHERS if answer in found]
-    return f"of {plural(len(found), 'planted answer')}, {', '.join(parts)}" if found else ""
+    beside = f"; {unreliable} of the {len(found)} rest on points that are not reliable" if unreliable else ""
+    return f"of {plural(len(found), 'planted answer')}, {', '.join(parts)}{beside}"
 
 
 _OTHERS = ((CANNOT_TELL, "unclear"), (WRONG, "wrong"))

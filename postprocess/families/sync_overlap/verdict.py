@@ -1,8 +1,8 @@
 """Up to which message size a sender need not wait for its receiver, and who must be inside MPI, in sentences.
 
 Each launch of a case has its own sentences, from its valid points. A change lies between the largest size of one
-outcome and the smallest of the next. The negative control has a sentence of its own: it must show no overlap at any
-size.
+outcome and the smallest of the next. The negative control has a sentence of its own: it must show no overlap. It shows
+that by its reliable points alone; at others an overlap might not have been seen.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WHO_WORDS = {
     late_receiver.BOTH: "both must be inside MPI (two sided)",
 }
 
-_GOOD_CONTROL = "the negative control, a message sent when the computation is done, shows no overlap, as it must"
+_CONTROL = "the negative control, a message sent when the computation is done,"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Verdict:
     """What holds of one launch of a case.
 
     sentences: all of it.  outcomes: those of `sentences` that a summary has; empty for a negative control that is as it
-    must be (`good_control`).  unreliable: how many points are not reliable; empty where all are.
+    must be (`good_control`): it shows no overlap, and has a reliable point.  unreliable: how many points are not
+    reliable; empty where all are, and where no point is valid, because a sentence says that.
     """
 
     scenario: str
@@ -55,19 +56,18 @@ def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
     """Yield what holds of each launch in a table of `sync_table`, in its order."""
     for _, rows in table.groupby([*CASE, NAMED], sort=False, dropna=False):
         every = rows_of(rows)
-        points = [row for row in every if row["valid"]]
-        outcomes = tuple(_outcomes(points)) if points else ()
-        more = tuple(_more(points)) if points and _is_early(points[0]) else ()
+        valid = [row for row in every if row["valid"]]
+        outcomes = tuple(_outcomes(every))
+        more = tuple(_more(valid)) if valid and _is_early(every[0]) else ()
         sentences = (*outcomes, *more, *_memory(every[0]))
-        good_control = outcomes == (_GOOD_CONTROL,)
-        bad = sum(not row["reliable"] for row in points)
+        good_control = _is_good_control(every)
         if sentences:
             yield Verdict(
                 scenario=_scenario(every[0], many=int(rows["launch"].max()) > 1),
                 sentences=sentences,
                 outcomes=() if good_control else outcomes,
                 good_control=good_control,
-                unreliable=f"{bad} of {plural(len(points), 'point')} not reliable" if bad else "",
+                unreliable=_unreliable(every),
             )
 
 
@@ -90,12 +90,40 @@ def _is_early(row: dict[str, Any]) -> bool:
     return axes.SEND.is_usual(row[axes.SEND.name])
 
 
-def _outcomes(points: list[dict[str, Any]]) -> Iterator[str]:
-    if not _is_early(points[0]):
-        yield _control(points)
+def _is_control(row: dict[str, Any]) -> bool:
+    return bool(row[axes.SEND.name] == axes.SENT_LATE)
+
+
+def _outcomes(every: list[dict[str, Any]]) -> Iterator[str]:
+    """What became of the messages of a launch, from all its points; nothing where no message was sent."""
+    if _is_control(every[0]):
+        yield _control(every)
+    elif _is_early(every[0]):
+        yield from _of_early(every)
+
+
+def _of_early(every: list[dict[str, Any]]) -> Iterator[str]:
+    valid = [(int(row["message_bytes"]), str(row["outcome"])) for row in every if row["valid"]]
+    if not valid:
+        yield f"no answer: {_no_point(every, 'valid')}"
         return
-    found = late_receiver.stretches([(int(row["message_bytes"]), str(row["outcome"])) for row in points])
-    yield from _of_stretches(found)
+    found = late_receiver.stretches(valid)
+    if not found:
+        yield "no answer: no valid point has a clear outcome"
+    yield from _of_stretches(found, sorted(int(row["message_bytes"]) for row in every))
+
+
+def _no_point(every: list[dict[str, Any]], state: str) -> str:
+    return f"none of its {len(every)} points is {state}" if len(every) > 1 else f"its only point is not {state}"
+
+
+def _unreliable(every: list[dict[str, Any]]) -> str:
+    bad = sum(not row["reliable"] for row in every)
+    invalid = sum(not row["valid"] for row in every)
+    if not bad or invalid == len(every):
+        return ""
+    beside = f", {invalid} of them not valid" if invalid else ""
+    return f"{bad} of {plural(len(every), 'point')} not reliable{beside}"
 
 
 def _more(points: list[dict[str, Any]]) -> Iterator[str]:
@@ -106,16 +134,25 @@ def _more(points: list[dict[str, Any]]) -> Iterator[str]:
     yield from _who(points)
 
 
-def _of_stretches(found: list[Stretch]) -> Iterator[str]:
+def _of_stretches(found: list[Stretch], sizes: list[int]) -> Iterator[str]:
+    """A sentence per stretch. sizes: of all points of the launch, sorted, also of those that are in no stretch."""
     for number, stretch in enumerate(found):
-        if number == 0:
-            where = f"up to {_bytes(stretch.last)}"
-        elif stretch.first == stretch.last:
+        if stretch.first == stretch.last:
             where = f"at {_bytes(stretch.first)}"
+        elif stretch.first == sizes[0]:
+            where = f"up to {_bytes(stretch.last)}"
         else:
             where = f"from {_bytes(stretch.first)} to {_bytes(stretch.last)}"
-        end = ", the largest that was measured" if number + 1 == len(found) else ""
+        end = _end(stretch.last, sizes) if number + 1 == len(found) else ""
         yield f"{_OUTCOME_WORDS[stretch.outcome]} {where}{end}"
+
+
+def _end(last: int, sizes: list[int]) -> str:
+    """What is known beyond the last stretch."""
+    larger = sum(size > last for size in sizes)
+    if larger:
+        return f"; {'a larger size has' if larger == 1 else f'{larger} larger sizes have'} no valid and clear outcome"
+    return f", the {'largest' if len(sizes) > 1 else 'only'} size that was measured"
 
 
 def _bytes(count: int) -> str:
@@ -145,9 +182,22 @@ def _who(points: list[dict[str, Any]]) -> Iterator[str]:
         yield f"{where}: {_WHO_WORDS[who]}"
 
 
-def _control(points: list[dict[str, Any]]) -> str:
-    bad = sorted(int(row["message_bytes"]) for row in points if row["outcome"] in (FULL, INCOMPLETE))
+def _overlapping(every: list[dict[str, Any]]) -> list[int]:
+    """The sizes at which valid points show overlap, bytes."""
+    return sorted(int(row["message_bytes"]) for row in every if row["valid"] and row["outcome"] in (FULL, INCOMPLETE))
+
+
+def _is_good_control(every: list[dict[str, Any]]) -> bool:
+    return _is_control(every[0]) and not _overlapping(every) and any(row["reliable"] for row in every)
+
+
+def _control(every: list[dict[str, Any]]) -> str:
+    bad = _overlapping(every)
     if bad:
         shown = ", ".join(map(str, bad))
         return f"the negative control shows overlap, where there is none, at {shown} bytes: do not trust this run"
-    return _GOOD_CONTROL
+    if not _is_good_control(every):
+        state = "reliable" if any(row["valid"] for row in every) else "valid"
+        return f"{_CONTROL} tells nothing: {_no_point(every, state)}"
+    reliable = sum(bool(row["reliable"]) for row in every)
+    return f"{_CONTROL} shows no overlap, as it must, at {reliable} of {plural(len(every), 'size')}"
