@@ -36,7 +36,7 @@ import pandas as pd
 import yaml
 
 from postprocess.drawing.text import clean
-from postprocess.families import registry
+from postprocess.families import axes, registry
 from postprocess.families.family import Family, RankTimes
 from postprocess.records.fields import Json
 from postprocess.statistics.metrics import Floats, as_float, median_estimate
@@ -190,8 +190,8 @@ def _criterion(given: Any, number: int) -> Criterion:
 
 
 def where_of(family: Family) -> tuple[str, ...]:
-    """The axes by which cases of a family can be chosen."""
-    own = {one.name for one in family.axes if one.of != "launch"}
+    """The columns by which cases of a family can be chosen: its axes, and the benchmark."""
+    own = {axes.BENCHMARK.name, *(one.name for one in family.axes if one.of != "launch")}
     return tuple(one.name for one in registry.AXES if one.name in own)
 
 
@@ -275,7 +275,10 @@ def _judged(
         return _not_tested(one, f"{trouble.get('case') or 'a case'}: {trouble.get('result')}, {trouble.get('reason')}")
     if one.by_host:
         return _by_host(one, records)
-    table = tables[FAMILY_OF[one.metric].name]
+    family = FAMILY_OF[one.metric]
+    table = tables[family.name]
+    if axes.BENCHMARK.name not in table:
+        table = table.assign(**{axes.BENCHMARK.name: family.benchmarks[0]})
     if one.points == "diagonal" and "comm_target_ns" in table:
         table = table[table["comm_target_ns"] == table["comp_target_ns"]]
     chosen, lacking = _where(table, one.where)
@@ -287,17 +290,37 @@ def _judged(
         return _not_tested(one, "a record is incomplete")
     if lacking:
         return _not_tested(one, f"not all that it asks for was measured: no {lacking}")
+    chosen, without = _kinds_with(chosen, one)
     known = ~np.isnan(chosen[one.metric].to_numpy(np.float64))  # infinity means never, and counts
     reliable = chosen[chosen["reliable"].to_numpy(bool) & known]
     if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
         needed = "all are needed" if one.take in EXTREMES else "half are needed"
-        return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are reliable, {needed}")
+        return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are reliable, {needed}{without}")
     take = TAKE[one.take]
     value, low, high = (take(_bound(reliable, one.metric, end)) for end in ("", "_ci95_low", "_ci95_high"))
-    evidence = [f"{len(reliable)} of {len(chosen)} points are reliable and count"]
+    evidence = [f"{len(reliable)} of {len(chosen)} points are reliable and count{without}"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
-    evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, FAMILY_OF[one.metric])}")
+    evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, family)}")
     return _result(one, value, low, high, evidence)
+
+
+def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
+    """The rows of the kinds that can have the metric, and in words how many rows of other kinds are left out.
+
+    The rows of one launch are of several kinds: different ways of waiting, say, or variants of a kernel. A kind cannot
+    have the metric if no row of it has the metric, although some of its rows are reliable. A row that only failed to
+    get the metric is not reliable, so it stays. Kinds that `where` names stay, too.
+    """
+    has = rows[one.metric].notna()
+    cannot = pd.Series(data=False, index=rows.index)
+    if has.any():
+        reliable = rows["reliable"].astype(bool)
+        for axis in FAMILY_OF[one.metric].axes:
+            if axis.of == "point" and axis.kind == "text" and axis.name not in one.where:
+                kind = rows[axis.name]
+                cannot |= ~has.groupby(kind).transform("any") & reliable.groupby(kind).transform("any")
+    count = int(cannot.sum())
+    return rows[~cannot], f"; {count} more are of a kind that has no {one.metric}" if count else ""
 
 
 def _asks_for(one: Criterion, case: Json) -> bool:

@@ -11,6 +11,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from postprocess.families.hybrid_kernels.record import load_kernels
+from postprocess.families.hybrid_kernels.table import kernels_table
 from postprocess.families.mpi_impact.record import load_impact
 from postprocess.families.mpi_impact.table import impact_table
 from postprocess.families.nbc_overlap.points import points_of
@@ -20,6 +22,7 @@ from postprocess.families.partitioned.table import partitioned_table
 from postprocess.records.run import load_run
 from postprocess.verdicts.acceptance import (
     FAIL,
+    FAMILY_OF,
     NOT_TESTED,
     PASS,
     Criteria,
@@ -29,7 +32,7 @@ from postprocess.verdicts.acceptance import (
     read_criteria,
 )
 from postprocess.verdicts.verdict_page import acceptance_answer
-from tests.postprocess import synthetic, synthetic_impact, synthetic_partitioned
+from tests.postprocess import synthetic, synthetic_hybrid_kernels, synthetic_impact, synthetic_partitioned
 
 
 def criteria(tmp_path: Path, text: str) -> Criteria:
@@ -219,6 +222,42 @@ def test_the_impact_of_an_idle_library_is_held_against_its_bound(tmp_path: Path)
         assert result.verdict == verdict, result
     with pytest.raises(CriteriaError, match="where takes toolchain"):
         one(tmp_path, "metric: r_mpi_impact", "where: {collective: ibcast}", "at_most: 1")
+
+
+def test_rows_of_a_kind_that_cannot_have_the_metric_do_not_count(tmp_path: Path) -> None:
+    """Pure MPI has no ratio to itself. A row that only failed to get its ratio is not reliable, and counts."""
+    path = synthetic.write(tmp_path / "r.jsonl", synthetic_hybrid_kernels.record())
+    table = kernels_table([load_kernels(path)])
+
+    def verdict(table: pd.DataFrame, *lines: str) -> Result:
+        found = one(tmp_path, "metric: ratio_to_mpi", "take: max", "at_most: 1.3", *lines)
+        return judge(found, {"hybrid_kernels": table}, [])[0]
+
+    assert verdict(table).verdict == PASS
+    assert verdict(table).evidence[0] == (
+        "6 of 6 points are reliable and count; 3 more are of a kind that has no ratio_to_mpi"
+    )
+    asked_for = verdict(table, "where: {variant: [mpi, hybrid]}")
+    assert asked_for.evidence == ("only 3 of 6 points are reliable, all are needed",)
+    failed = (table["variant"] == "hybrid") & (table["kernel"] == "bpmf")
+    without = table.assign(
+        ratio_to_mpi=table["ratio_to_mpi"].mask(failed), reliable=table["reliable"].mask(failed, other=False)
+    )
+    assert verdict(without).verdict == NOT_TESTED
+    assert "only 5 of 6 points are reliable" in verdict(without).evidence[0]
+    unreliable = table.assign(reliable=table["reliable"].mask(table["variant"] == "mpi", other=False))
+    assert "only 6 of 9 points are reliable" in verdict(unreliable).evidence[0]
+    assert verdict(table, "where: {benchmark: hybrid_kernels}").verdict == PASS
+    assert verdict(table, "where: {benchmark: hybrid}").evidence == (
+        "nothing of the kind was measured; benchmark is hybrid_kernels there",
+    )
+
+
+def test_cases_of_every_family_can_be_chosen_by_benchmark(tmp_path: Path) -> None:
+    of_each = {family.name: (metric, family.benchmarks[0]) for metric, family in FAMILY_OF.items()}
+    for metric, benchmark in of_each.values():
+        (found,) = one(tmp_path, f"metric: {metric}", f"where: {{benchmark: {benchmark}}}", "at_most: 1").criteria
+        assert found.where == {"benchmark": (benchmark,)}
 
 
 def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Path) -> None:
