@@ -20,6 +20,7 @@ from mpi_campaign.running.reframe_session import Outcome
 from mpi_campaign.this_machine import host
 from mpi_campaign.toolchains.spack import tool
 from postprocess.records.run import PERFORMANCE
+from postprocess.records.run_words import together
 
 MOST_HOSTS = 8
 """A sentence names at most so many hosts."""
@@ -69,12 +70,8 @@ def failure_lines(cases: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
     cases: as `results` returns them.
     """
-    by_reason: dict[tuple[str, str], list[str]] = {}
-    for case in cases:
-        if case["result"] in ("fail", "missing"):
-            by_reason.setdefault((case["result"], case["reason"]), []).append(case["case"])
-    for (result, reason), names in by_reason.items():
-        what = names[0] if len(names) == 1 else f"{len(names)} cases, from {names[0]} to {names[-1]}, each"
+    bad = (case for case in cases if case["result"] in ("fail", "missing"))
+    for what, (result, reason) in together((((case["result"], case["reason"]), case["case"]) for case in bad), "case"):
         yield f"{result.upper()} {what}: {reason}"
 
 

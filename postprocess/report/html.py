@@ -23,7 +23,7 @@ from postprocess.records import let_in
 from postprocess.records.fields import Json
 from postprocess.records.host_limits import limits_words, value_words
 from postprocess.records.run import Run, cases_of, load_run
-from postprocess.records.run_words import RESULT_WORDS, run_name
+from postprocess.records.run_words import RESULT_WORDS, run_name, together
 from postprocess.report.verified import Observed, builds_of, environments_of, observed_in, verified_of
 
 _PANEL = ("toolchain", "network", "configuration", "collective")
@@ -217,14 +217,15 @@ def _toolchains(run: Run) -> list[dict[str, Any]]:
 
 
 def _incomplete(run: Run, observed: Iterable[Observed], cases: Sequence[Mapping[str, str]]) -> list[str]:
-    """Reasons why the report is not of a complete run; empty if it is."""
-    reasons = list(run.problems)
+    """Reasons why the report is not of a complete run; empty if it is. Records with the same fault share a line."""
+    reasons = []
     status = run.manifest.get("status")
     if run.manifest and status != "complete":
         reasons.append(f"the run is marked {status or 'without a status'}")
     missing = sum(case["result"] == "missing" for case in cases)
     if missing:
         reasons.append(f"{missing} {'case is' if missing == 1 else 'cases are'} missing")
-    records = [record for part in observed for record in part.records]
-    cut = [f"{record.name}: {record.incomplete}" for record in records if record.incomplete]
-    return [*reasons, *registry.problems(run), *cut]
+    faults = [line.partition(": ")[::2] for line in (*run.problems, *registry.problems(run))]
+    faults += [(one.name, one.incomplete) for part in observed for one in part.records if one.incomplete]
+    named = together(((fault, name) for name, fault in faults), "record")
+    return [*reasons, *(f"{what}: {fault}" for what, fault in named)]

@@ -484,6 +484,15 @@ def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
     assert "missing: interrupted" in text_of
 
 
+def test_records_with_the_same_fault_share_a_line(tmp_path: Path) -> None:
+    collectives = ("ibcast", "ireduce", "iscan")
+    cut = [sweep(collective=one, grid=(8,))[:-1] for one in collectives]
+    text_of = Page(report(synthetic.run_folder(tmp_path / "run", cut, status="incomplete"), tmp_path / "out")).text
+    each = "3 records, from records/000.jsonl to records/002.jsonl, each: no footer: the measurement was cut off"
+    assert each in text_of
+    assert text_of.index("the run is marked incomplete") < text_of.index(each)
+
+
 def test_cells_without_value_and_marks(smoke: tuple[Path, str]) -> None:
     run = load_run(smoke[0] / "run")
     sweeps = {sweep.title: sweep for sweep in sweeps_of(run, points_of(run))}
