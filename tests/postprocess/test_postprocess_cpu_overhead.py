@@ -258,8 +258,8 @@ def test_a_way_of_waiting_is_held_against_the_blocking_call(tmp_path: Path) -> N
         (sentence,) = of_the_process(table_of(tmp_path, with_one_more(lines, other)))
         return sentence
 
-    assert "waiting by `sleeping` saves no CPU time for sure, in 1 point" in of(1.0)
-    assert "waiting by `sleeping` takes 67 % [67 %, 67 %] less CPU time than the blocking call" in of(0.33)
+    assert "waiting by 'sleeping' saves no CPU time for sure, in 1 point" in of(1.0)
+    assert "waiting by 'sleeping' takes 67 % [67 %, 67 %] less CPU time than the blocking call" in of(0.33)
 
 
 def test_the_idle_time_is_drawn_over_the_ranks_of_communicators(tmp_path: Path) -> None:

@@ -201,11 +201,11 @@ def _of_ways(rows: pd.DataFrame) -> Iterator[str]:
         if best["cpu_change_ci95_high"] < -LEAST_CHANGE:
             saved = _share(_of_row(best, "cpu_change", -1))
             yield (
-                f"waiting by `{way}` takes {saved} less CPU time than the blocking call, and "
+                f"waiting by '{way}' takes {saved} less CPU time than the blocking call, and "
                 f"{best['slowdown']:.2f} times its time, in {_cell(best)}, where it saves most"
             )
         else:
-            yield f"waiting by `{way}` saves no CPU time for sure, in {plural(len(known), 'point')}"
+            yield f"waiting by '{way}' saves no CPU time for sure, in {plural(len(known), 'point')}"
 
 
 def _of_soaking(rows: pd.DataFrame) -> Iterator[str]:
