@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -360,6 +361,11 @@ def test_the_section_says_a_verdict_per_collective_and_variant(tmp_path: Path) -
     assert said.endswith("bcast, spin: faster at 256 KiB; slower at 8 B; cannot tell at 4 KiB")
     view = hybrid_view(table, (), 100)
     assert view is not None and view.points.count == 6
+    ((_, of_targets),) = view.targets
+    assert [len(cells) for cells in of_targets] == [len(claims.HEADS)] * len(claims.targets(table))
+    first = dict(zip(claims.HEADS, of_targets[0], strict=True))
+    assert (first["collective, timed"], first["verdict"]) == ("bcast, whole", "holds")
+    assert re.fullmatch(r"1\.00 \[[\d., ]+\] at 4 KiB, usual", first["largest ratio"])
     assert hybrid_view(table.head(0), (), 100) is None
 
 

@@ -148,31 +148,32 @@ def _of_break_even(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
             yield f"{operation}: {f'from {size(min(from_then_on))} on' if from_then_on else 'at no size'}"
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
+HEADS = ("collective, timed", "target", "verdict", "largest ratio", "hand-over", "missed at")
+"""The heads of the columns of a table of `targets` of one case."""
+
+
+def cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of a row of `targets` under HEADS. The largest ratio stands with its interval, as far as that is known,
+    its message size and the setting of the MPI library."""
+    known = math.isfinite(row["ratio_ci95_low"]) and math.isfinite(row["ratio_ci95_high"])
+    interval_words = f" {interval(row['ratio_ci95_low'], row['ratio_ci95_high'])}" if known else ""
+    setting = str(row["setting"]).replace("_", " ")
     return [
-        str(row["library"]),
-        str(row["operation"]),
-        str(row["timed"]),
+        f"{row['operation']}, {row['timed']}",
         str(row["target"]),
-        ratio(row["ratio"]),
-        interval(row["ratio_ci95_low"], row["ratio_ci95_high"]),
-        size(row["message_bytes"]),
-        str(row["setting"]).replace("_", " "),
-        state.words(row["handover_ns"]),
         str(row["verdict"]),
+        f"{ratio(row['ratio'])}{interval_words} at {size(row['message_bytes'])}, {setting}",
+        state.words(row["handover_ns"]),
         ", ".join(map(size, row["missed_bytes"])),
     ]
 
 
 TARGETS = Columns(
-    heads=(
-        "library", "collective", "timed", "target", "largest ratio", "95 %", "at", "setting", "hand-over", "target is",
-        "missed at",
-    ),
-    right=frozenset((4, 5, 6, 8)),
-    cells=_cells,
-)  # fmt: skip
-"""The columns of a table of `targets` for a reader."""
+    heads=("library", *HEADS),
+    right=frozenset((5,)),
+    cells=lambda row: [str(row["library"]), *cells(row)],
+)
+"""The columns of a table of `targets` of several cases, for the terminal."""
 
 
 def text(table: pd.DataFrame) -> str:

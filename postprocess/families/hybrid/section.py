@@ -13,7 +13,7 @@ from postprocess.drawing.text import size
 from postprocess.families import axes
 from postprocess.families.hybrid.axes import WHOLE
 from postprocess.families.hybrid.charts import charts
-from postprocess.families.hybrid.claims import TARGETS, break_evens, counts_words, targets
+from postprocess.families.hybrid.claims import HEADS, break_evens, cells, counts_words, targets
 from postprocess.families.hybrid.table import CANNOT_TELL, FASTER, SETTING, SHOWN, SLOWER, configuration_words
 
 
@@ -28,11 +28,12 @@ class Summary:
 
 @dataclass(frozen=True)
 class HybridView:
-    """The section of the report, and its card. verdicts: a sentence per library, collective and variant. files: the
-    addresses of the pictures."""
+    """The section of the report, and its card. targets: the texts under `heads` for each case. verdicts: a sentence per
+    library, collective and variant. files: the addresses of the pictures."""
 
     summaries: list[Summary]
-    targets: PointsView
+    heads: Sequence[str]
+    targets: list[tuple[str, list[list[str]]]]
     verdicts: list[str]
     charts: list[ChartView]
     points: PointsView
@@ -50,7 +51,10 @@ def hybrid_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> Hy
     ]
     return HybridView(
         summaries=summaries,
-        targets=TARGETS.view(of_claims, len(of_claims)),
+        heads=HEADS,
+        targets=[
+            (str(case), list(map(cells, rows_of(rows)))) for case, rows in of_claims.groupby("library", sort=False)
+        ],
         verdicts=verdicts(table),
         charts=list(map(chart_view, charts(table))),
         points=SHOWN.view(table, most_rows),
