@@ -14,6 +14,7 @@ from typing import Any
 import click
 import pandas as pd
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from mpi_campaign import ROOT
@@ -106,6 +107,16 @@ def test_nobody_else_names_a_family() -> None:
     found = {name: there for name, there in strangers().items() if name not in beside_basic}
     assert {name: there for name, there in found.items() if name not in ALLOWED} == {}
     assert set(ALLOWED) - set(found) == set()
+
+
+@FAMILIES
+def test_the_papers_that_a_family_follows_are_in_the_citation_file(family: Family) -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
+    for paper in family.papers:
+        (one,) = [one for one in cited if f": {one['title']}. " in paper]
+        assert str(one["year"]) in paper and paper.endswith(one.get("doi", str(one["year"])))
+        last_names = [author["family-names"] for author in one["authors"]]
+        assert [name.split()[-1] for name in paper.partition(":")[0].split(", ")] == last_names
 
 
 @FAMILIES

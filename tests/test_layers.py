@@ -15,7 +15,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("drawing", "statistics"),
         ("records",),
         ("families.family",),
-        ("families.axes", "families.sampled"),
+        ("families.axes", "families.papers", "families.sampled"),
         (
             "families.nbc_overlap",
             "families.mpi_impact",

@@ -314,6 +314,7 @@ class Family:
 
     name: its name in records and for `show --benchmark`.  title: its name for people.
     benchmarks: the names of its programs in cases and headers.
+    papers: the papers whose methods it follows, as the report cites them (`families.papers`).
     view: makes this family's own record type from a record. Raises RecordError where the record does not fit.
     axes: the parameters in which its points differ.
     sizes: the sizes that calibration found for a point.
@@ -352,6 +353,7 @@ class Family:
     view: Callable[[Record], Any]
     table: Callable[..., pd.DataFrame]
     columns: tuple[str, ...]
+    papers: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
     sizes: tuple[Axis, ...] = ()
     metrics: tuple[Metric, ...] = ()

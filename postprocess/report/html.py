@@ -129,9 +129,19 @@ def _own_sections(
         Shown("found", "What was found", 0, "found.html", found),
         *([Shown("not-measured", "Not measured", 50, "not_measured.html", (troubles, passed))] if troubles else []),
         *([Shown("verified", "Progress and placement", 60, "verified.html", verified)] if verified else []),
-        Shown("reading", "How to read this", 80, "reading.html", parts["reading"]),
+        Shown("reading", "How to read this", 80, "reading.html", (parts["reading"], _methods(run))),
         Shown("provenance", "Provenance", 90, "provenance.html", origin),
     ]
+
+
+def _methods(run: Run) -> Details:
+    """The papers whose methods the families of the run follow, each after the titles of these families."""
+    titles: dict[str, list[str]] = {}
+    for family in registry.FAMILIES:
+        if registry.read(run, family).records:
+            for paper in family.papers:
+                titles.setdefault(paper, []).append(family.title)
+    return [(" and ".join(of_paper), paper) for paper, of_paper in titles.items()]
 
 
 def _link(file: Path, start: Path) -> str:

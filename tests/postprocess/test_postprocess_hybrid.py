@@ -377,6 +377,8 @@ def test_a_report_has_the_section(tmp_path: Path) -> None:
     assert 'id="hybrid"' in text
     assert "No point was measured" not in text
     assert "targets hold, " in text
+    assert "Method for collectives with one copy per node: H. Zhou" in text
+    assert text.count("Method for ") == 1
     assert "a wait against a copy" in text
     assert "faster at 8 B, 4 KiB, 256 KiB" in text
 

@@ -13,6 +13,7 @@ from postprocess.families.cpu_overhead.record import FAMILY, WORKING
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, AnyRecord, any_record, cpu_table, record_numbers
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, Numbers, TableFile, doubt_about
+from postprocess.families.papers import HOEFLER_2006
 from postprocess.statistics.limits import LEAST_RATIO
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ CPU_OVERHEAD = Family(
     name=FAMILY,
     title="CPU time of collectives",
     benchmarks=(FAMILY, LOGGP),
+    papers=(HOEFLER_2006,),
     view=any_record,
     table=sampled.table_by(cpu_table),
     columns=COLUMNS,

@@ -8,6 +8,7 @@ from postprocess.families.hybrid import claims, inside
 from postprocess.families.hybrid.axes import AXES
 from postprocess.families.hybrid.record import FAMILY, hybrid_record
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
+from postprocess.families.papers import ZHOU_2020
 from postprocess.statistics.limits import LEAST_RATIO
 
 TITLE = "Collectives with one copy per node"
@@ -38,6 +39,7 @@ HYBRID = Family(
     name=FAMILY,
     title="collectives with one copy per node",
     benchmarks=(FAMILY,),
+    papers=(ZHOU_2020,),
     view=hybrid_record,
     table=sampled.table_by(hybrid_table),
     columns=COLUMNS,

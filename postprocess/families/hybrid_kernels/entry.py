@@ -16,6 +16,7 @@ from postprocess.families.hybrid_kernels.table import (
     record_numbers,
 )
 from postprocess.families.hybrid_kernels.verdict import verdict_text
+from postprocess.families.papers import ZHOU_2020
 from postprocess.statistics.limits import LEAST_RATIO
 
 TITLE = "Kernels with one copy per node"
@@ -47,6 +48,7 @@ HYBRID_KERNELS = Family(
     name=FAMILY,
     title="kernels with one copy per node",
     benchmarks=(FAMILY,),
+    papers=(ZHOU_2020,),
     view=kernels_record,
     table=sampled.table_by(kernels_table),
     columns=COLUMNS,

@@ -37,6 +37,7 @@ from postprocess.families.mpi_impact.table import (
     same_places,
     shown_reliable,
 )
+from postprocess.families.papers import DENIS_2022
 from postprocess.records.run import Run, failed_records
 from postprocess.statistics.limits import LEAST_RATIO
 
@@ -116,6 +117,7 @@ MPI_IMPACT = Family(
     name=FAMILY,
     title="impact of an idle library",
     benchmarks=(FAMILY,),
+    papers=(DENIS_2022,),
     view=impact_record,
     table=_table,
     columns=tuple(COLUMNS),

@@ -26,6 +26,7 @@ from postprocess.families.nbc_overlap.tables import (
     points_table_text,
     summary_table,
 )
+from postprocess.families.papers import DENIS_2022
 from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 
 
@@ -72,6 +73,7 @@ NBC_OVERLAP = Family(
     name=FAMILY,
     title="overlap of nonblocking collectives",
     benchmarks=(FAMILY,),
+    papers=(DENIS_2022,),
     view=overlap_record,
     table=lambda run, _records: points_of(run),
     columns=tuple(COLUMNS),

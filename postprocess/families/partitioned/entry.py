@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from postprocess.families import sampled
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
+from postprocess.families.papers import GILLIS_2023
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.axes import AXES
 from postprocess.families.partitioned.record import FAMILY, partitioned_record
@@ -44,6 +45,7 @@ PARTITIONED = Family(
     name=FAMILY,
     title="partitioned communication",
     benchmarks=(FAMILY,),
+    papers=(GILLIS_2023,),
     view=partitioned_record,
     table=sampled.table_by(partitioned_table),
     columns=COLUMNS,

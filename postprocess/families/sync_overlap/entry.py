@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from postprocess.families import sampled
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
+from postprocess.families.papers import WHITE_1999
 from postprocess.families.sync_overlap import inside
 from postprocess.families.sync_overlap.axes import AXES
 from postprocess.families.sync_overlap.memory import SHOWN as MEMORY
@@ -72,6 +73,7 @@ SYNC_OVERLAP = Family(
     name=FAMILY,
     title="messages to a late receiver",
     benchmarks=(FAMILY,),
+    papers=(WHITE_1999,),
     view=sync_record,
     table=sampled.table_by(sync_table),
     columns=COLUMNS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from postprocess.families import sampled
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
+from postprocess.families.papers import WHITE_1999
 from postprocess.families.transfer_overlap import inside
 from postprocess.families.transfer_overlap.axes import AXES
 from postprocess.families.transfer_overlap.record import FAMILY, transfer_record
@@ -40,6 +41,7 @@ TRANSFER_OVERLAP = Family(
     name=FAMILY,
     title="programming a solver for overlap",
     benchmarks=(FAMILY,),
+    papers=(WHITE_1999,),
     view=transfer_record,
     table=sampled.table_by(transfer_table),
     columns=COLUMNS,
