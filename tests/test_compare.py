@@ -59,6 +59,18 @@ def test_versions_side_by_side_in_the_newest_run_that_has_both(root: Path, insid
     assert {(case["launches_a"], case["launches_b"]) for case in document["cases"]} == {(5, 5)}
 
 
+def test_a_newer_run_that_is_not_complete_is_left_out_and_named(tmp_path: Path, inside: Command) -> None:
+    complete = archived(tmp_path, name_of(2), toolchains=BOTH, launches=1).archived
+    for day in (1, 3):
+        shutil.copytree(complete, tmp_path / "here" / ".partial" / name_of(day))
+    done = inside("compare", *BOTH, "--output", str(tmp_path), "--json")
+    assert f"not complete, so left out: run {name_of(3)} (--within {name_of(3)} compares" in done.stderr
+    assert json.loads(done.stdout)["runs_a"] == [f"here/{name_of(2)}"]
+    shutil.rmtree(complete)
+    alone = inside("compare", *BOTH, "--output", str(tmp_path))
+    refused(alone, "no run has launches of", f"so left out: 2 runs, the newest one {name_of(3)} (--within")
+
+
 def test_nights_against_nights(tmp_path: Path, inside: Command) -> None:
     """A night is the unit then, and too few of them tell nothing, however many launches each has."""
     for day in range(1, 8):

@@ -12,7 +12,7 @@ Where words are joined by commas, all must hold: ``mpich@5.0.2,async,2026-11-01.
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -168,13 +168,14 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
     """
     if within is not None and (within.toolchain or within.configuration):
         raise CampaignError(f"--within '{within.words}' names more than runs: give a run, a system or dates")
-    known = [run for run in run_folders.runs(root) if run.path == run.archived]
+    everything = list(run_folders.runs(root))
+    known = [run for run in everything if run.path == run.archived]
     runs_named = [run for side in (*sides, *filter(None, [within])) for run in side.runs or ()]
     known = list(dict.fromkeys([*known, *runs_named]))
     if within is not None:
         known = [run for run in known if within.may_hold(run)]
     if within is None and not any(side.runs is not None or side.first_day or side.last_day for side in sides):
-        return _of_newest(sides, known)
+        return _of_newest(sides, known, [run for run in everything if run.path == run.partial])
     chosen = [run for run in known if any(side.may_hold(run) for side in sides)]
     kept, problems = consistency.together(chosen)
     problems += [f"run {run.run} is not complete: what it has is compared" for run in kept if run.path == run.partial]
@@ -184,8 +185,13 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
     return _apart(sides, _not_empty(sides, launches, problems)), problems
 
 
-def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
-    """The launches of the newest run with some of every side. Sides that are systems have their own newest run each."""
+def _of_newest(
+    sides: Sequence[Side], known: Sequence[RunFolder], unfinished: Sequence[RunFolder]
+) -> tuple[list[pd.DataFrame], list[str]]:
+    """The launches of the newest run with some of every side. Sides that are systems have their own newest run each.
+
+    unfinished: the runs that are not complete. They are left out, which is said where they are newer.
+    """
     if len({side.system for side in sides}) > 1:
         found_of = [_newest(side, known) for side in sides]
         newest, problems = consistency.together(list(dict.fromkeys(run for runs, _ in found_of for run in runs)))
@@ -193,19 +199,37 @@ def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[
         table, unread = launch_table(run.path for run in newest)
         problems += unread
         launches_of_sides = [side.launches(table, filter(side.may_hold, newest)) for side in sides]
-        return _apart(sides, _not_empty(sides, launches_of_sides, problems)), problems
+        tables = _apart(sides, _not_empty(sides, launches_of_sides, problems))
+        return tables, [*problems, *_left_out(sides, unfinished, newest)]
     problems = []
     for run in reversed(known):
         table, unread = launch_table([run.path])
         problems += unread
         launches_of_sides = [side.launches(table, [run]) for side in sides if side.may_hold(run)]
         if len(launches_of_sides) == len(sides) and all(map(len, launches_of_sides)):
-            return _apart(sides, launches_of_sides), problems
+            return _apart(sides, launches_of_sides), [*problems, *_left_out(sides, unfinished, [run])]
     words = " and ".join(side.words for side in sides)
+    left_out = "".join(f"; {line}" for line in _left_out(sides, unfinished, []))
     raise CampaignError(
-        f"no run has launches of {words}; name runs with --within, or measure both in one: "
+        f"no run has launches of {words}{left_out}; name runs with --within, or measure both in one: "
         "./campaign run --toolchain A --toolchain B --repeat 5 --interleave"
     )
+
+
+def _left_out(sides: Sequence[Side], unfinished: Sequence[RunFolder], compared: Sequence[RunFolder]) -> Iterator[str]:
+    """A line about the runs that are not complete, and newer than the run that a side is compared by; else nothing."""
+    newer = [
+        run
+        for run in unfinished
+        if any(
+            side.may_hold(run) and run.run > max((one.run for one in compared if side.may_hold(one)), default="")
+            for side in sides
+        )
+    ]
+    if newer:
+        newest = max(newer, key=lambda run: run.run).run
+        which = f"run {newest}" if len(newer) == 1 else f"{len(newer)} runs, the newest one {newest}"
+        yield f"not complete, so left out: {which} (--within {newest} compares what it has)"
 
 
 def _newest(side: Side, known: Sequence[RunFolder]) -> tuple[list[RunFolder], list[str]]:
