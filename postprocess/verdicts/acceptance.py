@@ -308,19 +308,22 @@ def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
     """The rows of the kinds that can have the metric, and in words how many rows of other kinds are left out.
 
     The rows of one launch are of several kinds: different ways of waiting, say, or variants of a kernel. A kind cannot
-    have the metric if no row of it has the metric, although some of its rows are reliable. A row that only failed to
-    get the metric is not reliable, so it stays. Kinds that `where` names stay, too.
+    have the metric if no row of it has the metric, although some of its rows are reliable: where measuring the metric
+    failed, rows are not reliable. All rows stay where `where` names a kind that cannot have the metric.
     """
     has = rows[one.metric].notna()
     cannot = pd.Series(data=False, index=rows.index)
     if has.any():
         reliable = rows["reliable"].astype(bool)
         for axis in FAMILY_OF[one.metric].axes:
-            if axis.of == "point" and axis.kind == "text" and axis.name not in one.where:
+            if axis.of == "point" and axis.kind == "text":
                 kind = rows[axis.name]
                 cannot |= ~has.groupby(kind).transform("any") & reliable.groupby(kind).transform("any")
-    count = int(cannot.sum())
-    return rows[~cannot], f"; {count} more are of a kind that has no {one.metric}" if count else ""
+    left = rows[~cannot]
+    _, lacking = _where(left, one.where)
+    if lacking or len(left) == len(rows):
+        return rows, ""
+    return left, f"; {len(rows) - len(left)} more are of a kind that has no {one.metric}"
 
 
 def _asks_for(one: Criterion, case: Json) -> bool:

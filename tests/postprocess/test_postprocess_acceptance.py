@@ -220,7 +220,7 @@ def test_the_impact_of_an_idle_library_is_held_against_its_bound(tmp_path: Path)
         found = one(tmp_path, "metric: r_mpi_impact", f"where: {{configuration: {table['configuration'][0]}}}", bound)
         (result,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": table}, [])
         assert result.verdict == verdict, result
-    with pytest.raises(CriteriaError, match="where takes toolchain"):
+    with pytest.raises(CriteriaError, match="where takes benchmark, toolchain"):
         one(tmp_path, "metric: r_mpi_impact", "where: {collective: ibcast}", "at_most: 1")
 
 
