@@ -2,13 +2,7 @@
 
 from mpi_campaign.site import local_processor, partition, site
 
-COMMON = {
-    "scheduler": "local",
-    "launcher": "mpiexec",
-    "max_jobs": 1,
-    "processor": local_processor(),
-    "nodes": "node-c758d554",
-}
+COMMON = {"scheduler": "local", "launcher": "mpiexec", "max_jobs": 1, "processor": local_processor(), "nodes": "node-c758d554"}
 
 site_configuration = site(
     name="cluster-in-a-box",
