@@ -195,7 +195,7 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
     record = tmp_path / "record.jsonl"
     done = launch(
         built / "partitioned", "--approach", "single", "--message-bytes", "4096", "--record", str(record),
-        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "70", "CORRUPT_BYTE": "800"},
+        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "200", "CORRUPT_BYTE": "800"},
         toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 1

@@ -239,10 +239,11 @@ def test_its_table_and_what_is_printed_have_a_row_for_each(short: Short) -> None
 
 def test_a_receive_that_was_posted_too_late_does_not_count(built: Path, tmp_path: Path) -> None:
     """The receiver is held up in MPI_Irecv, as if it were preempted, from its 20th receive on. Then it takes the
-    message itself; it must not look as if the sender had moved it."""
+    message itself; it must not look as if the sender had moved it. Delays are made longer until it is held up for less
+    than the sender waits."""
     path = tmp_path / "record.jsonl"
     late = {"LD_PRELOAD": str(built / "hang_preload.so"), "HANG_CALL": "MPI_Irecv", "HANG_WAIT": "20",
-            "HANG_MICROSECONDS": "5000"}  # fmt: skip
+            "HANG_MICROSECONDS": "1000"}  # fmt: skip
     words = ("--message-bytes", "4096", "--delay", "2ms", "--only-these", "--max-repetitions", "12")
     done = launch(
         built / "sync_overlap", *words, "--budget-seconds", "3", "--record", str(path), env=late, toolchain=MPICH,
@@ -250,9 +251,9 @@ def test_a_receive_that_was_posted_too_late_does_not_count(built: Path, tmp_path
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     (point,) = load_sync_overlap(path).points
-    assert point.repetitions < 12
+    assert point.repetitions > 0
     assert point.late_repetitions > 0
-    assert point.late_repetitions < 20 or point.delay_ns > 2_000_000  # longer delays, so that fewer are late
+    assert point.delay_ns > 2_000_000
     assert not point.arrived_neither_bytes.any()
     assert not point.arrived_sender_bytes.any()
 

@@ -101,7 +101,8 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
     for number, says in cases.items():
         record.unlink(missing_ok=True)
         done = launch(
-            built / "transfer_overlap", "--grid-points", "300", "--variant", "neighborhood", "--record", str(record),
+            built / "transfer_overlap", "--grid-points", "300", "--partitioner", "bisection",
+            "--variant", "neighborhood", "--record", str(record),
             *BRIEF, env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": number}, toolchain=MPICH,
         )  # fmt: skip
         assert done.returncode == 1, done.stdout + done.stderr
