@@ -61,13 +61,10 @@ class Sampling:
 
 
 def sampling_of(point: Point) -> dict[str, Any]:
-    """The fields of `Sampling`. Raises RecordError where the clock or the number of repetitions is null, or where the
-    record has an imbalance of starts without a clock, or a clock without it."""
+    """The fields of `Sampling`. Raises RecordError where the clock or the number of repetitions is null."""
     clock, repetitions = point.clock, point.repetitions
     if clock is None or repetitions is None:
         fail(point.where, f"{'clock' if clock is None else 'repetitions'} is null")
-    if (clock.method != "none") != ("start_imbalance_ns" in point.series):
-        fail(point.where, "series.start_imbalance_ns does not fit the clock")
     return {
         "index": point.index,
         "start_method": point.start_method,
@@ -80,6 +77,12 @@ def sampling_of(point: Point) -> dict[str, Any]:
         "data_errors": point.data_errors,
         "clock": clock,
     }
+
+
+def check_starts(point: Point) -> None:
+    """Raises RecordError where a point has an imbalance of starts without a clock, or a clock without it."""
+    if (point.clock is not None and point.clock.method != "none") != ("start_imbalance_ns" in point.series):
+        fail(point.where, "series.start_imbalance_ns does not fit the clock")
 
 
 def times_of(point: Point, name: str) -> Nanoseconds:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from postprocess.families.cpu_overhead.record import FAMILY
+from postprocess.families.sampled import Sampling, sampling_of
 from postprocess.records.fields import Fields, fail
 from postprocess.records.header import Parameter
-from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
+from postprocess.records.record import Point, Record, RecordFile, check_family
 from postprocess.statistics.loggp import Times
 from postprocess.statistics.metrics import Floats
 
@@ -25,8 +26,8 @@ SERIES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class MessagePoint:
+@dataclass(frozen=True, kw_only=True)
+class MessagePoint(Sampling):
     """Messages of one size between rank 0 and `partner_rank`.
 
     pair: within_node or between_nodes.  times: of one exchange, a value per valid repetition.
@@ -36,19 +37,9 @@ class MessagePoint:
     round_trips: of each repetition.  part_ns: the time of all of them, of all valid repetitions.
     """
 
-    index: int
     pair: str
     partner_rank: int
     message_bytes: int
-    start_method: str
-    repetitions: int
-    warmup_repetitions: int
-    late_repetitions: int
-    discarded_repetitions: int
-    stop_reason: str
-    interval_relative_reached: float
-    data_errors: int
-    clock: Clock
     is_asked: bool
     late_sends: Floats
     round_trips: int
@@ -76,9 +67,7 @@ def loggp_record(record: Record) -> LogGPRecord:
 
 
 def _point(point: Point, asked: Sequence[Parameter]) -> MessagePoint:
-    where, clock, n = point.where, point.clock, point.repetitions
-    if clock is None or n is None:
-        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    where, sampling = point.where, sampling_of(point)
     missing = next((name for name in SERIES if name not in point.series), None)
     if missing is not None:
         fail(where, f"series.{missing} is missing")
@@ -91,19 +80,10 @@ def _point(point: Point, asked: Sequence[Parameter]) -> MessagePoint:
     delay = series["t_delays_ns"] / (trains * (messages - 1))
     sends = series.get("t_sends_ns", np.zeros(0, dtype=np.int64))
     return MessagePoint(
-        index=point.index,
+        **sampling,
         pair=parameters.text("pair"),
         partner_rank=own.positive("partner_rank"),
         message_bytes=message_bytes,
-        start_method=point.start_method,
-        repetitions=n,
-        warmup_repetitions=point.warmup_repetitions,
-        late_repetitions=point.late_repetitions,
-        discarded_repetitions=point.discarded_repetitions,
-        stop_reason=point.stop_reason,
-        interval_relative_reached=point.interval_relative_reached,
-        data_errors=point.data_errors,
-        clock=clock,
         is_asked=message_bytes in asked,
         late_sends=sends / round_trips / delay if sends.size else np.zeros(0),
         round_trips=round_trips,

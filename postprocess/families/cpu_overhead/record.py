@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from postprocess.families.sampled import Sampling, check_starts, sampling_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.header import Header
 from postprocess.records.reading import load_record
-from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
+from postprocess.records.record import Point, Record, RecordFile, check_family
 
 FAMILY = "cpu_overhead"
 SERIES = ("t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "voluntary_switches", "involuntary_switches")
@@ -27,8 +28,8 @@ BLOCKING, WORKING, SOAKING, ONCE, LATE = "blocking", "working", "soaking", "once
 """Ways of spending the time of a collective that differ in what can be said of them."""
 
 
-@dataclass(frozen=True)
-class CpuPoint:
+@dataclass(frozen=True, kw_only=True)
+class CpuPoint(Sampling):
     """One way of spending the time of one collective with one size.
 
     Arrays are int64, with a value per valid repetition, of a whole batch.
@@ -54,7 +55,6 @@ class CpuPoint:
     t_node_ranks_ns: of that, the CPU time of the ranks.
     """
 
-    index: int
     operation: str
     message_bytes: int
     communicator_ranks: int
@@ -62,15 +62,6 @@ class CpuPoint:
     calls: int
     reference_calls: int
     work_units: int
-    start_method: str
-    repetitions: int
-    warmup_repetitions: int
-    late_repetitions: int
-    discarded_repetitions: int
-    stop_reason: str
-    interval_relative_reached: float
-    data_errors: int
-    clock: Clock
     t_wall_ns: Nanoseconds
     t_cpu_ns: Nanoseconds
     t_thread_cpu_ns: Nanoseconds
@@ -135,15 +126,12 @@ def _count_or_0(own: Fields, name: str) -> int:
 
 
 def _point(point: Point, header: Header) -> CpuPoint:
-    where, clock, n = point.where, point.clock, point.repetitions
-    if clock is None or n is None:
-        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    where, sampling = point.where, sampling_of(point)
     needed = (*SERIES, *(LATER_SERIES if header.method > 1 else ()))
     missing = next((name for name in needed if name not in point.series), None)
     if missing is not None:
         fail(where, f"series.{missing} is missing")
-    if (clock.method != "none") != ("start_imbalance_ns" in point.series):
-        fail(where, "series.start_imbalance_ns does not fit the clock")
+    check_starts(point)
     if point.series["t_wall_ns"].size and not point.series["t_wall_ns"].min() > 0:
         fail(where, "series.t_wall_ns has a time of 0")
     if "t_cpu_ns" not in point.rank_medians:
@@ -152,7 +140,7 @@ def _point(point: Point, header: Header) -> CpuPoint:
     calls = own.positive("calls")
     none = np.zeros(0, dtype=np.int64)
     return CpuPoint(
-        index=point.index,
+        **sampling,
         operation=parameters.text("operation"),
         message_bytes=parameters.count("message_bytes"),
         communicator_ranks=parameters.positive("communicator_ranks") if header.method > 1 else header.ranks,
@@ -160,21 +148,12 @@ def _point(point: Point, header: Header) -> CpuPoint:
         calls=calls,
         reference_calls=own.positive("reference_calls") if header.method > 1 else calls,
         work_units=own.count("work_units") if header.method > 1 else 0,
-        start_method=point.start_method,
-        repetitions=n,
-        warmup_repetitions=point.warmup_repetitions,
-        late_repetitions=point.late_repetitions,
-        discarded_repetitions=point.discarded_repetitions,
-        stop_reason=point.stop_reason,
-        interval_relative_reached=point.interval_relative_reached,
-        data_errors=point.data_errors,
-        clock=clock,
         t_wall_ns=point.series["t_wall_ns"],
         t_cpu_ns=point.series["t_cpu_ns"],
         t_thread_cpu_ns=point.series["t_thread_cpu_ns"],
         voluntary_switches=point.series["voluntary_switches"],
         involuntary_switches=point.series["involuntary_switches"],
-        cpu_all_ranks_ns=float(np.sum(point.rank_medians["t_cpu_ns"])) if n else float("nan"),
+        cpu_all_ranks_ns=float(np.sum(point.rank_medians["t_cpu_ns"])) if sampling["repetitions"] else float("nan"),
         t_reference_wall_ns=point.series.get("t_reference_wall_ns", none),
         t_reference_cpu_ns=point.series.get("t_reference_cpu_ns", none),
         t_user_all_ranks_ns=point.series.get("t_user_all_ranks_ns", none),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from postprocess.families.sampled import Sampling, sampling_of, times_of
+from postprocess.families.sampled import Sampling, check_starts, sampling_of, times_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
 from postprocess.records.record import Point, Record, RecordFile, check_family
@@ -127,8 +127,10 @@ def _point(point: Point, method: int) -> HybridPoint:
     parameters, own = Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
     batches = (*BATCHES, *(LATER_BATCHES if method > 1 else ()))
     least, most = (_handovers(point, name, method) for name in ("handover_least_ns", "handover_most_ns"))
+    sampling = sampling_of(point)
+    check_starts(point)
     return HybridPoint(
-        **sampling_of(point),
+        **sampling,
         operation=parameters.text("operation"),
         variant=parameters.text("variant"),
         message_bytes=parameters.positive("message_bytes"),

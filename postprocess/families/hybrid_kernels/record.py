@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from postprocess.families.sampled import Sampling, sampling_of, times_of
+from postprocess.families.sampled import Sampling, check_starts, sampling_of, times_of
 from postprocess.records.fields import Fields, Nanoseconds
 from postprocess.records.reading import load_record
 from postprocess.records.record import Point, Record, RecordFile, check_family
@@ -104,8 +104,10 @@ def kernels_record(record: Record) -> KernelsRecord:
 
 def _point(point: Point) -> KernelPoint:
     parameters, own = Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
+    sampling = sampling_of(point)
+    check_starts(point)
     return KernelPoint(
-        **sampling_of(point),
+        **sampling,
         kernel=parameters.text("kernel"),
         size=parameters.positive("size"),
         iterations=own.positive("iterations"),

@@ -15,11 +15,11 @@ import numpy as np
 
 from postprocess.drawing.text import clean
 from postprocess.families import axes
+from postprocess.families.sampled import Sampling, sampling_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
 from postprocess.records.record import (
     Calibration,
-    Clock,
     Point,
     Record,
     RecordFile,
@@ -37,8 +37,8 @@ _NONE: Nanoseconds = np.array([], dtype=np.int64)
 _NAN = np.asarray(math.nan)
 
 
-@dataclass(frozen=True)
-class PartitionedPoint:
+@dataclass(frozen=True, kw_only=True)
+class PartitionedPoint(Sampling):
     """One buffer that was sent in one way. Arrays are int64 nanoseconds, with a value per valid repetition.
 
     message_bytes: the buffer for one neighbour, like the numbers of partitions.
@@ -58,22 +58,12 @@ class PartitionedPoint:
     of one as of the other. Older records have none, and transfer_bytes 0.
     """
 
-    index: int
     approach: str
     message_bytes: int
     partitions_send: int
     partitions_receive: int
     aggregation_bytes: int
     delay_ratio: float
-    start_method: str
-    repetitions: int
-    warmup_repetitions: int
-    late_repetitions: int
-    discarded_repetitions: int
-    stop_reason: str
-    interval_relative_reached: float
-    data_errors: int
-    clock: Clock
     t_ns: Nanoseconds
     t_ref_ns: Nanoseconds
     t_delay_ns: Nanoseconds
@@ -176,13 +166,11 @@ def _only(asked: Mapping[str, tuple[object, ...]], name: str, where: str) -> str
 
 
 def _point(point: Point, approach: str) -> PartitionedPoint:
-    where, clock, n = point.where, point.clock, point.repetitions
-    if clock is None or n is None:
-        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    where, sampling = point.where, sampling_of(point)
     missing = next((name for name in SERIES if name not in point.series), None)
     if missing is not None:
         fail(where, f"series.{missing} is missing")
-    clocked = clock.method != "none"
+    clocked = sampling["clock"].method != "none"
     if clocked != ("start_imbalance_ns" in point.series):
         fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
     for name in ("t_ns", "t_ref_ns"):
@@ -197,22 +185,13 @@ def _point(point: Point, approach: str) -> PartitionedPoint:
         fail(where, f"parameters: of {sent} partitions sent and {received} received, none is a multiple of the other")
     neighbours = own.positive("neighbours") if "neighbours" in point.own else 1
     return PartitionedPoint(
-        index=point.index,
+        **sampling,
         approach=named,
         message_bytes=parameters.positive("message_bytes"),
         partitions_send=sent,
         partitions_receive=received,
         aggregation_bytes=parameters.count("aggregation_bytes"),
         delay_ratio=_from_0(parameters, "delay_ratio"),
-        start_method=point.start_method,
-        repetitions=n,
-        warmup_repetitions=point.warmup_repetitions,
-        late_repetitions=point.late_repetitions,
-        discarded_repetitions=point.discarded_repetitions,
-        stop_reason=point.stop_reason,
-        interval_relative_reached=point.interval_relative_reached,
-        data_errors=point.data_errors,
-        clock=clock,
         t_ns=point.series["t_ns"],
         t_ref_ns=point.series["t_ref_ns"],
         t_delay_ns=point.series["t_delay_ns"],

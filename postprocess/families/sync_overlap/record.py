@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from postprocess.families.sampled import Sampling, check_starts, sampling_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
-from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
+from postprocess.records.record import Point, Record, RecordFile, check_family
 
 FAMILY = "sync_overlap"
 SERIES = (
@@ -23,8 +25,8 @@ SERIES = (
 """The series that every point has."""
 
 
-@dataclass(frozen=True)
-class SyncPoint:
+@dataclass(frozen=True, kw_only=True)
+class SyncPoint(Sampling):
     """One message size. Arrays are int64, with a value per valid repetition; moments are since the common start.
 
     t_recv_ns: when MPI_Recv completed.  t_wait_ns: when the sender called MPI_Wait.
@@ -41,19 +43,9 @@ class SyncPoint:
     idle_pss_shared_bytes: of the first, memory of one process each, and shared memory; NaN also in older records.
     """
 
-    index: int
     message_bytes: int
     delay_ns: int
     delay_units: int
-    start_method: str
-    repetitions: int
-    warmup_repetitions: int
-    late_repetitions: int
-    discarded_repetitions: int
-    stop_reason: str
-    interval_relative_reached: float
-    data_errors: int
-    clock: Clock
     t_recv_ns: Nanoseconds
     t_wait_ns: Nanoseconds
     t_whole_recv_ns: Nanoseconds
@@ -111,14 +103,11 @@ def sync_record(record: Record) -> SyncRecord:
 
 
 def _point(point: Point, sender: int, receiver: int) -> SyncPoint:
-    where, clock, n = point.where, point.clock, point.repetitions
-    if clock is None or n is None:
-        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    where, sampling = point.where, sampling_of(point)
     missing = next((name for name in SERIES if name not in point.series), None)
     if missing is not None:
         fail(where, f"series.{missing} is missing")
-    if (clock.method != "none") != ("start_imbalance_ns" in point.series):
-        fail(where, "series.start_imbalance_ns does not fit the clock")
+    check_starts(point)
     medians = {name: point.rank_medians.get(name) for name in ("t_isend_ns", "t_delay_ns")}
     for name, by_rank in medians.items():
         if by_rank is None or len(by_rank) <= max(sender, receiver):
@@ -128,23 +117,15 @@ def _point(point: Point, sender: int, receiver: int) -> SyncPoint:
     for name in ("arrived_neither_bytes", "arrived_sender_bytes"):
         if point.series[name].size and point.series[name].max() > message_bytes:
             fail(where, f"series.{name} has more bytes than the message")
+    series: dict[str, Any] = {name: point.series[name] for name in SERIES}
     return SyncPoint(
-        index=point.index,
         message_bytes=message_bytes,
         delay_ns=own.positive("delay_ns"),
         delay_units=own.positive("delay_units"),
-        start_method=point.start_method,
-        repetitions=n,
-        warmup_repetitions=point.warmup_repetitions,
-        late_repetitions=point.late_repetitions,
-        discarded_repetitions=point.discarded_repetitions,
-        stop_reason=point.stop_reason,
-        interval_relative_reached=point.interval_relative_reached,
-        data_errors=point.data_errors,
-        clock=clock,
-        **{name: point.series[name] for name in SERIES},
-        t_isend_ns=_of_rank(medians["t_isend_ns"], sender, n),
-        t_delay_ns=_of_rank(medians["t_delay_ns"], receiver, n),
+        **sampling,
+        **series,
+        t_isend_ns=_of_rank(medians["t_isend_ns"], sender, sampling["repetitions"]),
+        t_delay_ns=_of_rank(medians["t_delay_ns"], receiver, sampling["repetitions"]),
         idle_pss_total_bytes=own.number_or_nan("idle_pss_total_bytes"),
         idle_pss_largest_bytes=own.number_or_nan("idle_pss_largest_bytes"),
         idle_pss_anonymous_bytes=_number_or_nan(own, "idle_pss_anonymous_bytes"),

@@ -8,17 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from postprocess.families.sampled import Sampling, check_starts, sampling_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
-from postprocess.records.record import Clock, Point, Record, RecordFile, check_family
+from postprocess.records.record import Point, Record, RecordFile, check_family
 
 FAMILY = "transfer_overlap"
 SERIES = ("t_nonoverlap_ns", "t_overlap_ns", "t_comm_ns", "t_comp_ns")
 """The series that every point has."""
 
 
-@dataclass(frozen=True)
-class TransferPoint:
+@dataclass(frozen=True, kw_only=True)
+class TransferPoint(Sampling):
     """One version of the solver on one system. Arrays are int64 nanoseconds, with a value per valid repetition.
 
     grid_points, unknowns: the points of the grid, and the unknowns of each.  variant: the version of the solver.
@@ -32,19 +33,9 @@ class TransferPoint:
     messages, exchanged_bytes: of all ranks in one exchange.
     """
 
-    index: int
     grid_points: int
     unknowns: int
     variant: str
-    start_method: str
-    repetitions: int
-    warmup_repetitions: int
-    late_repetitions: int
-    discarded_repetitions: int
-    stop_reason: str
-    interval_relative_reached: float
-    data_errors: int
-    clock: Clock
     t_nonoverlap_ns: Nanoseconds
     t_overlap_ns: Nanoseconds
     t_comm_ns: Nanoseconds
@@ -87,32 +78,20 @@ def transfer_record(record: Record) -> TransferRecord:
 
 
 def _point(point: Point) -> TransferPoint:
-    where, clock, n = point.where, point.clock, point.repetitions
-    if clock is None or n is None:
-        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    where, sampling = point.where, sampling_of(point)
     missing = next((name for name in SERIES if name not in point.series), None)
     if missing is not None:
         fail(where, f"series.{missing} is missing")
-    if (clock.method != "none") != ("start_imbalance_ns" in point.series):
-        fail(where, "series.start_imbalance_ns does not fit the clock")
+    check_starts(point)
     for name in ("t_nonoverlap_ns", "t_overlap_ns", "t_comp_ns"):
         if point.series[name].size and not point.series[name].min() > 0:
             fail(where, f"series.{name} has a time of 0")
     parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
     return TransferPoint(
-        index=point.index,
+        **sampling,
         grid_points=parameters.positive("grid_points"),
         unknowns=parameters.positive("unknowns"),
         variant=parameters.text("variant"),
-        start_method=point.start_method,
-        repetitions=n,
-        warmup_repetitions=point.warmup_repetitions,
-        late_repetitions=point.late_repetitions,
-        discarded_repetitions=point.discarded_repetitions,
-        stop_reason=point.stop_reason,
-        interval_relative_reached=point.interval_relative_reached,
-        data_errors=point.data_errors,
-        clock=clock,
         t_nonoverlap_ns=point.series["t_nonoverlap_ns"],
         t_overlap_ns=point.series["t_overlap_ns"],
         t_comm_ns=point.series["t_comm_ns"],
