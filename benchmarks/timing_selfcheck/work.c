@@ -172,6 +172,7 @@ static struct sampler_rule rule_of(const struct settings *settings) {
     const int64_t most = until_narrow ? settings->max_repetitions : settings->repetitions;
     const bool few = most < STATS_FEWEST_WITHOUT_EXTREMES;
     return (struct sampler_rule){.interval_relative = settings->interval,
+                                 .warmup_relative = settings->interval / 2,
                                  .min_repetitions = until_narrow && !few ? STATS_FEWEST_WITHOUT_EXTREMES : most,
                                  .max_repetitions = most,
                                  .most_late = PATIENCE,

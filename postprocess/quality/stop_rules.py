@@ -89,6 +89,17 @@ def warmup_of(times: Nanoseconds) -> int:
     return int(cuts[np.argmin(np.where(better, spread, np.inf))]) if better.any() else 0
 
 
+def warmup_matters(times: Nanoseconds, warmup: int, by_relative: float) -> bool:
+    """Whether the first `warmup` samples are slower than the others, in the median: `warmup_matters` of samples.c."""
+    return bool(_median(times[:warmup]) > _median(times[warmup:]) * (1 + by_relative)) if warmup > 0 else False
+
+
+def _median(times: Nanoseconds) -> int:
+    ordered = np.sort(times)
+    lower, upper = int(ordered[(len(times) - 1) // 2]), int(ordered[len(times) // 2])
+    return lower + (upper - lower) // 2
+
+
 def outlived(count: int, warmup: int) -> bool:
     """Whether enough samples follow a warm-up to believe that its end was seen: `series_outlived` of series.h."""
     return warmup <= count // OUTLIVED_PARTS
@@ -108,9 +119,7 @@ def settled(times: Nanoseconds, asked_relative: float) -> bool:
     k = median_interval_rank(n)
     if k is None:
         return False
-    ordered = np.sort(times)
-    lower, upper = int(ordered[(n - 1) // 2]), int(ordered[n // 2])
-    median = lower + (upper - lower) // 2
+    ordered, median = np.sort(times), _median(times)
     if median <= 0 or float(ordered[n - 1 - k] - ordered[k]) / median > asked_relative:
         return False
     cautious = median_interval_rank(n, BELIEVED_CONFIDENCE) or 0
@@ -123,7 +132,7 @@ def adaptive(
     """The rule of this project: until the 95 % interval of the median is narrow, or `most` samples are kept.
 
     At a few numbers of samples (`looks`) it finds the warm-up, and stops if enough samples have followed it and what
-    follows it is `settled`. The estimate is the median.
+    follows it is `settled`. A warm-up that is not slower by half the asked width is none. The estimate is the median.
     """
     series = times[begin:]
     at_looks = set(looks(len(series)))
@@ -133,6 +142,7 @@ def adaptive(
         if count not in at_looks and not capped:
             continue
         warmup = warmup_of(series[:count])
+        warmup = warmup if warmup_matters(series[:count], warmup, asked_relative / 2) else 0
         kept = series[warmup:count]
         enough = outlived(count, warmup) and len(kept) >= FEWEST_WITHOUT_EXTREMES
         reached = count in at_looks and enough and settled(kept, asked_relative)

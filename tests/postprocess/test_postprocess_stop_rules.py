@@ -50,6 +50,18 @@ def test_a_slow_beginning_is_a_warm_up_and_is_not_kept() -> None:
     assert stop_rules.outlived(stop.end, 3)
 
 
+def test_a_beginning_that_is_hardly_slower_is_kept() -> None:
+    """Each of the first four is slower than all others, by 0.3 %: less than half the width that is asked."""
+    times = np.concatenate([np.full(4, 1_003_000), 1_000_000 + np.arange(60) % 7])
+    warmup = stop_rules.warmup_of(times[:24])
+    assert warmup >= 4
+    assert stop_rules.warmup_matters(times[:24], warmup, 0)
+    assert not stop_rules.warmup_matters(times[:24], warmup, stop_rules.ASKED_WIDTH / 2)
+    stop = adaptive(times)
+    assert stop is not None
+    assert (stop.end, len(stop.kept), stop.reached) == (9, 9, True)
+
+
 def test_the_cap_is_no_interval() -> None:
     wild = noise(2000, 0.8)
     stop = adaptive(wild, most=100)
@@ -208,6 +220,8 @@ def test_the_whole_rule_stops_where_c_would(c: _C, spread: float) -> None:
             if not c.look(count) and count < most:
                 continue
             warmup = c.warmup(times[:count])
+            before, after = np.median(times[:warmup]) if warmup else 0, np.median(times[warmup:count])
+            warmup = warmup if before > after * (1 + stop_rules.ASKED_WIDTH / 2) else 0
             kept = times[warmup:count]
             enough = len(kept) >= 9 and c.outlived(count, warmup)
             if c.look(count) and enough and c.settled(kept, stop_rules.ASKED_WIDTH):
