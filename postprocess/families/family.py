@@ -6,6 +6,7 @@ them and names no family. Planning and launching import this module too, so it m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +16,14 @@ from postprocess.drawing.look import PLAIN, ROOM, Look, Room
 from postprocess.statistics.limits import Limits
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     import pyarrow as pa  # type: ignore[import-untyped]
+    from numpy.typing import NDArray
 
     from postprocess.records.record import Record
     from postprocess.records.run import Run
+    from postprocess.statistics.metrics import Floats
 
 Value: TypeAlias = str | int | float
 """A value of an axis."""
@@ -94,6 +98,13 @@ class Metric:
     state: Literal["valid", "reliable"] = "valid"
     usual: bool = False
     with_work: Literal["time", "rate", "neither"] = "neither"
+
+    def has_effect(self, values: Floats) -> NDArray[np.bool_]:
+        """Whether an effect can be formed of each value: it is finite and, for a ratio, above 0.
+
+        A time that is found as a difference of times, as L of LogGP is, may come out below 0.
+        """
+        return (values > 0) & (values < math.inf) if self.ratio else abs(values) < math.inf
 
     def is_worse(self, value: float, other: float, limits: Limits) -> bool:
         """Whether `value` is worse than `other` by at least the least difference that matters."""

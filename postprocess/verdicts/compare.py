@@ -203,15 +203,15 @@ def _compared(
     side = both["side"].to_numpy()
     measured = matched[number] & np.isfinite(value)
     counting = measured & both[metric.state].to_numpy(bool)
-    chosen = _of_one_size(both, number, counting, metric.same)
+    without = _on_sides(number, side, counting & ~metric.has_effect(value), len(names))
+    chosen = _of_one_size(both, number, counting & ~without[number].any(axis=1), metric.same)
     have, count, match = (_on_sides(number, side, some, len(names)) for some in (measured, counting, chosen))
     # A time that only one side has gets a row, with a reason. A ratio may be of one side by intent (against basic).
     cases = np.flatnonzero(have.any(axis=1) if metric.same else have.all(axis=1))
     place = np.full(len(names), -1)
     place[cases] = np.arange(cases.size)
     chosen &= place[number] >= 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.log(value[chosen]) if metric.ratio else value[chosen]
+    scaled = np.log(value[chosen]) if metric.ratio else value[chosen]
     case, sides = place[number[chosen]], side[chosen]
     if unit == RUN:
         case, sides, scaled = _by_run(case, sides, pd.factorize(both["run"])[0][chosen], scaled)
@@ -224,9 +224,13 @@ def _compared(
     few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
     least = f"{effects.FEWEST_LAUNCHES} of both sides together are the least{' (--repeat 3)' * (unit == LAUNCH)}"
     reason = np.select(
-        [known, ~count[cases, 0], ~count[cases, 1], ~match[cases].all(axis=1), few],
         [
-            "", f"no {metric.state} launch of A", f"no {metric.state} launch of B", _other_sizes(metric),
+            known, ~count[cases, 0], ~count[cases, 1], without[cases, 0], without[cases, 1],
+            ~match[cases].all(axis=1), few,
+        ],
+        [
+            "", f"no {metric.state} launch of A", f"no {metric.state} launch of B",
+            "a launch of A is not above 0: no ratio", "a launch of B is not above 0: no ratio", _other_sizes(metric),
             f"too few {PLURAL[unit]}: {least}",
         ],
         f"the {PLURAL[unit]} agree to the last digit: how much they differ is not known",

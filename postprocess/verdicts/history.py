@@ -122,7 +122,8 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
     """One series per case, sizes and metric, of the launches that count. Runs are in the order of their names, which is
     the order of time.
 
-    Times on other message or work sizes are another series, because they are not of the same work.
+    Times on other message or work sizes are another series, because they are not of the same work. A run whose median
+    has no effect (`Metric.has_effect`) is left out.
     """
     series = []
     launches = launches.assign(
@@ -134,6 +135,7 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         counting = with_keys(counting, metric.same)
         key = list(dict.fromkeys([*KEY, *metric.same, "placement"]))
         medians = counting.groupby([*key, "run", "version"], observed=True, sort=False)[name].median().reset_index()
+        medians = medians[metric.has_effect(medians[name].to_numpy(np.float64))]
         for case, rows in medians.groupby(key, observed=True, sort=False):
             ordered = rows.sort_values("run")
             toolchains = tuple(map(str, ordered["version"]))

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -174,6 +175,19 @@ def test_launches_that_do_not_count_are_left_out_and_that_is_said() -> None:
     found = compare(launches(), launches(seed=2, reliable=False))
     assert set(found.rows.loc[found.rows["metric"] == "r_overhead", "reason"]) == {"no reliable launch of B"}
     assert verdicts(found) == {SAME}
+
+
+def test_a_time_that_is_not_above_0_has_no_ratio_and_that_is_said() -> None:
+    """As L of LogGP, which is found as a difference. To leave out the negative launches alone would bias the rest."""
+    after = launches(seed=2)
+    below = (after["comm_target_ns"] == 12_000_000) & (after["launch"] == 3)
+    after.loc[below, "t_measured_ns"] = -5.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = compare(launches(), after, metrics=["t_measured_ns"]).rows.set_index("comm_target_ns")
+    assert rows.loc[12_000_000, "reason"] == "a launch of B is not above 0: no ratio"
+    assert set(rows["verdict"].drop(12_000_000)) == {SAME}
+    assert rows.loc[12_000_000, "verdict"] == UNKNOWN
 
 
 def test_a_time_that_one_side_could_not_measure_is_told_of() -> None:
