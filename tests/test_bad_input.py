@@ -150,6 +150,15 @@ def test_a_compiler_that_cannot_compile(tmp_path: Path) -> None:
     refused(module("run", env={**os.environ, "CC": str(fake)}), "stdio.h", "libc6-dev")
 
 
+def test_a_compiler_whose_temporary_folder_is_full_names_it(tmp_path: Path) -> None:
+    fake = tmp_path / "cc"
+    fake.write_text(
+        "#!/bin/sh\necho 'fatal error: error closing /scratch/ccX.s: No space left on device' >&2\nexit 1\n"
+    )
+    fake.chmod(0o755)
+    refused(module("run", env={**os.environ, "CC": str(fake)}), "/scratch is full", "free some space", "TMPDIR")
+
+
 def without_namespaces(*words: str) -> list[str]:
     """A command in a user namespace that may make no further namespace: what a locked-down kernel says."""
     limits = "; ".join(f"echo 0 > /proc/sys/user/max_{kind}_namespaces" for kind in ("net", "user"))

@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -256,6 +257,21 @@ def test_a_refusal_is_short_and_can_be_printed(words: str) -> None:
     assert said.isprintable()
 
 
+def path_without(command: str, folder: Path) -> str:
+    """A PATH on which a command is not found, and everything else is: below `folder` are links to the rest."""
+
+    def without(found: Path) -> Path:
+        if not (found / command).exists():
+            return found
+        links = Path(tempfile.mkdtemp(dir=folder))
+        for program in found.iterdir():
+            if program.name != command:
+                (links / program.name).symlink_to(program)
+        return links
+
+    return os.pathsep.join(str(without(Path(found))) for found in os.environ["PATH"].split(os.pathsep))
+
+
 @pytest.mark.slow
 @pytest.mark.rare
 @pytest.mark.usefixtures("cluster")
@@ -267,7 +283,7 @@ def test_a_refusal_is_short_and_can_be_printed(words: str) -> None:
         ("torque", "qsub", "exit 3", "ended with exit code 3, and said nothing"),
         ("oar", "oarsub", "echo 'There are not enough resources'; exit 6", "There are not enough resources"),
         ("sge", "qsub", "echo 'Unable to run job: denied.' >&2; exit 1", "Unable to run job: denied."),
-        ("sge", "", "", "there is no qsub on PATH"),
+        ("sge", "qsub", "", "there is no qsub on PATH"),
     ],
 )
 def test_a_batch_system_that_refuses_a_job_says_why(
@@ -279,11 +295,13 @@ def test_a_batch_system_that_refuses_a_job_says_why(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if command:
+    if script:
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin" / command).write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "bin" / command).chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    else:
+        monkeypatch.setenv("PATH", path_without(command, tmp_path))
     request = request_of(partition=scheduler)
     description = batch.describe(run, request, batch.Job(1, 2, (), 600.0), [Order(("reframe",))])
     batch.write([description])

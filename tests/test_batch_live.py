@@ -326,6 +326,8 @@ def test_a_cancelled_run_says_so_and_goes_on(box: Box) -> None:
     assert good(cancelled) == "cancelled: 1\n"
     assert "rc=1" in first.stdout
     assert "job 1 on node1 was cancelled" in first.stdout
+    assert "\nFAIL job 1 " in first.stdout
+    assert first.stdout.count("FAIL ") == 1  # no case failed by itself
     assert waited.returncode == 1
     assert "never started; the batch system's reason: BeginTime" in waited.stdout
 

@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -130,6 +131,28 @@ def test_nodes_that_could_not_be_cleaned_are_named(
     assert removed == "quick: removed /dev/shm/mpich_shm_a, which a rank had left"
     assert "on 3 nodes: silent1, silent2, late (the agent on silent1: does not end within 1 s)" in left
     assert leftovers.not_cleaned([removed, left]) == [left]
+
+
+def test_the_node_of_a_session_is_cleaned_even_if_its_job_starts_nothing_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent = tmp_path / "agent"
+    agent.write_text("#!/bin/sh\necho 'srun: error: Slurm job 1 has expired' >&2; exit 1\n")
+    agent.chmod(0o755)
+    names = (os.uname().nodename, "another-node")
+    in_hand = InHand("slurm job 1 has", ("n1", "n2"), names, (((0,),),) * 2, {})
+    monkeypatch.setenv(nodes_in_hand.IN_HAND, in_hand.as_text())
+    monkeypatch.setattr(nodes, "AGENT", agent)
+    left = Path("/dev/shm") / f"mpi_campaign_{secrets.token_hex(8)}"
+    left.write_bytes(bytes(4096))
+    try:
+        assert leftovers.main([left.name, "60"]) == 0
+        assert not left.exists()
+    finally:
+        left.unlink(missing_ok=True)
+    removed, not_cleaned = capsys.readouterr().out.splitlines()
+    assert removed == f"n1: removed /dev/shm/{left.name}, which a rank had left"
+    assert "on 1 node: n2 (the agent on n2: srun: error: Slurm job 1 has expired)" in not_cleaned
 
 
 def test_an_interrupt_ends_everything(marker: str) -> None:

@@ -332,6 +332,23 @@ def test_names_in_json_are_found_by_their_keys() -> None:
     assert made["placement"][0]["host"] == made["seen"]["nodes"][0] != made["seen"]["nodes"][1]
 
 
+def test_variables_of_a_job_do_not_tell_the_cluster_the_login_node_and_the_project() -> None:
+    job = {
+        "SLURM_CLUSTER_NAME": "jupiter", "SLURM_WORKING_CLUSTER": "jupiter:ctl1:6817:9728:109",
+        "SLURM_SUBMIT_HOST": "login3", "SLURM_JOB_UID": "20117", "SLURM_JOB_QOS": "long", "PBS_O_HOST": "login3.lab",
+        "SLURM_JOB_ID": "12", "SLURM_JOB_CPUS_PER_NODE": "64(x2)", "SLURM_JOB_PARTITION": "cpu", "SGE_CELL": "",
+    }  # fmt: skip
+    text = json.dumps({"kept_out": job, "system": "jupiter", "log": "submitted on login3"})
+    once = Replacer(found_in(text), namer(b"key")).json(text)
+    masked_job = json.loads(re.sub(r"-[0-9a-f]{8}", "-X", once))["kept_out"]
+    assert masked_job == job | {
+        "SLURM_CLUSTER_NAME": "cluster-X", "SLURM_WORKING_CLUSTER": "cluster-X", "SLURM_SUBMIT_HOST": "node-X",
+        "SLURM_JOB_UID": "user-X", "SLURM_JOB_QOS": "account-X", "PBS_O_HOST": "node-X",
+    }  # fmt: skip
+    assert json.loads(once)["system"] == "jupiter"  # a name that somebody chose here
+    assert "login3" not in once
+
+
 def test_a_description_of_a_system_keeps_its_form() -> None:
     text = (
         "site = {'systems': [{'name': 'big', 'hostnames': ['login\\\\d+.big.edu'], 'access': ['--account=p4711']}]}\n"

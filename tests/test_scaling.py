@@ -20,6 +20,7 @@ LARGE = (64, 512, 4096)
 MESSAGE_BYTES = 8192
 REPETITIONS = 20
 NUMBERS_OF_A_REPETITION = 2  # that a rank keeps of its own while a point's repetitions are gathered
+FEWER = "one_off_of_fewer"  # of a header of `hybrid`: one entry for each of 2, 4, 8 ... ranks that is fewer than all
 EVERY_RANK = ("rank_samples", "thread_medians")  # the parts of a point that only records of at most 64 ranks have
 
 Build = Callable[[str], Path]
@@ -27,7 +28,8 @@ Build = Callable[[str], Path]
 
 @dataclass(frozen=True)
 class Used:
-    """What a run took, in bytes. A record of more than 64 ranks has no `EVERY_RANK`: so `record` is without it."""
+    """What a run took, in bytes. A record of more than 64 ranks has no `EVERY_RANK`: so `record` is without it. It is
+    without `FEWER` too, which grows with the logarithm of the ranks, and not on a line."""
 
     ranks: int
     rank_0: int
@@ -55,6 +57,9 @@ def most_of_a_rank(fewer: Used, more: Used) -> float:
 def record_bytes(path: Path) -> int:
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     kept = [{name: value for name, value in line.items() if name not in EVERY_RANK} for line in lines]
+    of_fewer = lines[0].get("own", {}).pop(FEWER, None)
+    assert of_fewer is None or [2 * one["ranks"] for one in of_fewer[-1:]] == [lines[0]["ranks"]]
+    assert of_fewer is None or len(of_fewer) == lines[0]["ranks"].bit_length() - 2
     return sum(len(json.dumps(line, separators=(",", ":"))) + 1 for line in kept)
 
 

@@ -144,6 +144,20 @@ def test_what_an_interrupt_ended_did_not_fail(folder: RunFolder) -> None:
     assert found["result"] == "missing"
 
 
+def test_what_a_signal_cut_off_is_missing_with_the_reason_of_its_job(folder: RunFolder) -> None:
+    """Where a batch system cancels a job, ReFrame in it has the signal too, and its report says `abort`."""
+    aborted = replace(failed("aborted due to ForceExitError"), result="abort")
+
+    def told() -> tuple[str, str]:
+        (found,) = case_results.results(folder, PLAN, [aborted], cut_off={CASE.stem: "job 4 on node1 was cancelled"})
+        return found["result"], found["reason"]
+
+    assert told() == ("missing", "the run was cut off before it was measured: job 4 on node1 was cancelled")
+    record(folder, WHOLE)  # it had ended, but nothing had looked at it
+    assert told() == ("missing", "the run was cut off before its record was checked: job 4 on node1 was cancelled")
+    assert judged(folder) == ("pass", "")
+
+
 def test_a_killed_rank_is_told_by_the_launcher(folder: RunFolder) -> None:
     log(folder, "# calibrated ibcast\n=====\nKILLED BY SIGNAL: 9 (Killed)\nThis typically refers to a problem\n")
     assert judged(folder, failed("no footer"))[1].startswith("it ended early: a rank was killed (SIGKILL): ")

@@ -181,7 +181,8 @@ static void put_node_ranks(const struct rounds *o, json_line *line) {
     free(ranks);
 }
 
-/* Collective: returns the header's own object; measured: with what is paid once. Free with free(). */
+/* Collective: returns the header's own object, on rank 0, which writes it; NULL on the others, so that they hold no
+   text that grows with the ranks. measured: with what is paid once. Free with free(). */
 static char *own_text(const struct settings *s, const struct rounds *o, const struct hybrid_settings *of_comm,
                       bool measured) {
     json_line *line = json_line_create();
@@ -194,6 +195,10 @@ static char *own_text(const struct settings *s, const struct rounds *o, const st
     json_put_integer(line, "cutoff_bytes", (int64_t)o->info.cutoff_bytes);
     one_off_measure(of_comm, measured, line);
     json_close_object(line);
+    if (o->program->rank != 0) {
+        json_line_destroy(line);
+        return NULL;
+    }
     return json_line_take(line);
 }
 

@@ -34,6 +34,7 @@ FORMS = {
     "host": "node-{}",
     "user": "user-{}",
     "account": "account-{}",
+    "cluster": "cluster-{}",
     "mail": "mail-{}",
     "address": "address-{}",
     "hardware": "hardware-{}",
@@ -45,9 +46,22 @@ RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 # Keys of JSON whose values are names.
 _NAMES = {
     "host": "host", "hosts": "host", "hostname": "host", "nodes": "host", "job_nodelist": "host", "nodelist": "host",
-    "slurm_nodelist": "host", "slurm_job_nodelist": "host", "slurmd_nodename": "host",
-    "user": "user", "username": "user", "logname": "user", "slurm_job_user": "user",
-    "account": "account", "slurm_job_account": "account", "slurm_account": "account",
+    "slurm_nodelist": "host", "slurm_job_nodelist": "host", "slurmd_nodename": "host", "slurm_submit_host": "host",
+    "slurm_srun_comm_host": "host", "pbs_o_host": "host", "pbs_server": "host", "pbs_default": "host",
+    "sge_o_host": "host", "lsb_sub_host": "host",
+    "user": "user", "username": "user", "logname": "user", "slurm_job_user": "user", "pbs_o_logname": "user",
+    "sge_o_logname": "user", "lsb_sub_user": "user", "oar_user": "user",
+    "account": "account", "slurm_job_account": "account", "slurm_account": "account", "pbs_account": "account",
+    "oar_project_name": "account",
+}  # fmt: skip
+# Variables of batch systems whose whole values tell whose a job is, but which are no words to look for elsewhere:
+# numbers, words such as `long`, or the name of the cluster, which somebody may have given to the system here too.
+_TELLING = {
+    "slurm_cluster_name": "cluster", "slurm_working_cluster": "cluster", "slurm_clusters": "cluster",
+    "sge_cluster_name": "cluster", "sge_cell": "cluster", "slurm_topology_addr": "host",
+    "slurm_job_uid": "user", "slurm_job_gid": "user", "slurm_job_group": "user",
+    "slurm_job_qos": "account", "slurm_job_reservation": "account", "slurm_wckey": "account",
+    "slurm_job_comment": "account", "slurm_job_licenses": "account",
 }  # fmt: skip
 # Keys whose values look like addresses but are versions.
 _VERSIONS = {"version", "package_version", "blas", "library", "mpi_library_version", "compiler", "kernel", "firmware"}
@@ -240,6 +254,8 @@ class Replacer:
 
     def _value(self, value: str, key: str) -> str:
         """A string of JSON, with its key, after replacement."""
+        if value and (kind := _TELLING.get(key)):
+            return self.name(kind, value)
         kind = _NAMES.get(key)
         return self.name(kind, value) if kind and _NAME.fullmatch(value) else self.text(value, key)
 

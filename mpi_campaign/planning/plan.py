@@ -659,6 +659,7 @@ def _placement(options: Options, nodes: int, ranks: int, chosen: Numbers, thread
     cores = node.cores
     placement = Placement.on(node, ranks, threads_per_rank, nodes=nodes, crowding=options.oversubscribe, chosen=chosen)
     on_each = " on each node" if nodes > 1 else ""
+    crowd = f"{plural(ranks, 'rank')} of {plural(placement.threads_per_rank, 'thread')}"
     if ranks > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
             f"{plural(ranks, 'rank')} on {plural(cores, 'core')}{on_each}: above {MOST_RANKS_PER_CORE} on a core, "
@@ -666,7 +667,7 @@ def _placement(options: Options, nodes: int, ranks: int, chosen: Numbers, thread
         )
     if placement.cores_per_node > MOST_RANKS_PER_CORE * cores:
         raise CampaignError(
-            f"{plural(ranks, 'rank')} of {placement.threads_per_rank} threads on {plural(cores, 'core')}{on_each}: "
+            f"{crowd} on {plural(cores, 'core')}{on_each}: "
             f"at most {MOST_RANKS_PER_CORE} threads on a core: ask for fewer with --threads-per-rank or --ranks"
         )
     if node.shared and not options.oversubscribe:
@@ -676,7 +677,7 @@ def _placement(options: Options, nodes: int, ranks: int, chosen: Numbers, thread
         )
     if placement.oversubscribed and not options.oversubscribe:
         raise CampaignError(
-            f"{ranks} ranks of {placement.threads_per_rank} threads need {placement.cores_per_node} cores{on_each}, "
+            f"{crowd} need{'s' * (ranks == 1)} {plural(placement.cores_per_node, 'core')}{on_each}, "
             f"{partition.whose} {cores}: ask for less with --ranks or --threads-per-rank, or run it marked as "
             "oversubscribed with --oversubscribe"
         )

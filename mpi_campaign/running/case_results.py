@@ -37,8 +37,8 @@ def results(
     """The manifest's `cases`: each planned case with its result, its reason and its record. Where its launch or its
     build ended early, it has the whole message too.
 
-    A case is `missing` if it has no whole record because the run was cut off, or because a case that it needs failed. A
-    case that an interrupt ended is `missing` too, not `fail`.
+    A case is `missing` if it has no whole record, or none that was checked, because the run was cut off, or because a
+    case that it needs failed. A case that an interrupt ended is `missing` too, not `fail`.
 
     cut_off: why cases were cut off, by stem, where that is known: of a job that the batch system ended, say.
     """
@@ -110,7 +110,8 @@ def _judge(
     if failures:
         worst = next((outcome for outcome in failures if outcome.fail_phase != PERFORMANCE), failures[0])
         return "fail", _reason(folder, plan, case, worst), worst.fail_phase, _message(folder, case)
-    if run_folders.is_complete(_record(folder, case)):
+    whole = run_folders.is_complete(_record(folder, case))
+    if whole and not any(outcome.aborted and outcome.stem == case.stem for outcome in outcomes):
         return "pass", "", "", ""
     basic = _basic(plan, case)
     needed = next(
@@ -123,6 +124,7 @@ def _judge(
         return "skip", "ReFrame skipped it when it was its turn: logs/reframe.log says why", "", ""
     begun = sum('"type":"point"' in line for line in lines(_record(folder, case)))
     how_far = f"after {begun} of its points" if begun else "before it was measured"
+    how_far = "before its record was checked" if whole else how_far
     why = f": {cut_off}" if cut_off else ""
     return "missing", f"the run was cut off {how_far}{why}", "", ""
 

@@ -2,14 +2,17 @@
 
     python -m mpi_campaign.running.leftovers PATTERN... SECONDS
 
-The words are those of `launching.shared_memory`, which this runs on each node. The guard of a session does that when
-all its processes have ended, even if the campaign was killed. The guard gives it `guard.AFTERWARDS_SECONDS`. In this
-time, it can wait for 256 nodes that do not answer; it names all nodes where files may be left.
+The words are those of `launching.shared_memory`, which this runs on each node, on its own one without an agent. The
+guard of a session does that when all its processes have ended, even if the campaign was killed. The guard gives it
+`guard.AFTERWARDS_SECONDS`. In this time, it can wait for 256 nodes that do not answer; it names all nodes where files
+may be left.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+from mpi_campaign import ROOT
 from mpi_campaign.children import asking
 from mpi_campaign.libraries import registry
 from mpi_campaign.systems import nodes_in_hand
@@ -32,15 +35,19 @@ def command() -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     if known := nodes_in_hand.known():
         words = [sys.executable, "-m", ON_A_NODE, *arguments]
+        here = [host for host, name in zip(known.hosts, known.names, strict=True) if name == os.uname().nodename]
+        others = [host for host in known.hosts if host not in here]
+        # A job that was cancelled starts nothing any more on its nodes, not even on this one.
+        by_host = {host: asking.ask(words, seconds=ASKING_SECONDS, cwd=ROOT) for host in here}
         answers = nodes_in_hand.ask_each(
-            known.hosts,
+            others,
             known.variables,
             words,
             ASKING_SECONDS,
             at_once=ASKED_AT_ONCE,
             begin_within=BEGIN_WITHIN_SECONDS,
         )
-        by_host = dict(zip(known.hosts, answers, strict=True))
+        by_host |= dict(zip(others, answers, strict=True))
         for host, answer in by_host.items():
             for name in answer.stdout.split():
                 print(f"{host}: removed /dev/shm/{name}, which a rank had left")

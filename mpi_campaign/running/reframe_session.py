@@ -56,7 +56,12 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        return self.result in ("fail", "abort")
+        return self.result == "fail"
+
+    @property
+    def aborted(self) -> bool:
+        """Whether a signal, or Ctrl-C, ended ReFrame before the test had ended: that says nothing about the test."""
+        return self.result == "abort"
 
 
 @dataclass(frozen=True)

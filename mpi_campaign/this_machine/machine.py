@@ -133,6 +133,9 @@ def firmware() -> str:
     return ", ".join(versions)
 
 
+_FULL = re.compile(r"(?P<file>/[^\s:]+): (?:No space left on device|Disk quota exceeded)")
+
+
 def compiler() -> Path:
     """The C compiler: $CC, else cc, gcc or clang.
 
@@ -146,6 +149,11 @@ def compiler() -> Path:
         reason = f"CC='{requested}' is not one program on PATH" if requested else lacking
         raise CampaignError(f"{reason}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
     trouble = build_trouble(program)
+    if trouble is not None and (full := _FULL.search(trouble)):
+        raise CampaignError(
+            f"{program} cannot write its temporary files, {Path(full['file']).parent} is full ({trouble}): free some "
+            "space there, or set TMPDIR to a folder that has some"
+        )
     if trouble is not None:
         raise CampaignError(
             f"{program} cannot build an OpenMP program ({trouble}): install the C library's headers and OpenMP "

@@ -3,7 +3,7 @@
     .venv/bin/python -m tests.benchmarks.rate_sweep ARCHIVE [--rate 200mbit]... [-- OPTION of `campaign run`...]
 
 For each rate a cluster in a box with two nodes runs the campaign, one rank on each node, into a folder of ARCHIVE that
-is called like the rate. It needs what `./campaign cluster` needs, and is planned to take 7 minutes. It prints a table
+is called like the rate. It needs what `./campaign cluster` needs, and is planned to take 10 minutes. It prints a table
 for docs/paper-results.md: one line for each rate, library, configuration and collective.
 
 Where a run is incomplete, the table has what it measured, and one line on standard error tells the exit code. The
@@ -30,7 +30,7 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.launching.wire import rate_bytes_per_second
 from mpi_campaign.toolchains import resolving
 
-RATES = ("100mbit", "500mbit", "2gbit", "8gbit")
+RATES = ("100mbit", "500mbit", "2gbit", "8gbit", "16gbit", "32gbit")
 RUN = (
     *(word for name in resolving.DEFAULT_TOOLCHAINS for word in ("--toolchain", name)),
     *("--configuration", "basic", "--configuration", "async", "--collective", "ibcast", "--collective", "ireduce"),
