@@ -52,6 +52,20 @@ def tick_share(of_ns: float, rest_ns: float, tick_ns: float) -> Estimate:
     return Estimate(np.float64(share), np.float64(min(low, share)), np.float64(max(high, share)))
 
 
+def average_of_binomials(shares: Estimate) -> Estimate:
+    """The average of independent shares, each with a binomial interval, and its 95 % interval.
+
+    shares: arrays, of one element or more. The distances of the shares from their own ends add as independent errors do
+    (Zou, Huang, Zhang 2009, "A note on confidence interval estimation for a linear function of binomial proportions").
+    NaN where one of them is NaN.
+    """
+    mean = np.float64(np.mean(shares.value))
+    below, above = (
+        np.float64(np.sqrt(np.sum((shares.value - end) ** 2)) / np.size(end)) for end in (shares.low, shares.high)
+    )
+    return Estimate(mean, mean - below, mean + above)
+
+
 GROWTH_LIMIT = 1.05
 """A collective with work beside it takes as long as without, as far as this factor."""
 

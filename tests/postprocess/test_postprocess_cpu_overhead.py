@@ -29,6 +29,7 @@ from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
 from postprocess.statistics import cpu_use
+from postprocess.statistics.metrics import Estimate
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_cpu_overhead import (
     HELPED,
@@ -118,6 +119,25 @@ def test_the_interval_of_a_share_of_ticks_is_right_in_95_of_100_cases() -> None:
     rng = np.random.default_rng(1)
     found = [cpu_use.tick_share(4e6 * n, 4e6 * (200 - n), 4e6) for n in rng.binomial(200, 0.1, 2000)]
     assert np.mean([one.low <= 0.1 <= one.high for one in found]) >= 0.95
+
+
+@pytest.mark.parametrize("ticks", [20, 100])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
+def test_the_interval_of_an_average_of_shares_is_right_in_95_of_100_cases(share: float, ticks: int) -> None:
+    """And it is narrower than the average of the intervals, as the error of a mean is."""
+    rng = np.random.default_rng(1)
+    shares = share * np.array([0.5, 1, 1, 1.5])
+    of_ticks = [cpu_use.tick_share(4e6 * n, 4e6 * (ticks - n), 4e6) for n in range(ticks + 1)]
+    covered, widths, average_widths = [], [], []
+    for found in rng.binomial(ticks, shares, (2000, 4)):
+        each = [of_ticks[n] for n in found]
+        ends = [np.array([getattr(one, end) for one in each]) for end in ("value", "low", "high")]
+        average = cpu_use.average_of_binomials(Estimate(*ends))
+        covered.append(average.low <= share <= average.high)
+        widths.append(average.high - average.low)
+        average_widths.append(np.mean(ends[2] - ends[1]))
+    assert np.mean(covered) >= 0.95
+    assert np.mean(widths) < 0.6 * np.mean(average_widths)
 
 
 def of_the_process(table: pd.DataFrame) -> list[str]:

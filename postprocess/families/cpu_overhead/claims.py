@@ -1,7 +1,9 @@
 """What a run says about the claims of Hoefler et al. 2006 and about ways of waiting, in sentences.
 
 A sentence says that a share is below or above a threshold only where its whole interval is. Only reliable points count.
-The interval of an average over points reaches from the average of their lower ends to that of their upper ends.
+The interval of an average over points reaches from the average of their lower ends to that of their upper ends. Of
+shares that the kernel counts by ticks it is `cpu_use.average_of_binomials`: the ticks of one point say nothing about
+those of another.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from postprocess.drawing.text import duration, percent, plural, size
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WORKING
-from postprocess.families.cpu_overhead.table import configuration_words
+from postprocess.families.cpu_overhead.table import BY_TICKS, configuration_words
+from postprocess.statistics import cpu_use
 from postprocess.statistics.metrics import Estimate, as_float
 
 PAPERS_COLLECTIVE = "allreduce"
@@ -58,8 +61,10 @@ def judged(share: Estimate, threshold: float) -> str:
 
 
 def average(rows: pd.DataFrame, column: str) -> Estimate:
-    """The average of a column over rows, with the averages of the ends of its intervals."""
-    ends = (rows[f"{column}{end}"].to_numpy(np.float64) for end in ("", "_ci95_low", "_ci95_high"))
+    """The average of a column over rows, with its interval; NaN without rows."""
+    ends = [rows[f"{column}{end}"].to_numpy(np.float64) for end in ("", "_ci95_low", "_ci95_high")]
+    if column in BY_TICKS and len(rows):
+        return cpu_use.average_of_binomials(Estimate(*ends))
     return Estimate(*(np.float64(values.mean()) if values.size else np.float64(math.nan) for values in ends))
 
 

@@ -65,12 +65,12 @@ _ESTIMATES = (
     "voluntary_switches", "involuntary_switches", "slowdown", "cpu_change", "soaked_share", "work_share",
     "ranks_cpus",
 )  # fmt: skip
-_BY_TICKS = ("user_share", "system_share")
-_OF_NODE = ("node_cpus", "softirq_cpus")
+BY_TICKS = ("user_share", "system_share", "node_cpus", "softirq_cpus")
+"""The columns with binomial intervals."""
 _OF_CELL = ("availability", "t_once_ns")
 _PREDICTED = ("predicted_ns", "predicted_cpu_ns", "predicted_network_ns")
 _ALL_ESTIMATES = (
-    *_ESTIMATES, *_BY_TICKS, *_OF_NODE, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
+    *_ESTIMATES, *BY_TICKS, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
     *loggp_table.OF_RUN,
 )  # fmt: skip
 _OF_POINT = (

@@ -1,6 +1,6 @@
 /*
- * handover - what `sync_overlap` measures: one message from a sender that goes on computing to a receiver that comes
- * late (White & Bova 1999, section II), and who must be inside MPI for the data to move (section III).
+ * late_receiver - what `sync_overlap` measures: one message from a sender that goes on computing to a receiver that
+ * comes late (White & Bova 1999, section II), and who must be inside MPI for the data to move (section III).
  *
  * Rank 0 sends, the first rank of the second half receives; other ranks only start with them. A delay is a fixed amount
  * of work, the same in all parts of a repetition: at least as long as asked for, and ten times the transfer as far as
@@ -26,8 +26,8 @@
  * that. MPI reserves the buffer for the library until then, and does not promise what is in it; the words are only
  * counted, and checked when the request is complete.
  */
-#ifndef CAMPAIGN_HANDOVER_H
-#define CAMPAIGN_HANDOVER_H
+#ifndef CAMPAIGN_LATE_RECEIVER_H
+#define CAMPAIGN_LATE_RECEIVER_H
 
 #include "changes.h"
 #include "delay.h"
@@ -47,7 +47,7 @@
 enum send { SEND_EARLY, SEND_LATE, SEND_NEVER };
 
 /* What is asked for. */
-struct handover_plan {
+struct late_receiver_plan {
     const int64_t *message_bytes; /* multiples of 8, in any order */
     size_t message_count;
     bool bisects;     /* sizes between those where the outcome changes are measured too */
@@ -67,8 +67,8 @@ enum step {
     STEPS
 };
 
-struct handover {
-    const struct handover_plan *plan;
+struct late_receiver {
+    const struct late_receiver_plan *plan;
     const struct program *program;
     changes *changes;
     struct delay delay;
@@ -99,13 +99,13 @@ struct handover {
 };
 
 /* Returns the rank that receives. */
-int handover_receiver(const struct program *program);
+int late_receiver_rank(const struct program *program);
 
-/* What sampler_measure measures. The context of its hooks is a struct handover. */
-extern const struct sampler_kind handover_points;
+/* What sampler_measure measures. The context of its hooks is a struct late_receiver. */
+extern const struct sampler_kind late_receiver_points;
 
 /* The `begin` and `end` of the struct program_kind. */
-bool handover_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
-bool handover_end(struct program *program, void *context, char *reason, size_t reason_size);
+bool late_receiver_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
+bool late_receiver_end(struct program *program, void *context, char *reason, size_t reason_size);
 
 #endif

@@ -1,4 +1,4 @@
-#include "handover.h"
+#include "late_receiver.h"
 
 #include "fail.h"
 #include "fail_mpi.h"
@@ -57,19 +57,19 @@ enum { DISORDERED_UNTIL_LONGER = 10, MOST_LENGTHENED = 8 };
 
 /* ---- messages ---- */
 
-static int words(const struct handover *o) {
+static int words(const struct late_receiver *o) {
     return (int)(o->point.message_bytes / (int64_t)sizeof *o->contents);
 }
 
 /* Returns the moment, local time. */
-static int64_t note(struct handover *o, enum step step) {
+static int64_t note(struct late_receiver *o, enum step step) {
     const int64_t now = timer_now_ns();
     o->steps[step] = now - o->agreed;
     return now;
 }
 
 /* Returns when MPI_Isend was called, local time. */
-static int64_t isend(struct handover *o, MPI_Request *request) {
+static int64_t isend(struct late_receiver *o, MPI_Request *request) {
     phase_enter(PHASE_CALL);
     const int64_t called = note(o, STEP_SENT);
     MPI_CHECK(MPI_Isend(o->contents + pattern_first(o->transfer), words(o), MPI_UINT64_T, RECEIVER, TAG_DATA, o->pair,
@@ -77,13 +77,13 @@ static int64_t isend(struct handover *o, MPI_Request *request) {
     return called;
 }
 
-static void irecv(struct handover *o, MPI_Request *request) {
+static void irecv(struct late_receiver *o, MPI_Request *request) {
     phase_enter(PHASE_CALL);
     MPI_CHECK(MPI_Irecv(o->received, words(o), MPI_UINT64_T, SENDER, TAG_DATA, o->pair, request));
     note(o, STEP_POSTED);
 }
 
-static void recv(struct handover *o) {
+static void recv(struct late_receiver *o) {
     phase_enter(PHASE_WAIT);
     note(o, STEP_POSTED);
     MPI_CHECK(MPI_Recv(o->received, words(o), MPI_UINT64_T, SENDER, TAG_DATA, o->pair, MPI_STATUS_IGNORE));
@@ -94,31 +94,31 @@ static void wait_for(MPI_Request *request) {
     MPI_CHECK(MPI_Wait(request, MPI_STATUS_IGNORE));
 }
 
-static void send_nothing(const struct handover *o, int to, int tag) {
+static void send_nothing(const struct late_receiver *o, int to, int tag) {
     MPI_CHECK(MPI_Send(NULL, 0, MPI_BYTE, to, tag, o->pair));
 }
 
-static void recv_nothing(const struct handover *o, int from, int tag) {
+static void recv_nothing(const struct late_receiver *o, int from, int tag) {
     MPI_CHECK(MPI_Recv(NULL, 0, MPI_BYTE, from, tag, o->pair, MPI_STATUS_IGNORE));
 }
 
-static void compute(const struct handover *o, int64_t units) {
+static void compute(const struct late_receiver *o, int64_t units) {
     phase_enter(PHASE_COMPUTATION);
     delay_compute(&o->delay, units);
 }
 
 /* The sender computes for a moment, in which the receiver posts its receive. */
-static void lead(const struct handover *o) {
+static void lead(const struct late_receiver *o) {
     compute(o, o->point.units / LEAD_PER_DELAY + 1);
 }
 
 /* Returns the number of words of the receive buffer that are not those of the last message. */
-static uint64_t count_missing(const struct handover *o, struct pattern_fault *fault) {
+static uint64_t count_missing(const struct late_receiver *o, struct pattern_fault *fault) {
     return pattern_check_words(o->received, (size_t)words(o), o->plan->seed, SENDER, pattern_first(o->transfer), fault);
 }
 
 /* Returns how many bytes of the message are in the receive buffer, while the request is open. */
-static int64_t arrived_bytes(struct handover *o) {
+static int64_t arrived_bytes(struct late_receiver *o) {
     struct pattern_fault fault;
     note(o, STEP_LOOKS);
     atomic_thread_fence(memory_order_seq_cst);
@@ -127,7 +127,7 @@ static int64_t arrived_bytes(struct handover *o) {
     return o->point.message_bytes - missing * (int64_t)sizeof *o->received;
 }
 
-static void check(struct handover *o) {
+static void check(struct late_receiver *o) {
     struct pattern_fault fault = {.count = 0};
     if (!o->receives) {
         return;
@@ -146,12 +146,12 @@ static void check(struct handover *o) {
 /* ---- parts of a repetition ---- */
 
 static void prepare(void *context) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     o->transfer++;
 }
 
 /* Starts with the other ranks. Returns when, local time. */
-static int64_t start(struct handover *o, start_line *line) {
+static int64_t start(struct late_receiver *o, start_line *line) {
     memset(o->steps, 0, sizeof o->steps);
     o->line = line;
     const int64_t began = start_spin(line);
@@ -162,71 +162,71 @@ static int64_t start(struct handover *o, start_line *line) {
     return began;
 }
 
-static void stop_helper(const struct handover *o) {
+static void stop_helper(const struct late_receiver *o) {
     if (o->program->helper != NULL) {
         phase_enter(PHASE_HELPER);
         helper_rest(o->program->helper);
     }
 }
 
-static bool sends_early(const struct handover *o) {
+static bool sends_early(const struct late_receiver *o) {
     return o->plan->send == SEND_EARLY;
 }
 
 /* Both ranks of the pair: each learns the other's steps. */
-static void share_steps(struct handover *o) {
+static void share_steps(struct late_receiver *o) {
     phase_enter(PHASE_GATHER);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, o->steps, STEPS, MPI_INT64_T, MPI_SUM, o->pair));
 }
 
 /* kept: the steps of the part came in the order of the plan. */
-static void count_if(struct handover *o, bool kept) {
+static void count_if(struct late_receiver *o, bool kept) {
     if (!kept) {
         o->disordered++;
         start_note_late(o->line);
     }
 }
 
-static bool posted_before_sent(const struct handover *o) {
+static bool posted_before_sent(const struct late_receiver *o) {
     return o->steps[STEP_POSTED] < o->steps[STEP_SENT];
 }
 
 /* Whether the message had half a delay to arrive before the receiver looked. The control's is sent later. */
-static bool had_time(const struct handover *o) {
+static bool had_time(const struct late_receiver *o) {
     return !sends_early(o) || o->steps[STEP_LOOKS] - o->steps[STEP_SENT] >= o->point.delay_ns / 2;
 }
 
 /* The receiver must be late, but earlier than the sender's MPI_Wait. */
 static void finish_late(void *context) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     check(o);
     share_steps(o);
     count_if(o, o->steps[STEP_POSTED] < o->steps[STEP_COMPUTED] && (!sends_early(o) || !posted_before_sent(o)));
 }
 
 static void finish_posted_first(void *context) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     check(o);
     share_steps(o);
     count_if(o, posted_before_sent(o));
 }
 
 static void finish_neither(void *context) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     check(o);
     share_steps(o);
     count_if(o, posted_before_sent(o) && had_time(o) && o->steps[STEP_HAS_LOOKED] < o->steps[STEP_COMPUTED]);
 }
 
 static void finish_sender(void *context) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     check(o);
     share_steps(o);
     count_if(o, posted_before_sent(o) && had_time(o));
 }
 
 static void time_late(void *context, start_line *line, struct repetition *r) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     MPI_Request request = MPI_REQUEST_NULL;
     const int64_t began = start(o, line);
     r->terms[LATE_START] = r->terms[LATE_RECV] = r->terms[LATE_WAIT] = began;
@@ -253,7 +253,7 @@ static void time_late(void *context, start_line *line, struct repetition *r) {
 }
 
 static void time_whole(void *context, start_line *line, struct repetition *r) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     MPI_Request request = MPI_REQUEST_NULL;
     const int64_t began = start(o, line);
     r->terms[WHOLE_START] = r->terms[WHOLE_RECV] = r->terms[WHOLE_SEND] = began;
@@ -269,7 +269,7 @@ static void time_whole(void *context, start_line *line, struct repetition *r) {
 }
 
 static void time_trip(void *context, start_line *line, struct repetition *r) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     const int64_t began = start(o, line);
     phase_enter(PHASE_CALL);
     if (o->sends) {
@@ -285,7 +285,7 @@ static void time_trip(void *context, start_line *line, struct repetition *r) {
 
 /* The sender computes twice as long as the receiver, so that it is not inside MPI when the receiver looks. */
 static void time_neither(void *context, start_line *line, struct repetition *r) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     MPI_Request request = MPI_REQUEST_NULL;
     start(o, line);
     if (o->sends) {
@@ -308,7 +308,7 @@ static void time_neither(void *context, start_line *line, struct repetition *r) 
 }
 
 static void time_sender(void *context, start_line *line, struct repetition *r) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     MPI_Request request = MPI_REQUEST_NULL;
     start(o, line);
     if (o->sends) {
@@ -333,7 +333,7 @@ static void time_sender(void *context, start_line *line, struct repetition *r) {
 }
 
 static void time_receiver(void *context, start_line *line, struct repetition *r) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     MPI_Request request = MPI_REQUEST_NULL;
     const int64_t began = start(o, line);
     r->terms[ALONE_START] = r->terms[ALONE_RECV] = r->terms[ALONE_WAIT] = began;
@@ -368,12 +368,12 @@ static const struct repetition_part *const parts[] = {&late_part,    &whole_part
                                                       &neither_part, &sender_part, &receiver_part};
 
 static bool wrong(void *context) {
-    const struct handover *o = context;
+    const struct late_receiver *o = context;
     return o->faults.count > 0;
 }
 
 static int64_t count_faults(void *context, char *text, size_t text_size) {
-    const struct handover *o = context;
+    const struct late_receiver *o = context;
     int64_t faults = o->faults.count;
     snprintf(text, text_size, "%s", o->faults.text);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
@@ -383,7 +383,7 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
 
 /* ---- points ---- */
 
-int handover_receiver(const struct program *program) {
+int late_receiver_rank(const struct program *program) {
     return program->ranks / 2;
 }
 
@@ -403,7 +403,7 @@ static bool is_spent(const struct budget *budget) {
 }
 
 static bool next_point(void *context, const sampler *s, struct sampler_point *p) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     int64_t next[2] = {0, 0}; /* whether there is one, and its size */
     if (o->program->rank == 0) {
         if (p->index > 0) {
@@ -420,13 +420,13 @@ static bool next_point(void *context, const sampler *s, struct sampler_point *p)
 
 /* On rank 0, whose answer counts. */
 static double points_left(void *context) {
-    const struct handover *o = context;
+    const struct late_receiver *o = context;
     return o->changes != NULL ? (double)changes_left(o->changes) : 1;
 }
 
 /* Both ranks of the pair: the shortest time of a message and an empty answer, where both wait for it, ns: one in which
  * a rank was preempted does not count. The first message makes connections and buffers, and does not count either. */
-static int64_t time_transfer(struct handover *o) {
+static int64_t time_transfer(struct late_receiver *o) {
     int64_t shortest = INT64_MAX;
     for (int i = 0; i <= TRANSFER_READINGS; i++) {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -451,7 +451,7 @@ static int64_t time_transfer(struct handover *o) {
 /* Returns how late the receiver is to be, ns. Where all readings of the transfer were slow, as on a crowded machine,
  * the delay that they ask for could take longer than the whole run may. It is limited by the budget, which is the same
  * on all ranks; a point whose delay is too short for its transfer is not reliable. */
-static int64_t choose_delay(const struct handover_plan *plan, int64_t transfer_ns, int64_t lengthened) {
+static int64_t choose_delay(const struct late_receiver_plan *plan, int64_t transfer_ns, int64_t lengthened) {
     const double per_run = DELAYS_PER_REPETITION * LEAST_REPETITIONS;
     const double wanted =
         (double)lengthened * fmax((double)DELAY_PER_TRANSFER * (double)transfer_ns, (double)plan->delay_ns);
@@ -460,18 +460,18 @@ static int64_t choose_delay(const struct handover_plan *plan, int64_t transfer_n
     return longer > plan->delay_ns ? longer : plan->delay_ns;
 }
 
-static bool sends_never(const struct handover *o) {
+static bool sends_never(const struct late_receiver *o) {
     return o->plan->send == SEND_NEVER;
 }
 
 /* A progress thread on the core of its rank may let no repetition be in order: that is what was found. */
 static bool may_be_empty(void *context) {
-    const struct handover *o = context;
+    const struct late_receiver *o = context;
     return sends_never(o) || o->shares_core;
 }
 
 static bool begin(void *context, struct sampler_point *p) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     o->disordered = 0;
     if (sends_never(o)) {
         o->point.delay_ns = o->plan->delay_ns;
@@ -490,7 +490,7 @@ static bool begin(void *context, struct sampler_point *p) {
 
 /* Whether longer delays would help: most parts were out of order, and the budget has time for delays twice as long. */
 static bool doubts(void *context, const struct sampler_point *p, const sampler *s) {
-    const struct handover *o = context;
+    const struct late_receiver *o = context;
     const bool mostly =
         o->disordered >= DISORDERED_UNTIL_LONGER && o->disordered > (int64_t)samples_count(sampler_samples(s));
     (void)p;
@@ -499,7 +499,7 @@ static bool doubts(void *context, const struct sampler_point *p, const sampler *
 }
 
 static enum sampler_review review(void *context, struct sampler_point *p, const sampler *s) {
-    struct handover *o = context;
+    struct late_receiver *o = context;
     int again = o->program->rank == 0 && doubts(o, p, s);
     MPI_CHECK(MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD));
     o->lengthened *= again != 0 ? 2 : 1;
@@ -507,7 +507,7 @@ static enum sampler_review review(void *context, struct sampler_point *p, const 
 }
 
 static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
-    const struct handover *o = context;
+    const struct late_receiver *o = context;
     (void)p;
     json_put_integer(line, "message_bytes", o->point.message_bytes);
 }
@@ -521,7 +521,7 @@ static void put_bytes(json_line *line, const char *name, int64_t bytes) {
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
-    const struct handover *o = context;
+    const struct late_receiver *o = context;
     (void)p;
     (void)s;
     json_put_integer(line, "delay_ns", o->point.delay_ns);
@@ -534,7 +534,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
-    const struct handover *o = context;
+    const struct late_receiver *o = context;
     (void)p;
     snprintf(text, text_size, "%" PRId64 " bytes", o->point.message_bytes);
 }
@@ -555,7 +555,7 @@ enum { SHOWN_TRIP = 4, SHOWN_NEITHER = 7, SHOWN_SENDER = 8 };
 
 static void print_row(void *context, const struct sampler_point *p, const sampler *s,
                       const struct record_point *record) {
-    const struct handover *o = context;
+    const struct late_receiver *o = context;
     const samples *all = sampler_samples(s);
     printf("%12" PRId64 " ", o->point.message_bytes);
     if (record->repetitions > 0) {
@@ -589,7 +589,7 @@ static const struct samples_sum rank_medians[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-const struct sampler_kind handover_points = {
+const struct sampler_kind late_receiver_points = {
     .samples = {.repeated = {.parts = parts,
                              .part_count = COUNT(parts),
                              .terms = TERMS,
@@ -614,7 +614,7 @@ const struct sampler_kind handover_points = {
 
 /* ---- before and after the points ---- */
 
-static size_t largest_words(const struct handover_plan *plan) {
+static size_t largest_words(const struct late_receiver_plan *plan) {
     int64_t most = 0;
     for (size_t i = 0; i < plan->message_count; i++) {
         most = plan->message_bytes[i] > most ? plan->message_bytes[i] : most;
@@ -629,8 +629,8 @@ static uint64_t *make_words(size_t count) {
     return made;
 }
 
-bool handover_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
-    struct handover *o = context;
+bool late_receiver_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
+    struct late_receiver *o = context;
     const size_t most = largest_words(o->plan);
     (void)s;
     (void)reason;
@@ -639,7 +639,7 @@ bool handover_begin(struct program *program, void *context, sampler *s, char *re
     o->lengthened = 1;
     o->shares_core = placement_summarise(program->place).shared_core;
     o->sends = program->rank == 0;
-    o->receives = program->rank == handover_receiver(program);
+    o->receives = program->rank == late_receiver_rank(program);
     o->changes = program->rank == 0 ? changes_create(o->plan->message_bytes, o->plan->message_count,
                                                      (int64_t)sizeof(uint64_t), o->plan->bisects)
                                     : NULL;
@@ -660,8 +660,8 @@ bool handover_begin(struct program *program, void *context, sampler *s, char *re
     return true;
 }
 
-bool handover_end(struct program *program, void *context, char *reason, size_t reason_size) {
-    struct handover *o = context;
+bool late_receiver_end(struct program *program, void *context, char *reason, size_t reason_size) {
+    struct late_receiver *o = context;
     (void)program;
     (void)reason;
     (void)reason_size;
