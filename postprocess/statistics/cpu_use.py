@@ -38,7 +38,7 @@ def tick_share(of_ns: float, rest_ns: float, tick_ns: float) -> Estimate:
 
     of_ns, rest_ns: the time counted as that kind, such as user, and as the other kind, such as system. The kernel
     divides a CPU time by what it saw at the ticks of its clock: a sample of time / tick_ns ticks. The interval is that
-    of a binomial share (Clopper and Pearson). It contains the share also where that is above 1 or below 0, because
+    of `binomial_share`. It contains the share also where that is above 1 or below 0, because
     ticks were counted beyond the ends of a time. All NaN without a tick.
     """
     total = of_ns + rest_ns
@@ -46,10 +46,15 @@ def tick_share(of_ns: float, rest_ns: float, tick_ns: float) -> Estimate:
     if ticks < 1:
         return Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
     share = of_ns / total
-    found = min(max(round(share * ticks), 0), ticks)
-    low = float(beta.ppf(0.025, found, ticks - found + 1)) if found > 0 else 0.0
-    high = float(beta.ppf(0.975, found + 1, ticks - found)) if found < ticks else 1.0
-    return Estimate(np.float64(share), np.float64(min(low, share)), np.float64(max(high, share)))
+    binomial = binomial_share(min(max(round(share * ticks), 0), ticks), ticks)
+    return Estimate(np.float64(share), np.minimum(binomial.low, share), np.maximum(binomial.high, share))
+
+
+def binomial_share(found: int, of: int) -> Estimate:
+    """The share `found` / `of`, with its 95 % interval (Clopper and Pearson). `of` is above 0."""
+    low = float(beta.ppf(0.025, found, of - found + 1)) if found > 0 else 0.0
+    high = float(beta.ppf(0.975, found + 1, of - found)) if found < of else 1.0
+    return Estimate(np.float64(found / of), np.float64(low), np.float64(high))
 
 
 def average_of_binomials(shares: Estimate) -> Estimate:

@@ -141,8 +141,9 @@ def test_the_interval_of_an_average_of_shares_is_right_in_95_of_100_cases(share:
 
 
 def of_the_process(table: pd.DataFrame) -> list[str]:
-    """The sentences about a table, but for those about the whole node."""
-    return [sentence for sentence in claims.sentences(table) if "CPUs of the node" not in sentence]
+    """The sentences about a table, but for those about the whole node and the negative control."""
+    others = ("CPUs of the node", "negative control")
+    return [sentence for sentence in claims.sentences(table) if not any(words in sentence for words in others)]
 
 
 @pytest.mark.parametrize(
@@ -243,9 +244,26 @@ def test_what_the_kernel_does_for_the_network_is_beside_the_ranks(tmp_path: Path
     assert row["softirq_cpus_ci95_high"] == pytest.approx(4 * 0.209, rel=0.1)
     quiet = table_of(tmp_path, record(POLLS))
     assert (quiet["softirq_cpus"] == 0).all()
-    (sentence,) = claims.sentences(quiet)
+    (sentence,) = [sentence for sentence in claims.sentences(quiet) if "negative control" not in sentence]
     assert "CPUs of the node are busy, 0.00 [0.00, " in sentence
     assert "; 2.00 [2.00, 2.00] are charged to the ranks, on average over 3 points" in sentence
+
+
+@pytest.mark.parametrize(
+    ("factor", "says"),
+    [
+        (1.0, "differs in 0 of 3 reliable points, 0 % [0 %, 71 %]; 5 % are expected"),
+        (1.1, "differs in 3 of 3 reliable points, 100 % [29 %, 100 %]; 5 % are expected: the times vary more than"),
+    ],
+)
+def test_the_negative_control_is_counted(tmp_path: Path, factor: float, says: str) -> None:
+    lines = record(POLLS)
+    for line in lines[1:-1]:
+        times = line["series"]["t_reference_wall_ns"]
+        line["series"]["t_reference_wall_ns"] = [round(factor * time) for time in times]
+    (sentence,) = [one for one in claims.sentences(table_of(tmp_path, lines)) if "negative control" in one]
+    assert sentence.startswith("openmpi@5.0.11, basic, wire:2gbit: the negative control, the blocking call against")
+    assert says in sentence
 
 
 def test_a_node_that_is_busy_beyond_its_cpus_is_shown_so(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ from postprocess.statistics.metrics import Estimate, as_float
 PAPERS_COLLECTIVE = "allreduce"
 LEAST_CHANGE = 0.05
 """A smaller change of the CPU share is none."""
+MISSED_BY_CHANCE = 0.05
+"""The share of 95 % intervals that do not contain the true value."""
 WAITS = ("yielding", "blocking")
 """The library settings that are about waiting."""
 
@@ -84,7 +86,7 @@ def sentences(table: pd.DataFrame) -> list[str]:
     ] + [
         f"{_where(rows, setting=False)}: {sentence}"
         for _, rows in table.groupby(_GROUP, sort=False)
-        for sentence in (*_of_settings(rows), *_of_agreement(rows))
+        for sentence in (*_of_control(rows), *_of_settings(rows), *_of_agreement(rows))
     ]
 
 
@@ -162,6 +164,20 @@ def _of_row(row: pd.Series[Any], name: str, sign: int = 1) -> Estimate:
     """A column of a row with its interval; sign -1: the opposite of it."""
     low, high = (sign * row[f"{name}_ci95_{end}"] for end in ("low", "high")[::sign])
     return Estimate(np.float64(sign * row[name]), np.float64(low), np.float64(high))
+
+
+def _of_control(rows: pd.DataFrame) -> Iterator[str]:
+    """In how many points the blocking call differs from itself. By their intervals, at most 5 % of them should."""
+    calls = rows[(rows["way"] == BLOCKING) & rows["reliable"].astype(bool) & rows["slowdown_ci95_low"].notna()]
+    if calls.empty:
+        return
+    differ = int(((calls["slowdown_ci95_low"] > 1) | (calls["slowdown_ci95_high"] < 1)).sum())
+    share = cpu_use.binomial_share(differ, len(calls))
+    doubt = "" if as_float(share.low) <= MISSED_BY_CHANCE else ": the times vary more than their intervals say"
+    yield (
+        f"the negative control, the blocking call against itself, differs in {differ} of "
+        f"{plural(len(calls), 'reliable point')}, {_share(share)}; {percent(MISSED_BY_CHANCE)} are expected{doubt}"
+    )
 
 
 def _of_papers_claims(rows: pd.DataFrame) -> Iterator[str]:
