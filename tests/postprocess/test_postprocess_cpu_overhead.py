@@ -29,7 +29,6 @@ from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
 from postprocess.statistics import cpu_use
-from postprocess.statistics.metrics import Estimate
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_cpu_overhead import (
     HELPED,
@@ -121,23 +120,23 @@ def test_the_interval_of_a_share_of_ticks_is_right_in_95_of_100_cases() -> None:
     assert np.mean([one.low <= 0.1 <= one.high for one in found]) >= 0.95
 
 
-@pytest.mark.parametrize("ticks", [20, 100])
+@pytest.mark.parametrize("ticks", [(20, 20, 20, 20), (10, 20, 80, 200)])
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
-def test_the_interval_of_an_average_of_shares_is_right_in_95_of_100_cases(share: float, ticks: int) -> None:
-    """And it is narrower than the average of the intervals, as the error of a mean is."""
+def test_the_interval_of_an_average_of_shares_is_right_in_95_of_100_cases(share: float, ticks: tuple[int, ...]) -> None:
+    """Also where the shares differ, the wholes do, and the kernel counted a few ticks in all."""
     rng = np.random.default_rng(1)
-    shares = share * np.array([0.5, 1, 1, 1.5])
-    of_ticks = [cpu_use.tick_share(4e6 * n, 4e6 * (ticks - n), 4e6) for n in range(ticks + 1)]
-    covered, widths, average_widths = [], [], []
-    for found in rng.binomial(ticks, shares, (2000, 4)):
-        each = [of_ticks[n] for n in found]
-        ends = [np.array([getattr(one, end) for one in each]) for end in ("value", "low", "high")]
-        average = cpu_use.average_of_binomials(Estimate(*ends))
-        covered.append(average.low <= share <= average.high)
-        widths.append(average.high - average.low)
-        average_widths.append(np.mean(ends[2] - ends[1]))
-    assert np.mean(covered) >= 0.95
-    assert np.mean(widths) < 0.6 * np.mean(average_widths)
+    wholes, shares = np.array([1, 0.9, 1, 0.8]), share * np.array([0.5, 1, 1, 1.5])
+    truth = float((shares * wholes).mean())
+    averages = [
+        cpu_use.average_of_tick_shares(found / ticks * wholes, wholes, np.array(ticks))
+        for found in rng.binomial(ticks, shares, (2000, 4))
+    ]
+    assert np.mean([one.low <= truth <= one.high for one in averages]) >= 0.95
+
+
+def test_the_interval_of_an_average_of_shares_of_one_kind_is_that_of_all_their_ticks() -> None:
+    average = cpu_use.average_of_tick_shares(np.array([0.1, 0.3]), np.ones(2), np.array([50.0, 50.0]))
+    assert (average.value, average.low, average.high) == pytest.approx((0.2, 0.1267, 0.2918), abs=1e-4)
 
 
 def of_the_process(table: pd.DataFrame) -> list[str]:

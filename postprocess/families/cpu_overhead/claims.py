@@ -1,9 +1,8 @@
 """What a run says about the claims of Hoefler et al. 2006 and about ways of waiting, in sentences.
 
 A sentence says that a share is below or above a threshold only where its whole interval is. Only reliable points count.
-The interval of an average over points reaches from the average of their lower ends to that of their upper ends. Of
-shares that the kernel counts by ticks it is `cpu_use.average_of_binomials`: the ticks of one point say nothing about
-those of another.
+The interval of an average over points reaches from the average of their lower ends to that of their upper ends. That of
+an average user or system share is narrower (`cpu_use.average_of_tick_shares`).
 """
 
 from __future__ import annotations
@@ -66,7 +65,8 @@ def average(rows: pd.DataFrame, column: str) -> Estimate:
     """The average of a column over rows, with its interval; NaN without rows."""
     ends = [rows[f"{column}{end}"].to_numpy(np.float64) for end in ("", "_ci95_low", "_ci95_high")]
     if column in BY_TICKS and len(rows):
-        return cpu_use.average_of_binomials(Estimate(*ends))
+        whole = sum(rows[name].to_numpy(np.float64) for name in BY_TICKS)
+        return cpu_use.average_of_tick_shares(ends[0], np.asarray(whole), rows["cpu_ticks"].to_numpy(np.float64))
     return Estimate(*(np.float64(values.mean()) if values.size else np.float64(math.nan) for values in ends))
 
 
