@@ -313,9 +313,16 @@ def test_the_idle_time_is_drawn_over_the_ranks_of_communicators(tmp_path: Path) 
 WORKS = (0.625, 0.3125, 0.47, 0.55)
 
 
-@pytest.mark.parametrize(("available", "low", "high"), [(0.5, 0.47, 0.625), (0.0, 0.0, 0.3125), (1.0, 0.625, math.nan)])
+@pytest.mark.parametrize(
+    ("available", "low", "high", "says"),
+    [
+        (0.5, 0.47, 0.625, "47 % to 62 %"),
+        (0.0, 0.0, 0.3125, "0 % to 31 %"),
+        (1.0, 0.625, math.nan, "at least 62 %"),
+    ],
+)
 def test_availability_is_the_work_from_which_a_collective_takes_longer(
-    tmp_path: Path, available: float, low: float, high: float
+    tmp_path: Path, available: float, low: float, high: float, says: str
 ) -> None:
     table = table_of(tmp_path, record(replace(SLEEPS, available=available), sizes=(8, 1024), works=WORKS))
     of_size = table[table["message_bytes"] == 1024]
@@ -324,6 +331,8 @@ def test_availability_is_the_work_from_which_a_collective_takes_longer(
         assert row["availability_ci95_low"] == pytest.approx(low, abs=0.01)
         assert row["availability_ci95_high"] == pytest.approx(high, abs=0.01, nan_ok=True)
     assert table[table["message_bytes"] == 8]["availability"].isna().all()
+    (sentence,) = [one for one in claims.sentences(table) if "fits beside it" in one]
+    assert sentence.endswith(f"longer: ibcast {says} (1 KiB)")
     assert "Work that fits beside the nonblocking collective" in cpu_text(table)
 
 

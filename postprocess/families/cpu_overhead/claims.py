@@ -243,10 +243,21 @@ def _of_availability(rows: pd.DataFrame) -> Iterator[str]:
     cells = rows[rows["availability_ci95_low"].notna()].drop_duplicates(
         [axes.OPERATION.name, "communicator_ranks", "message_bytes"]
     )
-    for _, row in cells.iterrows():
-        low, high = row["availability_ci95_low"], row["availability_ci95_high"]
-        ends = f"{percent(low)} to {percent(high)}" if math.isfinite(high) else f"at least {percent(low)}"
-        yield f"work for {ends} of the time of i{_cell(row)} fits beside it without making it longer"
+    for ranks, of_ranks in cells.groupby("communicator_ranks", sort=False):
+        found = (
+            f"i{operation} {', '.join(_available(row) for _, row in of_operation.iterrows())}"
+            for operation, of_operation in of_ranks.groupby(axes.OPERATION.name, sort=False)
+        )
+        yield (
+            f"work for so much of the time of a nonblocking collective on {ranks} ranks fits beside it without making "
+            f"it longer: {'; '.join(found)}"
+        )
+
+
+def _available(row: pd.Series[Any]) -> str:
+    low, high = row["availability_ci95_low"], row["availability_ci95_high"]
+    ends = f"{percent(low)} to {percent(high)}" if math.isfinite(high) else f"at least {percent(low)}"
+    return f"{ends} ({size(row['message_bytes'])})" if row["message_bytes"] else ends
 
 
 def _of_late_ranks(rows: pd.DataFrame) -> Iterator[str]:
