@@ -72,22 +72,32 @@ def average(rows: pd.DataFrame, column: str) -> Estimate:
 
 def sentences(table: pd.DataFrame) -> list[str]:
     """The sentences about a table of `cpu_table`, in its order."""
+    return [f"{case}: {sentence}" for case, said in _said_of_cases(table) for sentence in said]
+
+
+def sentences_by_case(table: pd.DataFrame) -> dict[str, list[str]]:
+    """The same sentences under the words for their case."""
+    by_case: dict[str, list[str]] = {}
+    for case, said in _said_of_cases(table):
+        by_case.setdefault(case, []).extend(said)
+    return {case: said for case, said in by_case.items() if said}
+
+
+def _said_of_cases(table: pd.DataFrame) -> Iterator[tuple[str, list[str]]]:
     collectives = table[table["way"] != ""]
-    return [
-        f"{_where(rows)}: {sentence}"
-        for _, rows in collectives.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False)
-        for sentence in (
-            *_of_papers_claims(rows),
-            *_of_ways(rows),
-            *_of_late_ranks(rows),
-            *_of_availability(rows),
-            *_of_nodes(rows),
+    for _, rows in collectives.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False):
+        yield (
+            _where(rows),
+            [
+                *_of_papers_claims(rows),
+                *_of_ways(rows),
+                *_of_late_ranks(rows),
+                *_of_availability(rows),
+                *_of_nodes(rows),
+            ],
         )
-    ] + [
-        f"{_where(rows, setting=False)}: {sentence}"
-        for _, rows in table.groupby(_GROUP, sort=False)
-        for sentence in (*_of_control(rows), *_of_settings(rows), *_of_agreement(rows))
-    ]
+    for _, rows in table.groupby(_GROUP, sort=False):
+        yield _where(rows, setting=False), [*_of_control(rows), *_of_settings(rows), *_of_agreement(rows)]
 
 
 def verdicts(table: pd.DataFrame) -> list[tuple[str, str]]:
