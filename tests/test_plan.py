@@ -501,6 +501,7 @@ def test_what_differs_between_launches_is_launched_several_times() -> None:
 
     assert launches(suite="nightly") == {"cpu_overhead": 1, "loggp": 6}
     assert launches(suite="nightly", repeat=8) == {"cpu_overhead": 8, "loggp": 8}
+    assert launches(suite="nightly", comm_times=("3ms",)) == {"cpu_overhead": 1, "loggp": 6}
     assert launches(suite="smoke") == {"cpu_overhead": 1, "loggp": 1}
 
 

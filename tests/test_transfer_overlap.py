@@ -112,6 +112,20 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
         assert load_transfer_overlap(record).points[-1].data_errors > 0
 
 
+def test_wrong_data_are_told_where_no_time_is_left_for_a_repetition(built: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    done = launch(
+        built / "transfer_overlap", "--grid-points", "300", "--partitioner", "bisection", "--variant", "neighborhood",
+        "--tolerance", "1e-3", "--budget-seconds", "0.001", "--record", str(record),
+        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "5"}, toolchain=MPICH,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "its residuals differ" in only_line(done.stderr)
+    check_record(record)
+    (point,) = load_transfer_overlap(record).points
+    assert point.data_errors > 0 and len(point.t_overlap_ns) == 0
+
+
 @pytest.mark.parametrize(
     ("ranks", "words", "says"),
     [

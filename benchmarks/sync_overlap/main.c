@@ -4,8 +4,8 @@
  * J. B. White III and S. W. Bova, "Where's the Overlap? An Analysis of Popular MPI Implementations", 1999, sections II
  * and III.
  */
-#include "handover.h"
 #include "json.h"
+#include "late_receiver.h"
 #include "options.h"
 #include "program.h"
 
@@ -142,7 +142,7 @@ static char *own_text(const struct program *program, const struct settings *s) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_integer(line, "sender", 0);
-    json_put_integer(line, "receiver", handover_receiver(program));
+    json_put_integer(line, "receiver", late_receiver_rank(program));
     json_put_integer(line, "least_delay_ns", s->delay_ns);
     json_put_boolean(line, "bisects", bisects(s));
     json_close_object(line);
@@ -164,16 +164,16 @@ static int measure(struct program *program, struct settings *s, bool preset) {
         {.name = "send", .texts = send, .count = 1, .constant = true},
         {.name = "protocol", .texts = protocol, .count = 1, .constant = true}};
     const struct sampler_plan plan_of_run = program_plan(program, axes, sizeof axes / sizeof *axes);
-    const struct handover_plan plan = {.message_bytes = s->message_bytes.values,
-                                       .message_count = s->message_bytes.count,
-                                       .bisects = bisects(s),
-                                       .delay_ns = s->delay_ns,
-                                       .send = (enum send)s->send,
-                                       .seed = (uint64_t)s->seed,
-                                       .budget = plan_of_run.budget};
-    struct handover handover = {.plan = &plan};
+    const struct late_receiver_plan plan = {.message_bytes = s->message_bytes.values,
+                                            .message_count = s->message_bytes.count,
+                                            .bisects = bisects(s),
+                                            .delay_ns = s->delay_ns,
+                                            .send = (enum send)s->send,
+                                            .seed = (uint64_t)s->seed,
+                                            .budget = plan_of_run.budget};
+    struct late_receiver late_receiver = {.plan = &plan};
     char *own = own_text(program, s);
-    const int code = program_measure(program, &(struct program_measurement){.context = &handover,
+    const int code = program_measure(program, &(struct program_measurement){.context = &late_receiver,
                                                                             .plan = plan_of_run,
                                                                             .seed = s->seed,
                                                                             .sizes_given = RECORD_UNKNOWN,
@@ -215,9 +215,9 @@ int main(int argc, char **argv) {
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
-        .points = &handover_points,
-        .begin = handover_begin,
-        .end = handover_end,
+        .points = &late_receiver_points,
+        .begin = late_receiver_begin,
+        .end = late_receiver_end,
     };
     return program_main(&kind, argc, argv);
 }

@@ -87,7 +87,7 @@ def _limited(limit: int, *names: str) -> Rule:
 
 _LIMITS = ("eager_limit", "rndv_eager_limit")
 _eager = _limited(RAISED_LIMIT, *_LIMITS, "max_send_size")  # a fragment must hold an eager message
-_rendezvous = _limited(128, *_LIMITS)
+_rendezvous = _limited(256, *_LIMITS)  # a header of 80 bytes counts, beside a message of 64
 
 
 def _eager_limit(request: Request) -> str:

@@ -780,7 +780,8 @@ def make_plan(
                 _points_of(options, benchmark, parameters),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
-            for repeat in range(1, benchmark.launches(options.repeat, grid_of(options)) + 1):
+            enough = suites.SUITES[options.suite].enough_launches
+            for repeat in range(1, benchmark.launches(options.repeat, enough=enough) + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
                     provider=toolchain.provider,

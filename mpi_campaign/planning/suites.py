@@ -152,6 +152,7 @@ class Suite:
     is not in `axes` has its usual value.
     leaves_out: the axis whose last values are left out where the budget has no time for them; empty where every value
     is measured, however long that takes.
+    enough_launches: a case has as many launches as the numbers of its benchmark need; else one.
     grows: the suite may exceed its budget, so that each case gets the grid's `least_case_seconds`. More cores mean more
     configurations, and each of their points has to be measured.
     """
@@ -166,6 +167,7 @@ class Suite:
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     axes: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: _USUAL_VALUES)
     leaves_out: str = ""
+    enough_launches: bool = True
     grows: bool = False
 
     def values(self, axis: Axis) -> tuple[Value, ...]:
@@ -204,6 +206,7 @@ SUITES: Mapping[str, Suite] = {
             UNKNOWNS.name: FIRST_UNKNOWNS,
         },
         leaves_out=COLLECTIVE.name,
+        enough_launches=False,
     ),
     "nightly": Suite(
         purpose="regressions: 6 x 6 points from 1 to 32 ms",

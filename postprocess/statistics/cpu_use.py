@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from postprocess.statistics.metrics import Estimate, Floats, as_float
+from postprocess.statistics.metrics import Estimate, Floats, as_float, scaled
 
 
 def cpu_share(t_cpu: ArrayLike, t_wall: ArrayLike) -> Floats:
@@ -33,23 +33,51 @@ def idle_time(t_cpu: ArrayLike, t_wall: ArrayLike) -> Floats:
     return np.asarray(t_wall, dtype=np.float64) - np.asarray(t_cpu, dtype=np.float64)
 
 
+def ticks_of(time_ns: float, tick_ns: float) -> int:
+    """How often the kernel looked during a time; 0 where it does not tell."""
+    return round(time_ns / tick_ns) if tick_ns > 0 and time_ns > 0 else 0
+
+
 def tick_share(of_ns: float, rest_ns: float, tick_ns: float) -> Estimate:
     """The share of a CPU time that the kernel counted as one of two kinds, with its 95 % interval.
 
     of_ns, rest_ns: the time counted as that kind, such as user, and as the other kind, such as system. The kernel
     divides a CPU time by what it saw at the ticks of its clock: a sample of time / tick_ns ticks. The interval is that
-    of a binomial share (Clopper and Pearson). It contains the share also where that is above 1 or below 0, because
+    of `binomial_share`. It contains the share also where that is above 1 or below 0, because
     ticks were counted beyond the ends of a time. All NaN without a tick.
     """
     total = of_ns + rest_ns
-    ticks = round(total / tick_ns) if tick_ns > 0 and total > 0 else 0
+    ticks = ticks_of(total, tick_ns)
     if ticks < 1:
         return Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
     share = of_ns / total
-    found = min(max(round(share * ticks), 0), ticks)
-    low = float(beta.ppf(0.025, found, ticks - found + 1)) if found > 0 else 0.0
-    high = float(beta.ppf(0.975, found + 1, ticks - found)) if found < ticks else 1.0
-    return Estimate(np.float64(share), np.float64(min(low, share)), np.float64(max(high, share)))
+    binomial = binomial_share(min(max(round(share * ticks), 0), ticks), ticks)
+    return Estimate(np.float64(share), np.minimum(binomial.low, share), np.maximum(binomial.high, share))
+
+
+def binomial_share(found: float, of: float) -> Estimate:
+    """The share `found` / `of`, with its 95 % interval (Clopper and Pearson). `of` is above 0."""
+    low = float(beta.ppf(0.025, found, of - found + 1)) if found > 0 else 0.0
+    high = float(beta.ppf(0.975, found + 1, of - found)) if found < of else 1.0
+    return Estimate(np.float64(found / of), np.float64(low), np.float64(high))
+
+
+def average_of_tick_shares(shares: Floats, wholes: Floats, ticks: Floats) -> Estimate:
+    """The average of several shares that were divided by ticks, with its 95 % interval.
+
+    shares, wholes, ticks: arrays of one element or more; `ticks` says how often the kernel looked to find the share in
+    its whole. What the ticks of one share have missed says nothing about another. So the average is a share of as many
+    ticks as give it the variance that it has, and the interval is that of `binomial_share` with those (Korn, Graubard
+    1998, "Confidence intervals for proportions with small expected number of positive counts estimated from survey
+    data"). NaN where an element is NaN, and without ticks.
+    """
+    weights = wholes / wholes.sum()
+    with np.errstate(divide="ignore"):
+        effective = 1 / np.sum(weights**2 / ticks)
+    share = float(shares.sum() / wholes.sum())
+    if not (math.isfinite(share) and effective > 0):
+        return Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
+    return scaled(binomial_share(share * effective, effective), float(wholes.mean()))
 
 
 GROWTH_LIMIT = 1.05

@@ -120,9 +120,29 @@ def test_the_interval_of_a_share_of_ticks_is_right_in_95_of_100_cases() -> None:
     assert np.mean([one.low <= 0.1 <= one.high for one in found]) >= 0.95
 
 
+@pytest.mark.parametrize("ticks", [(20, 20, 20, 20), (10, 20, 80, 200)])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
+def test_the_interval_of_an_average_of_shares_is_right_in_95_of_100_cases(share: float, ticks: tuple[int, ...]) -> None:
+    """Also where the shares differ, the wholes do, and the kernel counted a few ticks in all."""
+    rng = np.random.default_rng(1)
+    wholes, shares = np.array([1, 0.9, 1, 0.8]), share * np.array([0.5, 1, 1, 1.5])
+    truth = float((shares * wholes).mean())
+    averages = [
+        cpu_use.average_of_tick_shares(found / ticks * wholes, wholes, np.array(ticks))
+        for found in rng.binomial(ticks, shares, (2000, 4))
+    ]
+    assert np.mean([one.low <= truth <= one.high for one in averages]) >= 0.95
+
+
+def test_the_interval_of_an_average_of_shares_of_one_kind_is_that_of_all_their_ticks() -> None:
+    average = cpu_use.average_of_tick_shares(np.array([0.1, 0.3]), np.ones(2), np.array([50.0, 50.0]))
+    assert (average.value, average.low, average.high) == pytest.approx((0.2, 0.1267, 0.2918), abs=1e-4)
+
+
 def of_the_process(table: pd.DataFrame) -> list[str]:
-    """The sentences about a table, but for those about the whole node."""
-    return [sentence for sentence in claims.sentences(table) if "CPUs of the node" not in sentence]
+    """The sentences about a table, but for those about the whole node and the negative control."""
+    others = ("CPUs of the node", "negative control")
+    return [sentence for sentence in claims.sentences(table) if not any(words in sentence for words in others)]
 
 
 @pytest.mark.parametrize(
@@ -223,9 +243,26 @@ def test_what_the_kernel_does_for_the_network_is_beside_the_ranks(tmp_path: Path
     assert row["softirq_cpus_ci95_high"] == pytest.approx(4 * 0.209, rel=0.1)
     quiet = table_of(tmp_path, record(POLLS))
     assert (quiet["softirq_cpus"] == 0).all()
-    (sentence,) = claims.sentences(quiet)
+    (sentence,) = [sentence for sentence in claims.sentences(quiet) if "negative control" not in sentence]
     assert "CPUs of the node are busy, 0.00 [0.00, " in sentence
     assert "; 2.00 [2.00, 2.00] are charged to the ranks, on average over 3 points" in sentence
+
+
+@pytest.mark.parametrize(
+    ("factor", "says"),
+    [
+        (1.0, "differs in 0 of 3 reliable points, 0 % [0 %, 71 %]; 5 % are expected"),
+        (1.1, "differs in 3 of 3 reliable points, 100 % [29 %, 100 %]; 5 % are expected: the times vary more than"),
+    ],
+)
+def test_the_negative_control_is_counted(tmp_path: Path, factor: float, says: str) -> None:
+    lines = record(POLLS)
+    for line in lines[1:-1]:
+        times = line["series"]["t_reference_wall_ns"]
+        line["series"]["t_reference_wall_ns"] = [round(factor * time) for time in times]
+    (sentence,) = [one for one in claims.sentences(table_of(tmp_path, lines)) if "negative control" in one]
+    assert sentence.startswith("openmpi@5.0.11, basic, wire:2gbit: the negative control, the blocking call against")
+    assert says in sentence
 
 
 def test_a_node_that_is_busy_beyond_its_cpus_is_shown_so(tmp_path: Path) -> None:
@@ -276,9 +313,16 @@ def test_the_idle_time_is_drawn_over_the_ranks_of_communicators(tmp_path: Path) 
 WORKS = (0.625, 0.3125, 0.47, 0.55)
 
 
-@pytest.mark.parametrize(("available", "low", "high"), [(0.5, 0.47, 0.625), (0.0, 0.0, 0.3125), (1.0, 0.625, math.nan)])
+@pytest.mark.parametrize(
+    ("available", "low", "high", "says"),
+    [
+        (0.5, 0.47, 0.625, "47 % to 62 %"),
+        (0.0, 0.0, 0.3125, "0 % to 31 %"),
+        (1.0, 0.625, math.nan, "at least 62 %"),
+    ],
+)
 def test_availability_is_the_work_from_which_a_collective_takes_longer(
-    tmp_path: Path, available: float, low: float, high: float
+    tmp_path: Path, available: float, low: float, high: float, says: str
 ) -> None:
     table = table_of(tmp_path, record(replace(SLEEPS, available=available), sizes=(8, 1024), works=WORKS))
     of_size = table[table["message_bytes"] == 1024]
@@ -287,6 +331,8 @@ def test_availability_is_the_work_from_which_a_collective_takes_longer(
         assert row["availability_ci95_low"] == pytest.approx(low, abs=0.01)
         assert row["availability_ci95_high"] == pytest.approx(high, abs=0.01, nan_ok=True)
     assert table[table["message_bytes"] == 8]["availability"].isna().all()
+    (sentence,) = [one for one in claims.sentences(table) if "fits beside it" in one]
+    assert sentence.endswith(f"longer: ibcast {says} (1 KiB)")
     assert "Work that fits beside the nonblocking collective" in cpu_text(table)
 
 
@@ -458,5 +504,7 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     text = page.read_text()
     assert "<h2>CPU time of collectives</h2>" in text
     assert "as figure 3 of Hoefler et al. 2006" in text
+    assert text.count("<p><strong>openmpi@5.0.11, basic, wire:2gbit</strong></p>") == 1
+    assert "<li>the negative control, the blocking call against itself" in text
     assert text.count("bcast: 0.70") >= 3
     assert "No point was measured" not in text

@@ -254,6 +254,8 @@ def planted_record(truth: Truth, configuration: str = "basic", network: str = "s
         (planted_record(PULLED), {}, {64, 1048576}),
         (planted_record(EAGER), {1048576}, {64}),
         (planted_record(EAGER, network="wire:2gbit"), {}, {64, 1048576}),
+        (planted_record(PULLED, network="tcp"), {}, {64}),
+        (planted_record(PULLED, network="tcp", protocol="eager"), {}, {64, 4096, 65536}),
         (planted_record(COPIED, protocol="copied"), {}, {64, 1048576}),
         (planted_record(PULLED, protocol="copied"), {1048576}, {64}),
         (planted_record(EAGER, protocol="eager"), {}, {64, 4096, 65536, 1048576}),

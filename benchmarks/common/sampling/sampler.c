@@ -18,7 +18,7 @@ enum { MOST_RANKS_WITH_SAMPLES = 64 };
 #define CLOSING_SECONDS 0.1
 
 /* What rank 0 decides after a repetition. DOUBT: the benchmark reviews the repetitions so far; the earlier it does, the
- * fewer are thrown away. */
+ * fewer are thrown away. NOT_BEGUN: the point cannot be measured, or not again, and has no repetition. */
 enum decision {
     GO_ON,
     SYNCHRONISE,
@@ -28,7 +28,8 @@ enum decision {
     STOP_LATE,
     STOP_BUDGET,
     STOP_DATA,
-    NO_CLOCK
+    NO_CLOCK,
+    NOT_BEGUN
 };
 
 struct sampler {
@@ -208,13 +209,15 @@ static void begin_starts(sampler *s, struct sampler_point *p) {
     start_begin(s->line, repetition_tolerance(p->shortest_ns));
 }
 
-/* Collective: throws away the repetitions of a point and begins it again. */
-static void begin_again(sampler *s, struct sampler_point *p) {
+/* Collective: throws away the repetitions of a point and begins it again. Returns rank 0's answer whether it can be
+ * measured. */
+static bool begin_again(sampler *s, struct sampler_point *p) {
     p->discarded += (int64_t)samples_count(s->samples);
     s->result.thrown_away_seconds += samples_warmup_seconds(s->samples) + samples_seconds(s->samples);
-    begin(s, p);
+    const bool begun = begin(s, p);
     begin_starts(s, p);
     p->first_ns = timer_now_ns();
+    return begun;
 }
 
 /* Collective. */
@@ -225,19 +228,23 @@ static enum sampler_review review(sampler *s, struct sampler_point *p, enum deci
     return s->kind->review(s->context, p, s);
 }
 
-/* Collective: makes all repetitions of a point that can be measured. */
+/* Collective: makes all repetitions of a point that has begun. */
 static enum decision repeat_until_good(sampler *s, struct sampler_point *p) {
     for (;;) {
         const enum decision decision = measure_samples(s, p);
         if (decision == NO_CLOCK) {
-            begin_again(s, p); /* from a barrier */
+            if (!begin_again(s, p)) { /* from a barrier */
+                return NOT_BEGUN;
+            }
             continue;
         }
         switch (review(s, p, decision)) {
         case SAMPLER_WRONG_DATA:
             return STOP_DATA;
         case SAMPLER_BEGIN_AGAIN:
-            begin_again(s, p);
+            if (!begin_again(s, p)) {
+                return NOT_BEGUN;
+            }
             continue;
         case SAMPLER_KEEP:
             begin_starts(s, p);
@@ -346,6 +353,14 @@ static int64_t count_faults(sampler *s) {
     return s->kind->faults(s->context, s->reason, sizeof s->reason);
 }
 
+/* Collective: whether a rank of a point without repetitions has received wrong data, while the point began. */
+static bool found_wrong_data(const sampler *s, const struct sampler_point *p) {
+    const struct repetition_kind *kind = &s->kind->samples.repeated;
+    int wrong = kind->wrong != NULL && takes_part(p) && kind->wrong(s->context);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    return wrong != 0;
+}
+
 /* Notes the point for the line of a run that hangs. */
 static void note_point(const sampler *s, const struct sampler_point *p) {
     char name[128] = "";
@@ -357,18 +372,17 @@ static void note_point(const sampler *s, const struct sampler_point *p) {
 
 /* Collective. Measures a point and writes it. false: the run ends here. */
 static bool measure_point(sampler *s, struct sampler_point *p) {
-    enum decision decision = STOP_REPETITIONS;
     note_point(s, p);
     p->synchronisations = clock_quality_of(s->session.clock).synchronisations;
-    const bool measured = begin(s, p);
+    const bool begun = begin(s, p);
     clock_synchronise(s->session.clock); /* opens the point */
     clock_forget_residual(s->session.clock);
     begin_starts(s, p);
     p->first_ns = timer_now_ns();
-    if (measured) {
-        decision = repeat_until_good(s, p);
-    } else {
+    enum decision decision = begun ? repeat_until_good(s, p) : NOT_BEGUN;
+    if (decision == NOT_BEGUN) {
         samples_gather(s->samples, takes_part(p));
+        decision = found_wrong_data(s, p) ? STOP_DATA : NOT_BEGUN;
     }
     if (decision == STOP_DATA) {
         p->data_errors = count_faults(s);

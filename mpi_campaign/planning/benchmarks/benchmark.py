@@ -58,8 +58,8 @@ class Benchmark:
     point_values: the axes of the points within a case of which a user can ask for values.
     needed_seconds: from the values of a case's axes, an estimate of the time for its fewest repetitions, for axes that
     make a case longer than most_seconds. Then it is the budget of the case.
-    least_launches: how many launches a case has at least, by the name of the grid; 1 on others. It is for numbers that
-    differ more between launches than within one, so that a run of a single launch says little.
+    least_launches: how many launches a case has at least in a suite that makes as many as its benchmarks need. It is
+    for numbers that differ more between launches than within one, so that a run of a single launch says little.
     impossible: why a case cannot run. Configurations and axes are asked for their own reasons first.
     """
 
@@ -80,7 +80,7 @@ class Benchmark:
     most_seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
     needed_seconds: Callable[[Mapping[str, Value]], float] = lambda _parameters: 0.0
     point_values: tuple[PointValues, ...] = ()
-    least_launches: Mapping[str, int] = field(default_factory=dict, hash=False)
+    least_launches: int = 1
     impossible: Callable[[Question], Impossible | None] = lambda _question: None
 
     @property
@@ -99,9 +99,12 @@ class Benchmark:
         most, needed = self.most_seconds.get(grid.name, math.inf), self.needed_seconds(parameters)
         return needed if needed > most else min(share, most)
 
-    def launches(self, repeat: int, grid: Grid) -> int:
-        """How many launches a case has where a person asked for `repeat` of them, or for nothing: then it is 1."""
-        return max(repeat, self.least_launches.get(grid.name, 1))
+    def launches(self, repeat: int, *, enough: bool) -> int:
+        """How many launches a case has where a person asked for `repeat` of them, or for nothing: then it is 1.
+
+        enough: the suite makes as many as the benchmark needs.
+        """
+        return max(repeat, self.least_launches if enough else 1)
 
     def has(self, axis: str) -> bool:
         return any(choice.name == axis for choice in self.choices)

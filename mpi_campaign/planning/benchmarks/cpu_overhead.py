@@ -19,5 +19,5 @@ LOGGP = Benchmark(
     configurations=("basic", "async", "dedicated"),
     most_seconds={"smoke": 10, "nightly": 4, "full": 20},
     # The fewest launches whose median has an interval.
-    least_launches={"nightly": MIN_REPETITIONS, "full": MIN_REPETITIONS},
+    least_launches=MIN_REPETITIONS,
 )

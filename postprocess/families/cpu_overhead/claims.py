@@ -1,7 +1,8 @@
 """What a run says about the claims of Hoefler et al. 2006 and about ways of waiting, in sentences.
 
 A sentence says that a share is below or above a threshold only where its whole interval is. Only reliable points count.
-The interval of an average over points reaches from the average of their lower ends to that of their upper ends.
+The interval of an average over points reaches from the average of their lower ends to that of their upper ends. That of
+an average user or system share is narrower (`cpu_use.average_of_tick_shares`).
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from postprocess.drawing.text import duration, percent, plural, size
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WORKING
-from postprocess.families.cpu_overhead.table import configuration_words
+from postprocess.families.cpu_overhead.table import BY_TICKS, configuration_words
+from postprocess.statistics import cpu_use
 from postprocess.statistics.metrics import Estimate, as_float
 
 PAPERS_COLLECTIVE = "allreduce"
 LEAST_CHANGE = 0.05
 """A smaller change of the CPU share is none."""
+MISSED_BY_CHANCE = 0.05
+"""The share of 95 % intervals that do not contain the true value."""
 WAITS = ("yielding", "blocking")
 """The library settings that are about waiting."""
 
@@ -58,29 +62,42 @@ def judged(share: Estimate, threshold: float) -> str:
 
 
 def average(rows: pd.DataFrame, column: str) -> Estimate:
-    """The average of a column over rows, with the averages of the ends of its intervals."""
-    ends = (rows[f"{column}{end}"].to_numpy(np.float64) for end in ("", "_ci95_low", "_ci95_high"))
+    """The average of a column over rows, with its interval; NaN without rows."""
+    ends = [rows[f"{column}{end}"].to_numpy(np.float64) for end in ("", "_ci95_low", "_ci95_high")]
+    if column in BY_TICKS and len(rows):
+        whole = sum(rows[name].to_numpy(np.float64) for name in BY_TICKS)
+        return cpu_use.average_of_tick_shares(ends[0], np.asarray(whole), rows["cpu_ticks"].to_numpy(np.float64))
     return Estimate(*(np.float64(values.mean()) if values.size else np.float64(math.nan) for values in ends))
 
 
 def sentences(table: pd.DataFrame) -> list[str]:
     """The sentences about a table of `cpu_table`, in its order."""
+    return [f"{case}: {sentence}" for case, said in _said_of_cases(table) for sentence in said]
+
+
+def sentences_by_case(table: pd.DataFrame) -> dict[str, list[str]]:
+    """The same sentences under the words for their case."""
+    by_case: dict[str, list[str]] = {}
+    for case, said in _said_of_cases(table):
+        by_case.setdefault(case, []).extend(said)
+    return {case: said for case, said in by_case.items() if said}
+
+
+def _said_of_cases(table: pd.DataFrame) -> Iterator[tuple[str, list[str]]]:
     collectives = table[table["way"] != ""]
-    return [
-        f"{_where(rows)}: {sentence}"
-        for _, rows in collectives.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False)
-        for sentence in (
-            *_of_papers_claims(rows),
-            *_of_ways(rows),
-            *_of_late_ranks(rows),
-            *_of_availability(rows),
-            *_of_nodes(rows),
+    for _, rows in collectives.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False):
+        yield (
+            _where(rows),
+            [
+                *_of_papers_claims(rows),
+                *_of_ways(rows),
+                *_of_late_ranks(rows),
+                *_of_availability(rows),
+                *_of_nodes(rows),
+            ],
         )
-    ] + [
-        f"{_where(rows, setting=False)}: {sentence}"
-        for _, rows in table.groupby(_GROUP, sort=False)
-        for sentence in (*_of_settings(rows), *_of_agreement(rows))
-    ]
+    for _, rows in table.groupby(_GROUP, sort=False):
+        yield _where(rows, setting=False), [*_of_control(rows), *_of_settings(rows), *_of_agreement(rows)]
 
 
 def verdicts(table: pd.DataFrame) -> list[tuple[str, str]]:
@@ -159,6 +176,20 @@ def _of_row(row: pd.Series[Any], name: str, sign: int = 1) -> Estimate:
     return Estimate(np.float64(sign * row[name]), np.float64(low), np.float64(high))
 
 
+def _of_control(rows: pd.DataFrame) -> Iterator[str]:
+    """In how many points the blocking call differs from itself. By their intervals, at most 5 % of them should."""
+    calls = rows[(rows["way"] == BLOCKING) & rows["reliable"].astype(bool) & rows["slowdown_ci95_low"].notna()]
+    if calls.empty:
+        return
+    differ = int(((calls["slowdown_ci95_low"] > 1) | (calls["slowdown_ci95_high"] < 1)).sum())
+    share = cpu_use.binomial_share(differ, len(calls))
+    doubt = "" if as_float(share.low) <= MISSED_BY_CHANCE else ": the times vary more than their intervals say"
+    yield (
+        f"the negative control, the blocking call against itself, differs in {differ} of "
+        f"{plural(len(calls), 'reliable point')}, {_share(share)}; {percent(MISSED_BY_CHANCE)} are expected{doubt}"
+    )
+
+
 def _of_papers_claims(rows: pd.DataFrame) -> Iterator[str]:
     calls = rows[(rows["way"] == BLOCKING) & (rows[axes.OPERATION.name] == PAPERS_COLLECTIVE)]
     reliable = calls[calls["reliable"].astype(bool)]
@@ -222,10 +253,21 @@ def _of_availability(rows: pd.DataFrame) -> Iterator[str]:
     cells = rows[rows["availability_ci95_low"].notna()].drop_duplicates(
         [axes.OPERATION.name, "communicator_ranks", "message_bytes"]
     )
-    for _, row in cells.iterrows():
-        low, high = row["availability_ci95_low"], row["availability_ci95_high"]
-        ends = f"{percent(low)} to {percent(high)}" if math.isfinite(high) else f"at least {percent(low)}"
-        yield f"work for {ends} of the time of i{_cell(row)} fits beside it without making it longer"
+    for ranks, of_ranks in cells.groupby("communicator_ranks", sort=False):
+        found = (
+            f"i{operation} {', '.join(_available(row) for _, row in of_operation.iterrows())}"
+            for operation, of_operation in of_ranks.groupby(axes.OPERATION.name, sort=False)
+        )
+        yield (
+            f"work for so much of the time of a nonblocking collective on {ranks} ranks fits beside it without making "
+            f"it longer: {'; '.join(found)}"
+        )
+
+
+def _available(row: pd.Series[Any]) -> str:
+    low, high = row["availability_ci95_low"], row["availability_ci95_high"]
+    ends = f"{percent(low)} to {percent(high)}" if math.isfinite(high) else f"at least {percent(low)}"
+    return f"{ends} ({size(row['message_bytes'])})" if row["message_bytes"] else ends
 
 
 def _of_late_ranks(rows: pd.DataFrame) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pandas as pd
 from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.families.cpu_overhead.charts import all_charts
-from postprocess.families.cpu_overhead.claims import sentences, verdicts
+from postprocess.families.cpu_overhead.claims import sentences_by_case, verdicts
 from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, tables
 
 
@@ -18,14 +18,14 @@ from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, tables
 class CpuView:
     """The section of the report.
 
-    verdicts: of each case, in words, what its blocking collectives, and its messages, cost.  sentences: what the tables
-    say.  tables: each with its title, and whether a reader sees it without opening it.  files: the addresses of the
-    pictures.
+    verdicts: of each case, in words, what its blocking collectives, and its messages, cost.  sentences: by case, what
+    the tables say.  tables: each with its title, and whether a reader sees it without opening it.  files: the addresses
+    of the pictures.
     """
 
     charts: list[ChartView]
     verdicts: list[tuple[str, str]]
-    sentences: list[str]
+    sentences: dict[str, list[str]]
     tables: list[tuple[str, PointsView, bool]]
     files: Sequence[str]
 
@@ -37,4 +37,4 @@ def cpu_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> CpuVi
     shown = [
         (title, columns.view(rows, most_rows), columns is LOGGP_PARAMETERS) for title, columns, rows in tables(table)
     ]
-    return CpuView(list(map(chart_view, all_charts(table))), verdicts(table), sentences(table), shown, files)
+    return CpuView(list(map(chart_view, all_charts(table))), verdicts(table), sentences_by_case(table), shown, files)

@@ -65,12 +65,13 @@ _ESTIMATES = (
     "voluntary_switches", "involuntary_switches", "slowdown", "cpu_change", "soaked_share", "work_share",
     "ranks_cpus",
 )  # fmt: skip
-_BY_TICKS = ("user_share", "system_share")
+BY_TICKS = ("user_share", "system_share")
+"""The two shares into which the kernel's ticks divide the CPU time of the ranks: `cpu_ticks` of them."""
 _OF_NODE = ("node_cpus", "softirq_cpus")
 _OF_CELL = ("availability", "t_once_ns")
 _PREDICTED = ("predicted_ns", "predicted_cpu_ns", "predicted_network_ns")
 _ALL_ESTIMATES = (
-    *_ESTIMATES, *_BY_TICKS, *_OF_NODE, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
+    *_ESTIMATES, *BY_TICKS, *_OF_NODE, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
     *loggp_table.OF_RUN,
 )  # fmt: skip
 _OF_POINT = (
@@ -80,7 +81,7 @@ _OF_POINT = (
 COLUMNS = (
     "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "pair",
     *(f"{name}{end}" for name in _ALL_ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
-    "cpu_all_ranks_ns", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden", "misfit",
+    "cpu_all_ranks_ns", "cpu_ticks", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden", "misfit",
     *loggp_table.PLAIN_OF_RUN,
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
@@ -277,6 +278,9 @@ def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
             axes.OPERATION.name: point.operation,
             **{name: getattr(point, name) for name in _OF_POINT},
             "cpu_all_ranks_ns": point.cpu_all_ranks_ns / point.calls,
+            "cpu_ticks": cpu_use.ticks_of(
+                float(point.t_user_all_ranks_ns.sum() + point.t_system_all_ranks_ns.sum()), record.kernel_tick_ns
+            ),
             "cpu_clock_step_ns": record.cpu_clock_step_ns,
             "clock_method": point.clock.method,
             "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
