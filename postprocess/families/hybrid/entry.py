@@ -17,7 +17,7 @@ METRICS = (
     Metric(
         "ratio_to_library", "time of a hybrid collective / of MPI's", ratio=True, state="reliable", usual=True,
         condition=Condition(
-            "handover_ns", state.SAME_STATE,
+            "handover_ns", state.OTHER_POINT,
             "the cores were near each other on one side and far apart on the other (--metric handover_ns)",
         ),
     ),
