@@ -20,10 +20,10 @@ from postprocess.families.hybrid.record import HybridPoint
 
 SAME_STATE = 1.5
 """Hand-overs of a point that differ by a larger factor are those of different states: the times in one state lie closer
-together, and those of the other state are 4 times as long or more."""
+to each other, and those of the other state are 4 times as long or more."""
 OTHER_POINT = 2.0
-"""The same between points. Measured in two runs on virtual machines of two cores: the medians of points in one state are
-21 to 34 ns, in the other 139 to 190 ns. The factor is about half-way between them, the root of 139 / 34."""
+"""The same between points. Measured in two runs on virtual machines of two cores: the medians of points in one state
+are 21 to 34 ns, in the other 139 to 190 ns. The factor is half-way between them, the root of 139 / 34."""
 
 
 def in_one_state(point: HybridPoint) -> tuple[HybridPoint, int]:
