@@ -2,7 +2,8 @@
 
     hybrid_kernels %configuration=basic %method=campaign
 
-It takes nothing from another case: the variants run in turn in the same launch.
+It takes nothing from another case: the variants run in turn in the same launch. Where ranks share cores, only memory is
+measured.
 """
 
 from typing import Any
@@ -22,5 +23,6 @@ class hybrid_kernels(MeasuredTest, Parameters):
     benchmark = "hybrid_kernels"
 
     def benchmark_options(self) -> list[str]:
-        own = [*self.point_options(), *self.start_options(), *self.settle_options(), *self.budget_options()]
+        crowded = ["--memory-only"] if self.placement.oversubscribed else []
+        own = [*crowded, *self.point_options(), *self.start_options(), *self.settle_options(), *self.budget_options()]
         return ["--grid", self.grid, *own]

@@ -48,6 +48,7 @@ def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: P
     for one in found.points:
         assert one.data_errors == 0
         assert one.repetitions >= 9
+        assert one.calls["hybrid_whole"] == one.calls["papers_whole"]
     assert all(len(times) == 9 and (times > 0).all() for times in found.one_off_ns.values())
     table = hybrid_table([found])
     assert len(table) == 2 * len(found.points)

@@ -116,6 +116,17 @@ def test_results_do_not_depend_on_ranks_nodes_or_library(
         assert set(kernels_table([found])["nodes_are"]) == {"virtual"}
 
 
+def test_memory_is_measured_without_times(built: Path, tmp_path: Path) -> None:
+    """As the campaign does where ranks share cores."""
+    words = ("--kernel", "bpmf", "--bpmf-items", "404", "--iterations", "6", "--start", "barrier", "--memory-only")
+    found = measured(built, tmp_path / "record.jsonl", MPICH, *words, ranks=4)
+    (point,) = found.points
+    assert (found.memory_only, point.repetitions, point.data_errors) == (True, 0, 0)
+    table = kernels_table([found]).set_index("variant")
+    assert table["valid"].all() and not table["reliable"].any()
+    assert table["copies_per_node"].to_dict() == pytest.approx({"mpi": 4, "openmp": 1, "hybrid": 1}, abs=0.1)
+
+
 @RARE
 def test_another_seed_is_another_chain(built: Path, two_ranks: KernelsRecord, tmp_path: Path) -> None:
     found = measured(built, tmp_path / "r.jsonl", MPICH, "--kernel", "bpmf", *SMALL, "--seed", "2")
@@ -268,6 +279,7 @@ def test_windows_that_exceed_the_shared_memory_are_refused_with_both_sizes(built
     ("kernel", "wrong", "says"),
     [
         ("bpmf", {"CORRUPT_WAIT": "0"}, "its result differs from that of the first solve"),
+        ("bpmf --memory-only", {"CORRUPT_WAIT": "0"}, "its result differs from that of the first solve"),
         # Panels of 12 x 12 elements and of 12 x 24.
         ("summa", {"CORRUPT_WAIT": "0", "CORRUPT_BCAST": "1152"}, "its result is wrong"),
         # Of all ranks: they must go on alike.
@@ -279,8 +291,9 @@ def test_wrong_data_end_the_run_and_are_told(
 ) -> None:
     """Some bytes of what the variant `mpi` gets from MPI's collectives are wrong, and so is its result."""
     record = tmp_path / "record.jsonl"
+    kernel, *words = kernel.split()
     done = launch(
-        built / "hybrid_kernels", "--kernel", kernel, *SMALL, *BRIEF, "--record", str(record),
+        built / "hybrid_kernels", "--kernel", kernel, *words, *SMALL, *BRIEF, "--record", str(record),
         env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_BYTE": "6", **wrong},
         toolchain=MPICH,
     )  # fmt: skip

@@ -265,12 +265,22 @@ static void make_and_weigh(struct kernels *o, enum way way) {
     o->point.pinned = way == WAY_OPENMP ? largest_of_ranks(!pinned) == 0 : o->point.pinned;
 }
 
+/* Collective: whether the point is repeated. Where only memory is measured, a repetition tells of a wrong result. */
+static bool is_repeated(const struct kernels *o) {
+    return largest_of_ranks(o->faults) > 0 || !o->memory_only;
+}
+
+static bool may_be_empty(void *context) {
+    const struct kernels *o = context;
+    return o->memory_only;
+}
+
 static bool begin(void *context, struct sampler_point *p) {
     struct kernels *o = context;
     struct kernel_end end;
     bool pinned = true;
     if (p->beginnings > 0) {
-        return true;
+        return is_repeated(o);
     }
     o->point.kernel = kernel_table[o->chosen[p->at[AXIS_KERNEL]]];
     o->point.problem = problem_of(o, o->sizes[p->at[AXIS_SIZE]]);
@@ -297,7 +307,7 @@ static bool begin(void *context, struct sampler_point *p) {
         make_and_weigh(o, (enum way)way);
     }
     memory_use_end();
-    return true;
+    return is_repeated(o);
 }
 
 static void end_point(void *context, const struct sampler_point *p) {
@@ -367,7 +377,10 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 /* ---- the table for people ---- */
 
 static void print_head(void *context) {
-    (void)context;
+    const struct kernels *o = context;
+    if (o->memory_only) {
+        printf("# memory only: no times are measured\n");
+    }
     printf("# medians, ns; ratio: to the MPI variant, of the medians\n");
     printf("%8s %8s %8s %14s %14s %6s %6s %10s %5s  %s\n", "kernel", "size", "variant", "t", "t_compute", "ratio",
            "iters", "error", "reps", "stop");
@@ -419,6 +432,7 @@ const struct sampler_kind kernels_points = {
     .faults = count_faults,
     .parameters = put_parameters,
     .own = put_own,
+    .may_be_empty = may_be_empty,
     .name = name_point,
     .print_head = print_head,
     .print_row = print_row,

@@ -30,6 +30,7 @@ struct kernels {
     const int64_t *sizes; /* [size_count]: those of all kernels */
     size_t size_count;
     const struct option_list *of_kernel; /* [KERNELS]: which of them each kernel has */
+    bool memory_only;                    /* points are not repeated: their memory is measured, and no time */
 
     struct {
         const struct kernel *kernel;

@@ -40,6 +40,7 @@ static struct settings {
     struct option_list sizes[KERNELS];
     int grid;
     int method;
+    bool memory_only;
     const char *ratings;
     double noise;
     int64_t iterations;
@@ -106,6 +107,10 @@ static void describe_options(struct option_entry *entries) {
          .help = "iterations of bpmf; the first 5 do not count for its predictions; default: 20"},
         option_one_of("method", &s->method, method_names,
                       "paper: 20 repetitions of each point, however wide its interval is; default: campaign"),
+        {.name = "memory-only",
+         .kind = OPTION_FLAG,
+         .target = &s->memory_only,
+         .help = "measure the memory of each variant, and no times: for ranks that share cores"},
         {.name = "virtual-node-ranks",
          .kind = OPTION_INTEGER,
          .target = &s->virtual_node_ranks,
@@ -211,6 +216,7 @@ static char *own_text(const struct settings *s, const struct kernels *o) {
     json_put_string(line, "ratings", s->ratings == NULL ? "generated" : path != NULL ? path + 1 : s->ratings);
     json_put_real(line, "noise", s->noise);
     json_put_integer(line, "bpmf_iterations", s->iterations);
+    json_put_boolean(line, "memory_only", s->memory_only);
     json_close_object(line);
     return json_line_take(line);
 }
@@ -273,6 +279,7 @@ static int solve_all(struct program *program, struct settings *s, const struct r
                                             .round_robin = s->round_robin};
     struct kernels kernels = {
         .program = program,
+        .memory_only = s->memory_only,
         .problem = {
             .seed = (uint64_t)s->seed, .ratings = ratings, .noise = s->noise, .iterations = (int)s->iterations}};
     if (!crew_create(&kernels.crew, &of_comm, error, sizeof error)) {

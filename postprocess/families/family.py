@@ -79,6 +79,19 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Condition:
+    """What must be alike on both sides of a comparison: it decides a metric, and is none of the benchmark's doing.
+
+    name: another metric of the same family.  factor: by how much its medians on the two sides may differ.
+    words: says that they differ more, as the reason why a verdict cannot be told.
+    """
+
+    name: str
+    factor: float
+    words: str
+
+
+@dataclass(frozen=True)
 class Metric:
     """A quantity that can be compared between launches: a column of `Launches`.
 
@@ -88,6 +101,7 @@ class Metric:
     state: the column of `STATE` that must be true for a launch to count.
     usual: whether it is compared by default.
     with_work: how it depends on the work done: a time grows in proportion, a rate falls, anything else stays.
+    condition: what must be alike on both sides; None where nothing is known that would have to be.
     """
 
     name: str
@@ -98,6 +112,7 @@ class Metric:
     state: Literal["valid", "reliable"] = "valid"
     usual: bool = False
     with_work: Literal["time", "rate", "neither"] = "neither"
+    condition: Condition | None = None
 
     def has_effect(self, values: Floats) -> NDArray[np.bool_]:
         """Whether an effect can be formed of each value: it is finite and, for a ratio, above 0.

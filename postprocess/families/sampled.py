@@ -95,11 +95,15 @@ def times_of(point: Point, name: str) -> Nanoseconds:
     return times
 
 
+NOT_MEASURED = "not measured"
+"""The reason of a point without repetitions."""
+
+
 def invalid_reasons(point: SampledPoint) -> list[str]:
     """Reasons why a point's medians cannot be used at all; empty if they can."""
     reasons = []
     if point.stop_reason == "not_measured":
-        reasons.append("not measured")
+        reasons.append(NOT_MEASURED)
     elif point.repetitions < MIN_REPETITIONS:
         reasons.append(f"fewer than {MIN_REPETITIONS} repetitions ({point.repetitions})")
     if point.data_errors:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from postprocess.families import registry
 from postprocess.families.axes import PLACEMENT
-from postprocess.families.family import Metric
+from postprocess.families.family import Condition, Metric
 from postprocess.statistics import effects
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.metrics import Floats, work_share
@@ -95,6 +95,7 @@ def compare(
     limits = limits or Limits()
     key = [name for name in KEY if name not in differ and name in a]
     of_metrics = {word for name in metrics for word in (name, METRICS[name].state, *METRICS[name].same)}
+    of_metrics |= {one.condition.name for one in map(METRICS.__getitem__, metrics) if one.condition is not None}
     needed = [name for name in a if name in {*KEY, RUN, *of_metrics}]
     both = pd.concat([a[needed].assign(side=0), b[needed].assign(side=1)], ignore_index=True)
     runs = [set(one["run"].unique()) for one in (a, b)]
@@ -204,7 +205,8 @@ def _compared(
     measured = matched[number] & np.isfinite(value)
     counting = measured & both[metric.state].to_numpy(bool)
     without = _on_sides(number, side, counting & ~metric.has_effect(value), len(names))
-    chosen = _of_one_size(both, number, counting & ~without[number].any(axis=1), metric.same)
+    other = _in_other_conditions(both, number, counting, metric.condition, len(names))
+    chosen = _of_one_size(both, number, counting & ~without[number].any(axis=1) & ~other[number], metric.same)
     have, count, match = (_on_sides(number, side, some, len(names)) for some in (measured, counting, chosen))
     # A time that only one side has gets a row, with a reason. A ratio may be of one side by intent (against basic).
     cases = np.flatnonzero(have.any(axis=1) if metric.same else have.all(axis=1))
@@ -226,11 +228,12 @@ def _compared(
     reason = np.select(
         [
             known, ~count[cases, 0], ~count[cases, 1], without[cases, 0], without[cases, 1],
-            ~match[cases].all(axis=1), few,
+            other[cases], ~match[cases].all(axis=1), few,
         ],
         [
             "", f"no {metric.state} launch of A", f"no {metric.state} launch of B",
-            "a launch of A is not above 0: no ratio", "a launch of B is not above 0: no ratio", _other_sizes(metric),
+            "a launch of A is not above 0: no ratio", "a launch of B is not above 0: no ratio",
+            metric.condition.words if metric.condition is not None else "", _other_sizes(metric),
             f"too few {PLURAL[unit]}: {least}",
         ],
         f"the {PLURAL[unit]} agree to the last digit: how much they differ is not known",
@@ -269,6 +272,25 @@ def _on_sides(
     present = np.zeros((cases, 2), dtype=bool)
     present[number[some], side[some]] = True
     return present
+
+
+def _in_other_conditions(
+    both: pd.DataFrame,
+    number: effects.Integers,
+    counting: NDArray[np.bool_],
+    condition: Condition | None,
+    cases: int,
+) -> NDArray[np.bool_]:
+    """Whether the launches of a case that count met other conditions on one side than on the other: by case."""
+    if condition is None or condition.name not in both:
+        return np.zeros(cases, dtype=bool)
+    value = both[condition.name].to_numpy(np.float64)
+    known = counting & (value > 0) & (value < np.inf)
+    table = pd.DataFrame({"case": number[known], "side": both["side"].to_numpy()[known], "value": value[known]})
+    medians = table.groupby(["case", "side"])["value"].median().unstack()
+    sides = medians.reindex(index=range(cases), columns=[0, 1]).to_numpy(np.float64)
+    differ: NDArray[np.bool_] = sides.max(axis=1) > condition.factor * sides.min(axis=1)  # False where one is not known
+    return differ
 
 
 def _of_one_size(

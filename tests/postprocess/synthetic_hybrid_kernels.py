@@ -87,7 +87,7 @@ def header(
     }  # fmt: skip
     first["own"] = {
         "shared_nodes": 1, "virtual_node_ranks": 0, "dgemm": "OpenBLAS", "ratings": "generated", "noise": 0.5,
-        "bpmf_iterations": 20,
+        "bpmf_iterations": 20, "memory_only": False,
         **(own or {}),
     }  # fmt: skip
     assert set(changes) <= set(first)

@@ -402,3 +402,38 @@ def test_a_page_of_pairs_of_which_nothing_can_be_told_says_so() -> None:
     view = verdict_page.comparisons_view({("a", "b"): good, ("a", "c"): few, ("b", "c"): few})
     assert view.answer == "something is slower in 0 of 3 pairs; of 2 nothing can be told"
     assert verdict_page.comparisons_view({("a", "b"): good, ("a", "c"): good}).answer.endswith("0 of 2 pairs")
+
+
+def hybrid(factor: float, *handovers_ns: float) -> pd.DataFrame:
+    """Launches of `hybrid`, each with a time of a hand-over."""
+    table = launches(factor, count=len(handovers_ns), cases=4, benchmark="hybrid")
+    made: pd.DataFrame = table.assign(
+        ratio_to_library=table["t_measured_ns"] / 1e8,
+        handover_ns=[handovers_ns[launch - 1] for launch in table["launch"]],
+        t_measured_ns=math.nan,
+    )
+    return made
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ((30, 31, 29, 30), (31, 30, 30, 30), SLOWER),
+        ((30, 31, 29, 30), (150, 140, 155, 150), UNKNOWN),
+        ((150, 31, 29, 30), (30, 31, 150, 30), SLOWER),  # most were in one state
+        ((math.nan,) * 4, (150, 140, 155, 150), SLOWER),  # an older record does not say
+    ],
+    ids=("near", "near and far", "mostly near", "not known"),
+)
+def test_sides_in_other_states_of_the_cores_are_not_compared(
+    before: tuple[float, ...], after: tuple[float, ...], verdict: str
+) -> None:
+    found = compare(hybrid(1.0, *before), hybrid(1.3, *after), metrics=("ratio_to_library",))
+    assert verdicts(found, "ratio_to_library") == {verdict}
+    reasons = set(found.rows["reason"])
+    says = "the cores were near each other on one side and far apart on the other (--metric handover_ns)"
+    assert reasons == ({says} if verdict == UNKNOWN else {""})
+    if verdict == UNKNOWN:
+        assert f"cannot tell: 4 x {says}" in compare_text.summary(found, SIDES)
+        handed = compare(hybrid(1.0, *before), hybrid(1.3, *after), metrics=("handover_ns",))
+        assert verdicts(handed, "handover_ns") == {SLOWER}

@@ -40,6 +40,8 @@ from tests.support import check_record
 
 OPERATIONS = ("allgather", "bcast", "allreduce")
 VARIANTS = ("spin", "barrier")
+WITH_CONTROL = (*VARIANTS, "paper")
+"""The own choice, and the paper's own method for every collective."""
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
@@ -232,13 +234,53 @@ def test_a_claim_with_a_doubtful_point_cannot_be_told(tmp_path: Path, change: An
 
 def test_nothing_is_claimed_of_a_library_against_itself(tmp_path: Path) -> None:
     """The negative control."""
-    table = table_of(tmp_path, record(THE_SAME, OPERATIONS, sizes=(8, 4096)))
+    table = table_of(tmp_path, record(THE_SAME, OPERATIONS, WITH_CONTROL, sizes=(8, 4096)))
     found = claims.targets(table)
     alone = found[found["timed"] == ALONE]
     assert len(alone) == 3 and set(alone["verdict"]) == {"missed"}
     assert set(found[found["target"].str.contains("paper's own")]["verdict"]) == {"cannot be told"}
     ((_, faster),) = claims.break_evens(table)
     assert faster == ["allgather: at no size", "bcast: at no size", "allreduce: at no size"]
+
+
+@pytest.mark.parametrize(
+    ("own", "control", "says"),
+    [
+        (0.8, 1.0, "holds"),
+        (1.2, 1.0, "missed"),
+        (0.8, 0.9, "holds"),
+        (0.8, 0.7, "cannot be told"),
+        (0.8, 1.4, "cannot be told"),
+        (1.2, 1.1, "missed"),
+        (1.2, 0.7, "cannot be told"),
+        (1.2, 1.4, "cannot be told"),
+    ],
+)
+def test_a_ratio_to_the_papers_own_method_counts_beyond_what_this_method_differs_from_itself(
+    tmp_path: Path, own: float, control: float, says: str
+) -> None:
+    truth = Truth(by_variant={"spin": own, "barrier": control}, ratio_noise=0.002)
+    row = target(table_of(tmp_path, record(truth, variants=VARIANTS)), "paper's own")
+    assert (row["ratio"], row["verdict"]) == (pytest.approx(own, rel=0.01), says)
+    assert row["control_least"] == pytest.approx(control, rel=0.01) == row["control_most"]
+
+
+def test_without_a_control_nothing_is_said_about_the_papers_own_method(tmp_path: Path) -> None:
+    row = target(table_of(tmp_path, record(FASTER)), "paper's own")
+    assert row["verdict"] == "cannot be told" and math.isnan(row["control_least"])
+    assert claims.cells(row)[claims.HEADS.index("control")] == ""
+    lines = record(Truth(by_variant={"spin": 0.8, "barrier": 1.0}, ratio_noise=0.002), variants=VARIANTS)
+    assert target(table_of(tmp_path / "b", lines), "paper's own")["verdict"] == "holds"
+    lines[1 + len(SIZES)].update(data_errors=1)  # a point of the control
+    assert target(table_of(tmp_path / "c", lines), "paper's own")["verdict"] == "cannot be told"
+
+
+def test_a_control_is_of_the_same_setting(tmp_path: Path) -> None:
+    off = Truth(by_variant={"spin": 0.8, "barrier": 0.5})
+    right = Truth(by_variant={"spin": 0.8, "barrier": 1.0}, ratio_noise=0.002)
+    row = target(settings_of(tmp_path, usual=off, shared_memory=right), "paper's own")
+    assert (row["control_least"], row["control_most"]) == (pytest.approx(0.5, rel=0.01), pytest.approx(1.0, rel=0.01))
+    assert row["verdict"] == "cannot be told"
 
 
 def test_faster_from_a_size_on_is_said(tmp_path: Path) -> None:

@@ -151,6 +151,25 @@ def test_threads_that_were_not_pinned_make_their_variant_alone_unreliable(tmp_pa
     assert (rows["hybrid"]["verdict"], rows["hybrid"]["verdict_to_openmp"]) == ("faster", "cannot tell")
 
 
+def test_where_only_memory_is_measured_its_rows_are_valid_and_have_no_verdict(tmp_path: Path) -> None:
+    header = {"own": {"memory_only": True}, "oversubscribed": True}
+    rows = rows_of(tmp_path, header=header, repetitions=0)
+    check_record(tmp_path / "a.jsonl")
+    hybrid = rows["hybrid"]
+    assert hybrid["valid"] and not hybrid["reliable"]
+    assert hybrid["unreliable_reasons"] == ["no times: only memory was measured"]
+    assert math.isnan(hybrid["t_ns"]) and hybrid["verdict"] == "cannot tell"
+    assert hybrid["memory_bytes"] > 0 and hybrid["copies_per_node"] == pytest.approx(2)
+    loaded = load_kernels(tmp_path / "a.jsonl")
+    assert list(inside.wrong(loaded)) == []
+    said = verdict_text(kernels_table([loaded]))
+    assert "no time was measured (no times: only memory was measured)" in said
+    # A wrong result is told, and without the option nothing is valid.
+    assert not rows_of(tmp_path, header=header, repetitions=0, data_errors=1)["mpi"]["valid"]
+    assert not rows_of(tmp_path, repetitions=0)["mpi"]["valid"]
+    assert list(inside.wrong(load_kernels(tmp_path / "a.jsonl"))) == ["none of its 1 points is valid: not measured"]
+
+
 def test_numbers_for_references(tmp_path: Path) -> None:
     found = record_numbers(load_kernels(synthetic.write(tmp_path / "a.jsonl", record())))
     assert found["hybrid_ratio_to_mpi"] == pytest.approx(0.9, rel=1e-3)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from postprocess.families import sampled
-from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
-from postprocess.families.hybrid import claims, inside
+from postprocess.families.family import Bound, Condition, Family, Found, Inside, Metric, TableFile
+from postprocess.families.hybrid import claims, inside, state
 from postprocess.families.hybrid.axes import AXES
 from postprocess.families.hybrid.record import FAMILY, hybrid_record
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
@@ -14,8 +14,15 @@ from postprocess.statistics.limits import LEAST_RATIO
 TITLE = "Collectives with one copy per node"
 FILE = "hybrid.parquet"
 METRICS = (
-    Metric("ratio_to_library", "time of a hybrid collective / of MPI's", ratio=True, state="reliable", usual=True),
-)
+    Metric(
+        "ratio_to_library", "time of a hybrid collective / of MPI's", ratio=True, state="reliable", usual=True,
+        condition=Condition(
+            "handover_ns", state.OTHER_POINT,
+            "the cores were near each other on one side and far apart on the other (--metric handover_ns)",
+        ),
+    ),
+    Metric("handover_ns", "time in which ranks of a node hand a cache line on", ratio=True),
+)  # fmt: skip
 BOUNDS = (Bound("whole_ratio_to_library", absolute=False, margin=LEAST_RATIO),)
 """What a regression shows in: writing, collective and reading take longer than with the MPI library beside."""
 

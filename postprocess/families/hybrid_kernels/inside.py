@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from postprocess.drawing.text import duration, plural
 from postprocess.families import sampled
 from postprocess.families.family import Details, Spent
+from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.record import KernelsRecord
 from postprocess.families.hybrid_kernels.table import case_of, configuration_words
 
@@ -55,7 +56,9 @@ def wrong(record: KernelsRecord) -> Iterator[str]:
     if errors:
         yield f"{errors} results were wrong"
     elif record.complete:
-        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
+        yield from sampled.none_valid(
+            [validity.invalid_reasons(point, memory_only=record.memory_only) for point in record.points]
+        )
 
 
 def communicated_ns(record: KernelsRecord) -> float:

@@ -68,7 +68,7 @@ class KernelsRecord(RecordFile):
 
     shared_nodes: the groups of ranks that share a copy.  virtual_node_ranks: the ranks of a virtual node, of which the
     MPI library does not know; 0 without.  dgemm: the library that multiplies matrices.  ratings: the file of the
-    ratings, or `generated`.  noise: their standard deviation about the model.
+    ratings, or `generated`.  noise: their standard deviation about the model.  memory_only: points have no times.
     """
 
     shared_nodes: int
@@ -76,6 +76,7 @@ class KernelsRecord(RecordFile):
     dgemm: str
     ratings: str
     noise: float
+    memory_only: bool
     points: tuple[KernelPoint, ...]
 
 
@@ -87,7 +88,7 @@ def load_kernels(path: Path | str) -> KernelsRecord:
 def kernels_record(record: Record) -> KernelsRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
-    own = Fields(dict(record.header.own), record.header.where, "own.")
+    own = Fields({"memory_only": False, **record.header.own}, record.header.where, "own.")
     return KernelsRecord(
         path=record.path,
         header=record.header,
@@ -98,6 +99,7 @@ def kernels_record(record: Record) -> KernelsRecord:
         dgemm=own.text("dgemm"),
         ratings=own.text("ratings"),
         noise=own.number("noise"),
+        memory_only=own.flag("memory_only"),
         points=tuple(map(_point, record.points)),
     )
 

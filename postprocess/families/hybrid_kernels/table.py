@@ -115,7 +115,7 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
                 },
                 "clock_method": point.clock.method,
                 "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-                "valid": not sampled.invalid_reasons(point),
+                "valid": not validity.invalid_reasons(point, memory_only=record.memory_only),
                 "reliable": not reasons,
                 "unreliable_reasons": reasons,
                 "flags": validity.flags(point),
@@ -127,10 +127,7 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
 
 
 def _doubts(record: KernelsRecord, point: KernelPoint, variants: Sequence[str], failed: str) -> list[str]:
-    header = record.header
-    nodes = case_of(record)["nodes_are"]
-    found = validity.doubts(point, variants, nodes, header.network, oversubscribed=header.oversubscribed)
-    return [*failed_reasons(failed), *found]
+    return [*failed_reasons(failed), *validity.doubts(point, variants, case_of(record)["nodes_are"], record)]
 
 
 def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:

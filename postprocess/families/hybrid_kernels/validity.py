@@ -1,6 +1,7 @@
 """Whether a row is `valid` and `reliable`, and what else a reader should know about it (`flags`).
 
 valid       There are at least 6 valid repetitions (fewer have no interval) and no wrong result. The times are right.
+            Where only memory is measured there are no times, and a row without a wrong result is valid.
 reliable    Valid, the case did not fail, and
             * the 95 % interval of the ratio to `mpi` is at most 10 % of the ratio wide;
             * the clocks of the ranks agree to within 1 % of the shorter solve, because it is a time between ranks;
@@ -20,31 +21,39 @@ import numpy as np
 
 from postprocess.drawing.text import duration
 from postprocess.families import sampled
-from postprocess.families.hybrid_kernels.record import OPENMP, KernelPoint
+from postprocess.families.hybrid_kernels.record import OPENMP, KernelPoint, KernelsRecord
 from postprocess.statistics.metrics import Estimate, as_float
 
 WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
 
 
-def doubts(point: KernelPoint, variants: Sequence[str], nodes: str, network: str, *, oversubscribed: bool) -> list[str]:
-    """Reasons why a ratio of two variants says nothing about them, however narrow its interval. They include
-    `sampled.invalid_reasons`.
-
-    variants: those of the ratio.  nodes: as `sampled.nodes_are` says.
-    """
+def invalid_reasons(point: KernelPoint, *, memory_only: bool) -> list[str]:
+    """Reasons why a point cannot be used at all; empty if it can. memory_only: no times were asked for."""
     reasons = sampled.invalid_reasons(point)
+    return [reason for reason in reasons if reason != sampled.NOT_MEASURED] if memory_only else reasons
+
+
+def doubts(point: KernelPoint, variants: Sequence[str], nodes: str, record: KernelsRecord) -> list[str]:
+    """Reasons why a ratio of two variants says nothing about them, however narrow its interval. They include
+    `invalid_reasons`.
+
+    variants: those of the ratio.  nodes: as `sampled.nodes_are` says.  record: that of the point.
+    """
+    reasons = invalid_reasons(point, memory_only=record.memory_only)
+    if record.memory_only and not point.repetitions:
+        reasons.append("no times: only memory was measured")
     if not point.repetitions:
         return reasons
     shortest = min(float(np.median(point.variants[name].t_ns)) for name in variants)
     residual = point.clock.residual_ns
     if residual is not None and residual > CLOCK_LIMIT * shortest:
         reasons.append(f"clocks disagree by {duration(residual)}, a solve takes {duration(shortest)}")
-    if oversubscribed:
+    if record.header.oversubscribed:
         reasons.append("oversubscribed: ranks share cores")
     if OPENMP in variants and not point.pinned:
         reasons.append("not every thread ran on one CPU of its own")
-    if network.startswith("wire"):
+    if record.header.network.startswith("wire"):
         reasons.append("over a wire the variant mpi sends between ranks that share memory in the other variants")
     if nodes in sampled.VIRTUAL_NODES:
         reasons.append(f"the nodes are {nodes}")
