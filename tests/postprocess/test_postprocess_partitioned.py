@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
-from postprocess.families import registry
+from postprocess.families import axes, registry
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
 from postprocess.families.partitioned.entry import PARTITIONED
@@ -206,21 +206,44 @@ def test_what_may_not_be_used_says_why(tmp_path: Path, changes: dict[str, Any], 
     assert any(says in reason for reason in row["unreliable_reasons"])
 
 
-@pytest.mark.parametrize(
-    ("noise", "flagged"), [("last", True), ("single", True), ("uniform", False), ("normal", False)]
-)
-def test_only_a_delay_that_is_always_the_same_can_be_off_its_plan(tmp_path: Path, noise: str, flagged: bool) -> None:
-    """Beta is read as half of what the delays were planned by."""
+@pytest.mark.parametrize("noise", axes.NOISE.values)
+def test_only_a_delay_of_the_last_partition_can_be_off_its_plan(tmp_path: Path, noise: str) -> None:
+    """Beta is read as half of what the delays were planned by. With other noises D is a sum over partitions."""
     slow = [2 * transfer_ns(EARLY) - round(EARLY.latency_ns)] * 9
     row = row_of(
         tmp_path, noise=noise, delay_ratio=2 * DELAY_RATIO,
         latency_readings_ns=[round(EARLY.latency_ns)] * 9, transfer_readings_ns=slow,
     )  # fmt: skip
-    assert ("gamma beta was 2.50 [2.50, 2.50], planned was 5" in row["flags"]) is flagged
+    off_plan = (
+        "gamma beta was 2.50 [2.50, 2.50], planned was 5: the bandwidth was 0.50 times the one that it was planned by"
+    )
+    assert (off_plan in row["flags"]) is (noise == "last")
     assert row["delay_ratio_measured"] == pytest.approx(2.5, rel=2e-3)
     assert row["reliable"]  # the model uses the delay that was measured
     on_plan = row_of(tmp_path, noise=noise)
     assert not any("gamma beta" in flag for flag in on_plan["flags"])
+
+
+@pytest.mark.parametrize(
+    ("found", "took", "says"),
+    [
+        (1.0, 1.0, ""),
+        (1.05, 1.04, ""),  # both within what the search and the readings allow
+        (0.95, 1.0, ""),
+        (0.86, 1.0, "the work that was found takes 0.86 times as long as planned"),
+        (1.04, 1.35, "the computation took 1.35 times as long as when its work was searched"),
+        (1.2, 0.8, ""),  # one makes up for the other: the point stands where it was planned
+    ],
+)
+def test_a_delay_off_its_plan_says_why(tmp_path: Path, found: float, took: float, says: str) -> None:
+    """found: the time of the work when it was searched, relative to the target. took: relative to that."""
+    lines = record(sizes=(LARGE,), ratios=(DELAY_RATIO,))
+    series, own = lines[1]["series"], lines[1]["own"]
+    series["t_delay_ns"] = [round(found * took * time) for time in series["t_delay_ns"]]
+    own["delay_calibration"].update(time_ns=round(found * own["delay_target_ns"]), error_relative=found - 1)
+    (row,) = table_of(tmp_path, lines).to_dict("records")
+    flags = [flag for flag in row["flags"] if "gamma beta" in flag]
+    assert [flag.partition("planned was 2.5: ")[2] for flag in flags] == ([says] if says else [])
 
 
 def test_latency_and_bandwidth_are_those_of_the_whole_launch(tmp_path: Path) -> None:
