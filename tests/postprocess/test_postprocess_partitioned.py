@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpi_campaign import ROOT
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
 from postprocess.families import axes, registry
@@ -36,6 +37,7 @@ from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
 from postprocess.statistics.metrics import MIN_REPETITIONS
+from postprocess.verdicts.acceptance import FAIL, PASS, judge, read_criteria
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 from tests.postprocess.synthetic_partitioned import (
@@ -506,3 +508,61 @@ def test_launches_have_what_comparisons_need(tmp_path: Path) -> None:
     run = load_run(run_folder(tmp_path / "run", [record()]))
     (columns,) = PARTITIONED.launches.columns.values()
     assert set(columns) <= set(registry.found(run, PARTITIONED).table.columns)
+
+
+TARGETS = ROOT / "docs" / "benchmarks" / "partitioned-targets.yaml"
+AS_THEY_ARE = {
+    ("mpich@5.0.2", "basic", "part"): LATE,
+    ("intel@2021.18.1", "basic", "part"): LATE,
+    ("mpich@5.0.2", "basic", "single"): LATE,
+    **{("openmpi@5.0.11", "basic", name): LATE for name in ("part", "many", "layer")},
+    **{("openmpi@5.0.11", "async", name): EARLY for name in ("part", "many", "layer")},
+}
+"""What the libraries do, by toolchain, configuration and approach."""
+
+
+@pytest.mark.parametrize(
+    ("case", "truth", "fails"),
+    [
+        (None, EARLY, []),
+        (("intel@2021.18.1", "basic", "part"), EARLY, ["a library that sends everything at the end gains nothing"]),
+        (
+            ("mpich@5.0.2", "basic", "single"),
+            replace(LATE, times_slower=0.95),
+            ["one message against itself is nowhere faster"],
+        ),
+        (
+            ("mpich@5.0.2", "basic", "single"),
+            replace(LATE, times_slower=1.05),
+            ["one message against itself is nowhere slower"],
+        ),
+        (
+            ("openmpi@5.0.11", "basic", "many"),
+            EARLY,
+            ["without progress nothing is gained above the eager limit"],
+        ),
+        (
+            ("openmpi@5.0.11", "basic", "layer"),
+            replace(LATE, times_slower=1.1),
+            ["without progress nothing is lost above the eager limit"],
+        ),
+        (
+            ("openmpi@5.0.11", "async", "part"),
+            LATE,
+            ["with a progress thread the gain is at least 0.9 of the model's"],
+        ),
+    ],
+)
+def test_the_targets_of_the_page_tell_a_control_that_fails(
+    tmp_path: Path, case: tuple[str, str, str] | None, truth: Truth, fails: list[str]
+) -> None:
+    records = [
+        record(
+            approach, truth if (toolchain, configuration, approach) == case else usual, sizes=(1 << 20, 1 << 22),
+            toolchain=toolchain, configuration=configuration,
+        )
+        for (toolchain, configuration, approach), usual in AS_THEY_ARE.items()
+    ]  # fmt: skip
+    results = judge(read_criteria(TARGETS), {"partitioned": table_of(tmp_path, *records)}, [])
+    assert [one.criterion.name for one in results if one.verdict == FAIL] == fails
+    assert {one.verdict for one in results} <= {PASS, FAIL}
