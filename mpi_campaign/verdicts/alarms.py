@@ -33,7 +33,6 @@ from postprocess.verdicts.history import (
     standing,
     with_changes,
 )
-from postprocess.verdicts.launches import launch_table
 from postprocess.verdicts.verdict_page import history_view, render
 
 FILE = "acknowledged.json"
@@ -115,7 +114,7 @@ def find(asked: HistoryRequest, root: Path) -> tuple[list[Alarm], list[Series]]:
         of = f" of '{asked.words}'" if asked.words else ""
         raise CampaignError(f"there is no complete run{of}: see what there is with ./campaign results list")
     runs, problems = consistency.together(whole)
-    table, unread = launch_table(run.path for run in runs)
+    table, unread = sides.launches_of(runs)
     for problem in (*problems, *unread):
         print(f"campaign: {problem}", file=sys.stderr)
     launches = side.launches(table, runs)

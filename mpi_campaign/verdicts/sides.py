@@ -12,7 +12,8 @@ Where words are joined by commas, all must hold: ``mpich@5.0.2,async,2026-11-01.
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -26,6 +27,7 @@ from mpi_campaign.archive import consistency, references, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.processes.progress import Progress
 from postprocess.verdicts.launches import launch_table
 
 TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+-]+")
@@ -179,10 +181,18 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
     chosen = [run for run in known if any(side.may_hold(run) for side in sides)]
     kept, problems = consistency.together(chosen)
     problems += [f"run {run.run} is not complete: what it has is compared" for run in kept if run.path == run.partial]
-    table, unread = launch_table(run.path for run in kept)
+    table, unread = launches_of(kept)
     problems += unread
     launches = [side.launches(table, filter(side.may_hold, kept)) for side in sides]
     return _apart(sides, _not_empty(sides, launches, problems)), problems
+
+
+def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
+    """The launches of runs, as `launch_table` has them. A person sees how far the reading is."""
+    progress = Progress(1, sys.stderr)
+    found = launch_table((run.path for run in runs), lambda done, of: progress.status(f"reading {done} of {of} runs"))
+    progress.status("")
+    return found
 
 
 def _of_newest(
@@ -196,14 +206,14 @@ def _of_newest(
         found_of = [_newest(side, known) for side in sides]
         newest, problems = consistency.together(list(dict.fromkeys(run for runs, _ in found_of for run in runs)))
         problems += [problem for _, unread in found_of for problem in unread]
-        table, unread = launch_table(run.path for run in newest)
+        table, unread = launches_of(newest)
         problems += unread
         launches_of_sides = [side.launches(table, filter(side.may_hold, newest)) for side in sides]
         tables = _apart(sides, _not_empty(sides, launches_of_sides, problems))
         return tables, [*problems, *_left_out(sides, unfinished, newest)]
     problems = []
     for run in reversed(known):
-        table, unread = launch_table([run.path])
+        table, unread = launches_of([run])
         problems += unread
         launches_of_sides = [side.launches(table, [run]) for side in sides if side.may_hold(run)]
         if len(launches_of_sides) == len(sides) and all(map(len, launches_of_sides)):
@@ -237,7 +247,7 @@ def _newest(side: Side, known: Sequence[RunFolder]) -> tuple[list[RunFolder], li
     problems: list[str] = []
     for run in reversed(known):
         if side.may_hold(run):
-            table, unread = launch_table([run.path])
+            table, unread = launches_of([run])
             if len(side.launches(table, [run])):
                 return [run], problems
             problems += unread

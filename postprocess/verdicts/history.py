@@ -136,15 +136,20 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         key = list(dict.fromkeys([*KEY, *metric.same, "placement"]))
         medians = counting.groupby([*key, "run", "version"], observed=True, sort=False)[name].median().reset_index()
         medians = medians[metric.has_effect(medians[name].to_numpy(np.float64))]
-        for case, rows in medians.groupby(key, observed=True, sort=False):
-            ordered = rows.sort_values("run")
-            toolchains = tuple(map(str, ordered["version"]))
+        number, cases = numbered(medians, key)
+        runs, versions = (medians[column].to_numpy(str) for column in ("run", "version"))
+        order = np.lexsort((runs, number))
+        runs, versions = runs[order].tolist(), versions[order].tolist()
+        ends = np.cumsum(np.bincount(number, minlength=len(cases)))
+        values = medians[name].to_numpy(np.float64)[order]
+        for case, begin, end in zip(cases.itertuples(index=False), [0, *ends[:-1]], ends, strict=True):
+            toolchains = tuple(versions[begin:end])
             series.append(
                 Series(
                     dict(zip(key, case, strict=True)) | {"toolchain": toolchains[-1]},
                     name,
-                    tuple(map(str, ordered["run"])),
-                    ordered[name].to_numpy(np.float64),
+                    tuple(runs[begin:end]),
+                    values[begin:end],
                     (),
                     toolchains,
                 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -71,17 +71,22 @@ pa.set_memory_pool(pa.system_memory_pool())
 _SCHEMA = pa.schema([(name, _type_of(name)) for name in COLUMNS])
 
 
-def launch_table(chosen: Iterable[Path]) -> tuple[pd.DataFrame, list[str]]:
+def launch_table(
+    chosen: Iterable[Path], tell: Callable[[int, int], object] = lambda _done, _total: None
+) -> tuple[pd.DataFrame, list[str]]:
     """The launches of run folders, with the columns COLUMNS, texts as categories; and a line about everything that
     cannot be read.
 
     The other runs are read all the same. The names of runs and systems are those of their folders in the archive.
+    tell: is called with the number of runs that are read, and of all.
     """
     folders = list(chosen)
     tables, problems = [], []
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # most of the work is done outside of Python's lock
+        tell(0, len(folders))
         for folder, (table, unread) in zip(folders, pool.map(_launches_or_problem, folders), strict=True):
             tables.append(table)
+            tell(len(tables), len(folders))
             problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
     return _as_launches(tables), problems
 
