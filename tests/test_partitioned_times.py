@@ -8,7 +8,7 @@ import pytest
 
 from mpi_campaign.toolchains import resolving
 from postprocess.families import axes
-from postprocess.families.partitioned.record import load_partitioned
+from postprocess.families.partitioned.record import LATENCY_BYTES, load_partitioned
 from tests.support import Command, check_record, launch
 from tests.test_partitioned import measured
 
@@ -25,6 +25,27 @@ def test_the_sizes_of_the_method_of_the_paper_are_taken_over(built: Path, tmp_pa
     (second,) = measured(built, tmp_path / "2.jsonl", MPICH, *words, "--sizes", sizes, budget_seconds=2).points
     assert first.delay_target_ns == second.delay_target_ns > 0
     assert np.median(second.t_delay_ns) >= second.delay_target_ns
+
+
+def test_delays_are_planned_anew_where_the_first_readings_were_wrong(built: Path, tmp_path: Path) -> None:
+    """A rank's first messages, those of the first series of readings, take 20 times as long."""
+    series, messages_of_reading, messages_before = 9, 3, 9
+    slow = {
+        "LD_PRELOAD": str(built / "slow_preload.so"), "SLOW_CALLS": "MPI_Waitall", "SLOW_PERCENT": "1900",
+        "SLOW_FIRST": str(messages_before + series * messages_of_reading),
+    }  # fmt: skip
+    (point,) = measured(
+        built, tmp_path / "record.jsonl", MPICH, "--approach", "many", "--message-bytes", "65536",
+        "--delay-ratios", "2", env=slow,
+    ).points  # fmt: skip
+    latency, transfer = (
+        np.median(readings[: len(readings) // series * series].reshape(-1, series), axis=1)
+        for readings in (point.latency_readings_ns, point.transfer_readings_ns)
+    )
+    of_series = 1e9 * (point.transfer_bytes - LATENCY_BYTES) / (transfer - latency)
+    assert len(of_series) == 3  # the second disagrees with the first, and the third says whether the second is right
+    assert of_series[0] < min(of_series[1:]) / 2
+    assert any(point.bytes_per_second == pytest.approx(one) for one in of_series[1:])
 
 
 @pytest.mark.parametrize("noise", list(axes.NOISE.values))

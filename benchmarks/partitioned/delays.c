@@ -126,9 +126,10 @@ void delays_search(const struct program *program, struct delays *delays, bool co
             item->calibration = before->calibration;
             continue;
         }
-        if (before != NULL && before->calibration.time_ns > 0) {
-            guess = (double)before->calibration.size *
-                    pow((double)item->target_ns / before->calibration.time_ns, 1 / kernel->exponent);
+        const struct delay *known = item->calibration.time_ns > 0 ? item : before; /* its own: it is planned anew */
+        if (known != NULL && known->calibration.time_ns > 0) {
+            guess = (double)known->calibration.size *
+                    pow((double)item->target_ns / known->calibration.time_ns, 1 / kernel->exponent);
         }
         const struct size_search_request request = {.target_ns = (double)item->target_ns,
                                                     .tolerance = tolerance,

@@ -37,7 +37,7 @@ static const double most_of_budget = 0.15;
 static const double budget_without_one = 20;
 
 /* The delays are planned anew where beta, read again after their search, is farther from the planned one than this,
- * relative; so often at most. */
+ * relative; they are planned so often at most. */
 static const double bandwidth_tolerance = 0.05;
 enum { MOST_PLANS = 3 };
 
@@ -756,10 +756,10 @@ void pipeline_check(struct program *program, void *context, char *error, size_t 
     }
 }
 
-/* Collective: plans the delays by the readings so far, and searches their work. Without beta they are planned with a
- * guess, and there is no model: ranks that share cores still show whether the data are right. */
-static void plan_delays(struct pipeline *o) {
-    o->planned = network_estimate(&o->network, 0);
+/* Collective: plans the delays by the readings from number `first` on, and searches their work. Without beta they are
+ * planned with a guess, and there is no model: ranks that share cores still show whether the data are right. */
+static void plan_delays(struct pipeline *o, size_t first) {
+    o->planned = network_estimate(&o->network, first);
     if (o->plan->sizes == NULL) {
         o->delays.guessed = isnan(o->planned.bytes_per_second);
         delays_aim(&o->delays, bandwidth_or_guess(o));
@@ -777,22 +777,33 @@ static bool plans_delays(const struct pipeline *o) {
     return any && o->plan->sizes == NULL;
 }
 
-/* Collective: reads the network again. Returns whether beta is now another one than planned. */
-static bool has_other_bandwidth(struct pipeline *o) {
-    const size_t before = o->network.count;
+/* Collective: reads a series. Returns the number of its first reading. */
+static size_t read_series(struct pipeline *o) {
+    const size_t first = o->network.count;
     read_network(o, READINGS_IN_SERIES);
-    const double now = network_estimate(&o->network, before).bytes_per_second;
+    return first;
+}
+
+/* Returns whether beta, by the readings from number `first` on, is another one than planned. */
+static bool is_other_bandwidth(const struct pipeline *o, size_t first) {
+    const double now = network_estimate(&o->network, first).bytes_per_second;
     return !isnan(now) && fabs(now / bandwidth_or_guess(o) - 1) > bandwidth_tolerance;
 }
 
-/* Collective: the delays of all points, searched where they were not read; saved where that was asked for. */
+/* Collective: the delays of all points, searched where they were not read; saved where that was asked for. They are
+ * planned by the newest series, until the next one agrees: the median over a wrong and a right one is that of neither.
+ */
 static bool find_delays(struct pipeline *o, char *reason, size_t reason_size) {
     const struct pipeline_plan *plan = o->plan;
     bool good = true;
-    read_network(o, READINGS_IN_SERIES);
-    plan_delays(o);
-    for (int i = 1; plans_delays(o) && i < MOST_PLANS && has_other_bandwidth(o); i++) {
-        plan_delays(o);
+    bool agrees = !plans_delays(o);
+    plan_delays(o, read_series(o));
+    for (int plans = 1; !agrees && plans < MOST_PLANS; plans++) {
+        const size_t first = read_series(o);
+        agrees = !is_other_bandwidth(o, first);
+        if (!agrees) {
+            plan_delays(o, first);
+        }
     }
     if (o->program->rank == 0 && plan->save_sizes != NULL) {
         good = delays_write(plan->save_sizes, o->program, &o->delays, reason, reason_size);

@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpi_campaign import ROOT
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
-from postprocess.families import registry
+from postprocess.families import axes, registry
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
 from postprocess.families.partitioned.entry import PARTITIONED
@@ -36,6 +37,7 @@ from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
 from postprocess.statistics.metrics import MIN_REPETITIONS
+from postprocess.verdicts.acceptance import FAIL, PASS, judge, read_criteria
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 from tests.postprocess.synthetic_partitioned import (
@@ -206,21 +208,44 @@ def test_what_may_not_be_used_says_why(tmp_path: Path, changes: dict[str, Any], 
     assert any(says in reason for reason in row["unreliable_reasons"])
 
 
-@pytest.mark.parametrize(
-    ("noise", "flagged"), [("last", True), ("single", True), ("uniform", False), ("normal", False)]
-)
-def test_only_a_delay_that_is_always_the_same_can_be_off_its_plan(tmp_path: Path, noise: str, flagged: bool) -> None:
-    """Beta is read as half of what the delays were planned by."""
+@pytest.mark.parametrize("noise", axes.NOISE.values)
+def test_only_a_delay_of_the_last_partition_can_be_off_its_plan(tmp_path: Path, noise: str) -> None:
+    """Beta is read as half of what the delays were planned by. With other noises D is a sum over partitions."""
     slow = [2 * transfer_ns(EARLY) - round(EARLY.latency_ns)] * 9
     row = row_of(
         tmp_path, noise=noise, delay_ratio=2 * DELAY_RATIO,
         latency_readings_ns=[round(EARLY.latency_ns)] * 9, transfer_readings_ns=slow,
     )  # fmt: skip
-    assert ("gamma beta was 2.50 [2.50, 2.50], planned was 5" in row["flags"]) is flagged
+    off_plan = (
+        "gamma beta was 2.50 [2.50, 2.50], planned was 5: the bandwidth was 0.50 times the one that it was planned by"
+    )
+    assert (off_plan in row["flags"]) is (noise == "last")
     assert row["delay_ratio_measured"] == pytest.approx(2.5, rel=2e-3)
     assert row["reliable"]  # the model uses the delay that was measured
     on_plan = row_of(tmp_path, noise=noise)
     assert not any("gamma beta" in flag for flag in on_plan["flags"])
+
+
+@pytest.mark.parametrize(
+    ("found", "took", "says"),
+    [
+        (1.0, 1.0, ""),
+        (1.05, 1.04, ""),  # both within what the search and the readings allow
+        (0.95, 1.0, ""),
+        (0.86, 1.0, "the work that was found takes 0.86 times as long as planned"),
+        (1.04, 1.35, "the computation took 1.35 times as long as when its work was searched"),
+        (1.2, 0.8, ""),  # one makes up for the other: the point stands where it was planned
+    ],
+)
+def test_a_delay_off_its_plan_says_why(tmp_path: Path, found: float, took: float, says: str) -> None:
+    """found: the time of the work when it was searched, relative to the target. took: relative to that."""
+    lines = record(sizes=(LARGE,), ratios=(DELAY_RATIO,))
+    series, own = lines[1]["series"], lines[1]["own"]
+    series["t_delay_ns"] = [round(found * took * time) for time in series["t_delay_ns"]]
+    own["delay_calibration"].update(time_ns=round(found * own["delay_target_ns"]), error_relative=found - 1)
+    (row,) = table_of(tmp_path, lines).to_dict("records")
+    flags = [flag for flag in row["flags"] if "gamma beta" in flag]
+    assert [flag.partition("planned was 2.5: ")[2] for flag in flags] == ([says] if says else [])
 
 
 def test_latency_and_bandwidth_are_those_of_the_whole_launch(tmp_path: Path) -> None:
@@ -483,3 +508,61 @@ def test_launches_have_what_comparisons_need(tmp_path: Path) -> None:
     run = load_run(run_folder(tmp_path / "run", [record()]))
     (columns,) = PARTITIONED.launches.columns.values()
     assert set(columns) <= set(registry.found(run, PARTITIONED).table.columns)
+
+
+TARGETS = ROOT / "docs" / "benchmarks" / "partitioned-targets.yaml"
+AS_THEY_ARE = {
+    ("mpich@5.0.2", "basic", "part"): LATE,
+    ("intel@2021.18.1", "basic", "part"): LATE,
+    ("mpich@5.0.2", "basic", "single"): LATE,
+    **{("openmpi@5.0.11", "basic", name): LATE for name in ("part", "many", "layer")},
+    **{("openmpi@5.0.11", "async", name): EARLY for name in ("part", "many", "layer")},
+}
+"""What the libraries do, by toolchain, configuration and approach."""
+
+
+@pytest.mark.parametrize(
+    ("case", "truth", "fails"),
+    [
+        (None, EARLY, []),
+        (("intel@2021.18.1", "basic", "part"), EARLY, ["a library that sends everything at the end gains nothing"]),
+        (
+            ("mpich@5.0.2", "basic", "single"),
+            replace(LATE, times_slower=0.95),
+            ["one message against itself is nowhere faster"],
+        ),
+        (
+            ("mpich@5.0.2", "basic", "single"),
+            replace(LATE, times_slower=1.05),
+            ["one message against itself is nowhere slower"],
+        ),
+        (
+            ("openmpi@5.0.11", "basic", "many"),
+            EARLY,
+            ["without progress nothing is gained above the eager limit"],
+        ),
+        (
+            ("openmpi@5.0.11", "basic", "layer"),
+            replace(LATE, times_slower=1.1),
+            ["without progress nothing is lost above the eager limit"],
+        ),
+        (
+            ("openmpi@5.0.11", "async", "part"),
+            LATE,
+            ["with a progress thread the gain is at least 0.9 of the model's"],
+        ),
+    ],
+)
+def test_the_targets_of_the_page_tell_a_control_that_fails(
+    tmp_path: Path, case: tuple[str, str, str] | None, truth: Truth, fails: list[str]
+) -> None:
+    records = [
+        record(
+            approach, truth if (toolchain, configuration, approach) == case else usual, sizes=(1 << 20, 1 << 22),
+            toolchain=toolchain, configuration=configuration,
+        )
+        for (toolchain, configuration, approach), usual in AS_THEY_ARE.items()
+    ]  # fmt: skip
+    results = judge(read_criteria(TARGETS), {"partitioned": table_of(tmp_path, *records)}, [])
+    assert [one.criterion.name for one in results if one.verdict == FAIL] == fails
+    assert {one.verdict for one in results} <= {PASS, FAIL}

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.drawing.text import size
 from postprocess.families.partitioned.record import load_partitioned
 from postprocess.families.partitioned.summary import summaries, summary_text
 from postprocess.families.partitioned.table import partitioned_table
@@ -18,7 +19,6 @@ from postprocess.families.partitioned.verdict import (
     ABOVE,
     ALWAYS,
     BELOW,
-    CANNOT_TELL,
     CROSSES,
     NEVER,
     BreakEven,
@@ -83,8 +83,24 @@ def test_what_sends_everything_at_the_end_cannot_be_told_from_one_message(tmp_pa
     assert choice_words(verdict.choices[-1]) == "cannot tell one message from part (basic)"
     ((option, found, launches),) = verdict.break_evens
     assert (option.approach, launches) == ("part", 1)
-    assert found.state == CANNOT_TELL
-    assert found.words == "cannot tell: all intervals of the gain hold 1"
+    assert found.state == NEVER
+    assert found.words == "pays at no size up to 16 MiB"
+
+
+@pytest.mark.parametrize(("gain", "sure"), [(1.02, False), (0.98, False), (1.05, True), (0.95, True)])
+def test_a_gain_that_is_surely_there_and_too_small_to_count_is_no_answer(
+    tmp_path: Path, gain: float, sure: bool
+) -> None:
+    """Its interval is narrower than a thousandth. What counts as a difference is 3 %, as in `compare`."""
+    truth = replace(LATE, times_slower=1 / gain, own_noise=1e-4, common_noise=0.0)
+    table = table_of(tmp_path, delayed("many", truth=truth))
+    assert not table["gain_ci95_low"].le(1).eq(table["gain_ci95_high"].ge(1)).any()
+    (verdict,) = verdicts(table)
+    option = "many (basic)" if gain > 1 else "single (basic)"
+    assert named(verdict, SIZES[-1])[:1] == [option]
+    assert (len(named(verdict, SIZES[-1])) == 1) is sure
+    ((_, found, _),) = verdict.break_evens
+    assert found.state == (ALWAYS if sure and gain > 1 else NEVER)
 
 
 def test_a_measured_single_stands_for_itself(tmp_path: Path) -> None:
@@ -230,12 +246,23 @@ def test_half_an_answer_is_given_as_half_an_answer() -> None:
     assert below.state == BELOW
     assert (1 << 12) <= below.high <= (1 << 14)
     assert math.isnan(below.low) and "whether below that too cannot be told" in below.words
-    above = break_even(sizes(3), gains(0.5, 1.0, 1.0))
+    above = break_even(sizes(3), gains(0.5, 1.0, 1.0, width=0.1))
     assert above.state == ABOVE
     assert (1 << 10) <= above.low <= (1 << 12)
     assert math.isnan(above.high) and "whether above that cannot be told" in above.words
     first = break_even(sizes(3), gains(1.5, 1.0, 1.9))
     assert (first.state, first.high) == (BELOW, 1 << 10)
+
+
+def test_what_pays_for_messages_that_fit_into_buffers_pays_no_longer_for_long_ones() -> None:
+    """Open MPI without a progress thread: four messages within its limit travel early, longer ones do not."""
+    found = break_even(sizes(5), gains(0.5, 2, 3, 1.0, 1.0, width=0.02))
+    assert (found.state, found.ends) == (CROSSES, sizes(5)[3])
+    assert found.words.endswith(f", and no longer at {size(sizes(5)[3])}")
+    assert math.isnan(break_even(sizes(5), gains(0.5, 2, 3, 1.0, 1.0, width=0.1)).ends)  # it may still pay there
+    assert math.isnan(break_even(sizes(5), gains(0.5, 2, 1.0, 1.0, 2, width=0.02)).ends)
+    below = break_even(sizes(3), gains(2, 2, 1.0, width=0.02))
+    assert (below.state, below.ends) == (BELOW, sizes(3)[2])
 
 
 def test_what_cannot_be_told_says_why() -> None:

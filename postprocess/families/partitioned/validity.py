@@ -8,8 +8,10 @@ reliable    Valid, the case did not fail, and
             * the ranks are not oversubscribed: threads that share a core take turns, and delay each other by time
               slices that are longer than most messages.
 flags       Worth knowing, but the gain stands:
-            * where every repetition has the same delay (noise `last` and `single`), the planned gamma beta is outside
-              the interval of the measured one: the model uses the delay that was measured;
+            * with the noise `last`, where D is the planned delay, the interval of the measured gamma beta is wholly
+              beyond what planning promises: the work is searched to within 5 % of its target, and the target follows
+              from a beta that is known to within 5 %. The flag names the largest of the causes. The model uses the
+              delay that was measured. With the other noises D is a sum over partitions, which is not planned;
             * no delay was planned, and still the last partition was ready later than the first one by more than 10 % of
               the reference: the model uses the delay that was measured;
             * the reference is not longer than the latency, so that the model uses the bandwidth of the run;
@@ -32,6 +34,7 @@ import numpy as np
 
 from postprocess.drawing.text import duration, interval, percent, ratio
 from postprocess.families import sampled
+from postprocess.families.axes import NOISE
 from postprocess.families.partitioned.record import Network, PartitionedPoint
 from postprocess.records.fields import Nanoseconds
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
@@ -39,8 +42,9 @@ from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 WIDEST_INTERVAL = 0.25
 CLOCK_LIMIT = 0.10
 DELAY_MATTERS = 0.10
-SAME_DELAY = ("last", "single")
-"""The noises with the same delay in every repetition."""
+PLANNED_WITHIN = 1.05**2
+"""How far gamma beta may be from the planned one, as a factor, if planning went as `benchmarks/partitioned` intends:
+`tolerance` of delays.c for the work times `bandwidth_tolerance` of pipeline.c for beta."""
 
 
 def unreliable_reasons(point: PartitionedPoint, gain: Estimate, *, oversubscribed: bool) -> list[str]:
@@ -67,10 +71,12 @@ def flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: Es
 
 def _flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: Estimate) -> Iterator[str]:
     reference, delay = _median(point.t_ref_ns), _median(point.t_delay_ns)
-    low, high = as_float(delay_ratio.low), as_float(delay_ratio.high)
-    if noise in SAME_DELAY and point.delay_target_ns and not low <= point.delay_ratio <= high and low <= high:
-        found = f"{ratio(as_float(delay_ratio.value))} {interval(low, high)}"
-        yield f"gamma beta was {found}, planned was {point.delay_ratio:g}"
+    if noise == NOISE.usual and point.delay_target_ns and _is_off_plan(point.delay_ratio, delay_ratio):
+        value, low, high = (as_float(end) for end in (delay_ratio.value, delay_ratio.low, delay_ratio.high))
+        yield (
+            f"gamma beta was {ratio(value)} {interval(low, high)}, planned was {point.delay_ratio:g}: "
+            f"{_why_off_plan(point, network)}"
+        )
     if not point.delay_target_ns and delay > DELAY_MATTERS * reference:
         yield f"no delay was planned, and the last partition was ready {duration(delay)} after the first one"
     if math.isnan(network.latency_ns.value) or math.isnan(network.bytes_per_second.value):
@@ -97,6 +103,27 @@ def _flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: E
         yield "no common clock: times between ranks are the longest of the ranks' own durations"
     elif point.clock.residual_ns is None:
         yield "how far the clocks disagree is not known"
+
+
+def _is_off_plan(planned: float, measured: Estimate) -> bool:
+    return bool(measured.high < planned / PLANNED_WITHIN or measured.low > planned * PLANNED_WITHIN)
+
+
+def _why_off_plan(point: PartitionedPoint, network: Network) -> str:
+    """The largest of the factors whose product is the measured gamma beta relative to the planned one, in words."""
+    delay, target = _median(point.t_delay_ns), point.delay_target_ns
+    searched = (point.delay_calibration.time_ns if point.delay_calibration else 0) or target  # 0: not known
+    causes = (
+        (searched / target, "the work that was found takes {} times as long as planned"),
+        (delay / searched, "the computation took {} times as long as when its work was searched"),
+        (
+            as_float(network.bytes_per_second.value) / point.bytes_per_second,
+            "the bandwidth was {} times the one that it was planned by",
+        ),
+    )
+    known = [cause for cause in causes if math.isfinite(cause[0]) and cause[0] > 0]
+    factor, words = max(known, key=lambda cause: abs(math.log(cause[0])))
+    return words.format(ratio(factor))
 
 
 def _median(times_ns: Nanoseconds) -> float:

@@ -16,6 +16,9 @@ be told from it. Between options of one configuration that is the interval of th
 
 From which size. The gain of an option over its own reference crosses 1 at the break-even size (`break_even`).
 
+A gain that differs from 1 by less than LEAST_RATIO is too small to count, as in `compare`, even where its interval is
+narrower than that: its interval is then taken to hold 1 (`counting`).
+
 Several launches of a case give the median of their medians, with an interval that holds all of theirs. An interval of
 one launch does not include how much launches differ, so an answer is `likely` where it rests on a single launch.
 """
@@ -24,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -36,6 +39,7 @@ from postprocess.families import axes
 from postprocess.families.axes import NOISE
 from postprocess.families.partitioned.axes import BESIDE, DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, neighbours_words
+from postprocess.statistics.limits import LEAST_RATIO
 from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, median_estimate
 
 SINGLE = "single"
@@ -114,11 +118,12 @@ class BreakEven:
     """The size from which on sending parts early pays, in bytes.
 
     state: CROSSES: the gain crosses 1 at `value`, between `low` and `high`.  ALWAYS: it is surely above 1 at every size
-    that was measured.  NEVER: it is surely above 1 at none, and surely below 1 at the largest one.  BELOW: it pays from
-    `high` on, and below that it cannot be told.  ABOVE: it does not pay up to `low`, and above that it cannot be told.
-    CANNOT_TELL: `reason` says why.
+    that was measured.  NEVER: it is surely above 1 at none, and surely too small to count at the largest one.  BELOW:
+    it pays from `high` on, and below that it cannot be told.  ABOVE: it does not pay up to `low`, and above that it
+    cannot be told.  CANNOT_TELL: `reason` says why.
     value: NaN where the gains cross 1 several times within the interval, and in the other states.
     first, last: the smallest and the largest size with a reliable point; 0 where there is none.
+    ends: the smallest size above all that pay where the gain is surely too small to count; NaN where there is none.
     """
 
     state: str
@@ -128,17 +133,19 @@ class BreakEven:
     low: float = math.nan
     high: float = math.nan
     reason: str = ""
+    ends: float = math.nan
 
     @property
     def words(self) -> str:
         """The break-even size for people."""
+        end = f", and no longer at {size(self.ends)}" if math.isfinite(self.ends) else ""
         if self.state == CROSSES:
             where = f"from {size(self.value)}" if math.isfinite(self.value) else "from within"
-            return f"pays {where} [{size(self.low)}, {size(self.high)}]"
+            return f"pays {where} [{size(self.low)}, {size(self.high)}]{end}"
         words = {
             ALWAYS: f"pays at every size from {size(self.first)}",
             NEVER: f"pays at no size up to {size(self.last)}",
-            BELOW: f"pays from at most {size(self.high)}; whether below that too cannot be told",
+            BELOW: f"pays from at most {size(self.high)}{end}; whether below that too cannot be told",
             ABOVE: f"does not pay up to {size(self.low)}; whether above that cannot be told",
         }
         return words.get(self.state, f"cannot tell: {self.reason}")
@@ -204,6 +211,13 @@ def found_of(rows: pd.DataFrame, name: str) -> Found:
     return Found(float(np.median(values)), float(lows.min()), float(highs.max()), _launches(rows))
 
 
+def counting(gain: Found) -> Found:
+    """A gain with an interval that holds 1 where it is too close to 1 to count."""
+    if not 1 / (1 + LEAST_RATIO) < gain.value < 1 + LEAST_RATIO:
+        return gain
+    return replace(gain, low=min(gain.low, 1.0), high=max(gain.high, 1.0))
+
+
 def _reference(rows: pd.DataFrame) -> Found:
     """The time of one message in a configuration, from the references of all its launches.
 
@@ -265,13 +279,14 @@ def _choice(message_bytes: int, good: pd.DataFrame) -> Choice:
         speeds[alone] = _Speed(Found(1, 1, 1, reference.launches), reference, _computation_of_single(of_configuration))
         for option, of_option in _by_option(of_configuration):
             if option.approach != SINGLE:
-                speeds[option] = _Speed(found_of(of_option, "gain"), reference, _computation(of_option))
+                gain = counting(found_of(of_option, "gain"))
+                speeds[option] = _Speed(gain, reference, _computation(of_option))
     if not speeds:
         return Choice(message_bytes, (), None, 0)
     fastest, *others_in_order = sorted(speeds, key=lambda option: speeds[option].time_ns)
     best = (fastest, *(option for option in others_in_order if not _is_slower(option, fastest, speeds)))
-    gain = speeds[fastest].gain if fastest.approach != SINGLE else None
-    return Choice(message_bytes, best, gain, min(found.gain.launches for found in speeds.values()))
+    of_fastest = speeds[fastest].gain if fastest.approach != SINGLE else None
+    return Choice(message_bytes, best, of_fastest, min(found.gain.launches for found in speeds.values()))
 
 
 def _is_slower(option: Option, fastest: Option, speeds: Mapping[Option, _Speed]) -> bool:
@@ -283,7 +298,7 @@ def _is_slower(option: Option, fastest: Option, speeds: Mapping[Option, _Speed])
 
 
 def _gains(rows: pd.DataFrame) -> tuple[list[int], list[Found]]:
-    found = [(message_bytes, found_of(of_size, "gain")) for message_bytes, of_size in by_size(rows)]
+    found = [(message_bytes, counting(found_of(of_size, "gain"))) for message_bytes, of_size in by_size(rows)]
     return [message_bytes for message_bytes, _ in found], [gain for _, gain in found]
 
 
@@ -293,7 +308,8 @@ def break_even(sizes: Sequence[int], gains: Sequence[Found]) -> BreakEven:
     Between two sizes, the logarithm of the gain is taken to be linear in the logarithm of the size. The interval begins
     where the upper ends of the gains' intervals cross 1, and ends where the lower ends do. Below the first size, and
     above the last one, nothing is said. It cannot be told where the gain is surely above 1 at a smaller size than one
-    where it is surely below 1.
+    where it is surely below 1. Where it is surely too small to count at a larger size, it pays no longer there: what
+    fits into buffers travels early, and is nothing of a long message.
     """
     if not sizes:
         return BreakEven(CANNOT_TELL, reason="no point is reliable")
@@ -304,21 +320,28 @@ def break_even(sizes: Sequence[int], gains: Sequence[Found]) -> BreakEven:
         return BreakEven(CANNOT_TELL, first, last, reason="the gain crosses 1 more than once")
     if len(above) == len(sizes):
         return BreakEven(ALWAYS, first, last)
+    ends = _ends(sizes, gains, above[-1]) if above else math.nan
     if above and above[0] == 0:
-        return BreakEven(BELOW, first, last, high=float(sizes[0]))
-    if below and below[-1] == len(sizes) - 1:
+        return BreakEven(BELOW, first, last, high=float(sizes[0]), ends=ends)
+    if not above and gains[-1].high < 1 + LEAST_RATIO:
         return BreakEven(NEVER, first, last)
     low = _crossing(sizes, [gain.high for gain in gains], below[-1]) if below else math.nan
     high = _crossing(sizes, [gain.low for gain in gains], above[0] - 1) if above else math.nan
     if above and below:
         return BreakEven(
-            CROSSES, first, last, value=_only_crossing(sizes, gains, below[-1], above[0]), low=low, high=high
+            CROSSES, first, last, value=_only_crossing(sizes, gains, below[-1], above[0]), low=low, high=high, ends=ends
         )
     if above:
-        return BreakEven(BELOW, first, last, high=high)
+        return BreakEven(BELOW, first, last, high=high, ends=ends)
     if below:
         return BreakEven(ABOVE, first, last, low=low)
     return BreakEven(CANNOT_TELL, first, last, reason="all intervals of the gain hold 1")
+
+
+def _ends(sizes: Sequence[int], gains: Sequence[Found], last_above: int) -> float:
+    """The smallest size behind a place where the gain is surely too small to count; NaN where there is none."""
+    behind = zip(sizes[last_above + 1 :], gains[last_above + 1 :], strict=True)
+    return next((float(message_bytes) for message_bytes, gain in behind if gain.high < 1 + LEAST_RATIO), math.nan)
 
 
 def _only_crossing(sizes: Sequence[int], gains: Sequence[Found], first: int, last: int) -> float:
