@@ -26,6 +26,7 @@ from postprocess.families import axes
 from tests.support import each
 
 TWO_CORES = Placement(nodes=1, ranks_per_node=2, threads_per_rank=1, cpus=each(0, 1))
+ON_TWO_NODES = Placement(nodes=2, ranks_per_node=1, threads_per_rank=1, cpus=each(0))
 # Two sockets whose CPUs the kernel numbers in turn.
 EIGHT_CORES = Placement(nodes=1, ranks_per_node=2, threads_per_rank=4, cpus=each(0, 2, 4, 6, 1, 3, 5, 7))
 WIRE = "wire:2gbit"
@@ -79,7 +80,7 @@ def test_ranks_that_share_cores_have_none_to_give_up(configuration: str) -> None
     assert crowded.oversubscribed
     reason = refused("mpich", configuration, placement=crowded)
     assert reason.startswith(f"{configuration} keeps a core of each rank free of computation")
-    assert reason.endswith("4 ranks of 1 threads have none of their own here")
+    assert reason.endswith("4 ranks of 1 thread have none of their own here")
 
 
 def test_cpus_that_are_not_those_of_the_cores_are_not_used() -> None:
@@ -213,6 +214,8 @@ def test_open_mpi_overlaps_over_tcp_only() -> None:
         assert "shared memory" in refused("openmpi", configuration, "shm")
         assert "TCP transport only" in refused("openmpi", configuration, "native")
         assert "since version 2.0" in refused("openmpi", configuration, version="1.10.7")
+    assert refused("openmpi", "async", "native").endswith("another: --network wire has TCP")
+    assert refused("openmpi", "async", "native", ON_TWO_NODES).endswith("another: --network tcp has TCP")
 
 
 def test_open_mpi_cannot_bind_its_thread_and_the_benchmark_does() -> None:

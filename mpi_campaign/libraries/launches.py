@@ -10,6 +10,7 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.registry import library
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Rule, Settings
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL
+from postprocess.drawing.text import plural
 
 
 def launch(family: str, request: Request) -> Answer:
@@ -56,7 +57,10 @@ def _with_core_given_up(request: Request, settings: Settings) -> Answer:
     if not configuration.gives_up_core:
         return settings
     if placement.oversubscribed:
-        crowd = f"{placement.ranks} ranks of {placement.threads_per_rank} threads have none of their own here"
+        crowd = (
+            f"{plural(placement.ranks, 'rank')} of {plural(placement.threads_per_rank, 'thread')} "
+            "have none of their own here"
+        )
         return Impossible(f"{request.configuration} keeps a core of each rank free of computation; {crowd}")
     if placement.threads_per_rank == 1:
         needs = f"{request.configuration} needs 2 cores per rank, there is 1"

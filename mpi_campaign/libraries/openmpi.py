@@ -48,9 +48,10 @@ def _async(request: Request) -> Answer:
     if request.network == "shm" or (request.network == "tcp" and request.placement.nodes == 1):
         return Impossible("Open MPI has no progress thread for shared memory: only its TCP transport has one")
     if request.network == "native":
+        with_tcp = "--network wire" if request.placement.nodes == 1 else "--network tcp"
         return Impossible(
             "Open MPI has a progress thread of its TCP transport only, and by itself it takes shared memory, UCX or "
-            "another: --network wire has TCP, and so has --network tcp between nodes"
+            f"another: {with_tcp} has TCP"
         )
     if request.major < 2:
         return Impossible("Open MPI has a progress thread, of its TCP transport, since version 2.0")
