@@ -44,6 +44,10 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
             ["run", "--network", "shm", "--configuration", "dedicated", "--toolchain", "openmpi@5.0.11"],
             ["shared memory"],
         ),
+        (
+            ["run", "--benchmark", "transfer_overlap", "--network", "shm", "--grid-points", "10"],
+            ["10 points have at most 1 part", "2 ranks"],
+        ),
         (["run", "--benchmark", "skampi"], ["skampi", "nbc_overlap", "imb_nbc"]),
         (["run", "--peer-prefix", "/nonexistent"], ["/nonexistent", "osu_ibcast", "IMB-NBC"]),
         (["run", "--collective", "bcast"], ["bcast", "ibcast", "ialltoall"]),

@@ -14,7 +14,7 @@ from mpi_campaign.archive import references, run_folders
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.planning import plan, suites
-from mpi_campaign.planning.benchmarks import choices, point_values
+from mpi_campaign.planning.benchmarks import choices, point_values, transfer_overlap
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.hybrid_kernels import grid_of_ranks
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONS_PER_THREAD, THREADS_OF_FIGURE
@@ -24,6 +24,7 @@ from mpi_campaign.planning.plan import Options, make_plan
 from mpi_campaign.running import run, same_sizes
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
+from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack.build import Build
@@ -344,6 +345,48 @@ def test_solvers_are_measured_on_request_on_grids_and_unknowns_each_in_a_case() 
         plan.check(Options.of(benchmarks=("nbc_overlap",), unknowns=("2",)))
     with pytest.raises(CampaignError, match="--grid-points many: a whole number"):
         planned(MPICH, **asked, grid_points=("many",))
+
+
+@pytest.mark.parametrize(
+    ("points", "unknowns", "says"),
+    [
+        ("10", "1", "--grid-points: 10 points have at most 1 part, of 8 points or more, and there are 2 ranks"),
+        ("100000000", "21", "the vectors alone take 62.6 GiB of a rank, more than half of its share of memory, 32 GiB"),
+        ("100000000", "22", "more values than MPI counts; at most 2147483647 are possible"),
+        ("100000001", "1", "at most 100000000 points and 1024 unknowns are possible"),
+        ("16", "1025", "at most 100000000 points and 1024 unknowns are possible"),
+    ],
+)
+def test_a_system_that_the_ranks_cannot_have_is_refused(
+    points: str, unknowns: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "memory_bytes", lambda: 64 << 30)
+    asked: dict[str, Any] = {"benchmarks": ("transfer_overlap",), "configurations": ("basic",)}
+    with pytest.raises(CampaignError, match=f"nothing can run: .*{re.escape(says)}"):
+        planned(MPICH, **asked, grid_points=(points,), unknowns=(unknowns,))
+    assert planned(MPICH, **asked, grid_points=("16",), unknowns=("1024",)).to_measure
+    monkeypatch.setattr(machine, "memory_bytes", lambda: 256 << 30)
+    assert planned(MPICH, **asked, grid_points=("100000000",), unknowns=("21",)).to_measure
+
+
+@pytest.mark.parametrize(("points", "parts"), [(1, 1), (15, 1), (16, 2), (31, 2), (8191, 512), (10**8, 1024)])
+def test_a_grid_has_as_many_parts_as_the_program_divides_it_into(points: int, parts: int) -> None:
+    assert transfer_overlap.parts_of(points) == parts
+
+
+def test_planning_and_the_solver_have_the_same_limits() -> None:
+    sources = ROOT / "benchmarks" / "transfer_overlap"
+    text = "".join((sources / name).read_text() for name in ("main.c", "partition.h", "solver.h"))
+    in_program = {
+        "MOST_POINTS": transfer_overlap.MOST_POINTS,
+        "MOST_UNKNOWNS": transfer_overlap.MOST_UNKNOWNS,
+        "PARTITION_LEAST_POINTS": transfer_overlap.LEAST_POINTS_OF_PART,
+        "PARTITION_MOST_LEAVES": transfer_overlap.MOST_PARTS,
+        "SOLVER_VECTORS": transfer_overlap.VECTORS,
+    }
+    assert {name: re.findall(rf"\b{name} = (\d+)", text) for name in in_program} == {
+        name: [str(value)] for name, value in in_program.items()
+    }
 
 
 def test_messages_to_a_late_receiver_have_a_control_and_protocols() -> None:

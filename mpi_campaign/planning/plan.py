@@ -34,6 +34,7 @@ from mpi_campaign.planning.benchmarks.registry import (
 )
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, nodes_in_hand
+from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, peers, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack import matrix
@@ -778,6 +779,7 @@ def make_plan(
                 placement.ranks,
                 suites.SUITES[options.suite].grid.name,
                 _points_of(options, benchmark, parameters),
+                _memory_of_a_rank(options, its_network, placement),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
             enough = suites.SUITES[options.suite].enough_launches
@@ -817,6 +819,12 @@ def _points_of(
         for values in benchmark.point_values
         if values.name in options.points and values.has(parameters)
     }
+
+
+def _memory_of_a_rank(options: Options, network: str, placement: Placement) -> int:
+    """A rank's share of the memory of its node in bytes; 0 where its node is another machine."""
+    partition = known_systems.load(options.system, options.partition).partition(network)
+    return machine.memory_bytes() // placement.ranks_per_node if partition.here else 0
 
 
 def _check_points(options: Options, cases: Iterable[Case]) -> None:

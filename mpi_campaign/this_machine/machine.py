@@ -88,6 +88,11 @@ def limits() -> host.HostLimits:
     return host.look(Path("/"), cores().cpus)
 
 
+def memory_bytes() -> int:
+    """The memory of the machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
 def host_facts() -> dict[str, Any]:
     """The description of the machine in a manifest."""
     process_cores = cores()
@@ -102,7 +107,7 @@ def host_facts() -> dict[str, Any]:
         "os": release.get("PRETTY_NAME", platform.system()),
         "cores": process_cores.physical,
         "cpus": len(process_cores.cpus),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "memory_bytes": memory_bytes(),
         "python": platform.python_version(),
         **limits().as_facts(),
     }

@@ -21,6 +21,7 @@ class Question:
     threads: the computing threads of each rank.  ranks: of all nodes together.
     grid: the name of the grid. points: the values that were asked for instead of the grid's, by `PointValues.name`, as
     far as the case has them.
+    memory_bytes: a rank's share of the memory of its node; 0 where it is not known.
     """
 
     toolchain: Toolchain
@@ -31,6 +32,7 @@ class Question:
     ranks: int = 1
     grid: str = ""
     points: Mapping[str, tuple[Number, ...]] = field(default_factory=dict, hash=False)
+    memory_bytes: int = 0
 
 
 @dataclass(frozen=True)
