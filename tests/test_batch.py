@@ -134,6 +134,12 @@ def test_a_job_that_would_not_end_is_refused(asked: dict[str, str], seconds: flo
         ({"max_jobs": -1}, "--max-jobs -1: a whole number from 1"),
         ({"account": "a\nb"}, "is no account"),
         ({"scheduler_options": ("--qos=x\n#SBATCH --nice",)}, "no option of a batch system"),
+        ({"scheduler_options": ("qos=long",)}, "--scheduler-option 'qos=long': an option of Slurm begins with -"),
+        *(
+            ({"scheduler_options": (own,)}, f"--scheduler-option '{own}': the campaign says itself how many jobs")
+            for own in ("--array=1-2", "--arr=1-2", "-a1-2", "--nodes 1", "-N1", "--time=5", "--ntasks-per-node=2")
+        ),
+        ({"partition": "sge", "scheduler_options": ("-t 1-2",)}, "--scheduler-option '-t 1-2': the campaign says"),
         ({"partition": "gpu"}, "no partition 'gpu'; it has: squeue, pbspro, torque, oar, sge"),
     ],
 )
@@ -142,6 +148,48 @@ def test_options_of_jobs_that_are_none(asked: dict[str, object], words: str) -> 
         request_of(**asked)
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("partition", "option"),
+    [("squeue", "--nodelist=a"), ("squeue", "--begin=now"), ("squeue", "-C gpu"), ("sge", "-tc 4"), ("oar", "-p gpu")],
+)
+def test_other_options_are_passed_on(partition: str, option: str) -> None:
+    assert request_of(partition=partition, scheduler_options=(option,)).options == (option,)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("raise SystemExit(3)", "cannot be used (SystemExit: 3)"),
+        (
+            SETTINGS.replace("most_nodes=16", "most_nodes='two'"),
+            "most_nodes 'two' of partition 'squeue': a whole number",
+        ),
+        (
+            SETTINGS.replace("most_nodes=16", "most_nodes=0"),
+            "most_nodes 0 of partition 'squeue': a whole number from 1",
+        ),
+        (
+            SETTINGS.replace('["--partition=cpu"]', '"--partition=cpu"'),
+            "access '--partition=cpu' of partition 'squeue'",
+        ),
+        (SETTINGS.replace('name="cluster"', 'name="other"'), "names the system 'other', its folder 'cluster'"),
+    ],
+)
+def test_settings_that_are_wrong_are_one_line(
+    wrong: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cluster").mkdir()
+    (tmp_path / "cluster" / "settings.py").write_text(wrong)
+    monkeypatch.setattr(known_systems, "SYSTEMS", tmp_path)
+    known_systems.load.cache_clear()
+    with pytest.raises(CampaignError) as refused:
+        known_systems.load("cluster")
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert "docs/adding-a-system.md" in str(refused.value)
 
 
 @pytest.mark.usefixtures("cluster")

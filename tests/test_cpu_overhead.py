@@ -56,8 +56,11 @@ def test_every_collective_is_measured_in_batches_that_the_clock_resolves(
 
 
 def test_a_library_that_polls_is_never_idle_and_a_wait_that_sleeps_is(built: Path, tmp_path: Path) -> None:
-    """MPICH polls; the positive control is a wait of the program's own, which sleeps between its tests."""
-    words = ("--collective", "alltoall", "--message-bytes", "1024", "--ways", "blocking,sleeping")
+    """MPICH polls; the positive control is a wait of the program's own, which sleeps between its tests.
+
+    A call must take much longer than the 20 us that are worth a sleep.
+    """
+    words = ("--collective", "alltoall", "--message-bytes", "1048576", "--ways", "blocking,sleeping")
     found = measured(built, tmp_path / "record.jsonl", MPICH, *words)
     polls, sleeps = cpu_table([found]).to_dict("records")
     assert (polls["way"], sleeps["way"]) == ("blocking", "sleeping")

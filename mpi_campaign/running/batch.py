@@ -75,6 +75,14 @@ def request_of(options: Options, partition: Partition) -> Request:
     for text in (options.account, *options.scheduler_options):
         if not text.isprintable() or text != text.strip():
             raise CampaignError(f"{text!r} is no account and no option of a batch system: one line, as sbatch has it")
+    for option in options.scheduler_options:
+        if not option.startswith("-"):
+            raise CampaignError(f"--scheduler-option '{option}': an option of {scheduler.title} begins with -")
+        if scheduler.is_own(option):
+            raise CampaignError(
+                f"--scheduler-option '{option}': the campaign says itself how many jobs there are, on how many nodes, "
+                "for how long, and where they write: --nodes, --time-limit, --max-jobs"
+            )
     account = (scheduler.account.format(shlex.quote(options.account)),) if options.account else ()
     return Request(
         partition,

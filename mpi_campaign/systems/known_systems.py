@@ -175,11 +175,17 @@ def _partitions(name: str) -> tuple[Partition, ...]:
     """The partitions of a system, in the order of its settings file. Raises CampaignError where that is broken."""
     path = SYSTEMS / name / "settings.py"
     try:
-        settings = runpy.run_path(str(path))["site_configuration"]
-        return tuple(map(_of_settings, settings["systems"][0]["partitions"]))
-    except Exception as error:  # the file is a program that the site wrote
+        system = runpy.run_path(str(path))["site_configuration"]["systems"][0]
+        partitions = tuple(map(_of_settings, system["partitions"]))
+    except (Exception, SystemExit) as error:  # the file is a program that the site wrote
         what = " ".join(f"{type(error).__name__}: {error}".split())
         raise CampaignError(f"{path} cannot be used ({what}): see docs/adding-a-system.md") from error
+    if system.get("name", name) != name:
+        raise CampaignError(
+            f"{path} names the system '{system['name']}', its folder '{name}': let both be the same, see "
+            "docs/adding-a-system.md"
+        )
+    return partitions
 
 
 def _of_settings(entry: Mapping[str, Any]) -> Partition:

@@ -37,6 +37,8 @@ class Scheduler:
     access: what `access` of a partition may look like.
     whole_nodes: options for nodes that nobody else uses, beside what ReFrame writes. Like those of `access`, they may
     have places: {nodes}, and {cpus} of all nodes together.
+    own_options: options that the campaign and ReFrame write themselves, or that make several jobs of one. A person's
+    own would contradict them.
     leaves_access_out: ReFrame does not write the options of `access` into job scripts, so that the campaign does.
     counts_cores: ReFrame asks for nodes by their number of cores.
     """
@@ -50,6 +52,7 @@ class Scheduler:
     on_each_node: tuple[str, ...] = ()
     access: tuple[str, ...] = ()
     whole_nodes: tuple[str, ...] = ()
+    own_options: tuple[str, ...] = ()
     leaves_access_out: bool = False
     counts_cores: bool = False
     tested: str = ""
@@ -57,6 +60,18 @@ class Scheduler:
     down: tuple[str, ...] = ()
     watched: str = ""
     is_slurm: bool = False
+
+    def is_own(self, option: str) -> bool:
+        """Whether an option, with its value, is one of `own_options`.
+
+        Slurm's commands also take the beginning of a long name, and a value right behind a short one.
+        """
+        name = re.split(r"[=\s]", option)[0]
+        if not self.is_slurm:
+            return name in self.own_options
+        if name.startswith("--"):
+            return any(own.startswith(name) for own in self.own_options)
+        return name[:2] in self.own_options
 
     @property
     def in_words(self) -> str:
@@ -90,6 +105,23 @@ _SLURM = Scheduler(
     down=("sinfo", "--noheader", "--Node", "--states=down,fail", "--format=%N", "--nodes"),
     watched="jobs watched with squeue",
     is_slurm=True,
+    own_options=(
+        "--nodes",
+        "-N",
+        "--ntasks",
+        "-n",
+        "--ntasks-per-node",
+        "--time",
+        "-t",
+        "--array",
+        "-a",
+        "--job-name",
+        "-J",
+        "--output",
+        "-o",
+        "--error",
+        "-e",
+    ),
 )
 
 _PBS = Scheduler(
@@ -102,6 +134,7 @@ _PBS = Scheduler(
     on_each_node=("pbsdsh", "-u", "--"),
     access=("-q workq",),
     whole_nodes=("-l place=scatter:excl",),
+    own_options=("-J", "-N", "-o", "-e"),
 )
 
 SCHEDULERS: Mapping[str, Scheduler] = {
@@ -120,6 +153,7 @@ SCHEDULERS: Mapping[str, Scheduler] = {
         on_each_node=("pbsdsh", "-u"),
         access=("-q batch",),
         whole_nodes=("-W x=NACCESSPOLICY:SINGLEJOB",),
+        own_options=("-t", "-N", "-o", "-e"),
     ),
     "oar": Scheduler(
         title="OAR",
@@ -129,6 +163,7 @@ SCHEDULERS: Mapping[str, Scheduler] = {
         job_id="OAR_JOB_ID",
         hosts=_hosts_in("OAR_NODEFILE"),
         access=("-q default",),
+        own_options=("--array", "-n", "--name", "-O", "--stdout", "-E", "--stderr"),
         counts_cores=True,
     ),
     "sge": Scheduler(
@@ -141,6 +176,7 @@ SCHEDULERS: Mapping[str, Scheduler] = {
         hosts=_hosts_in("PE_HOSTFILE"),
         access=("-q all.q", "-pe mpi {cpus}"),
         whole_nodes=("-S /bin/bash",),
+        own_options=("-t", "-N", "-o", "-e"),
         leaves_access_out=True,
     ),
 }

@@ -47,6 +47,11 @@ def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
     """
     if network not in NETWORKS:
         raise ValueError(f"network '{network}' of partition '{name}': one of {', '.join(NETWORKS)}")
+    most_nodes, access = settings.get("most_nodes"), settings.get("access", [])
+    if not (most_nodes is None or (type(most_nodes) is int and most_nodes >= 1)):
+        raise ValueError(f"most_nodes {most_nodes!r} of partition '{name}': a whole number from 1 on, or leave it out")
+    if isinstance(access, str):
+        raise TypeError(f"access {access!r} of partition '{name}': a list of options, such as ['--partition=cpu']")
     extras = {
         "network": network,
         "environment": asked(settings.pop("environment", ())),

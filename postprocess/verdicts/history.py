@@ -140,9 +140,10 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         runs, versions = (medians[column].to_numpy(str) for column in ("run", "version"))
         order = np.lexsort((runs, number))
         runs, versions = runs[order].tolist(), versions[order].tolist()
-        ends = np.cumsum(np.bincount(number, minlength=len(cases)))
+        lengths = np.bincount(number, minlength=len(cases))
+        ends = np.cumsum(lengths)
         values = medians[name].to_numpy(np.float64)[order]
-        for case, begin, end in zip(cases.itertuples(index=False), [0, *ends[:-1]], ends, strict=True):
+        for case, begin, end in zip(cases.itertuples(index=False), ends - lengths, ends, strict=True):
             toolchains = tuple(versions[begin:end])
             series.append(
                 Series(
