@@ -241,8 +241,16 @@ def test_why_a_job_never_started(run: RunFolder, job_id: str, interrupted: bool,
     batch.write([description])
     if job_id:
         (description.folder / job.SUBMITTED).write_text(job_id)
-    nothing = {"say": print, "status": print, "on_event": lambda *_: None, "on_tick": lambda: None}
-    follower = batch.Follower(run, answering("true"), [description], reasons={"12": "Resources"}, **nothing)
+    follower = batch.Follower(
+        folder=run,
+        scheduler=answering("true"),
+        descriptions=[description],
+        say=lambda _line: None,
+        status=lambda _line: None,
+        on_event=lambda *_: None,
+        on_tick=lambda: None,
+        reasons={"12": "Resources"},
+    )
     session = reframe_session.Session(1, interrupted, [])
     assert [end.reason for end in batch.ended(follower, session)] == [reason]
 
