@@ -18,6 +18,8 @@ from mpi_campaign.archive import provenance
 from mpi_campaign.commands.cli import campaign as campaign_command
 from mpi_campaign.errors import EXIT_WRONG_USE, CampaignError
 from mpi_campaign.planning import plan
+from mpi_campaign.running import probing
+from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack.build import Build
 from tests.support import NOWHERE, Command, refused
@@ -213,6 +215,56 @@ def test_a_run_whose_manifest_does_not_say_what_was_asked(
     partial.mkdir(parents=True)
     (partial / "manifest.json").write_text(json.dumps(manifest))
     refused(campaign("run", "--resume", "last", "--output", str(tmp_path)), "manifest.json", "cannot be read")
+
+
+@pytest.mark.parametrize("words", [["run", "--resume", "last"], ["cancel", "last"]], ids=" ".join)
+def test_an_unreadable_manifest_is_named_with_what_to_do(inside: Command, tmp_path: Path, words: list[str]) -> None:
+    partial = tmp_path / "local" / ".partial" / "20260101T000000Z-abcdef"
+    partial.mkdir(parents=True)
+    (partial / "manifest.json").write_text("{")
+    todo = f"restore it, name another run, or remove {partial}"
+    refused(inside(*words, "--output", str(tmp_path)), f"{partial}/manifest.json cannot be read (Expecting", todo)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"partition": "cpu"}, "partition 'cpu' has no network 'tcp', only native: --partition cpu-tcp"),
+        ({"partition": "gpu"}, "partition 'gpu' has no network 'tcp', only native: --partition gpu-tcp"),
+        ({"partition": "fat"}, "partition 'fat' has no network 'tcp', only native: --partition cpu-tcp"),
+        ({"partition": "fat", "network": "shm"}, "system 'mine' has no partition for 'shm'; it has: native, tcp"),
+    ],
+)
+def test_the_partition_that_has_the_network_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], says: str
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "settings.py").write_text(
+        "from mpi_campaign.site import partition, site\n"
+        "site_configuration = site(name='mine', hostnames=['.*'], partitions=[\n"
+        "    partition(name, 'tcp' if name.endswith('-tcp') else 'native', scheduler='squeue', launcher='mpiexec')\n"
+        "    for name in ('cpu', 'fat', 'gpu', 'cpu-tcp', 'gpu-tcp')])\n"
+    )
+    monkeypatch.setattr(known_systems, "SYSTEMS", tmp_path)
+    known_systems.load.cache_clear()
+    try:
+        with pytest.raises(CampaignError, match=f"^{re.escape(says)}$"):
+            plan.check(plan.Options.of(system="mine", **{"network": "tcp", **asked}))
+    finally:
+        known_systems.load.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("words", "usual"),
+    [
+        (["run"], "from the budget"),
+        (["systems", "check"], str(probing.LIMIT_SECONDS // 60)),
+        (["doctor"], str(probing.LIMIT_SECONDS // 60)),
+    ],
+)
+def test_the_help_tells_the_usual_time_limit(inside: Command, words: list[str], usual: str) -> None:
+    text = " ".join(inside(*words, "--help").stdout.split())
+    assert f"30 (minutes), 2:00:00, 1-00:00:00. Default: {usual}." in text
 
 
 @pytest.mark.parametrize("words", [["show", "--provenance"], ["reproduce"]], ids=" ".join)

@@ -21,7 +21,7 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.plan import Options, make_plan, place
-from mpi_campaign.running import batch, in_job, job, node_probe, reframe_session
+from mpi_campaign.running import batch, in_job, job, node_probe, probing, reframe_session
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.same_sizes import TakenOver
 from mpi_campaign.running.sessions import Order
@@ -216,6 +216,91 @@ def test_a_job_asks_for_no_more_than_its_partition_gives_now(monkeypatch: pytest
         batch.check(request_of(partition="squeue"), 3)
     with pytest.raises(CampaignError, match=r"^--time-limit 0:31:00: .* gives a job at most 0:30:00$"):
         batch.check(request_of(partition="squeue", job_time_limit="31"), 2)
+
+
+def with_nodes(monkeypatch: pytest.MonkeyPatch, *states: str, most_nodes: int | None = None) -> None:
+    """Slurm's partition has nodes in these states, each with its reason in parentheses, if any."""
+    shape = slurm_description.Shape(2, 32, 2, 128)
+    nodes = []
+    for number, text in enumerate(states, start=1):
+        state, _, reason = text.partition(" (")
+        nodes.append(slurm_description.Node(f"n{number}", shape, ("cpu",), state, reason=reason.rstrip(")")))
+    partition = slurm_description.Partition("cpu", "UP", True, len(states), None, most_nodes)
+    described = slurm_description.Description("c", False, (partition,), tuple(nodes))
+    monkeypatch.setattr(slurm_description, "ask", lambda: described)
+
+
+def probe_of(request: batch.Request, nodes: int, *, interrupted: bool = False) -> probing.Probe:
+    """A probe whose job has left nothing."""
+    description = Description(
+        RunFolder(Path("/results"), "cluster", "r"), 1, (), job.Script(nodes, 1, 0, 300, 60, (), {}, (), "", "")
+    )
+    end = batch.Ended(description, "12", job.script_log(""), None, [], [])
+    return probing.Probe(request, nodes, end, interrupted)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("states", "most", "state", "seen"),
+    [
+        (["IDLE"] * 16, None, "", ""),
+        (["IDLE"] * 16 + ["DOWN"], None, "", ""),  # a job has as many as the settings say
+        (
+            ["ALLOCATED"] * 15 + ["IDLE+DRAIN (bad disk)"],
+            None,
+            "note",
+            r"15 of the 16 .*: n16 is IDLE.DRAIN .bad disk.$",
+        ),
+        (["IDLE"] * 20, 8, "note", "8 of the 16 nodes of the settings$"),
+        (["IDLE", "DOWN"], None, "lacking", "1 of the 16 nodes of the settings: n2 is DOWN$"),
+        (["IDLE"] * 2 + ["DOWN"] * 14, None, "note", r"2 of the 16 .*: (n\d is DOWN, ){4}and 10 more$"),
+    ],
+)
+def test_nodes_that_take_no_job_are_told(
+    monkeypatch: pytest.MonkeyPatch, states: list[str], most: int | None, state: str, seen: str
+) -> None:
+    with_nodes(monkeypatch, *states, most_nodes=most)
+    found = probe_of(batch.check(request_of(partition="squeue"), 1), 1).findings()
+    told = [one for one in found if one.subject == "nodes"]
+    assert [one.state for one in told] == ([state] if state else [])
+    assert all(re.search(seen, one.seen) for one in told), told
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_refusal_names_the_nodes_that_take_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_nodes(monkeypatch, "IDLE", "IDLE+DRAIN (bad disk)")
+    with pytest.raises(CampaignError, match=r"^--nodes 2: .* at most 1 node: n2 is IDLE\+DRAIN \(bad disk\)$"):
+        batch.check(request_of(partition="squeue"), 2)
+    with_nodes(monkeypatch, "IDLE", "IDLE", "DOWN", most_nodes=1)  # they would not help
+    with pytest.raises(CampaignError, match=r"^--nodes 2: .* gives a job at most 1 node$"):
+        batch.check(request_of(partition="squeue"), 2)
+
+
+@pytest.mark.parametrize(
+    ("job_id", "interrupted", "reason"),
+    [
+        ("12", True, "interrupted before job 12 started"),
+        ("", True, "interrupted before the job started"),
+        ("12", False, "job 12 never started; the batch system's reason: Resources"),
+    ],
+)
+def test_why_a_job_never_started(run: RunFolder, job_id: str, interrupted: bool, reason: str) -> None:
+    description = Description(run, 1, (), job.Script(1, 1, 0, 300, 60, (), {}, (), "", ""))
+    batch.write([description])
+    if job_id:
+        (description.folder / job.SUBMITTED).write_text(job_id)
+    follower = batch.Follower(
+        folder=run,
+        scheduler=answering("true"),
+        descriptions=[description],
+        say=lambda _line: None,
+        status=lambda _line: None,
+        on_event=lambda *_: None,
+        on_tick=lambda: None,
+        reasons={"12": "Resources"},
+    )
+    session = reframe_session.Session(1, interrupted, [])
+    assert [end.reason for end in batch.ended(follower, session)] == [reason]
 
 
 def test_jobs_go_to_schedulers_that_are_known() -> None:

@@ -86,18 +86,24 @@ def test_github_measures_on_the_machine_and_publishes_a_bad_night_too() -> None:
 def test_cron_runs_the_script_and_says_something_only_after_a_bad_night(tmp_path: Path) -> None:
     lines = [line for line in (EXAMPLES / "crontab").read_text().splitlines() if line and line[0] != "#"]
     variables = dict(line.split("=", 1) for line in lines[:-1])
-    assert set(variables) == {"SHELL", "MAILTO", "CLONE", "PAGES"}
+    assert set(variables) == {"SHELL", "MAILTO", "CLONE", "PAGES", "LOG"}
+    assert not Path(variables["LOG"]).is_relative_to(variables["CLONE"])  # a run in it would be one with changes
+    assert not Path(variables["LOG"]).is_relative_to(variables["PAGES"])
     found = re.fullmatch(r"(?:(?:\d+|\*) ){5}(?P<command>.+)", lines[-1])
     assert found is not None
     assert "%" not in found["command"]  # for cron, the end of the line
     folder, pages = clone(tmp_path / "a clone", baseline=True), tmp_path / "pages"
+    files, log = {*folder.iterdir(), folder / "calls"}, tmp_path / "a log"
+    places = {"CLONE": str(folder), "PAGES": str(pages), "LOG": str(log)}
     for code in (0, 1):
-        environment = {"PATH": os.environ["PATH"], "CLONE": str(folder), "PAGES": str(pages), "CODE_run": str(code)}
+        environment = {"PATH": os.environ["PATH"], **places, "CODE_run": str(code)}
         done = subprocess.run(
             [variables["SHELL"], "-c", found["command"]], env=environment, capture_output=True, text=True, check=False
         )
         assert (done.returncode, done.stderr) == (code, "")
         assert (pages / "index.html").is_file()
+        assert log.is_file()
+        assert set(folder.iterdir()) == files
     assert called(folder) == [*STEPS, *STEPS]
 
 
@@ -111,12 +117,23 @@ def test_the_exit_code_is_the_worst_of_all_steps(tmp_path: Path, bad: str) -> No
 
 
 @pytest.mark.parametrize("code", [2, 130])
-def test_nothing_is_published_where_nothing_was_measured(tmp_path: Path, code: int) -> None:
+def test_a_line_alone_is_published_where_nothing_was_measured(tmp_path: Path, code: int) -> None:
     folder = clone(tmp_path / "clone", baseline=True)
     assert night(folder, "pages").returncode == 0
     assert night(folder, "pages", run=code).returncode == code
-    assert list((tmp_path / "pages").iterdir()) == []
+    (page,) = (tmp_path / "pages").iterdir()
+    assert page.name == "index.html"
+    assert {2: "Nothing was measured: see the log", 130: "Interrupted: see the log"}[code] in page.read_text()
+    assert "href" not in page.read_text()
     assert called(folder) == [*STEPS, "run"]
+
+
+def test_a_night_that_is_ended_has_a_page_that_says_so(tmp_path: Path) -> None:
+    folder = clone(tmp_path / "clone", baseline=True)
+    (folder / "campaign").write_text("#!/bin/sh\necho $1 >>calls\nkill -TERM $PPID\n")
+    assert night(folder, "pages").returncode == 130
+    assert "Interrupted" in (tmp_path / "pages" / "index.html").read_text()
+    assert called(folder) == ["run"]
 
 
 def test_without_a_baseline_there_is_a_report_and_a_line(tmp_path: Path) -> None:
@@ -128,6 +145,7 @@ def test_without_a_baseline_there_is_a_report_and_a_line(tmp_path: Path) -> None
     index = (tmp_path / "pages" / "index.html").read_text()
     assert "report.html" in index
     assert "compare.html" not in index
+    assert "no case failed. There is no baseline yet" in index
 
 
 def test_it_needs_a_folder(tmp_path: Path) -> None:

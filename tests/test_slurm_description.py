@@ -54,6 +54,9 @@ def test_limits_shapes_and_states_of_a_larger_cluster() -> None:
     usable = {node.name: node.is_usable for node in site.nodes}
     assert not usable["cn005"]
     assert not usable["gpu1"]
+    told = {node.name: str(node) for node in site.nodes}
+    assert told["cn005"].endswith("+DRAIN (memory of slot 3)")
+    assert "Reason" not in told["cn001"]
     (cn1,) = site.nodes_of("debug.short")
     assert cn1.features == ("milan", "ib")
 

@@ -3,7 +3,7 @@
 #
 #   docs/nightly/nightly.sh FOLDER [OPTION of `campaign run`]...
 #
-# FOLDER gets index.html and the pages that it links to. Variables:
+# FOLDER gets index.html, which says how the night ended, and the pages that it links to. Variables:
 #   NIGHTLY_ARCHIVE   folder of the archive, outside of what a CI runner cleans; default: results
 #   NIGHTLY_SYSTEM    the system that is measured; default: local
 #
@@ -21,6 +21,7 @@ shift
 cd "$(dirname "$0")/../.." || exit 2
 archive=${NIGHTLY_ARCHIVE:-results}
 system=${NIGHTLY_SYSTEM:-local}
+baseline=systems/$system/references.yaml
 worst=0
 
 # Runs one step and remembers the largest exit code.
@@ -32,30 +33,21 @@ step() {
     fi
 }
 
-# Yesterday's pages would pass for today's.
-rm -rf "$pages/index.html" "$pages/report.html" "$pages/report-maps" "$pages/compare.html" "$pages/compare.xml" \
-    "$pages/history.html" || exit 2
-
-step ./campaign run --system "$system" --output "$archive" "$@"
-if [ "$worst" -gt 1 ]; then
-    exit "$worst" # nothing was measured: the last run is another night's
-fi
-step ./campaign report last --output "$archive" -o "$pages/report.html"
-if [ -e "systems/$system/references.yaml" ]; then
-    step ./campaign compare "$system,baseline" last --output "$archive" --html "$pages/compare.html" \
-        --junit "$pages/compare.xml"
-    step ./campaign history "$system" --output "$archive" --html "$pages/history.html"
-else
-    echo "nightly: no baseline yet; after five nights: ./campaign baseline RUN RUN RUN RUN RUN --output $archive"
-fi
-
-{
+# Writes index.html. It is written last: a folder in the clone is empty while the campaign asks git what has changed.
+index() {
     echo '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>MPI overlap, nightly</title>'
     echo "<h1>MPI overlap on $system, $(date -u +%Y-%m-%d)</h1>"
     case $worst in
-    0) echo '<p>Good: no case failed, none is slower than the baseline, no alarm rings.</p>' ;;
+    0)
+        if [ -e "$baseline" ]; then
+            echo '<p>Good: no case failed, none is slower than the baseline, no alarm rings.</p>'
+        else
+            echo '<p>Good: no case failed. There is no baseline yet.</p>'
+        fi
+        ;;
     1) echo '<p><strong>A case failed, is slower than the baseline, or an alarm rings.</strong></p>' ;;
-    *) echo '<p><strong>A step could not run: see the log.</strong></p>' ;;
+    130) echo '<p><strong>Interrupted: see the log.</strong></p>' ;;
+    *) echo "<p><strong>${1:-A step could not run}: see the log.</strong></p>" ;;
     esac
     echo '<ul>'
     for page in report compare history; do
@@ -64,5 +56,28 @@ fi
         fi
     done
     echo '</ul></html>'
-} >"$pages/index.html" || exit 2
+}
+
+# A signal, which the step that runs gets too, ends the night with its page.
+trap 'worst=130; index >"$pages/index.html"; exit 130' HUP INT TERM
+
+# Yesterday's pages would pass for today's.
+rm -rf "$pages/index.html" "$pages/report.html" "$pages/report-maps" "$pages/compare.html" "$pages/compare.xml" \
+    "$pages/history.html" || exit 2
+
+step ./campaign run --system "$system" --output "$archive" "$@"
+if [ "$worst" -gt 1 ]; then
+    index 'Nothing was measured' >"$pages/index.html" || exit 2
+    exit "$worst" # the last run is another night's
+fi
+step ./campaign report last --output "$archive" -o "$pages/report.html"
+if [ -e "$baseline" ]; then
+    step ./campaign compare "$system,baseline" last --output "$archive" --html "$pages/compare.html" \
+        --junit "$pages/compare.xml"
+    step ./campaign history "$system" --output "$archive" --html "$pages/history.html"
+else
+    echo "nightly: no baseline yet; after five nights: ./campaign baseline RUN RUN RUN RUN RUN --output $archive"
+fi
+
+index >"$pages/index.html" || exit 2
 exit "$worst"

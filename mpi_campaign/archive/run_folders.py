@@ -279,15 +279,22 @@ def read_manifest(folder: RunFolder) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(manifest, ensure_ascii=False).encode("utf-8")  # refuses half a surrogate pair
     except (OSError, ValueError, RecursionError) as error:
-        raise CampaignError(f"{path} cannot be read: {error}") from error
+        raise CampaignError(f"{path} cannot be read ({error}): {_another(folder)}") from error
     if not isinstance(manifest, dict):
-        raise CampaignError(f"{path} is not a manifest: restore it, or name another run")
+        raise CampaignError(f"{path} is not a manifest: {_another(folder)}")
     wrong = next((name for name in OBJECTS if not isinstance(manifest.get(name) or {}, dict)), None)
     wrong = wrong or next((name for name in LISTS if not _is_list_of_objects(manifest.get(name) or [])), None)
     packages = [toolchain.get("packages") or [] for toolchain in manifest.get("toolchains") or []] if not wrong else []
     if wrong or not all(map(_is_list_of_objects, packages)):
         raise CampaignError(f"{path} is not what a run writes: '{wrong or 'packages'}' is of another type")
     return manifest
+
+
+def _another(folder: RunFolder) -> str:
+    """What to do about a manifest that cannot be used. A run that is only being imported is in no system yet."""
+    return (
+        f"restore it, name another run, or remove {folder.path}" if folder.system else "restore it, or name another run"
+    )
 
 
 def _is_list_of_objects(value: object) -> bool:

@@ -26,6 +26,8 @@ from postprocess.statistics.limits import HISTORY_RATE, Limits
 Function = TypeVar("Function", bound=Callable[..., Any])
 SHORT_FORMS = {"peers": "peers", "impact": "mpi_impact"}
 """Options of `show`, and the `--benchmark` that each stands for."""
+PROBE_LIMIT = "5"
+"""The usual time limit of a probe job, in minutes: `probing.LIMIT_SECONDS`, which is not imported for a help."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
@@ -59,8 +61,8 @@ def environment_option(function: Function) -> Function:
     )(function)
 
 
-def job_options(function: Function) -> Function:
-    """Options of jobs of a batch system, as fields of the plan's `Options`."""
+def job_options(usual_limit: str) -> Callable[[Function], Function]:
+    """Options of jobs of a batch system, as fields of the plan's `Options`. usual_limit: of a job, in words."""
     options: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         (("--account",), {"default": "", "help": "Of jobs: who pays for them."}),
         (
@@ -68,7 +70,7 @@ def job_options(function: Function) -> Function:
             {
                 "default": "",
                 "metavar": "TIME",
-                "help": "Of each job: 30 (minutes), 2:00:00, 1-00:00:00. Default: from the budget.",
+                "help": f"Of each job: 30 (minutes), 2:00:00, 1-00:00:00. Default: {usual_limit}.",
             },
         ),
         (
@@ -84,9 +86,13 @@ def job_options(function: Function) -> Function:
             },
         ),
     )
-    for names, settings in reversed(options):
-        function = click.option(*names, **settings)(function)
-    return function
+
+    def add(function: Function) -> Function:
+        for names, settings in reversed(options):
+            function = click.option(*names, **settings)(function)
+        return function
+
+    return add
 
 
 def limits_options(usual: Limits) -> Callable[[Function], Function]:
@@ -208,7 +214,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 )
 @click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
 @click.option("--partition", default="", help="Of the system. Default: the first one with the network.")
-@job_options
+@job_options("from the budget")
 @click.option(
     "--max-jobs", type=int, default=0, show_default="the partition's", help="Jobs that may be in the queue at once."
 )
@@ -683,7 +689,7 @@ def systems_init(name: str, *, force: bool, scheduler: str, launcher: str) -> in
 @click.argument("name")
 @click.option("--partition", default="", help="Default: the first one.")
 @click.option("--nodes", type=click.IntRange(min=1), help="Default: 2, or 1 where there is one.")
-@job_options
+@job_options(PROBE_LIMIT)
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 def systems_check(name: str, partition: str, nodes: int | None, *, as_json: bool, **asked: Any) -> int:
     """What a job on system NAME really gets: a probe job of a minute. Exit code 1: not what the settings say."""
@@ -756,7 +762,7 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
 @click.option("--system", default="", help="Look at nodes of this system, by a short job; measure nothing.")
 @click.option("--partition", default="", help="Of that system. Default: the first one.")
 @click.option("--nodes", type=click.IntRange(min=1), help="Nodes to look at. Default: 2, or 1 where there is one.")
-@job_options
+@job_options(PROBE_LIMIT)
 @click.option(
     "--launches",
     type=click.IntRange(min=1, max=1000),

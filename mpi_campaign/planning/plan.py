@@ -473,7 +473,16 @@ def _check_names(options: Options) -> None:
         POINT_VALUES[name].read(texts)
     partitions = known_systems.load(options.system, options.partition).partitions
     if kind and kind not in partitions:
-        raise CampaignError(f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(partitions)}")
+        of_system = known_systems.load(options.system).partitions
+        if kind not in of_system:
+            raise CampaignError(
+                f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(of_system)}"
+            )
+        other = _twin(options, kind) or of_system[kind].name
+        raise CampaignError(
+            f"partition '{options.partition}' has no network '{kind}', only {', '.join(partitions)}: "
+            f"--partition {other}"
+        )
     if rate and kind != "wire":
         raise CampaignError(f"network '{options.network}': only wire has a rate, e.g. wire:{WIRE_RATE}")
     if rate:
@@ -481,6 +490,15 @@ def _check_names(options: Options) -> None:
             wire.rate_bytes_per_second(rate)
         except ValueError as error:
             raise CampaignError(f"network '{options.network}': {error}") from error
+
+
+def _twin(options: Options, kind: str) -> str:
+    """The partition of the same nodes with another network, as `systems init` names it: cpu-tcp; empty without one."""
+    twin = f"{options.partition}-{kind}"
+    try:
+        return twin if kind in known_systems.load(options.system, twin).partitions else ""
+    except CampaignError:
+        return ""
 
 
 def _check_numbers(options: Options) -> None:

@@ -30,6 +30,8 @@ from postprocess.drawing.text import plural
 
 USUAL_WAIT_SECONDS = 24 * 3600
 MOST_JOBS = 1000
+MOST_NAMED = 4
+"""So many nodes are named in a line."""
 # A job's time limit: what its cases are expected to take, that many times, and the start of the job.
 LIMIT_FACTOR = 1.5
 LIMIT_EXTRA_SECONDS = 600
@@ -49,7 +51,8 @@ class Request:
 
     limit_seconds: of each job; None: from the budget.  most_wait_seconds: how long a job may wait in the queue.
     at_once: how many jobs may be in the queue.  longest_seconds, most_nodes: that a job may have, by the settings, or
-    as the batch system says after `check`; None where it is not limited, or not known.
+    as the batch system says after `check`; None where it is not limited, or not known.  out_of_service: nodes of the
+    partition that take no job, in words, as the batch system says after `check`.
     """
 
     partition: Partition
@@ -60,6 +63,7 @@ class Request:
     options: tuple[str, ...]
     longest_seconds: int | None
     most_nodes: int | None = None
+    out_of_service: tuple[str, ...] = ()
 
 
 def request_of(options: Options, partition: Partition) -> Request:
@@ -128,14 +132,23 @@ def check(request: Request, nodes: int) -> Request:
             f"--time-limit {limit_text(request.limit_seconds)}: Slurm's partition '{partition.name}' gives a job at "
             f"most {limit_text(limit)}"
         )
-    usable = sum(node.is_usable for node in described.nodes_of(partition.name))
+    of_partition = described.nodes_of(partition.name)
+    out_of_service = tuple(str(node) for node in of_partition if not node.is_usable)
+    usable = len(of_partition) - len(out_of_service)
     most = min(usable, partition.most_nodes or usable)
     if nodes > most:
+        why = f": {first_of(out_of_service)}" if usable == most and out_of_service else ""
         raise CampaignError(
-            f"--nodes {nodes}: Slurm's partition '{partition.name}' gives a job at most {plural(most, 'node')}"
+            f"--nodes {nodes}: Slurm's partition '{partition.name}' gives a job at most {plural(most, 'node')}{why}"
         )
     longest = min(filter(None, (limit, request.longest_seconds)), default=None)
-    return replace(request, longest_seconds=longest, most_nodes=most)
+    return replace(request, longest_seconds=longest, most_nodes=most, out_of_service=out_of_service)
+
+
+def first_of(nodes: Sequence[str]) -> str:
+    """Some nodes in words: the first MOST_NAMED, and how many more."""
+    more = len(nodes) - MOST_NAMED
+    return ", ".join(nodes[:MOST_NAMED]) + (f", and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True)
@@ -517,6 +530,8 @@ def _why(
     session: Session,
 ) -> str:
     """Why a job did not do all that it should, in one sentence."""
+    if session.interrupted and log.started_utc is None:
+        return f"interrupted before {f'job {name}' if name else 'the job'} started"
     if not name:
         refusal = _text(description.folder / job.REFUSED).strip()
         return f"{NOT_SUBMITTED}{refusal or (outcome.fail_reason if outcome else '') or session.complaint}"

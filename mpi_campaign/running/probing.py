@@ -38,7 +38,7 @@ class Probe:
 
     def findings(self) -> list[Finding]:
         """Asked and got."""
-        return [*self._job(), *self._shared(), *self._cores(), *self._same()]
+        return [*self._job(), *self._in_service(), *self._shared(), *self._cores(), *self._same()]
 
     def _job(self) -> Iterator[Finding]:
         end, log = self.end, self.end.log
@@ -46,6 +46,19 @@ class Probe:
             yield Finding("job", LACKING, end.reason, f"its output: {end.stage}" if end.stage else "")
         else:
             yield Finding("job", GOOD, f"{end.job_id} started on {log.host} at {log.started_utc}")
+
+    def _in_service(self) -> Iterator[Finding]:
+        """Fewer nodes than the settings say."""
+        declared, now = self.request.partition.declared_nodes, self.request.most_nodes
+        if declared is None or now is None or now >= declared:
+            return
+        why = batch.first_of(self.request.out_of_service)
+        yield Finding(
+            "nodes",
+            LACKING if now < USUAL_NODES else NOTE,
+            f"a job can have {now} of the {plural(declared, 'node')} of the settings" + (f": {why}" if why else ""),
+            "wait until they are back, or correct most_nodes of the partition",
+        )
 
     def _shared(self) -> Iterator[Finding]:
         got = [seen.name for seen in self.end.nodes]
@@ -119,7 +132,7 @@ def probe(options: Options, nodes: int, say: Callable[[str], None], status: Call
             "see ./campaign doctor"
         )
     request = batch.check(batch.request_of(options, partition), nodes or 1)
-    nodes = nodes or min(USUAL_NODES, request.most_nodes or USUAL_NODES)
+    nodes = nodes or min(USUAL_NODES, request.most_nodes or partition.declared_nodes or USUAL_NODES)
     environ.let(options.environment, partition.let_in())
     folder = RunFolder(known_systems.SYSTEMS, options.system, f"probe-{secrets.token_hex(4)}")
     one = batch.Job(1, nodes, (), 0.0)
@@ -141,6 +154,8 @@ def probe(options: Options, nodes: int, say: Callable[[str], None], status: Call
     (end,) = batch.ended(follower, session)
     if not end.job_id:
         shutil.rmtree(folder.session, ignore_errors=True)
+        if session.interrupted:
+            raise KeyboardInterrupt
         raise batch.refusal(request.scheduler, end)
     found = Probe(request, nodes, end, session.interrupted)
     if found.exit_code == EXIT_GOOD:

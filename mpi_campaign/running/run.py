@@ -505,6 +505,8 @@ class Campaign:
         all_ended = batch.ended(follower, session) if session else []
         if all_ended and not self.resume and not any(end.job_id for end in all_ended):
             self._leave_nothing(folder)
+            if session and session.interrupted:
+                raise KeyboardInterrupt
             raise batch.refusal(request.scheduler, all_ended[0])
         for one, end in zip(jobs, all_ended, strict=False):
             before.append(end.as_json())

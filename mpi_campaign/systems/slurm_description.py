@@ -39,13 +39,17 @@ class Shape:
 
 @dataclass(frozen=True)
 class Node:
-    """A node: its shape, the partitions that it is in, and its state, such as IDLE or DOWN+DRAIN."""
+    """A node: its shape, the partitions that it is in, its state, such as IDLE or DOWN+DRAIN, and why it has that."""
 
     name: str
     shape: Shape
     partitions: tuple[str, ...]
     state: str
     features: tuple[str, ...] = ()
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} is {self.state}" + (f" ({self.reason})" if self.reason else "")
 
     @property
     def is_usable(self) -> bool:
@@ -165,6 +169,7 @@ def _node(fields: Mapping[str, str]) -> Node:
         partitions=_list(fields.get("Partitions", "")),
         state=fields.get("State", "UNKNOWN"),
         features=_list(fields.get("ActiveFeatures", "")),
+        reason=re.sub(r"\s*\[[^\[\]]*@[^\[\]]*\]$", "", fields.get("Reason", "")),
     )
 
 
