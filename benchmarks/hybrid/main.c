@@ -182,7 +182,7 @@ static void put_node_ranks(const struct rounds *o, json_line *line) {
 }
 
 /* Collective: returns the header's own object, on rank 0, which writes it; NULL on the others, so that they hold no
-   text that grows with the ranks. measured: with what is paid once. Free with free(). */
+ * text that grows with the ranks. measured: with what is paid once. Free with free(). */
 static char *own_text(const struct settings *s, const struct rounds *o, const struct hybrid_settings *of_comm,
                       bool measured) {
     json_line *line = json_line_create();

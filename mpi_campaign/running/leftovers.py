@@ -8,7 +8,7 @@ guard of a session does that when all its processes have ended, even if the camp
 may be left.
 """
 
-import os
+import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -35,7 +35,7 @@ def command() -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     if known := nodes_in_hand.known():
         words = [sys.executable, "-m", ON_A_NODE, *arguments]
-        here = [host for host, name in zip(known.hosts, known.names, strict=True) if name == os.uname().nodename]
+        here = [host for host, name in zip(known.hosts, known.names, strict=True) if name == platform.node()]
         others = [host for host in known.hosts if host not in here]
         # A job that was cancelled starts nothing any more on its nodes, not even on this one.
         by_host = {host: asking.ask(words, seconds=ASKING_SECONDS, cwd=ROOT) for host in here}

@@ -285,7 +285,7 @@ def _in_other_conditions(
     if condition is None or condition.name not in both:
         return np.zeros(cases, dtype=bool)
     value = both[condition.name].to_numpy(np.float64)
-    known = counting & (value > 0) & (value < np.inf)
+    known = counting & METRICS[condition.name].has_effect(value)
     table = pd.DataFrame({"case": number[known], "side": both["side"].to_numpy()[known], "value": value[known]})
     medians = table.groupby(["case", "side"])["value"].median().unstack()
     sides = medians.reindex(index=range(cases), columns=[0, 1]).to_numpy(np.float64)
