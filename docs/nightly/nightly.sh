@@ -33,7 +33,8 @@ step() {
     fi
 }
 
-# Writes index.html. It is written last: a folder in the clone is empty while the campaign asks git what has changed.
+# Writes index.html. That is done after the run. If the pages are inside of the clone, an older index.html would be a file
+# that git does not know, and the run would be marked as made by a changed clone.
 index() {
     echo '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>MPI overlap, nightly</title>'
     echo "<h1>MPI overlap on $system, $(date -u +%Y-%m-%d)</h1>"
