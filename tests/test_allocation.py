@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.schedulers.hosts import MOST_HOSTS, Allocation, Host, expand
+from mpi_campaign.schedulers.registry import allocation_of
 from mpi_campaign.systems import allocation
-from mpi_campaign.systems.allocation import MOST_HOSTS, Host, allocation_of, expand
 from mpi_campaign.this_machine.findings import GOOD, NOTE
 from tests.support import Command, refused
 
@@ -22,7 +23,7 @@ def never_read(path: str) -> str:
     raise AssertionError(f"{path} was read")
 
 
-def of(variables: Mapping[str, str], text: str = "") -> allocation.Allocation:
+def of(variables: Mapping[str, str], text: str = "") -> Allocation:
     found = allocation_of(variables, (lambda _path: text) if text else never_read)
     assert found is not None
     return found

@@ -16,6 +16,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.launching import node_agent, nodes, slurm
+from mpi_campaign.schedulers import registry
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 from postprocess.families.nbc_overlap.points import expected_wire_bytes
@@ -196,7 +197,7 @@ def test_the_variables_of_a_job_are_enough(tmp_path: Path, scheduler: str) -> No
         in_a_line() {{ exec {agent} "$host" "$*"; }}
     """
     (folder / "body").write_text(functions + COMMAND_OF[scheduler])
-    name = node_agent.STARTERS[scheduler][0]
+    name = registry.IN_HAND[scheduler].start[0]
     told = " ".join(f"{one}='$(printenv {one})'" for one in (node_agent.NODES_VARIABLE, node_agent.PYTHON_VARIABLE))
     make = f'(echo "#!/bin/sh"; echo "export {told}"; cat commands/body) > commands/{name}; chmod +x commands/{name}'
     before = f"{make}; export PATH=$PWD/commands:$PATH; {JOB_OF[scheduler]};"

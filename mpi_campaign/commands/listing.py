@@ -12,7 +12,8 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import plan, suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.processes.progress import duration
-from mpi_campaign.systems import known_systems, schedulers
+from mpi_campaign.schedulers import registry as schedulers
+from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack import matrix, tool
 
@@ -27,8 +28,9 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     return {
         "systems": [_entry(name, "settings in systems/" + name) for name in known_systems.available()],
         "batch systems": [
-            *(_entry(name, one.in_words) for name, one in schedulers.SCHEDULERS.items()),
-            *(_entry(name, words) for name, words in schedulers.IN_HAND_ONLY.items()),
+            _entry(name, one.in_words(name))
+            for one in schedulers.SCHEDULERS
+            for name in one.reframe or filter(None, [one.name])
         ],
         "networks": [_entry(name, what, known_systems.network_refusal(name)) for name, what in NETWORKS.items()],
         "toolchains": [
