@@ -18,6 +18,7 @@ from mpi_campaign.commands.axis_options import ByBenchmark, axis_options
 from mpi_campaign.commands.paths import Kept
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from postprocess.drawing.text import plural
@@ -158,7 +159,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 @click.option(
     "--network",
     default="",
-    metavar="shm|wire[:RATE]|tcp|native",
+    metavar="|".join(f"{name}[:RATE]" if one.usual_rate else name for name, one in NETWORKS.items()),
     help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused; "
     "between nodes the first one that the system has.",
 )

@@ -7,8 +7,9 @@ from typing import Any
 
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launches, registry
-from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import plan, suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.processes.progress import duration
@@ -32,7 +33,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
             for one in schedulers.SCHEDULERS
             for name in one.reframe or filter(None, [one.name])
         ],
-        "networks": [_entry(name, what, known_systems.network_refusal(name)) for name, what in NETWORKS.items()],
+        "networks": [_entry(name, one.title, known_systems.network_refusal(name)) for name, one in NETWORKS.items()],
         "toolchains": [
             _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")
             for name in names

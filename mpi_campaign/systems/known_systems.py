@@ -18,6 +18,7 @@ from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Numbers, first
 from mpi_campaign.libraries.settings import Hosts
+from mpi_campaign.networks import registry as networks
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.this_machine import machine
@@ -42,7 +43,7 @@ def this_node() -> NodeShape:
 
 def network_refusal(network: str) -> str | None:
     """Why a network, such as wire:2gbit, cannot be had; None where it can, or where this machine cannot tell."""
-    return machine.wire_refusal() if network.partition(":")[0] == "wire" else None
+    return machine.network_refusal(networks.kind(network))
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class System:
 
     def partition(self, network: str = "") -> Partition:
         """The partition of a network such as wire:2gbit; by default the first partition. Raises KeyError."""
-        return self.partitions[network.partition(":")[0] or next(iter(self.partitions))]
+        return self.partitions[networks.kind(network) or next(iter(self.partitions))]
 
 
 def available() -> list[str]:
@@ -169,6 +170,19 @@ def load(name: str, partition: str = "") -> System:
     for one in chosen:
         partitions.setdefault(one.network, one)
     return System(name, partitions)
+
+
+def beside(system: str, partition: str, network: str) -> Partition | None:
+    """The partition with another network whose launches are on the same nodes: its jobs ask for the same. None where
+    there is none.  Raises CampaignError where there is no such partition."""
+    declared = _partitions(system)
+    asked = next((_place(one) for one in declared if one.name == partition), None)
+    return next((one for one in declared if one.network == network and _place(one) == asked), None)
+
+
+def _place(partition: Partition) -> tuple[object, ...]:
+    """What says on which nodes launches of a partition are."""
+    return partition.scheduler, partition.access, partition.nodes, partition.declared
 
 
 def _partitions(name: str) -> tuple[Partition, ...]:

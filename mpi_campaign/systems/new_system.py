@@ -14,8 +14,8 @@ import yaml
 from mpi_campaign import ROOT, files
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launches, registry
-from mpi_campaign.libraries.configurations import NETWORKS
 from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.schedulers import registry as schedulers
 from mpi_campaign.schedulers.slurm import SCHEDULER as SLURM
 from mpi_campaign.systems import externals, known_systems, slurm_description
@@ -257,10 +257,11 @@ def configurations(line: Line) -> str:
     """A comment: the configurations that a library supports, and their networks where not all networks do."""
     placement = Placement(1, 2, 2, cpus=((0,), (1,), (2,), (3,)))
     words = []
+    needing_none = {name for name, network in NETWORKS.items() if network.without_settings}
     for name in ("basic", "async", "dedicated", "apphelper"):
         limits = launches.limits(line.family, name, placement)
         if len(limits) < len(NETWORKS):
-            words.append(f"{name}(tcp)" if {"shm", "native"} <= limits.keys() else name)
+            words.append(f"{name}(tcp)" if needing_none <= limits.keys() else name)
     return " ".join(words)
 
 
@@ -278,7 +279,11 @@ def _facts(name: str) -> dict[str, Any]:
         "cpus": len(cores.cpus),
         "threads": cores.threads_per_core,
         "sockets": max(1, len(packages)),
-        "wire_refusal": machine.wire_refusal() or "",
+        "networks": [
+            {"name": name, "title": network.title, "refusal": machine.network_refusal(name) or ""}
+            for name, network in NETWORKS.items()
+            if network.of_one_node
+        ],
         "date": datetime.date.today().isoformat(),
     }
 

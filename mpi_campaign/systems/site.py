@@ -13,7 +13,7 @@ from typing import Any
 
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.children.environ import LetIn, asked, let_in
-from mpi_campaign.libraries.configurations import NETWORKS
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.systems.known_systems import JOB
 from mpi_campaign.this_machine import machine
