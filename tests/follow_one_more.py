@@ -4,9 +4,11 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
+from unittest import mock
 
 from mpi_campaign.children import environ
 from mpi_campaign.commands import cli
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import node_agent
 from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.placement import Placement
@@ -20,8 +22,8 @@ from mpi_campaign.systems import allocation, known_systems, new_system, nodes_in
 
 JOB = {"ACME_JOB": "12", "ACME_HOSTS": "n1,n2", "ACME_SERVER": "head"}
 os.environ.update(JOB)
-nodes_in_hand._looks = lambda hosts, _variables: [(host, ((0,), (1,))) for host in hosts]
-new_system._externals = lambda _say: (None, "no Spack")
+mock.patch.object(nodes_in_hand, "_looks", lambda hosts, _: [(host, ((0,), (1,))) for host in hosts]).start()
+mock.patch.object(new_system, "_externals", lambda _: (None, "no Spack")).start()
 
 hosts = nodes_in_hand.look().of((1, 2))
 agent = node_agent.job_command(hosts.variables[node_agent.JOB_VARIABLE], "n2", "true", {}, "/")
@@ -33,7 +35,7 @@ plan.check(Options.of(system="mine", network="verbs", partition="cpu-tcp"))
 refused = ""
 try:
     plan.check(Options.of(system="mine", network="verbs", partition="cpu"))
-except plan.CampaignError as error:
+except CampaignError as error:
     refused = str(error)
 
 

@@ -165,6 +165,10 @@ def test_other_options_are_passed_on(partition: str, option: str) -> None:
     ("wrong", "words"),
     [
         ("raise SystemExit(3)", "cannot be used (SystemExit: 3)"),
+        ("import os\nos._exit(3)", "cannot be used (SystemExit: os._exit(3))"),
+        (SETTINGS.replace("max_jobs=2", "maxjobs=2"), "has no setting 'maxjobs'; did you mean 'max_jobs'?"),
+        (SETTINGS.replace("num_cpus", "cpus"), "has no setting 'cpus'; did you mean 'num_cpus'?"),
+        (SETTINGS.replace('name="cluster"', 'name="cluster", host="a"'), "system 'cluster' has no setting 'host'; "),
         (
             SETTINGS.replace("most_nodes=16", "most_nodes='two'"),
             "most_nodes 'two' of partition 'squeue': a whole number",
@@ -254,6 +258,10 @@ def probe_of(request: batch.Request, nodes: int, *, interrupted: bool = False) -
             r"15 of the 16 .*: n16 is IDLE.DRAIN .bad disk.$",
         ),
         (["IDLE"] * 20, 8, "note", "8 of the 16 nodes of the settings$"),
+        (["IDLE+CLOUD+POWERED_DOWN", "MIXED+PLANNED", "IDLE~", "ALLOCATED+RESERVED"] * 4, None, "", ""),
+        (["IDLE"] * 15 + ["IDLE*"], None, "note", r"15 of the 16 .*: n16 is IDLE\*$"),
+        (["IDLE"] * 15 + ["DOWN*+CLOUD"], None, "note", r"15 of the 16 .*: n16 is DOWN\*.CLOUD$"),
+        (["IDLE"] * 15 + ["IDLE+INVALID_REG"], None, "note", r"15 of the 16 .*: n16 is IDLE.INVALID_REG$"),
         (["IDLE", "DOWN"], None, "lacking", "1 of the 16 nodes of the settings: n2 is DOWN$"),
         (["IDLE"] * 2 + ["DOWN"] * 14, None, "note", r"2 of the 16 .*: (n\d is DOWN, ){4}and 10 more$"),
     ],

@@ -4,14 +4,15 @@ Code that places ranks, or says what can be had where, asks here. Where launches
 cores of this machine; elsewhere it has what the settings say.
 """
 
+import contextlib
 import os
 import platform
 import re
 import runpy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
@@ -189,7 +190,8 @@ def _partitions(name: str) -> tuple[Partition, ...]:
     """The partitions of a system, in the order of its settings file. Raises CampaignError where that is broken."""
     path = SYSTEMS / name / "settings.py"
     try:
-        system = runpy.run_path(str(path))["site_configuration"]["systems"][0]
+        with _told_of_exit():
+            system = runpy.run_path(str(path))["site_configuration"]["systems"][0]
         partitions = tuple(map(_of_settings, system["partitions"]))
     except (Exception, SystemExit) as error:  # the file is a program that the site wrote
         what = " ".join(f"{type(error).__name__}: {error}".split())
@@ -200,6 +202,20 @@ def _partitions(name: str) -> tuple[Partition, ...]:
             "docs/adding-a-system.md"
         )
     return partitions
+
+
+@contextlib.contextmanager
+def _told_of_exit() -> Iterator[None]:
+    """While this lasts, os._exit raises SystemExit: a settings file does not end the campaign without a word."""
+
+    def exit_(status: int) -> NoReturn:
+        raise SystemExit(f"os._exit({status})")
+
+    leave, os._exit = os._exit, exit_
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 def _of_settings(entry: Mapping[str, Any]) -> Partition:
