@@ -89,9 +89,8 @@ def launch_table(
     tables, problems = [], []
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # most of the work is done outside of Python's lock
         tell(0, len(folders))
-        for folder, (table, unread) in zip(
-            folders, pool.map(partial(_launches_or_problem, kept=kept), folders), strict=True
-        ):
+        found = pool.map(partial(_launches_or_problem, kept=kept), folders)
+        for folder, (table, unread) in zip(folders, found, strict=True):
             tables.append(table)
             tell(len(tables), len(folders))
             problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
