@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 from mpi_campaign import ROOT
+from mpi_campaign.schedulers import registry
 
 ACME = '''"""Acme."""
 
@@ -70,6 +72,23 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     assert done.returncode == 0, done.stderr
     told: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
     return told
+
+
+def test_no_other_module_names_what_is_a_batch_systems_own() -> None:
+    """Slurm is named elsewhere too: `slurm_description` asks it what it has, and a cluster in a box runs it."""
+    others = [one for one in registry.SCHEDULERS if not one.is_described]
+    words = {command[0] for one in others for command in (one.start, one.cancel) if command}
+    words -= {one.name for one in others}  # by which launchers name it too
+    variables = {name.removesuffix("*") for one in others for name in (*one.of_jobs, *one.of_clients) if "_" in name}
+    pattern = re.compile("|".join(rf"\b{re.escape(word)}" for word in sorted(words | variables)))
+    messages_of_launchers = ROOT / "mpi_campaign" / "children" / "causes.py"
+    naming = [
+        path
+        for folder in ("mpi_campaign", "reframe", "postprocess")
+        for path in (ROOT / folder).rglob("*.py")
+        if path.parent.name != "schedulers" and path != messages_of_launchers and pattern.search(path.read_text())
+    ]
+    assert naming == []
 
 
 def test_a_batch_system_is_one_entry(found: dict[str, object]) -> None:
