@@ -172,6 +172,15 @@ def test_flux_says_how_many_hosts_and_not_which() -> None:
         of({"FLUX_URI": "local:///run/flux", "FLUX_JOB_NNODES": "two"})
 
 
+def test_lsf() -> None:
+    found = of({"LSB_JOBID": "77", "LSB_MCPU_HOSTS": "n1 4 n2 2 n1 1", "LSB_HOSTS": "n1 n2"})
+    assert found.hosts == (Host("n1", tasks=5), Host("n2", tasks=2))
+    assert str(found) == "lsf job 77, 2 nodes: n1, n2"
+    for wrong in ("n1", "n1 4 n2", "n1 0", "4 n1", "n1 4 ../n2 4", " "):
+        with pytest.raises(CampaignError, match=r"LSB_MCPU_HOSTS='.*' is no list of hosts and slots"):
+            of({"LSB_JOBID": "77", "LSB_MCPU_HOSTS": wrong})
+
+
 def test_what_is_told(tmp_path: Path) -> None:
     assert allocation.finding({"PATH": "/usr/bin", "SLURM_CONF": "/etc/slurm.conf", "SGE_ROOT": "/opt"}) is None
     job = {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "n[1-2]"}

@@ -164,6 +164,7 @@ JOB_OF = {
         r"printf 'node1 1 all.q@node1 UNDEFINED\nnode2 1 all.q@node2 UNDEFINED\n' > hosts; "
         "export JOB_ID=12 PE_HOSTFILE=$PWD/hosts"
     ),
+    "lsf": "export LSB_JOBID=12 LSB_MCPU_HOSTS='node1 1 node2 1'",
     "flux": "export FLUX_URI=local:///run/flux/local",
 }
 COMMAND_OF = {
@@ -172,6 +173,7 @@ COMMAND_OF = {
         while [ "${1#--}" != "$1" ]; do shift; done; in_words "$@"
     """,
     "pbs": 'host=$1; shift; in_words "$@"',
+    "lsf": '[ "$1 $2" = "-n -no-shell" ] || exit 2; host=$3; shift 3; in_words "$@"',
     "oar": 'host=$1; shift; in_a_line "$@"',
     "grid engine": '[ "$1 $2" = "-inherit -nostdin" ] || exit 2; host=$3; shift 3; in_a_line "$@"',
     "flux": """

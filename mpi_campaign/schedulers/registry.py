@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.schedulers import flux, grid_engine, oar, others, pbs, slurm, torque
+from mpi_campaign.schedulers import flux, grid_engine, lsf, oar, others, pbs, slurm, torque
 from mpi_campaign.schedulers.hosts import Allocation, Read, Variables
 from mpi_campaign.schedulers.scheduler import Scheduler
 
@@ -16,7 +16,7 @@ SCHEDULERS: tuple[Scheduler, ...] = (
     torque.SCHEDULER,
     oar.SCHEDULER,
     grid_engine.SCHEDULER,
-    others.LSF,
+    lsf.SCHEDULER,
     others.COBALT,
     others.FUJITSU,
 )
