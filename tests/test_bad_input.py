@@ -259,8 +259,8 @@ def test_the_partition_that_has_the_network_is_named(
     ("words", "usual"),
     [
         (["run"], "from the budget"),
-        (["systems", "check"], str(probing.LIMIT_SECONDS // 60)),
-        (["doctor"], str(probing.LIMIT_SECONDS // 60)),
+        (["systems", "check"], f"{probing.LIMIT_SECONDS // 60} minutes"),
+        (["doctor"], f"{probing.LIMIT_SECONDS // 60} minutes"),
     ],
 )
 def test_the_help_tells_the_usual_time_limit(inside: Command, words: list[str], usual: str) -> None:
