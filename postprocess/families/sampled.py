@@ -184,11 +184,11 @@ def rows_of(
     return [row for record in records for row in rows(record, why.get(record.name, ""))]
 
 
-def table_of(rows: Sequence[Row], columns: Sequence[str], *truths: str) -> pd.DataFrame:
+def table_of(rows: Iterable[Row], columns: Sequence[str], *truths: str) -> pd.DataFrame:
     """Rows as a table with these columns. truths: which of them have truth values, beside `valid` and `reliable`."""
     import pandas as pd  # noqa: PLC0415 - planning imports the families without it
 
-    whole = pd.DataFrame(rows, columns=list(columns))
+    whole = pd.DataFrame(list(rows), columns=list(columns))
     table: pd.DataFrame = whole.astype(dict.fromkeys(("valid", "reliable", *truths), bool))  # also an empty table
     return table
 
