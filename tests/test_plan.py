@@ -464,7 +464,7 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
     (over_wire,) = (campaign._command(folder, found, turn) for turn in found.rounds if turn.network != "shm")
     (name,) = (word.removeprefix("--name=") for word in over_wire if word.startswith("--name="))
     for configuration, protocol in itertools.product(("basic", "async"), ("default", "copied", "eager", "rendezvous")):
-        shown = f"sync_overlap %configuration={configuration} %send=early %protocol={protocol}"
+        shown = f"sync_overlap%configuration={configuration}%send=early%protocol={protocol}"
         assert bool(re.search(name, shown)) == (("wire:2gbit", configuration, protocol) in sides)
 
 
@@ -749,6 +749,8 @@ def test_a_suite_says_what_it_measures(suite: str) -> None:
     assert {one.benchmark for one in found.cases} == set(what.benchmarks)
     assert {one.configuration for one in found.cases} <= set(what.configurations)
     overlap = [one for one in found.cases if one.benchmark == "nbc_overlap"]
+    if "nbc_overlap" not in what.benchmarks:
+        return
     assert {one.parameters["collective"] for one in overlap} == set(what.values(axes.COLLECTIVE))
     assert {one.parameters["computation"] for one in overlap} == set(what.values(axes.COMPUTATION))
 
