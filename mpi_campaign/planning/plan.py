@@ -126,6 +126,9 @@ class Options:
         """Options from keywords in which axes stand beside the other fields, under their `Choice.key`, and axes of
         points under their names."""
         points = {name: asked.pop(name, ()) for name in POINT_VALUES}
+        suite = suites.SUITES.get(asked.get("suite", cls.suite))
+        if suite is not None and not asked.get("benchmarks") and not any(points.values()):
+            points = {**points, **suite.points}
         axes = {}
         for choice in CHOICES.values():
             given = asked.pop(choice.key, ())
@@ -224,7 +227,7 @@ def _on_any_nodes(session: Session) -> Session:
 class Plan:
     """What a run measures, and which cases it skips.
 
-    network: that of its cases. Cases of benchmarks within a node may have another one (`_network_of`).
+    network: that of its cases. Cases of benchmarks within a node, and of suites, may have others (`_networks_of`).
     placements: every placement of ranks that a case of the run has.
     skipped: the reason by the stem of the case.
     """
@@ -726,6 +729,18 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
     return instead, [f"no {chosen} on this machine ({refusal}), so that runs use {NETWORKS[chosen].without_it}"]
 
 
+def _networks_of(options: Options, benchmark: Benchmark, network: str) -> tuple[str, ...]:
+    """The networks of a benchmark's cases in a run over `network`, where the wire has a rate: those of the suite as far
+    as they can be had, else one."""
+    kind = network.partition(":")[0]
+    several = suites.SUITES[options.suite].networks
+    if options.network or kind not in several or max(options.nodes, default=1) > 1:
+        return (_network_of(options, benchmark, network),)
+    partitions = known_systems.load(options.system, options.partition).partitions
+    had = {one: one for one in several if one in partitions and one != "wire"} | {kind: network}
+    return tuple(had[one] for one in several if one in had)
+
+
 def _network_of(options: Options, benchmark: Benchmark, network: str) -> str:
     """The network of a benchmark's cases in a run over `network`. Where a person asked for none, a benchmark that is
     about memory within a node has the one instead of that, if there is one."""
@@ -775,11 +790,13 @@ def make_plan(
         )
     cases = []
     skipped = {}
+    suite = suites.SUITES[options.suite]
     for placement, toolchain, (name, benchmark) in itertools.product(
         placements, resolved, benchmarks_of(options).items()
     ):
-        its_network = _network_of(options, benchmark, network)
-        for configuration, cell in _combinations(options, benchmark):
+        for its_network, (configuration, cell) in itertools.product(
+            _networks_of(options, benchmark, network), _combinations(options, benchmark)
+        ):
             parameters = {**cell, **placed.values_of(placement, placements)}
             question = Question(
                 toolchain,
@@ -788,13 +805,13 @@ def make_plan(
                 built,
                 CONFIGURATIONS[configuration].computing_threads(placement.threads_per_rank),
                 placement.ranks,
-                suites.SUITES[options.suite].grid.name,
+                suite.grid.name,
                 _points_of(options, benchmark, parameters),
                 _memory_of_a_rank(options, its_network, placement),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
-            enough = suites.SUITES[options.suite].enough_launches
-            for repeat in range(1, benchmark.launches(options.repeat, enough=enough) + 1):
+            reason = reason or suite.left_out(its_network, configuration, parameters)
+            for repeat in range(1, benchmark.launches(options.repeat, enough=suite.enough_launches) + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
                     provider=toolchain.provider,
@@ -833,9 +850,9 @@ def _points_of(
 
 
 def _memory_of_a_rank(options: Options, network: str, placement: Placement) -> int:
-    """A rank's share of the memory of its node in bytes; 0 where its node is another machine."""
+    """A rank's share of the memory that may be used on its node, in bytes; 0 where its node is another machine."""
     partition = known_systems.load(options.system, options.partition).partition(network)
-    return machine.memory_bytes() // placement.ranks_per_node if partition.here else 0
+    return machine.allowed_memory_bytes() // placement.ranks_per_node if partition.here else 0
 
 
 def _check_points(options: Options, cases: Iterable[Case]) -> None:

@@ -20,6 +20,7 @@ from mpi_campaign import ROOT, STATE
 from mpi_campaign.children.environ import LetIn, asked, let_in
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.systems.known_systems import JOB
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
@@ -173,6 +174,7 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
                     f"--setvar=budget_seconds={entry.case_seconds}",
                     "--setvar=budget_from=suite",
                     f"--setvar=time_limit={entry.limit}",
+                    *([f"--setvar=points={point_values.as_text(entry.points)}"] if entry.points else []),
                 ],
             }
             for suite, entry in suites.SUITES.items()

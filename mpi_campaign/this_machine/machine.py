@@ -94,6 +94,12 @@ def memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def allowed_memory_bytes(root: Path = Path("/")) -> int:
+    """The memory that this process may use: that of the machine, or the limit of its control groups if that is less."""
+    limit = host.memory_limit_bytes(root)
+    return memory_bytes() if limit is None else min(memory_bytes(), limit)
+
+
 def host_facts() -> dict[str, Any]:
     """The description of the machine in a manifest."""
     process_cores = cores()
