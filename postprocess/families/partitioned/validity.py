@@ -90,19 +90,7 @@ def _flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: E
             f"its {point.neighbours} neighbours are {point.different_neighbours} different ranks: "
             f"start {2 * point.neighbours} ranks"
         )
-    if point.stop_reason == "late":
-        yield (
-            f"stopped because too many repetitions started late: {point.late_repetitions} thrown away, "
-            f"{point.repetitions} kept"
-        )
-    elif point.late_repetitions > point.repetitions:
-        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
-    if point.start_method == "barrier":
-        yield "ranks started by a barrier, not by a clock"
-    if point.clock.method == "none":
-        yield "no common clock: times between ranks are the longest of the ranks' own durations"
-    elif point.clock.residual_ns is None:
-        yield "how far the clocks disagree is not known"
+    yield from sampled.flags_of_start(point, "times between ranks are the longest of the ranks' own durations")
 
 
 def _is_off_plan(planned: float, measured: Estimate) -> bool:
