@@ -312,7 +312,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "hybrid",
         .family = "hybrid",
-        .method = 3,
+        .method = 4,
         .configurations = true,
         .repeats = true,
         .help =

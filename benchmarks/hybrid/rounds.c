@@ -315,41 +315,66 @@ static void time_handover(struct rounds *o, bool first) {
     o->point.handover_most_ns = first || taken_ns > o->point.handover_most_ns ? taken_ns : o->point.handover_most_ns;
 }
 
-static void time_batch(struct rounds *o, enum batch batch, start_line *line, struct repetition *r) {
+/* The order of the batches changes from repetition to repetition, so that no batch always follows the same one. */
+enum { GROUP = 3, ORDERS = 6 };
+static const enum batch whole_orders[ORDERS][GROUP] = {
+    {LIBRARY_WHOLE, HYBRID_WHOLE, PAPERS_WHOLE}, {LIBRARY_WHOLE, PAPERS_WHOLE, HYBRID_WHOLE},
+    {HYBRID_WHOLE, PAPERS_WHOLE, LIBRARY_WHOLE}, {PAPERS_WHOLE, HYBRID_WHOLE, LIBRARY_WHOLE},
+    {PAPERS_WHOLE, LIBRARY_WHOLE, HYBRID_WHOLE}, {HYBRID_WHOLE, LIBRARY_WHOLE, PAPERS_WHOLE},
+};
+_Static_assert(LIBRARY_ALONE == LIBRARY_WHOLE + GROUP && HYBRID_ALONE == HYBRID_WHOLE + GROUP &&
+                   PAPERS_ALONE == PAPERS_WHOLE + GROUP && BATCHES == 2 * GROUP,
+               "first the whole, then the collective alone");
+
+static enum batch batch_at(const struct rounds *o, size_t part) {
+    const enum batch whole = whole_orders[o->repetition % ORDERS][part % GROUP];
+    return part < GROUP ? whole : (enum batch)(whole + GROUP);
+}
+
+static void time_part(struct rounds *o, size_t part, start_line *line, struct repetition *r) {
+    const enum batch batch = batch_at(o, part);
     const int64_t start = start_spin(line);
-    r->terms[START] = batch == LIBRARY_WHOLE ? start : r->terms[START];
+    r->terms[START] = part == 0 ? start : r->terms[START];
     phase_enter(PHASE_CALL);
     r->terms[BEGIN(batch)] = timer_now_ns();
     make_calls(o, &batch_kinds[batch], o->point.calls[batch]);
     r->terms[END(batch)] = timer_now_ns();
-    time_handover(o, batch == LIBRARY_WHOLE);
+    time_handover(o, part == 0);
     r->terms[HANDOVER_LEAST] = o->point.handover_least_ns;
     r->terms[HANDOVER_MOST] = o->point.handover_most_ns;
 }
 
-#define PART(name, batch)                                                                                              \
-    static void settle_##name(void *context) {                                                                         \
-        settle(context, batch);                                                                                        \
+static void settle_part(struct rounds *o, size_t part) {
+    o->repetition += part == 0 ? 1 : 0;
+    settle(o, batch_at(o, part));
+}
+
+#define PART(part)                                                                                                     \
+    static void settle_##part(void *context) {                                                                         \
+        settle_part(context, part);                                                                                    \
     }                                                                                                                  \
-    static void time_##name(void *context, start_line *line, struct repetition *r) {                                   \
-        time_batch(context, batch, line, r);                                                                           \
+    static void time_##part(void *context, start_line *line, struct repetition *r) {                                   \
+        time_part(context, part, line, r);                                                                             \
     }                                                                                                                  \
+    static const struct repetition_part part_##part = {.prepare = settle_##part, .time = time_##part};
+PART(0)
+PART(1)
+PART(2)
+PART(3)
+PART(4)
+PART(5)
+static const struct repetition_part *const parts[BATCHES] = {&part_0, &part_1, &part_2, &part_3, &part_4, &part_5};
+
+#define CALLER(name, batch)                                                                                            \
     static void call_##name(void *context, int64_t calls) {                                                            \
         make_calls(context, &batch_kinds[batch], calls);                                                               \
-    }                                                                                                                  \
-    static const struct repetition_part name = {.prepare = settle_##name, .time = time_##name};
-
-PART(library_whole, LIBRARY_WHOLE)
-PART(hybrid_whole, HYBRID_WHOLE)
-PART(papers_whole, PAPERS_WHOLE)
-PART(library_alone, LIBRARY_ALONE)
-PART(hybrid_alone, HYBRID_ALONE)
-PART(papers_alone, PAPERS_ALONE)
-
-static const struct repetition_part *const parts[BATCHES] = {
-    [LIBRARY_WHOLE] = &library_whole, [HYBRID_WHOLE] = &hybrid_whole, [PAPERS_WHOLE] = &papers_whole,
-    [LIBRARY_ALONE] = &library_alone, [HYBRID_ALONE] = &hybrid_alone, [PAPERS_ALONE] = &papers_alone,
-};
+    }
+CALLER(library_whole, LIBRARY_WHOLE)
+CALLER(hybrid_whole, HYBRID_WHOLE)
+CALLER(papers_whole, PAPERS_WHOLE)
+CALLER(library_alone, LIBRARY_ALONE)
+CALLER(hybrid_alone, HYBRID_ALONE)
+CALLER(papers_alone, PAPERS_ALONE)
 static calls_make *const callers[BATCHES] = {
     [LIBRARY_WHOLE] = call_library_whole, [HYBRID_WHOLE] = call_hybrid_whole, [PAPERS_WHOLE] = call_papers_whole,
     [LIBRARY_ALONE] = call_library_alone, [HYBRID_ALONE] = call_hybrid_alone, [PAPERS_ALONE] = call_papers_alone,

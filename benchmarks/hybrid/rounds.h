@@ -47,8 +47,9 @@ struct rounds {
         bool evicts;               /* a variant that tries eviction found that it is faster here */
         int64_t handover_least_ns; /* on a node's first rank, of those of a repetition */
         int64_t handover_most_ns;
-    } point;       /* that is being measured */
-    uint64_t call; /* counts calls: contents are made of it */
+    } point;             /* that is being measured */
+    uint64_t call;       /* counts calls: contents are made of it */
+    uint64_t repetition; /* counts repetitions: the order of batches depends on it */
     uint64_t faults;
     char fault[256]; /* one line about the first */
 };

@@ -15,6 +15,7 @@ from typing import Any
 from mpi_campaign import ROOT
 from mpi_campaign.children import asking, causes, environ
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.this_machine import host
 
 SYS_CPU = Path("/sys/devices/system/cpu")
@@ -187,10 +188,12 @@ def build_trouble(compiler_path: str) -> str | None:
     return causes.of_build(answer.stderr) or f"it ends with {answer.exit_code} and says nothing"
 
 
-@lru_cache(maxsize=1)
-def wire_refusal() -> str | None:
-    """Why a rate-limited loopback cannot be made here; None where it can. A child process tries it."""
-    return _refusal("wire", "--rate", "1gbit")
+@lru_cache
+def network_refusal(name: str) -> str | None:
+    """Why a network cannot be made here, such as a wire; None where it can, or need not be made. A child process tries
+    it."""
+    launcher = NETWORKS[name].launcher
+    return _refusal(launcher, "--rate", "1gbit") if launcher else None
 
 
 @lru_cache(maxsize=1)

@@ -193,9 +193,9 @@ def names_of(row: Mapping[Any, Any]) -> list[str]:
 
     A benchmark without collectives has its own name in the place of the collective.
     """
-    full = {"configuration": "", "placement": "", **row}
+    full = {"configuration": "", "placement": "", "conditions": "", **row}
     what = full.get("collective") or full.get("benchmark", "")
-    words = ", ".join(filter(None, [configuration_words(full).lstrip(", "), full["placement"]]))
+    words = ", ".join(filter(None, [configuration_words(full).lstrip(", "), full["placement"], full["conditions"]]))
     named = {**full, "configuration": words, "collective": what}
     return [clean(named.get(name, "")) for name in ("toolchain", "network", "configuration", "collective")]
 

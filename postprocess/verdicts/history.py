@@ -32,6 +32,7 @@ from postprocess.statistics.effects import false_discovery_adjusted
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
+from postprocess.verdicts.compare_text import value_words
 from postprocess.verdicts.launches import with_keys
 
 FEWEST = MIN_REPETITIONS
@@ -42,6 +43,8 @@ information criterion has 2, for a mean and a place; the rest allows for tails l
 NEIGHBOURS = 9
 """The number of runs of the running median to which outliers are clipped."""
 OUTLIER = 3.0
+CONDITIONS = "conditions"
+"""The column of a case that says which conditions its runs met, of a metric that has a `Condition`; empty otherwise."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,8 @@ def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
     family = registry.FAMILY_OF[metric]
     others = [one for one in family.axes if one.of != "launch" and one.name in case]
     unusual = [one.name for one in others if not one.is_usual(case[one.name])]
-    named = dict.fromkeys([*family.named_by, *unusual, "oversubscribed", *METRICS[metric].same])
+    met = [CONDITIONS] if case.get(CONDITIONS) else []
+    named = dict.fromkeys([*family.named_by, *unusual, "oversubscribed", *METRICS[metric].same, *met])
     return (*(f"{name}={case[name]}" for name in named if name in case), metric)
 
 
@@ -122,8 +126,9 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
     """One series per case, sizes and metric, of the launches that count. Runs are in the order of their names, which is
     the order of time.
 
-    Times on other message or work sizes are another series, because they are not of the same work. A run whose median
-    has no effect (`Metric.has_effect`) is left out.
+    Times on other message or work sizes are another series, because they are not of the same work; and so are values
+    that were measured under other conditions (`Metric.condition`). A run whose median has no effect
+    (`Metric.has_effect`) is left out.
     """
     series = []
     launches = launches.assign(
@@ -134,6 +139,7 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         counting = launches[launches[metric.state].to_numpy(bool) & np.isfinite(launches[name].to_numpy(np.float64))]
         counting = with_keys(counting, metric.same)
         key = list(dict.fromkeys([*KEY, *metric.same, "placement"]))
+        counting, key = counting.assign(**{CONDITIONS: conditions(counting, metric, key)}), [*key, CONDITIONS]
         medians = counting.groupby([*key, "run", "version"], observed=True, sort=False)[name].median().reset_index()
         medians = medians[metric.has_effect(medians[name].to_numpy(np.float64))]
         number, cases = numbered(medians, key)
@@ -156,6 +162,30 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
                 )
             )
     return series
+
+
+def conditions(launches: pd.DataFrame, metric: Metric, key: Sequence[str]) -> list[str]:
+    """Which conditions each launch met, in words; empty where none are known, or the metric has no condition.
+
+    The launches of a case met the same ones if their values, in the order of size, lie within the condition's factor of
+    the next. The words have the median of these values, rounded to one digit so that few more runs do not change it.
+    """
+    if metric.condition is None or metric.condition.name not in launches or launches.empty:
+        return [""] * len(launches)
+    condition = METRICS[metric.condition.name]
+    value = launches[condition.name].to_numpy(np.float64)
+    known = condition.has_effect(value)
+    number, _ = numbered(launches, key)
+    order = np.lexsort((value, number, ~known))[: int(known.sum())]
+    of_case, sizes = number[order], value[order]
+    begins = np.r_[True, (of_case[1:] != of_case[:-1]) | (sizes[1:] > metric.condition.factor * sizes[:-1])]
+    groups = np.split(order, np.flatnonzero(begins)[1:]) if order.size else []
+    words = [""] * len(launches)
+    for group in groups:
+        about = float(f"{np.median(value[group]):.0e}")
+        for one in group:
+            words[one] = f"{condition.title}: about {value_words(condition.name, about)}"
+    return words
 
 
 def upgraded(launches: pd.DataFrame) -> pd.Series[str]:

@@ -112,7 +112,7 @@ def header(
         "intranode": ["usual"], "cache": ["warm"], "method": ["campaign"], "virtual_node_ranks": [0],
         **{name: [value] for name, value in (asked or {}).items()},
     }  # fmt: skip
-    first["method"] = 3
+    first["method"] = 4
     first["own"] = {
         "shared_nodes": 1, "virtual_node_ranks": 0, "numa": False, "blocks": True, "cutoff_bytes": 2048,
         "node_ranks": [2], "one_off": ONE_OFF, "one_off_of_fewer": [],

@@ -16,6 +16,7 @@ from postprocess.verdicts.history import (
     changes_of,
     manifest_changes,
     noise_of,
+    series_of,
     standing,
     upgraded,
     with_changes,
@@ -202,3 +203,34 @@ def test_the_facts_of_an_upgraded_toolchain_are_those_of_one_library() -> None:
     )
     told = manifest_changes(before, after, ("mpich@5.0+vci", "mpich@5.1+vci"))
     assert told == ["toolchain mpich+vci: 5.0 -> 5.1", "mpich@5.1+vci: ucx: 1.18 -> 1.19"]
+
+
+def test_runs_that_met_other_conditions_are_another_series() -> None:
+    """Nights on near and on far cores in turn: two calm series, and neither jumps at each change of the host."""
+    count = 40
+    near = np.arange(count) % 3 > 0
+    rng = np.random.default_rng(5)
+    usual = {axis.name: axis.usual for axis in registry.AXES if axis.usual is not None}
+    launches = pd.DataFrame(
+        {
+            **dict.fromkeys(KEY, "x"),
+            **usual,
+            "toolchain": "mpich@5.0.2",
+            "benchmark": "hybrid",
+            "oversubscribed": False,
+            "valid": True,
+            "reliable": True,
+            "run": [f"202601{1 + i // 24:02d}T{i % 24:02d}0000Z-{i:06x}" for i in range(count)],
+            "handover_ns": np.where(near, 28.0, 170.0) * np.exp(0.1 * rng.standard_normal(count)),
+            "ratio_to_library": np.where(near, 0.8, 1.5) * np.exp(0.01 * rng.standard_normal(count)),
+        }
+    )
+    found = series_of(launches, ["ratio_to_library"])
+    assert sorted(one.values.size for one in found) == [int((~near).sum()), int(near.sum())]
+    assert {str(one.case["conditions"]).rpartition(" about ")[2] for one in found} == {"30 ns", "200 ns"}
+    assert len({one.key for one in found}) == 2
+    assert changes_of([with_changes(one) for one in found]) == []
+    (of_handover,) = series_of(launches, ["handover_ns"])  # it is the condition, and has none of its own
+    assert of_handover.values.size == count
+    (unknown,) = series_of(launches.assign(handover_ns=np.nan), ["ratio_to_library"])
+    assert (unknown.values.size, unknown.case["conditions"]) == (count, "")

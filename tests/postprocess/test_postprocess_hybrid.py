@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -395,6 +396,17 @@ def test_charts_have_a_curve_per_variant_and_one_of_the_mpi_library(tmp_path: Pa
     assert {chart.kind for chart in several} == {BEST, TIME}
     assert "at its best (of usual, shared memory)" in several[0].title
     assert [path.suffix for path in write_charts(drawn[:1], tmp_path / "drawn", "hybrid", ("svg",))] == [".svg"]
+
+
+def test_a_chart_has_points_of_one_state_of_the_cores(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(operations=OPERATIONS, variants=VARIANTS))
+    largest = table["message_bytes"].max()
+    apart = table.assign(handover_ns=np.where(table["message_bytes"] == largest, 240.0, 60.0))
+    together, split = list(charts(table)), list(charts(apart))
+    assert len(split) == 2 * len(together)
+    assert sum("hand-overs of 240 ns to 240 ns" in chart.title for chart in split) == len(together)
+    marks = [sum(len(curve.marks) for chart in some for curve in chart.curves) for some in (together, split)]
+    assert marks[0] == marks[1] > 0
 
 
 def test_the_section_says_a_verdict_per_collective_and_variant(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 A chart has the points of one library, placement and collective, timed alone or whole, against the message size: the
 ratio to the MPI library with a curve per variant, or the times of one call with a curve for the MPI library, too. Where
 a run has several settings of the MPI library, the ratio is that to the best of them, and the times are those of the
-first. As figure 12, a chart has the times against the number of nodes, where a run has several such numbers.
+first. As figure 12, a chart has the times against the number of nodes, where a run has several such numbers. Points that
+were measured in different states of the cores (`state`) are in charts of their own.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from postprocess.drawing.curves import (
 )
 from postprocess.drawing.text import plural, size
 from postprocess.families import axes
+from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE
 from postprocess.families.hybrid.table import SETTING, configuration_words
 
@@ -70,12 +72,23 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
         several = rows[SETTING].nunique() > 1
         first: pd.DataFrame = rows[rows[SETTING] == rows[SETTING].iloc[0]]
         for kind in (BEST if several else RATIO, TIME):
-            yield from _chart(kind, kind, first, "message_bytes", _title(kind, first))
+            for of_state, words in _by_state(first, "best_handover_ns" if kind == BEST else "handover_ns"):
+                yield from _chart(kind, kind, of_state, "message_bytes", _title(kind, of_state) + words)
     for _, rows in table.groupby([*_GROUP, SETTING], sort=False):
         closest = min(rows["message_bytes"].unique(), key=lambda one: abs(np.log(one / PAPERS_BYTES)))
         of_size: pd.DataFrame = rows[rows["message_bytes"] == closest]
         if rows["shared_nodes"].nunique() > 1:
-            yield from _chart(OVER_NODES, TIME, of_size, "shared_nodes", _title_over_nodes(of_size))
+            for of_state, words in _by_state(of_size, "handover_ns"):
+                yield from _chart(OVER_NODES, TIME, of_state, "shared_nodes", _title_over_nodes(of_state) + words)
+
+
+def _by_state(rows: pd.DataFrame, column: str) -> Iterator[tuple[pd.DataFrame, str]]:
+    """The rows of each state of the cores, and words that name it; no words where there is one state."""
+    number = np.asarray(state.states(rows[column].tolist()))
+    for one in np.unique(number):
+        of_state: pd.DataFrame = rows[number == one]
+        least, most = (state.words(float(end)) for end in (of_state[column].min(), of_state[column].max()))
+        yield of_state, f", hand-overs of {least} to {most}" if (number != one).any() else ""
 
 
 def _chart(kind: str, column: str, rows: pd.DataFrame, against: str, title: str) -> Iterator[Chart]:

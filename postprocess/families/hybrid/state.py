@@ -9,6 +9,8 @@ SAME_STATE of the median over the point.
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -55,6 +57,14 @@ def handover_ns(point: HybridPoint) -> float:
     every = np.concatenate([point.handover_least_ns, point.handover_most_ns])
     median = float(np.quantile(every, 0.5, method="lower")) if every.size else math.nan
     return median if median > 0 else math.nan
+
+
+def states(handovers_ns: Sequence[float]) -> list[int]:
+    """The number of each point's state, from 0 for the shortest hand-overs: those of a state lie within a factor of
+    OTHER_POINT of the next. Points whose hand-over is not known are in state 0."""
+    known = sorted({one for one in handovers_ns if math.isfinite(one)})
+    begins = [after for before, after in itertools.pairwise(known) if after > OTHER_POINT * before]
+    return [bisect.bisect_right(begins, one) if math.isfinite(one) else 0 for one in handovers_ns]
 
 
 def words(time_ns: float) -> str:
