@@ -325,7 +325,9 @@ def test_the_availability_of_a_collective_is_compared_once(tmp_path: Path) -> No
     fresh = launches.of_table(table)
     assert set(fresh["way"]) == {"blocking", "nonblocking"}
     assert set(fresh[fresh["availability"].notna()]["way"]) == {"blocking"}
-    archived = launches.of_files("RUN", [pa.Table.from_pandas(table[list(columns)]) for columns in launches.columns.values()])
+    archived = launches.of_files(
+        "RUN", [pa.Table.from_pandas(table[list(columns)]) for columns in launches.columns.values()]
+    )
     again = archived.to_pandas()
     assert list(again["way"]) == list(fresh["way"])
     assert list(again["availability"].isna()) == list(fresh["availability"].isna())
