@@ -53,7 +53,7 @@ def _compared(table: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _blocking(table: pd.DataFrame) -> pd.Series[Any]:
-    """Whether each row is of blocking calls. All ways of a collective, its ranks and size have the same availability."""
+    """Whether each row is of blocking calls. All ways of a collective, ranks and size have the same availability."""
     return table["way"] == BLOCKING
 
 
