@@ -12,8 +12,8 @@ from postprocess.families.family import Value
 
 SECONDS_PER_POINT, SECONDS_PER_UNKNOWN = 6e-5, 2e-5
 """For nine repetitions of all versions of the solver, which converges in about 45 iterations, and for dividing the
-grid; an estimate. On 2 cores a grid of a million points took 77 s with one unknown each. With 16 it took 134 s for two of
-the eight versions, of which repetitions were 72 s."""
+grid; an estimate. On 2 cores a grid of a million points took 77 s with one unknown each. With 16 it took 134 s for two
+of the eight versions, of which repetitions were 72 s."""
 
 MOST_POINTS = 100_000_000
 MOST_UNKNOWNS = 1024
