@@ -471,6 +471,8 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
 def test_the_suite_of_planted_cases_has_one_network_where_one_is_asked_for_or_can_be_had() -> None:
     asked = planned(MPICH, suite="planted", network="wire:1gbit", message_bytes=("64",))
     assert asked.options.points == {"message_bytes": ("64",)}
+    assert Options.of(suite="planted", benchmarks=("sync_overlap",)).points == suites.SUITES["planted"].points
+    assert not Options.of(suite="planted", benchmarks=("sync_overlap", "loggp")).points
     one = make_plan(Options.of(suite="planted", network="wire:1gbit"), [MPICH], "wire:1gbit", TWO_CORES)
     assert {case.network for case in one.cases} == {"wire:1gbit"}
     without_a_wire = make_plan(Options.of(suite="planted"), [MPICH], "shm", TWO_CORES)

@@ -127,7 +127,7 @@ class Options:
         points under their names."""
         points = {name: asked.pop(name, ()) for name in POINT_VALUES}
         suite = suites.SUITES.get(asked.get("suite", cls.suite))
-        if suite is not None and not asked.get("benchmarks") and not any(points.values()):
+        if suite and not any(points.values()) and {*asked.get("benchmarks", ())} <= {*suite.benchmarks}:
             points = {**points, **suite.points}
         axes = {}
         for choice in CHOICES.values():
