@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -208,11 +208,27 @@ def case_of(header: Header, names: Iterable[str]) -> Row:
 class Compared:
     """Which rows of a family's table are compared between launches.
 
-    columns: the columns of the table that `rows` reads.  rows: returns a truth value for each row.
+    columns: the columns of the table that the functions read.  rows: returns a truth value for each row.
+    only: by the name of a metric that several rows repeat, which rows it is compared of, likewise.
     """
 
     columns: tuple[str, ...]
     rows: Callable[[pd.DataFrame], pd.Series[Any]]
+    only: Mapping[str, Callable[[pd.DataFrame], pd.Series[Any]]] = field(default_factory=dict)
+
+    def of_file(self, table: Any) -> Any:
+        """The part of an archived table, of PyArrow, that is compared."""
+        told = table.select(list(self.columns)).to_pandas()
+        for name, having in self.only.items():
+            values = table[name].to_pandas().where(having(told))
+            table = table.set_column(table.column_names.index(name), name, pa.array(values))
+        return table.filter(pa.array(self.rows(told)))
+
+    def of_table(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The part of a table that is compared."""
+        values = {name: table[name].where(having(table)) for name, having in self.only.items()}
+        chosen: pd.DataFrame = table.assign(**values)[self.rows(table)]
+        return chosen
 
 
 def launches(file: str, axes: Sequence[Axis], metrics: Sequence[Metric], compared: Compared | None = None) -> Launches:
@@ -220,11 +236,10 @@ def launches(file: str, axes: Sequence[Axis], metrics: Sequence[Metric], compare
     columns = (*(one.name for one in axes), *(one.name for one in metrics), *STATE)
     if compared is None:
         return Launches({file: columns}, of_files=lambda _run, tables: tables[0], of_table=lambda table: table)
-    chosen, needed = compared.rows, list(compared.columns)
     return Launches(
-        {file: tuple(dict.fromkeys((*columns, *needed)))},
-        of_files=lambda _run, tables: tables[0].filter(pa.array(chosen(tables[0].select(needed).to_pandas()))),
-        of_table=lambda table: table[chosen(table)],
+        {file: tuple(dict.fromkeys((*columns, *compared.columns)))},
+        of_files=lambda _run, tables: compared.of_file(tables[0]),
+        of_table=compared.of_table,
     )
 
 
