@@ -303,7 +303,7 @@ def test_an_older_record_has_usual_values(tmp_path: Path) -> None:
     for line in lines[1:-1]:
         for name in ("t_papers_whole_ns", "t_papers_alone_ns", "handover_least_ns", "handover_most_ns"):
             del line["series"][name]
-        for name in ("papers_whole_calls", "papers_alone_calls", "evicts"):
+        for name in ("papers_whole_calls", "papers_alone_calls", "evicts", "takes_papers"):
             del line["own"][name]
     path = synthetic.write(tmp_path / "a.jsonl", lines)
     check_record(path)

@@ -36,6 +36,7 @@ class HybridPoint(Sampling):
     each other, of those that were timed after each batch: int64, a value per valid repetition, 0 where no two ranks
     share a node. Empty in records before method 2.
     evicts: whether ranks evicted what they had read from their caches (variants that try it).
+    takes_papers: whether the paper's own method was taken, because it was faster in trials (likewise).
     """
 
     operation: str
@@ -46,6 +47,7 @@ class HybridPoint(Sampling):
     handover_least_ns: Nanoseconds
     handover_most_ns: Nanoseconds
     evicts: bool
+    takes_papers: bool
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def _point(point: Point, method: int) -> HybridPoint:
         handover_least_ns=least,
         handover_most_ns=most,
         evicts=method > 1 and own.flag("evicts"),
+        takes_papers=method > 3 and own.flag("takes_papers"),
     )
 
 

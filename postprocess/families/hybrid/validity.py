@@ -66,6 +66,8 @@ def flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> list[str]:
 def _flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[str]:
     if alone and shared_nodes == 1:
         yield "a wait against a copy"
+    if point.takes_papers:
+        yield "by the paper's own method, which was faster in trials"
     if point.stop_reason == "late":
         yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
     elif point.late_repetitions > point.repetitions:
