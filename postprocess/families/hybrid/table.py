@@ -83,7 +83,8 @@ Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no un
 `settings` are those of the MPI library that were compared, `best_setting` the one with which it was fastest.
 `evicts`: ranks evicted from their caches what they had read. `takes_papers`: they took the paper's own method.
 `handover_ns`: the median time in which ranks of a node handed a cache line to each other, NaN where it is not known or
-no two ranks share a node; `best_handover_ns`: that beside `best_setting`. `other_state_repetitions`: repetitions that were left out, because it was another.
+no two ranks share a node; `best_handover_ns`: that beside `best_setting`. `other_state_repetitions`: repetitions that
+were left out, because it was another.
 """
 
 
