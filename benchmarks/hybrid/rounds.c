@@ -29,7 +29,7 @@ enum {
     LEAST_TRIED =
         4096,   /* ways of the own choice are tried from so many bytes of a result on: of fewer the wait decides */
     TRIALS = 3, /* of each way, in turn: the shortest of each count, so preemption does not */
-    SETTLING_CALLS = 4, /* before each batch: each buffer of a memory is used twice */
+    SETTLING_CALLS = 4, /* before each batch: each of the two buffers of long messages is used twice */
     CHECKED_CALLS = 8   /* whole calls before a point in which every element is checked; MPICH changes its algorithm
                            after five calls on a communicator */
 };
