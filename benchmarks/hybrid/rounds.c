@@ -512,6 +512,7 @@ static bool begin(void *context, struct sampler_point *p) {
         make_calls(o, &(struct batch_kind){.call = call_hybrid, .papers = true, .timed = WHOLE_CHECKED}, 1);
     }
     choose_way(o);
+    o->point.choice_handover_ns = handover_time(o->between_cores);
     p->shortest_ns = INT64_MAX;
     for (int batch = 0; batch < BATCHES; batch++) {
         const int64_t taken_ns = choose_calls(o, (enum batch)batch);
@@ -561,6 +562,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     }
     json_put_boolean(line, "evicts", o->point.evicts);
     json_put_boolean(line, "takes_papers", o->point.takes_papers);
+    json_put_integer(line, "choice_handover_ns", o->point.choice_handover_ns);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {

@@ -208,6 +208,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "flags": [
                     *validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),
                     *state.left_out_words(left_out, every.repetitions),
+                    *state.choice_words(point),
                 ],
                 "oversubscribed": header.oversubscribed,
                 "shared_core": header.shared_core,
