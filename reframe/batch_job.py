@@ -20,7 +20,8 @@ from reframe.core.exceptions import SanityError, SpawnedProcessError
 from mpi_campaign import ROOT, files
 from mpi_campaign.running import job
 from mpi_campaign.running.job import Description
-from mpi_campaign.systems import schedulers, site
+from mpi_campaign.schedulers import registry as schedulers
+from mpi_campaign.systems import queues, site
 
 JOBS = Path(os.environ.get("MPI_CAMPAIGN_JOBS", "/nonexistent"))
 SILENCE_SECONDS = 1800.0
@@ -106,7 +107,7 @@ class batch_job(rfm.RunOnlyRegressionTest):
                 return False
             if self.script_log().exit_code is not None or not scheduler.waiting:
                 return True
-            ended = schedulers.has_ended(scheduler, self.job.jobid)
+            ended = queues.has_ended(scheduler, self.job.jobid)
             if ended is not None:
                 silent_since = None
                 return ended

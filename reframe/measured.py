@@ -24,12 +24,11 @@ from reframe.core.logging import getlogger
 
 from mpi_campaign.archive import references, run_folders
 from mpi_campaign.children import environ
-from mpi_campaign.launching import wire
-from mpi_campaign.launching.wire import WIRE_RATE
 from mpi_campaign.libraries import launch_environment, launches, recording, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Cpus, Placement, Shares, first, numbers_of
 from mpi_campaign.libraries.settings import Impossible, Request
+from mpi_campaign.networks import registry as networks
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.planning.benchmarks.choice import Where
@@ -76,8 +75,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     budget_seconds = variable(float, value=0.0)
     #: Who set the budget: `suite`, then no case gets more than makes sense for its benchmark; or `user`.
     budget_from = variable(str, value="user")
-    #: Rate of the wire, on partitions whose network is a wire.
-    wire_rate = variable(str, value=WIRE_RATE)
+    #: Rate of the network, on partitions whose network has one. Empty: the usual rate.
+    wire_rate = variable(str, value="")
     #: Facts about the run for the record's header: a JSON file.
     metadata_file = variable(str, value="")
     #: A folder with records of an interrupted run, or of a run's earlier sessions. Cases with a complete record there
@@ -143,9 +142,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         return ["--budget-seconds", f"{self.case_seconds:.1f}"] if self.case_seconds else []
 
     def settle_options(self) -> list[str]:
-        """On a wire, the time in which the bucket of its rate limit fills again."""
-        is_wire = self.network.startswith("wire")
-        return ["--settle", f"{wire.settle_ns(self.wire_rate)}ns"] if is_wire else []
+        """Over a link with a rate, the time in which the bucket of its rate limit fills again."""
+        settle_ns = networks.of(self.network).settle_ns
+        return ["--settle", f"{settle_ns(self.rate)}ns"] if settle_ns is not None else []
 
     def start_options(self) -> list[str]:
         """Ranks that share cores start from a barrier: some of them would be late at every moment that they agree
@@ -187,8 +186,12 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     @property
     def network(self) -> str:
-        kind = self.current_partition.extras["network"]
-        return f"wire:{self.wire_rate}" if kind == "wire" else kind
+        return networks.with_rate(self.current_partition.extras["network"], self.wire_rate)
+
+    @property
+    def rate(self) -> str:
+        """The rate of the network; empty where it has none."""
+        return self.network.partition(":")[2]
 
     @property
     def times(self) -> suites.Grid:
@@ -293,9 +296,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         hosts = partition.hosts(placement.numbers)
         # On hosts in hand, the campaign itself places the ranks, and a batch system's launcher counts no CPUs.
         self.num_cpus_per_task = self.threads_per_rank if hosts is None else None
-        if self.network.startswith("wire"):
-            refusal = partition.why_not()
-            self.skip_if(refusal is not None, refusal)
+        refusal = partition.why_not()
+        self.skip_if(refusal is not None, refusal)
         extras = self.current_environ.extras
         self.node_shape = node
         in_hand = partition.in_hand
@@ -343,13 +345,13 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         variables = self.launch_variables(purpose, inside)
         self.prerun_cmds = environ.script(purpose, [*site.exported(self), *inside], variables)
         self.job.launcher.options = list(map(shlex.quote, self.launch.launcher_options(self.build.programs)))
-        if self.network.startswith("wire"):
+        if around := networks.of(self.network).launcher:
             self.job.launcher.modifier = site.python_command()
             self.job.launcher.modifier_options = [
                 "-m",
-                "mpi_campaign.launching.wire",
+                f"mpi_campaign.launching.{around}",
                 "--rate",
-                shlex.quote(self.wire_rate),
+                shlex.quote(self.rate),
                 "--report",
                 run_folders.WIRE_REPORT,
                 "--",
@@ -432,7 +434,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     def record_files(self) -> dict[str, str]:
         """The files that a measurement leaves: {name here: suffix in the archive}."""
-        without = set() if self.network.startswith("wire") else {run_folders.WIRE_REPORT}
+        without = set() if networks.of(self.network).launcher else {run_folders.WIRE_REPORT}
         if self.basic_test() is not None:
             without.add(run_folders.SIZES)
         return {name: suffix for name, suffix in run_folders.RECORD_FILES.items() if name not in without}

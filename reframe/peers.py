@@ -24,6 +24,7 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launch_environment
+from mpi_campaign.networks import registry as networks
 from mpi_campaign.toolchains import peers
 from mpi_campaign.toolchains.spack.build import Build
 
@@ -79,7 +80,7 @@ class PeerTest(MeasuredTest):
                 self.postrun_cmds.append(" ".join([self.launcher, *words]))
             end_line = LAUNCH_END.format(message_bytes=launch.message_bytes, exit_code="$code")
             self.postrun_cmds.append(f'{ended}printf "\\n{end_line}\\n"')
-            if self.network.startswith("wire"):
+            if networks.of(self.network).launcher:
                 self.postrun_cmds.append(f"mv {run_folders.WIRE_REPORT} {number}.{run_folders.WIRE_REPORT}")
         self.postrun_cmds.append("exit ${died:-0}")
 
@@ -142,7 +143,7 @@ class PeerTest(MeasuredTest):
             else replace(result, repetitions=repetitions[result.message_bytes] or result.repetitions)
             for result in output.results
         ]
-        if self.network.startswith("wire"):
+        if networks.of(self.network).launcher:
             parts = [stage / f"{number}.{run_folders.WIRE_REPORT}" for number in range(len(launches))]
             peers.add_wire_reports(parts, stage / run_folders.WIRE_REPORT)
         header = PeerHeader(

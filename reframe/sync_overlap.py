@@ -22,4 +22,6 @@ class sync_overlap(MeasuredTest, Parameters):
     benchmark = "sync_overlap"
 
     def benchmark_options(self) -> list[str]:
-        return ["--grid", self.grid, *self.settle_options(), *self.budget_options()]
+        asked = self.point_options()
+        only = ["--only-these"] if asked else []
+        return ["--grid", self.grid, *asked, *only, *self.settle_options(), *self.budget_options()]

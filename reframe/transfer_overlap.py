@@ -22,4 +22,4 @@ class transfer_overlap(MeasuredTest, Parameters):
     benchmark = "transfer_overlap"
 
     def benchmark_options(self) -> list[str]:
-        return [*self.settle_options(), *self.budget_options()]
+        return [*self.point_options(), *self.settle_options(), *self.budget_options()]

@@ -146,7 +146,7 @@ WHY_NOT: dict[str, Callable[[], str | None]] = {
     "spack": _spack,
     "system-mpi": _system_mpi,
     "user-namespaces": _user_namespaces,
-    "wire": machine.wire_refusal,
+    "wire": functools.partial(machine.network_refusal, "wire"),
 }
 assert set(WHY_NOT) == set(PARTS)
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.schedulers.hosts import MOST_HOSTS, Allocation, Host, expand
+from mpi_campaign.schedulers.registry import allocation_of
 from mpi_campaign.systems import allocation
-from mpi_campaign.systems.allocation import MOST_HOSTS, Host, allocation_of, expand
 from mpi_campaign.this_machine.findings import GOOD, NOTE
 from tests.support import Command, refused
 
@@ -22,7 +23,7 @@ def never_read(path: str) -> str:
     raise AssertionError(f"{path} was read")
 
 
-def of(variables: Mapping[str, str], text: str = "") -> allocation.Allocation:
+def of(variables: Mapping[str, str], text: str = "") -> Allocation:
     found = allocation_of(variables, (lambda _path: text) if text else never_read)
     assert found is not None
     return found
@@ -169,6 +170,15 @@ def test_flux_says_how_many_hosts_and_not_which() -> None:
     assert of({"FLUX_URI": "local:///run/flux"}).host_count == 0
     with pytest.raises(CampaignError, match="FLUX_JOB_NNODES='two'"):
         of({"FLUX_URI": "local:///run/flux", "FLUX_JOB_NNODES": "two"})
+
+
+def test_lsf() -> None:
+    found = of({"LSB_JOBID": "77", "LSB_MCPU_HOSTS": "n1 4 n2 2 n1 1", "LSB_HOSTS": "n1 n2"})
+    assert found.hosts == (Host("n1", tasks=5), Host("n2", tasks=2))
+    assert str(found) == "lsf job 77, 2 nodes: n1, n2"
+    for wrong in ("n1", "n1 4 n2", "n1 0", "4 n1", "n1 4 ../n2 4", " "):
+        with pytest.raises(CampaignError, match=r"LSB_MCPU_HOSTS='.*' is no list of hosts and slots"):
+            of({"LSB_JOBID": "77", "LSB_MCPU_HOSTS": wrong})
 
 
 def test_what_is_told(tmp_path: Path) -> None:

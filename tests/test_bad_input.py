@@ -230,7 +230,7 @@ def test_an_unreadable_manifest_is_named_with_what_to_do(inside: Command, tmp_pa
     ("asked", "says"),
     [
         ({"partition": "cpu"}, "partition 'cpu' has no network 'tcp', only native: --partition cpu-tcp"),
-        ({"partition": "gpu"}, "partition 'gpu' has no network 'tcp', only native: --partition gpu-tcp"),
+        ({"partition": "gpu"}, "partition 'gpu' has no network 'tcp', only native: --partition accelerated"),
         ({"partition": "fat"}, "partition 'fat' has no network 'tcp', only native: --partition cpu-tcp"),
         ({"partition": "fat", "network": "shm"}, "system 'mine' has no partition for 'shm'; it has: native, tcp"),
     ],
@@ -242,8 +242,9 @@ def test_the_partition_that_has_the_network_is_named(
     (tmp_path / "mine" / "settings.py").write_text(
         "from mpi_campaign.site import partition, site\n"
         "site_configuration = site(name='mine', hostnames=['.*'], partitions=[\n"
-        "    partition(name, 'tcp' if name.endswith('-tcp') else 'native', scheduler='squeue', launcher='mpiexec')\n"
-        "    for name in ('cpu', 'fat', 'gpu', 'cpu-tcp', 'gpu-tcp')])\n"
+        "    partition(name, 'tcp' if name in ('cpu-tcp', 'accelerated') else 'native', scheduler='squeue',\n"
+        "        launcher='mpiexec', access=[f'--partition={nodes}'])\n"
+        "    for name, nodes in dict(cpu='c', fat='f', gpu='g', **{'cpu-tcp': 'c'}, accelerated='g').items()])\n"
     )
     monkeypatch.setattr(known_systems, "SYSTEMS", tmp_path)
     known_systems.load.cache_clear()
@@ -258,8 +259,8 @@ def test_the_partition_that_has_the_network_is_named(
     ("words", "usual"),
     [
         (["run"], "from the budget"),
-        (["systems", "check"], str(probing.LIMIT_SECONDS // 60)),
-        (["doctor"], str(probing.LIMIT_SECONDS // 60)),
+        (["systems", "check"], f"{probing.LIMIT_SECONDS // 60} minutes"),
+        (["doctor"], f"{probing.LIMIT_SECONDS // 60} minutes"),
     ],
 )
 def test_the_help_tells_the_usual_time_limit(inside: Command, words: list[str], usual: str) -> None:

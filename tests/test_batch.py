@@ -25,7 +25,9 @@ from mpi_campaign.running import batch, in_job, job, node_probe, probing, refram
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.same_sizes import TakenOver
 from mpi_campaign.running.sessions import Order
-from mpi_campaign.systems import known_systems, schedulers, slurm_description
+from mpi_campaign.schedulers import registry as schedulers
+from mpi_campaign.schedulers.scheduler import Scheduler
+from mpi_campaign.systems import known_systems, queues, slurm_description
 from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.systems.nodes_in_hand import InHand
 from postprocess.drawing.text import size
@@ -163,6 +165,10 @@ def test_other_options_are_passed_on(partition: str, option: str) -> None:
     ("wrong", "words"),
     [
         ("raise SystemExit(3)", "cannot be used (SystemExit: 3)"),
+        ("import os\nos._exit(3)", "cannot be used (SystemExit: os._exit(3))"),
+        (SETTINGS.replace("max_jobs=2", "maxjobs=2"), "has no setting 'maxjobs'; did you mean 'max_jobs'?"),
+        (SETTINGS.replace("num_cpus", "cpus"), "has no setting 'cpus'; did you mean 'num_cpus'?"),
+        (SETTINGS.replace('name="cluster"', 'name="cluster", host="a"'), "system 'cluster' has no setting 'host'; "),
         (
             SETTINGS.replace("most_nodes=16", "most_nodes='two'"),
             "most_nodes 'two' of partition 'squeue': a whole number",
@@ -252,6 +258,10 @@ def probe_of(request: batch.Request, nodes: int, *, interrupted: bool = False) -
             r"15 of the 16 .*: n16 is IDLE.DRAIN .bad disk.$",
         ),
         (["IDLE"] * 20, 8, "note", "8 of the 16 nodes of the settings$"),
+        (["IDLE+CLOUD+POWERED_DOWN", "MIXED+PLANNED", "IDLE~", "ALLOCATED+RESERVED"] * 4, None, "", ""),
+        (["IDLE"] * 15 + ["IDLE*"], None, "note", r"15 of the 16 .*: n16 is IDLE\*$"),
+        (["IDLE"] * 15 + ["DOWN*+CLOUD"], None, "note", r"15 of the 16 .*: n16 is DOWN\*.CLOUD$"),
+        (["IDLE"] * 15 + ["IDLE+INVALID_REG"], None, "note", r"15 of the 16 .*: n16 is IDLE.INVALID_REG$"),
         (["IDLE", "DOWN"], None, "lacking", "1 of the 16 nodes of the settings: n2 is DOWN$"),
         (["IDLE"] * 2 + ["DOWN"] * 14, None, "note", r"2 of the 16 .*: (n\d is DOWN, ){4}and 10 more$"),
     ],
@@ -311,7 +321,7 @@ def test_jobs_go_to_schedulers_that_are_known() -> None:
 
     assert "scheduler 'lsf': one of squeue, slurm, pbs, pbspro, torque, oar, sge" in refusal("lsf", "mpiexec")
     assert "partition 'cpu': srun starts ranks in jobs of Slurm only, its scheduler is PBS" in refusal("pbspro", "srun")
-    assert [name for name, one in schedulers.SCHEDULERS.items() if one.tested] == ["squeue", "slurm", "torque", "sge"]
+    assert [name for name, one in schedulers.SUBMITTED_TO.items() if one.tested] == ["squeue", "slurm", "torque", "sge"]
 
 
 @pytest.mark.slow
@@ -533,9 +543,9 @@ def test_a_node_is_read_back_and_told_in_a_line(tmp_path: Path) -> None:
     assert "findings" not in seen.as_facts()
 
 
-def answering(script: str) -> schedulers.Scheduler:
+def answering(script: str) -> Scheduler:
     """Slurm whose commands are a shell script; its arguments are those that the commands get."""
-    slurm = schedulers.SCHEDULERS["squeue"]
+    slurm = schedulers.find("squeue")
     return replace(slurm, waiting=("sh", "-c", script, "squeue"), down=("sh", "-c", script, "sinfo"))
 
 
@@ -550,7 +560,7 @@ def answering(script: str) -> schedulers.Scheduler:
     ],
 )
 def test_a_batch_system_that_does_not_answer_is_no_end_of_a_job(script: str, ended: bool | None) -> None:
-    assert schedulers.has_ended(answering(script), "12") is ended
+    assert queues.has_ended(answering(script), "12") is ended
 
 
 NO_ANSWER = "echo 'error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
@@ -581,6 +591,6 @@ def test_a_run_goes_on_only_when_its_earlier_jobs_have_ended(
 
 
 def test_nodes_that_are_lost_are_named() -> None:
-    assert schedulers.nodes_down(answering('test "$1" = n1,n2 && echo n2'), ["n1", "n2"]) == ["n2"]
-    assert schedulers.nodes_down(answering("exit 1"), ["n1", "n2"]) == []
-    assert schedulers.nodes_down(schedulers.SCHEDULERS["torque"], ["n1"]) == []
+    assert queues.nodes_down(answering('test "$1" = n1,n2 && echo n2'), ["n1", "n2"]) == ["n2"]
+    assert queues.nodes_down(answering("exit 1"), ["n1", "n2"]) == []
+    assert queues.nodes_down(schedulers.find("torque"), ["n1"]) == []

@@ -34,6 +34,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "mpi_campaign": (
         ("errors", "files"),
         ("processes",),
+        ("schedulers", "networks"),
         ("children",),
         ("libraries.placement", "libraries.configurations", "libraries.versions"),
         ("libraries.settings",),

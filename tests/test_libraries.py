@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from mpi_campaign import ROOT
 from mpi_campaign.commands import listing
 from mpi_campaign.libraries import launches, recording, registry
-from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.identity import reported_version
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.libraries.registry import LIBRARIES
 from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings
 from mpi_campaign.libraries.versions import same_version
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.this_machine import machine
 from postprocess.families import axes
 from tests.support import each

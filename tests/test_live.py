@@ -73,7 +73,7 @@ def test_two_libraries_end_to_end(two_libraries: subprocess.CompletedProcess[str
     run = run_path(two_libraries.stdout)
     found = points(campaign, run)
     assert {point["toolchain"] for point in found} == {"openmpi@5.0.11", "mpich@5.0.2"}
-    network = "shm" if machine.wire_refusal() else "wire:2gbit"
+    network = "shm" if machine.network_refusal("wire") else "wire:2gbit"
     assert {point["network"] for point in found} == {network}
     expected = {("openmpi@5.0.11", "basic"), ("mpich@5.0.2", "basic"), ("mpich@5.0.2", "async")}
     if network != "shm":

@@ -23,6 +23,8 @@ from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.placement import Cpus, NodeShape, Placement, first
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings
 from mpi_campaign.planning import plan
+from mpi_campaign.schedulers import registry
+from mpi_campaign.schedulers.scheduler import Scheduler
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.toolchains import resolving
@@ -367,18 +369,24 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=
 @given(
     WORDS,
     st.dictionaries(st.from_regex(r"[A-Z_]{1,8}", fullmatch=True), WORDS),
-    st.sampled_from(["slurm", "oar", "flux"]),
+    st.sampled_from(list(registry.IN_HAND.values())),
 )
 def test_a_command_on_a_host_of_a_job_has_the_environment_of_the_launch_alone(
-    value: str, others: dict[str, str], starter: str
+    value: str, others: dict[str, str], scheduler: Scheduler
 ) -> None:
-    of_job = {"starter": starter, "id": "12", "hosts": ["n6", "n7"], "variables": {"SLURM_CONF": "of the job"}}
+    of_job = {
+        "start": scheduler.start,
+        "takes_words": scheduler.takes_words,
+        "id": "12",
+        "hosts": ["n6", "n7"],
+        "variables": {"SLURM_CONF": "of the job"},
+    }
     job = json.dumps(of_job)
     variables = {**others, "PATH": os.defpath, "VALUE": value, "SLURM_CONF": "of the job"}
     words = node_agent.job_command(job, "n7", "env -0; pwd", variables, "/usr")
-    start = [word.format(host="n7", job="12", number=1) for word in node_agent.STARTERS[starter]]
+    start = [word.format(host="n7", job="12", number=1) for word in scheduler.start]
     assert words[: len(start)] == start
-    there = words[len(start) :] if starter in node_agent.SHELL_OF_ITS_OWN else ["sh", "-c", words[len(start)]]
+    there = words[len(start) :] if scheduler.takes_words else ["sh", "-c", words[len(start)]]
     *lines, folder = subprocess.run(there, capture_output=True, check=True).stdout.decode().split("\0")
     told = dict(line.split("=", 1) for line in lines)
     del variables["SLURM_CONF"]

@@ -9,6 +9,7 @@ import pytest
 from mpi_campaign.toolchains import resolving
 from postprocess.families import axes
 from postprocess.families.partitioned.record import LATENCY_BYTES, load_partitioned
+from postprocess.families.partitioned.table import paired
 from tests.support import Command, check_record, launch
 from tests.test_partitioned import measured
 
@@ -46,6 +47,38 @@ def test_delays_are_planned_anew_where_the_first_readings_were_wrong(built: Path
     assert len(of_series) == 3  # the second disagrees with the first, and the third says whether the second is right
     assert of_series[0] < min(of_series[1:]) / 2
     assert any(point.bytes_per_second == pytest.approx(one) for one in of_series[1:])
+
+
+def test_a_point_is_repeated_until_its_gain_is_known_twice_as_well_as_its_times(built: Path, tmp_path: Path) -> None:
+    asked, most = 0.1, 400
+    record = tmp_path / "record.jsonl"
+    done = launch(
+        built / "partitioned", "--approach", "single", "--message-bytes", "4096,1048576", "--delay-ratios", "0",
+        "--interval", str(asked), "--max-repetitions", str(most), "--start", "barrier", "--record", str(record),
+        "--quiet", toolchain=MPICH,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for point in load_partitioned(record).points:
+        found = paired(point.t_ref_ns / point.t_ns)
+        assert found.high - found.low <= asked / 2 * found.value * (1 + 1e-5) or point.repetitions == most
+
+
+def test_what_became_of_the_time_of_a_long_delay_is_read(built: Path, tmp_path: Path) -> None:
+    """CPU time and waiting for a CPU are what a computation takes; a hypervisor, or an interrupt, may take the rest."""
+    found = measured(
+        built, tmp_path / "record.jsonl", MPICH, "--approach", "many", "--message-bytes", "16384,16777216",
+        "--partitions-per-thread", "4", "--delay-ratios", "2.5", budget_seconds=20,
+    )  # fmt: skip
+    read = 0
+    for point in found.points:
+        taken = point.t_computing_cpu_ns + point.t_computing_waiting_ns
+        if point.delay_target_ns < 1_000_000:
+            assert not taken.any()
+        else:
+            read += point.repetitions
+            assert (point.t_computing_cpu_ns > 0).all()
+            assert np.median(taken / point.t_delay_ns) <= 1.01
+    assert read
 
 
 @pytest.mark.parametrize("noise", list(axes.NOISE.values))

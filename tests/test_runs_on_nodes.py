@@ -16,6 +16,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.launching import node_agent, nodes, slurm
+from mpi_campaign.schedulers import registry
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 from postprocess.families.nbc_overlap.points import expected_wire_bytes
@@ -163,6 +164,7 @@ JOB_OF = {
         r"printf 'node1 1 all.q@node1 UNDEFINED\nnode2 1 all.q@node2 UNDEFINED\n' > hosts; "
         "export JOB_ID=12 PE_HOSTFILE=$PWD/hosts"
     ),
+    "lsf": "export LSB_JOBID=12 LSB_MCPU_HOSTS='node1 1 node2 1'",
     "flux": "export FLUX_URI=local:///run/flux/local",
 }
 COMMAND_OF = {
@@ -171,6 +173,7 @@ COMMAND_OF = {
         while [ "${1#--}" != "$1" ]; do shift; done; in_words "$@"
     """,
     "pbs": 'host=$1; shift; in_words "$@"',
+    "lsf": '[ "$1 $2" = "-n -no-shell" ] || exit 2; host=$3; shift 3; in_words "$@"',
     "oar": 'host=$1; shift; in_a_line "$@"',
     "grid engine": '[ "$1 $2" = "-inherit -nostdin" ] || exit 2; host=$3; shift 3; in_a_line "$@"',
     "flux": """
@@ -196,7 +199,7 @@ def test_the_variables_of_a_job_are_enough(tmp_path: Path, scheduler: str) -> No
         in_a_line() {{ exec {agent} "$host" "$*"; }}
     """
     (folder / "body").write_text(functions + COMMAND_OF[scheduler])
-    name = node_agent.STARTERS[scheduler][0]
+    name = registry.IN_HAND[scheduler].start[0]
     told = " ".join(f"{one}='$(printenv {one})'" for one in (node_agent.NODES_VARIABLE, node_agent.PYTHON_VARIABLE))
     make = f'(echo "#!/bin/sh"; echo "export {told}"; cat commands/body) > commands/{name}; chmod +x commands/{name}'
     before = f"{make}; export PATH=$PWD/commands:$PATH; {JOB_OF[scheduler]};"

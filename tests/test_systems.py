@@ -17,7 +17,8 @@ from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Job, Request, Settings
 from mpi_campaign.planning import plan
 from mpi_campaign.planning.plan import Options
-from mpi_campaign.systems import known_systems, new_system, schedulers
+from mpi_campaign.schedulers import registry as schedulers
+from mpi_campaign.systems import known_systems, new_system
 from mpi_campaign.systems.known_systems import this_node
 from tests.support import each
 
@@ -100,7 +101,7 @@ def init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     known_systems.load.cache_clear()
 
 
-@pytest.mark.parametrize("name", [name for name, one in schedulers.SCHEDULERS.items() if not one.is_slurm])
+@pytest.mark.parametrize("name", [name for name, one in schedulers.SUBMITTED_TO.items() if not one.is_described])
 def test_a_template_of_another_batch_system_is_one_to_complete(init: Callable[..., str], name: str) -> None:
     assert "next: complete settings.py" in init(scheduler=name)
     site = known_systems.load("site")
@@ -108,7 +109,7 @@ def test_a_template_of_another_batch_system_is_one_to_complete(init: Callable[..
     cpu = site.partition("native")
     assert (cpu.scheduler, cpu.launcher, cpu.here, cpu.node.cores) == (name, "mpiexec", False, this_node().cores)
     assert cpu.access == schedulers.find(name).access
-    assert schedulers.find(name).in_words in settings_of("site")
+    assert schedulers.find(name).in_words(name) in settings_of("site")
 
 
 def test_what_needs_slurm_is_refused_where_there_is_none(

@@ -182,3 +182,21 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     assert campaign("results", "verify", str(run)).returncode == 0
     page = (tmp_path / "local" / "reports" / run.name / "report.html").read_text()
     assert "does programming for overlap pay?" in page
+
+
+@pytest.mark.rare  # a run
+@pytest.mark.timeout(600)
+def test_a_solver_that_does_not_converge_fails_its_case_alone(tmp_path: Path, campaign: Command) -> None:
+    """With one unknown per point it takes some 44 iterations, with 256 some 65."""
+    done = campaign(
+        "run", "--benchmark", "transfer_overlap", "--toolchain", MPICH, "--configuration", "basic", "--network", "shm",
+        "--grid-points", "700", "--unknowns", "1", "--unknowns", "256", "--max-iterations", "52",
+        "--output", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    said = [line for line in done.stdout.splitlines() if "after 52 iterations the residual is" in line]
+    assert said and all("700 points, 256 unknowns" in line for line in said)
+    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
+    rows = json.loads(campaign("show", str(run), "--benchmark", "transfer_overlap", "--json").stdout)
+    assert {(row["unknowns"], row["variant"]) for row in rows} == {(1, name) for name in VERSIONS}
+    assert campaign("results", "verify", str(run)).returncode == 0

@@ -12,6 +12,7 @@ from pyroute2 import IPRoute
 
 from mpi_campaign import ROOT
 from mpi_campaign.launching import wire
+from mpi_campaign.networks import rates
 from tests.support import as_another_user
 
 SEND = """
@@ -87,7 +88,7 @@ for _ in range(3):
 def test_a_wire_that_was_idle_owes_no_more_than_it_says(rate: str) -> None:
     """Else what is timed after a computation is faster than what is timed after communication."""
     done = over_wire(sys.executable, "-c", SEND_AFTER_A_PAUSE, rate=rate)
-    least = (300_000 - wire.burst_bytes(rate)) / wire.rate_bytes_per_second(rate)
+    least = (300_000 - rates.burst_bytes(rate)) / rates.bytes_per_second(rate)
     assert len(done.stdout.split()) == 3, done.stderr
     for took in map(float, done.stdout.split()):
         assert took > 0.98 * least
@@ -96,10 +97,10 @@ def test_a_wire_that_was_idle_owes_no_more_than_it_says(rate: str) -> None:
 @given(st.integers(1, 32_000))
 def test_a_wire_settles_soon_and_holds_a_packet(mbit: int) -> None:
     rate = f"{mbit}mbit"
-    assert wire.burst_bytes(rate) > wire.packet_bytes(rate) + 14  # with its header
-    assert wire.settle_ns(rate) >= wire.burst_bytes(rate) / wire.rate_bytes_per_second(rate) * 1e9
+    assert rates.burst_bytes(rate) > rates.packet_bytes(rate) + 14  # with its header
+    assert rates.settle_ns(rate) >= rates.burst_bytes(rate) / rates.bytes_per_second(rate) * 1e9
     if mbit >= 50:
-        assert wire.settle_ns(rate) < 350_000
+        assert rates.settle_ns(rate) < 350_000
 
 
 @pytest.mark.needs("wire")
@@ -133,12 +134,12 @@ def test_an_ordinary_user_gets_a_wire_through_a_user_namespace() -> None:
 
 @given(st.integers(1, 32), st.sampled_from(["gbit"]))
 def test_rates_are_bits_per_second(number: int, unit: str) -> None:
-    assert wire.rate_bytes_per_second(f"{number}{unit}") == number * 10**9 // 8
+    assert rates.bytes_per_second(f"{number}{unit}") == number * 10**9 // 8
 
 
 @given(st.text(max_size=12))
 def test_other_rates_are_refused(text: str) -> None:
     try:
-        assert wire.rate_bytes_per_second(text) >= 125_000
+        assert rates.bytes_per_second(text) >= 125_000
     except ValueError as error:
         assert "2gbit" in str(error)

@@ -25,7 +25,7 @@ static const double tolerance = 0.05;
 /* Sizes that are tried for one target, and measurements of each. */
 enum { MOST_MEASUREMENTS = 8, READINGS = 5 };
 
-/* Most of the budget that the search may take. */
+/* Most of the budget that all searches together may take. */
 static const double most_of_budget = 0.3;
 
 /* A size that is farther off its target when the time is up, relative, is not used: the point would stand elsewhere. */
@@ -66,7 +66,7 @@ void delays_free(struct delays *delays) {
 struct job {
     const struct program *program;
     bool computes;
-    int64_t began; /* the search */
+    int64_t began; /* as if all searches before had been made right before this one */
 };
 
 /* Collective: returns the time of one thread on the slowest rank that computes, the shortest of a few readings, because
@@ -113,7 +113,7 @@ void delays_aim(struct delays *delays, double bytes_per_second) {
 void delays_search(const struct program *program, struct delays *delays, bool computes) {
     const struct compute_kernel *kernel = &compute_kernels[program->computation];
     const uint64_t most = program_largest_work(program);
-    struct job job = {.program = program, .computes = computes, .began = timer_now_ns()};
+    struct job job = {.program = program, .computes = computes, .began = timer_now_ns() - delays->searched_ns};
     double guess = (double)kernel->least;
     const struct delay *before = NULL;
     qsort(delays->items, delays->count, sizeof *delays->items, by_target);
@@ -146,6 +146,7 @@ void delays_search(const struct program *program, struct delays *delays, bool co
         }
         before = item;
     }
+    delays->searched_ns = timer_now_ns() - job.began;
 }
 
 void delays_share(struct delays *delays) {

@@ -28,7 +28,8 @@ struct delay {
 struct delays {
     struct delay *items;
     size_t count;
-    bool guessed; /* on rank 0: the targets are those of a bandwidth that was not measured */
+    bool guessed;        /* on rank 0: the targets are those of a bandwidth that was not measured */
+    int64_t searched_ns; /* the time that all searches took on this rank */
 };
 
 /* Returns D in ns for a bandwidth in bytes per second. */
@@ -43,7 +44,8 @@ void delays_free(struct delays *delays);
 /* Sets the target of every delay, for this bandwidth. */
 void delays_aim(struct delays *delays, double bytes_per_second);
 
-/* Collective: searches the work of every delay. computes: whether this rank computes later. */
+/* Collective: searches the work of every delay. computes: whether this rank computes later. All searches of a launch
+ * together take at most 30 % of its budget. */
 void delays_search(const struct program *program, struct delays *delays, bool computes);
 
 /* Rank 0: read the work of every delay from a sizes file, and write it. Return false and one line in error on a fault.

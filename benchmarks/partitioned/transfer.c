@@ -3,57 +3,82 @@
 #include "fail_mpi.h"
 #include "phase.h"
 #include "timer.h"
+#include "topology.h"
 
 #include <omp.h>
 
-/* Computes for a partition. Returns the time that it took, ns. */
-static int64_t compute(const struct transfer_means *means, int thread, uint64_t size) {
-    if (!means->spins) {
-        return compute_run_alone(means->team, thread, size);
-    }
+/* The computation of a thread so far, ns. */
+struct computed {
+    int64_t time;
+    int64_t on_cpu;
+    int64_t waiting;
+};
+
+/* Reads the clock until so many ns have passed. */
+static void spin(const struct transfer_means *means, int64_t time) {
     const int64_t begin = timer_now_ns();
     int64_t now = begin;
-    while (now - begin < (int64_t)size) {
+    while (now - begin < time) {
         int some = 0;
         if (means->polls) {
             MPI_CHECK(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, means->probed, &some, MPI_STATUS_IGNORE));
         }
         now = timer_now_ns();
     }
-    return now - begin;
+}
+
+/* Computes for a partition, and adds what that took. */
+static void compute(const struct transfer_means *means, int thread, uint64_t size, struct computed *computed) {
+    const int64_t begin = timer_now_ns();
+    const struct topology_own_time before =
+        means->accounts ? topology_own_time() : (struct topology_own_time){.on_cpu = 0};
+    if (means->spins) {
+        spin(means, (int64_t)size);
+    } else {
+        compute_run_alone(means->team, thread, size);
+    }
+    if (means->accounts) {
+        const struct topology_own_time after = topology_own_time();
+        computed->on_cpu += after.on_cpu - before.on_cpu;
+        computed->waiting += after.waiting - before.waiting;
+    }
+    computed->time += timer_now_ns() - begin;
 }
 
 /* Each thread computes for its partitions in turn, and makes each ready. */
 static void send_partitions(struct channel *c, const struct transfer_means *means, struct transfer_times *times) {
     const struct approach_side *side = &c->approach->send;
-    int64_t computed = 0;
+    struct computed longest = {0};
     int64_t earliest = INT64_MAX; /* of this and the next: computation before a partition, on its own thread */
     int64_t latest = 0;
     int64_t last_ready = 0;
     phase_enter(PHASE_COMPUTATION);
-#pragma omp parallel num_threads(c->threads) reduction(max : computed, latest, last_ready) reduction(min : earliest)
+#pragma omp parallel num_threads(c->threads) reduction(max : latest, last_ready) reduction(min : earliest)
     {
         const int thread = omp_get_thread_num();
         const size_t first = approach_first_partition(c, thread);
         const size_t end = approach_first_partition(c, thread + 1);
-        int64_t own = 0;
+        struct computed own = {0};
         for (size_t i = first; i < end; i++) {
             if (means->work_sizes[i] > 0) {
-                own += compute(means, thread, means->work_sizes[i]);
+                compute(means, thread, means->work_sizes[i], &own);
             }
-            earliest = i == first ? own : earliest;
-            latest = own;
+            earliest = i == first ? own.time : earliest;
+            latest = own.time;
             last_ready = timer_now_ns();
             if (side->ready != NULL) {
                 side->ready(c, i);
             }
         }
-        computed = own;
         if (side->end_thread != NULL) {
             side->end_thread(c, thread);
         }
+#pragma omp critical
+        longest = own.time > longest.time ? own : longest;
     }
-    times->computed = computed;
+    times->computed = longest.time;
+    times->computing_cpu = longest.on_cpu;
+    times->computing_waiting = longest.waiting;
     times->delay = latest - earliest;
     times->last_ready = last_ready;
 }

@@ -25,6 +25,7 @@ struct transfer_means {
     bool polls;                 /* with spins: the thread calls MPI_Iprobe meanwhile */
     helper *helper;             /* NULL: there is none */
     MPI_Comm probed;            /* what is probed, by the helper or by a thread that polls; nothing is sent there */
+    bool accounts;              /* what threads do with the time of their computation is read, too */
 };
 
 /* Times of this rank, ns. A receiver has a start and an end only. */
@@ -34,6 +35,9 @@ struct transfer_times {
     int64_t last_ready; /* local time: the last partition is ready */
     int64_t computed;   /* longest time that a thread has computed */
     int64_t delay;      /* D: from the first to the last partition that is ready, counting computation alone */
+    /* Where they are asked for, of the thread that computed longest, while it computed. */
+    int64_t computing_cpu;     /* its CPU time */
+    int64_t computing_waiting; /* the time that it waited for a CPU */
 };
 
 /* Starts with the other ranks (line NULL: at once) and sends or receives the message. */

@@ -126,6 +126,9 @@ int main(void) {
     topology_new_threads(&before, &after);
     CHECK(after.count == 0);
     if (before.count > 0) {
+        const struct topology_own_time own = topology_own_time();
+        CHECK(own.on_cpu > 0 && own.waiting >= 0);
+        CHECK(topology_own_time().on_cpu > own.on_cpu);
         CHECK(topology_thread_cpu_ns(before.threads[0].id) >= 0 && topology_thread_cpu_ns(INT64_C(999999999)) == 0);
     }
     topology_free_threads(&before);

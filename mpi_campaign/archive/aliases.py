@@ -20,6 +20,7 @@ from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import AXES, BENCHMARKS
+from mpi_campaign.schedulers.registry import SCHEDULERS
 from postprocess.records.format import SCHEMA_FOLDER
 
 Namer = Callable[[str, str], str]
@@ -46,23 +47,12 @@ RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 # Keys of JSON whose values are names.
 _NAMES = {
     "host": "host", "hosts": "host", "hostname": "host", "nodes": "host", "job_nodelist": "host", "nodelist": "host",
-    "slurm_nodelist": "host", "slurm_job_nodelist": "host", "slurmd_nodename": "host", "slurm_submit_host": "host",
-    "slurm_srun_comm_host": "host", "pbs_o_host": "host", "pbs_server": "host", "pbs_default": "host",
-    "sge_o_host": "host", "lsb_sub_host": "host",
-    "user": "user", "username": "user", "logname": "user", "slurm_job_user": "user", "pbs_o_logname": "user",
-    "sge_o_logname": "user", "lsb_sub_user": "user", "oar_user": "user",
-    "account": "account", "slurm_job_account": "account", "slurm_account": "account", "pbs_account": "account",
-    "oar_project_name": "account",
+    "user": "user", "username": "user", "logname": "user", "account": "account",
+    **{name.lower(): kind for one in SCHEDULERS for name, kind in one.naming.items()},
 }  # fmt: skip
 # Variables of batch systems whose whole values tell whose a job is, but which are no words to look for elsewhere:
 # numbers, words such as `long`, or the name of the cluster, which somebody may have given to the system here too.
-_TELLING = {
-    "slurm_cluster_name": "cluster", "slurm_working_cluster": "cluster", "slurm_clusters": "cluster",
-    "sge_cluster_name": "cluster", "sge_cell": "cluster", "slurm_topology_addr": "host",
-    "slurm_job_uid": "user", "slurm_job_gid": "user", "slurm_job_group": "user",
-    "slurm_job_qos": "account", "slurm_job_reservation": "account", "slurm_wckey": "account",
-    "slurm_job_comment": "account", "slurm_job_licenses": "account",
-}  # fmt: skip
+_TELLING = {name.lower(): kind for one in SCHEDULERS for name, kind in one.telling.items()}
 # Keys whose values look like addresses but are versions.
 _VERSIONS = {"version", "package_version", "blas", "library", "mpi_library_version", "compiler", "kernel", "firmware"}
 
@@ -131,7 +121,8 @@ class Originals:
 
 
 _FOLDER = r"/[^\s'\"=:;,<>|()\[\]{}]*?"
-_SAYS_ACCOUNT = r"(?:--(?:account|project)[= ]['\"]?|#(?:SBATCH|PBS|BSUB|PJM|COBALT)\s+-[AP]\s+|['\"]-A[= ]?)"
+_DIRECTIVE = "|".join(sorted({re.escape(one.directive) for one in SCHEDULERS if one.directive}))
+_SAYS_ACCOUNT = rf"(?:--(?:account|project)[= ]['\"]?|#(?:{_DIRECTIVE})\s+-[AP]\s+|['\"]-A[= ]?)"
 _FOUND = (
     ("clones", re.compile(rf"({_FOLDER})/\.campaign/")),
     ("homes", re.compile(r"(?<![\w.-])(/(?:home|users|Users)/[\w.-]+)")),

@@ -5,7 +5,7 @@ launcher to another machine or a thread to another core. So every child gets wha
 then what its toolchain and the registry of libraries say, then what a person let in by name: `--env NAME`,
 `--env NAME=VALUE`, or `environment=` of a partition in a system's settings. docs/environment.md is the page for people.
 
-This module uses the standard library only: `campaign` imports it before anything is installed.
+This module and what it imports use the standard library only: `campaign` imports it before anything is installed.
 """
 
 import ast
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from mpi_campaign import STATE
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.schedulers import registry as schedulers
 
 _PERSON = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ",
@@ -37,15 +38,10 @@ _MODULES = (
     "MODULEPATH", "MODULESHOME", "MODULES_*", "LMOD_*", "__LMOD_*", "LOADEDMODULES", "_LMFILES_", "BASH_FUNC_*",
 )  # fmt: skip
 # How the commands of batch systems find their servers; not what they say of the job that this process may be in.
-_BATCH_CLIENTS = (
-    "SLURM_CONF", "PBS_CONF_FILE", "PBS_SERVER", "PBS_DEFAULT", "SGE_ROOT", "SGE_CELL", "SGE_CLUSTER_NAME",
-    "SGE_QMASTER_PORT", "SGE_EXECD_PORT", "LSF_ENVDIR", "LSF_BINDIR", "LSF_LIBDIR", "LSF_SERVERDIR", "KRB5CCNAME",
-)  # fmt: skip
-_BATCH_JOB = (
-    "SLURM_*", "SLURMD_*", "PBS_*", "LSB_*", "LSF_*", "LS_*", "SGE_*", "PE_*", "OAR_*", "FLUX_*", "COBALT_*",
-    "JOB_ID", "JOB_NAME", "NSLOTS", "NHOSTS", "NQUEUES", "TASK_ID", "ENVIRONMENT", "ARC", "HOSTNAME",
-)  # fmt: skip
-_BATCH_DEFAULTS = ("SBATCH_*", "SRUN_*", "SALLOC_*", "SINFO_*", "SQUEUE_*", "SCONTROL_*")
+_BATCH_CLIENTS = (*schedulers.all_of(lambda one: one.of_clients), "KRB5CCNAME")
+_BATCH_JOB = schedulers.all_of(lambda one: one.of_jobs)
+_BATCH_DEFAULTS = schedulers.all_of(lambda one: one.defaults_of_jobs)
+_BATCH_COMMANDS = schedulers.all_of(lambda one: one.defaults_of_commands)
 _OURS = ("MPI_CAMPAIGN_*", "CC", "SPACK_ROOT")
 
 LAUNCH, JOB, BUILD, NETWORK, SPACK, SESSION, TESTS = PURPOSES = (
@@ -66,7 +62,7 @@ PASSES: Mapping[str, tuple[str, ...]] = {
 
 # Variables that would change a launch. Where they are kept out, they are named at the start, in manifest and records.
 _STEERS = (
-    *_BATCH_JOB, "SBATCH_*", "SRUN_*", "OMPI_*", "OPAL_*", "ORTE_*", "PMIX_*", "PRTE_*", "MPICH_*", "MPIR_*", "MPIO_*",
+    *_BATCH_JOB, *_BATCH_DEFAULTS, "OMPI_*", "OPAL_*", "ORTE_*", "PMIX_*", "PRTE_*", "MPICH_*", "MPIR_*", "MPIO_*",
     "MPI_*", "MPIEXEC_*", "HYDRA_*", "PMI_*", "PMI2_*", "I_MPI_*", "FI_*", "UCX_*", "UCC_*", "UCS_*", "HCOLL_*",
     "SHARP_*", "MV2_*", "MVP_*", "PSM_*", "PSM2_*", "PSM3_*", "HFI_*", "IBV_*", "RDMAV_*", "MLX4_*", "MLX5_*", "PIOM_*",
     "NMAD_*", "PADICO_*", "OMP_*", "GOMP_*", "KMP_*", "LIBOMP_*", "OPENBLAS_*", "GOTO_*", "BLIS_*", "MKL_*", "VECLIB_*",
@@ -226,7 +222,7 @@ def steers(name: str) -> bool:
 
 def is_of_batch_system(name: str) -> bool:
     """Whether a variable describes a job of a batch system, or is a default of its commands."""
-    return is_among(name, (*_BATCH_JOB, *_BATCH_DEFAULTS))
+    return is_among(name, (*_BATCH_JOB, *_BATCH_DEFAULTS, *_BATCH_COMMANDS))
 
 
 def steers_builds(name: str) -> bool:

@@ -18,6 +18,7 @@ from mpi_campaign.commands.axis_options import ByBenchmark, axis_options
 from mpi_campaign.commands.paths import Kept
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from postprocess.drawing.text import plural
@@ -26,7 +27,7 @@ from postprocess.statistics.limits import HISTORY_RATE, Limits
 Function = TypeVar("Function", bound=Callable[..., Any])
 SHORT_FORMS = {"peers": "peers", "impact": "mpi_impact"}
 """Options of `show`, and the `--benchmark` that each stands for."""
-PROBE_LIMIT = "5"
+PROBE_LIMIT = "5 minutes"
 """The usual time limit of a probe job, in minutes: `probing.LIMIT_SECONDS`, which is not imported for a help."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
@@ -64,7 +65,10 @@ def environment_option(function: Function) -> Function:
 def job_options(usual_limit: str) -> Callable[[Function], Function]:
     """Options of jobs of a batch system, as fields of the plan's `Options`. usual_limit: of a job, in words."""
     options: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-        (("--account",), {"default": "", "help": "Of jobs: who pays for them."}),
+        (
+            ("--account",),
+            {"default": "", "help": "The account that pays for the jobs, where the batch system asks for one."},
+        ),
         (
             ("--time-limit", "job_time_limit"),
             {
@@ -75,7 +79,11 @@ def job_options(usual_limit: str) -> Callable[[Function], Function]:
         ),
         (
             ("--max-wait", "most_wait"),
-            {"default": "", "metavar": "TIME", "help": "Of each job in the queue. Default: 1-00:00:00."},
+            {
+                "default": "",
+                "metavar": "TIME",
+                "help": "How long each job may wait in the queue. Default: 1-00:00:00, a day.",
+            },
         ),
         (
             ("--scheduler-option", "scheduler_options"),
@@ -158,7 +166,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 @click.option(
     "--network",
     default="",
-    metavar="shm|wire[:RATE]|tcp|native",
+    metavar="|".join(f"{name}[:RATE]" if one.usual_rate else name for name, one in NETWORKS.items()),
     help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused; "
     "between nodes the first one that the system has.",
 )
@@ -213,7 +221,7 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
 )
 @click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
-@click.option("--partition", default="", help="Of the system. Default: the first one with the network.")
+@click.option("--partition", default="", help="A partition of the system. Default: the first one with the network.")
 @job_options("from the budget")
 @click.option(
     "--max-jobs", type=int, default=0, show_default="the partition's", help="Jobs that may be in the queue at once."
@@ -223,7 +231,15 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 @click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
 @output_option
 def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
-    """Build, measure, archive and report."""
+    """Build, measure, archive and report.
+
+    Without options: the suite smoke on this machine. `campaign list` says what the names in the options below stand
+    for, and what this machine lacks. --dry-run shows what a command would measure.
+
+    \b
+    campaign run --toolchain mpich@5.0.2 --toolchain openmpi@5.0.11
+    campaign run --suite nightly --budget-seconds 1800
+    """
     from mpi_campaign.planning.plan import Options, check_turns, in_hand  # noqa: PLC0415
     from mpi_campaign.running.run import Campaign  # noqa: PLC0415
 
@@ -353,9 +369,9 @@ def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
     "metrics",
     multiple=True,
     help="t_measured_ns, t_comm_ref_ns, t_comp_ref_ns, r_overhead, r_overhead_vs_basic, r_mpi_impact, t_ns, gain, "
-    "t_wall_ns, cpu_share, availability, L_ns, o_ns, g_ns, G_ns_per_byte, recv_over_wait, t_overlap_ns, improvement, "
-    "ratio_to_library, handover_ns, ratio_to_mpi, r_comm, r_comp_slowdown, speedup_vs_basic or t_whole_ns. May be "
-    "repeated. Default: all but t_comp_ref_ns, handover_ns and the last four.",
+    "t_wall_ns, cpu_share, availability, round_trip_ns, L_ns, o_ns, g_ns, G_ns_per_byte, recv_over_wait, t_overlap_ns, "
+    "improvement, ratio_to_library, handover_ns, ratio_to_mpi, r_comm, r_comp_slowdown, speedup_vs_basic or t_whole_ns."
+    " May be repeated. Default: all but t_comp_ref_ns, handover_ns and the last four.",
 )
 @limits_options(Limits())
 @click.option("--all", "every", is_flag=True, help="Every case, not only those that changed.")

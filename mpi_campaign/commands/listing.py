@@ -7,12 +7,14 @@ from typing import Any
 
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launches, registry
-from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import plan, suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.processes.progress import duration
-from mpi_campaign.systems import known_systems, schedulers
+from mpi_campaign.schedulers import registry as schedulers
+from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack import matrix, tool
 
@@ -27,10 +29,11 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     return {
         "systems": [_entry(name, "settings in systems/" + name) for name in known_systems.available()],
         "batch systems": [
-            *(_entry(name, one.in_words) for name, one in schedulers.SCHEDULERS.items()),
-            *(_entry(name, words) for name, words in schedulers.IN_HAND_ONLY.items()),
+            _entry(name, one.in_words(name))
+            for one in schedulers.SCHEDULERS
+            for name in one.reframe or filter(None, [one.name])
         ],
-        "networks": [_entry(name, what, known_systems.network_refusal(name)) for name, what in NETWORKS.items()],
+        "networks": [_entry(name, one.title, known_systems.network_refusal(name)) for name, one in NETWORKS.items()],
         "toolchains": [
             _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")
             for name in names

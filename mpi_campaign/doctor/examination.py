@@ -13,6 +13,7 @@ from mpi_campaign.doctor import disturbances, selfcheck
 from mpi_campaign.doctor.disturbances import CpuTime, Throttling
 from mpi_campaign.doctor.selfcheck import Measured, Selfcheck
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import plan
 from mpi_campaign.processes.progress import duration
 from mpi_campaign.systems import allocation
@@ -182,7 +183,7 @@ def _needs() -> Iterator[Finding]:
     yield from _compiler()
     yield from _cores()
     yield from filter(None, [allocation.finding()])
-    yield from _wire()
+    yield from _networks()
     yield from _disk()
 
 
@@ -228,12 +229,15 @@ def _cores() -> Iterator[Finding]:
         yield Finding("cores", GOOD, seen)
 
 
-def _wire() -> Iterator[Finding]:
-    refusal = machine.wire_refusal()
-    if refusal is None:
-        yield Finding("wire", GOOD, "a rate-limited loopback in a namespace of its own works")
-    else:
-        yield Finding("wire", LACKING, refusal, f"runs use shared memory, {plan.SHM_SERIALISES}")
+def _networks() -> Iterator[Finding]:
+    for name, network in NETWORKS.items():
+        if not network.launcher:
+            continue
+        refusal = machine.network_refusal(name)
+        if refusal is None:
+            yield Finding(name, GOOD, network.works)
+        else:
+            yield Finding(name, LACKING, refusal, f"runs use {network.without_it}")
 
 
 def _disk() -> Iterator[Finding]:

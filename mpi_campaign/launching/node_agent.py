@@ -3,7 +3,7 @@
     node-agent HOST COMMAND...
 
 The node is one of `mpi_campaign.launching.nodes`, which this enters, or one of a job of a batch system, where a command
-of the batch system (STARTERS) starts the shell. Unlike ssh, this keeps the environment and the working directory. It
+of the batch system starts the shell. Unlike ssh, this keeps the environment and the working directory. It
 imports only the standard library, because it starts once for every node of every launch.
 """
 
@@ -28,26 +28,9 @@ HEAD_VARIABLE = "MPI_CAMPAIGN_HEAD_NODE"
 """The name of the head node, where there is one."""
 PYTHON_VARIABLE = "MPI_CAMPAIGN_NODES_PYTHON"
 JOB_VARIABLE = "MPI_CAMPAIGN_JOB"
-"""The job on whose nodes commands are started, as JSON: the name of a starter, the job's id, the variables that the
-starter needs, and the hosts, where the starter knows them by number."""
-
-STARTERS: Mapping[str, tuple[str, ...]] = {
-    "slurm": (
-        "srun", "--jobid={job}", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}", "--cpu-bind=none",
-        "--mpi=none", "--input=none", "--unbuffered", "--quiet",
-    ),
-    "pbs": ("pbs_tmrsh", "{host}"),
-    "oar": ("oarsh", "{host}"),
-    "grid engine": ("qrsh", "-inherit", "-nostdin", "{host}"),
-    "flux": ("flux", "exec", "--noinput", "--rank={number}"),
-    "ssh": ("ssh", "-o", "BatchMode=yes", "-x", "-n", "{host}"),
-}  # fmt: skip
-"""The command that starts a shell command on a host of a job, by batch system. Words are added to it as to ssh.
-
-number: of the host among `hosts` of the job, from 0.
-"""
-SHELL_OF_ITS_OWN = ("slurm", "pbs", "flux")
-"""Starters that execute words as a program. The others give them to a shell on the host."""
+"""The job on whose nodes commands are started, as JSON. It has, of the batch system: `start`, `takes_words`, `programs`
+as `schedulers.scheduler` explains them; of the job: `id`, the `variables` that the start needs, and the `hosts`, where
+they are known by number."""
 
 EXIT_NO_CONNECTION = 255  # ssh's
 SSH_OPTION_WITH_VALUE = re.compile(r"-[0-9A-Za-z]*[BbcDEeFIiJLlmOoPpQRSWw]")
@@ -139,17 +122,17 @@ def job_command(job: str, host: str, command: str, variables: Mapping[str, str],
     there = f"cd {shlex.quote(folder)} && exec env -i {shlex.join(assignments)} sh -c {shlex.quote(command)}"
     hosts = list(of_job.get("hosts", ()))
     number = hosts.index(host) if host in hosts else ""
-    start = [word.format(host=host, job=of_job["id"], number=number) for word in STARTERS[of_job["starter"]]]
-    return [*start, "sh", "-c", there] if of_job["starter"] in SHELL_OF_ITS_OWN else [*start, there]
+    start = [word.format(host=host, job=of_job["id"], number=number) for word in of_job["start"]]
+    return [*start, "sh", "-c", there] if of_job["takes_words"] else [*start, there]
 
 
 def _start_in_job(job: str, host: str, command: str) -> int:
     """Become the command on a host of a job. Returns an exit code only where that fails."""
     variables = dict(os.environ)
-    os.environ.update(json.loads(job)["variables"])
-    if {"SGE_ROOT", "ARC"} <= os.environ.keys():  # Grid Engine does not put its commands on the PATH of a job
-        own = f"{os.environ['SGE_ROOT']}/bin/{os.environ['ARC']}"
-        os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}:{own}"
+    of_job = json.loads(job)
+    os.environ.update(of_job["variables"])
+    if of_job["programs"]:
+        os.environ["PATH"] = f"{os.environ.get('PATH', os.defpath)}:{of_job['programs']}"
     words = job_command(job, host, command, variables, str(Path.cwd()))
     try:
         os.execvp(words[0], words)

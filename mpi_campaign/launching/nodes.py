@@ -41,10 +41,10 @@ from mpi_campaign.launching.wire import (
     WireError,
     bound_buffers,
     limit_link,
-    rate_bytes_per_second,
     unshare,
     unshare_as_any_user,
 )
+from mpi_campaign.networks import rates
 from mpi_campaign.processes import signals
 from mpi_campaign.this_machine import machine
 
@@ -114,7 +114,7 @@ class Layout:
         if not (math.isfinite(self.clock_offset_seconds) and 0 <= self.clock_offset_seconds <= LARGEST_OFFSET_SECONDS):
             raise ValueError(f"a clock offset of {self.clock_offset_seconds:g} s: 0 to {LARGEST_OFFSET_SECONDS} s")
         if self.rate is not None:
-            rate_bytes_per_second(self.rate)
+            rates.bytes_per_second(self.rate)
 
     @property
     def own_clocks(self) -> bool:

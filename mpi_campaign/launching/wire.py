@@ -13,54 +13,33 @@ took the wire.
 import argparse
 import ctypes
 import json
-import math
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 from pyroute2 import IPRoute
 
+from mpi_campaign.networks import rates
 from mpi_campaign.processes import signals
 
-WIRE_RATE = "2gbit"  # the default
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
 EXIT_NO_WIRE = 3
 
-# A token bucket fills while the link is idle, and its content then passes at once. The bucket is therefore small: one
-# packet, which is as short as possible, and the bytes of the time by which timers may be late. (A full bucket loses
-# tokens, and lost tokens make the link slower.)
-PACKET_SECONDS = 0.000262144
-SHORTEST_PACKET, LONGEST_PACKET = 1500, 65536
 # With segments of 64 KiB, the loopback's default, the bounded buffers hold too few segments for TCP: sometimes a
 # receiver waits 40 ms for the next segment before it acknowledges.
 LONGEST_MTU = 9000
-TIMER_SECONDS = 0.00006
-FRAME_BYTES = 64  # an upper bound of the bytes of a frame beyond its packet
 QUEUE_LATENCY = "100ms"
 # Larger socket buffers hide megabytes of a message from the sender and make serialised communication look overlapped.
 LEAST_SOCKET_BYTES, USUAL_SOCKET_BYTES, MOST_SOCKET_BYTES = 4096, 131072, 1 << 30
 SOCKET_BYTES = "CAMPAIGN_WIRE_SOCKET_BYTES"
 """Environment variable: the most bytes of a socket's buffer, to see what these buffers do."""
-RATE = re.compile(r"(\d{1,6})(kbit|mbit|gbit)")
-RATE_BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
-HIGHEST_RATE_BITS = 32 * 10**9  # the queueing discipline's rate is a 32-bit number of bytes per second
 
 
 class WireError(Exception):
     """A wire cannot be made; the message says why, in one line."""
-
-
-def rate_bytes_per_second(rate: str) -> int:
-    """The bytes per second of a rate such as 2gbit. Raises ValueError with the legal forms."""
-    match = RATE.fullmatch(rate)
-    bits = int(match.group(1)) * RATE_BITS[match.group(2)] if match else 0
-    if not 10**6 <= bits <= HIGHEST_RATE_BITS:
-        raise ValueError(f"'{rate}' is not a rate: a whole number of kbit, mbit or gbit, 1mbit to 32gbit, e.g. 2gbit")
-    return bits // 8
 
 
 def _namespace() -> tuple[int, int]:
@@ -111,28 +90,10 @@ def enter() -> None:
         raise WireError("the new network namespace is the old one: nothing was changed")
 
 
-def packet_bytes(rate: str) -> int:
-    """The size of the longest packet, which may be several segments that the kernel handles as one.
-
-    It takes PACKET_SECONDS on the link, within SHORTEST_PACKET and LONGEST_PACKET.
-    """
-    return max(SHORTEST_PACKET, min(LONGEST_PACKET, round(rate_bytes_per_second(rate) * PACKET_SECONDS)))
-
-
-def burst_bytes(rate: str) -> int:
-    """The number of bytes that pass at once after the link was idle."""
-    return packet_bytes(rate) + FRAME_BYTES + round(rate_bytes_per_second(rate) * TIMER_SECONDS)
-
-
-def settle_ns(rate: str) -> int:
-    """The idle time, in nanoseconds, after which the token bucket is full and a longer pause changes nothing."""
-    return math.ceil(burst_bytes(rate) / rate_bytes_per_second(rate) * 1e9)
-
-
 def limit_link(netlink: IPRoute, index: int, rate: str) -> None:
     """Limit the rate at which a link sends. index: the number of its interface."""
-    bytes_per_second = rate_bytes_per_second(rate)
-    netlink.tc("add", "tbf", index, 0x10000, rate=bytes_per_second, burst=burst_bytes(rate), latency=QUEUE_LATENCY)
+    bucket = {"rate": rates.bytes_per_second(rate), "burst": rates.burst_bytes(rate)}
+    netlink.tc("add", "tbf", index, 0x10000, **bucket, latency=QUEUE_LATENCY)
 
 
 def socket_bytes(text: str) -> int:
@@ -157,7 +118,7 @@ def limit_loopback(rate: str) -> None:
     try:
         with IPRoute() as netlink:
             loopback = netlink.link_lookup(ifname="lo")[0]
-            netlink.link("set", index=loopback, mtu=min(packet_bytes(rate), LONGEST_MTU), state="up")
+            netlink.link("set", index=loopback, mtu=min(rates.packet_bytes(rate), LONGEST_MTU), state="up")
             limit_link(netlink, loopback, rate)
         bound_buffers()
     except WireError:
@@ -182,7 +143,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("command", nargs="+")
     options = parser.parse_args(arguments)
     try:
-        rate_bytes_per_second(options.rate)
+        rates.bytes_per_second(options.rate)
         enter()
         limit_loopback(options.rate)
     except (WireError, ValueError) as error:

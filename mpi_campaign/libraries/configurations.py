@@ -1,4 +1,4 @@
-"""The configurations whose overlap is compared, and the networks."""
+"""The configurations whose overlap is compared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,11 +51,4 @@ CONFIGURATIONS: Mapping[str, Configuration] = {
         gives_up_core=True,
     ),
     "basic_reduced": Configuration("control: basic, computation on all cores but one", gives_up_core=True),
-}
-
-NETWORKS: Mapping[str, str] = {
-    "shm": "shared memory of one node",
-    "wire": "TCP over a rate-limited loopback in a network namespace of its own",
-    "tcp": "TCP between nodes, shared memory within each",
-    "native": "whatever the library chooses on this system",
 }

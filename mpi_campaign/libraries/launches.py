@@ -3,13 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.launchers.launcher import Launcher
 from mpi_campaign.libraries.library import Library
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.registry import library
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Rule, Settings
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL
+from mpi_campaign.networks import registry as networks
 from postprocess.drawing.text import plural
 
 
@@ -23,7 +24,7 @@ def launch(family: str, request: Request) -> Answer:
     launcher = entry.launcher(request.launcher, request.version)
     if launcher is None:
         return Impossible(_not_started(entry, request))
-    network = entry.network(request.network.partition(":")[0])
+    network = entry.network(networks.kind(request.network))
     placing = (_across(launcher, request.hosts),) if request.hosts else (_here(launcher), launcher.place)
     chosen = (
         network,
@@ -100,11 +101,11 @@ def progresses_in(family: str, prefix: Path, version: str, network: str) -> tupl
 def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
     """{network: reason} of the networks over which a family cannot run a configuration.
 
-    placement: on one node. For the network between nodes, it is that of each of two.
+    placement: on one node. For a network between nodes, it is that of each of two.
     """
     reasons = {}
-    for network in NETWORKS:
-        placed = replace(placement, nodes=2) if network == "tcp" else placement
+    for network, what in networks.NETWORKS.items():
+        placed = replace(placement, nodes=2) if what.between_nodes else placement
         answer = launch(family, Request(Path("/"), str(NEWER_THAN_ALL), configuration, network, placed))
         if isinstance(answer, Impossible):
             reasons[network] = answer.reason

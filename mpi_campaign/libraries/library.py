@@ -8,6 +8,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.launchers.launcher import Launcher
 from mpi_campaign.libraries.settings import Impossible, Request, Rule, Settings, nothing
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL, numbers
+from mpi_campaign.networks.registry import NETWORKS
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Library:
 
     always: settings of every launch. They switch the library's progress thread off, which a site's file may have
     switched on; a configuration that needs the thread switches it on again.
-    networks: {name: rule that selects the network}. Without a rule, `shm` and `native` get no settings.
+    networks: {name: rule that selects the network}. Without a rule, networks that need none get no settings.
     configurations: {name: rule that starts and binds the library's progress thread}. Other configurations get no
     settings.
     settings: {name of an axis that sets a library: {value: rule}}. Usual values need none.
@@ -94,7 +95,7 @@ class Library:
     def network(self, name: str) -> Rule | Impossible:
         """The rule that selects a network, or the reason why the library lacks it."""
         entry = self.networks.get(name)
-        return entry or (nothing if name in ("shm", "native") else self._lacks(name))
+        return entry or (nothing if NETWORKS[name].without_settings else self._lacks(name))
 
     def configuration(self, name: str) -> Rule | Impossible:
         """The rule that selects a configuration, or the reason why the library lacks it."""

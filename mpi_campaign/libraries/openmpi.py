@@ -16,6 +16,7 @@ from mpi_campaign.libraries.settings import (
     unless_over_wire,
     within_a_node,
 )
+from mpi_campaign.networks import registry as networks
 
 
 def _shared_memory(request: Request) -> str:
@@ -60,7 +61,7 @@ def _async(request: Request) -> Answer:
 
 def _transport(request: Request) -> str:
     """The name of the transport that a network selects; empty where the library chooses it itself."""
-    return {"shm": _shared_memory(request), "wire": "tcp", "tcp": "tcp"}.get(request.network.partition(":")[0], "")
+    return {"shm": _shared_memory(request), "wire": "tcp", "tcp": "tcp"}.get(networks.kind(request.network), "")
 
 
 _CHOSEN_ITSELF = Impossible("Open MPI chooses its transport over --network native itself; each has an eager limit")

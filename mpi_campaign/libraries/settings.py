@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.versions import numbers
+from postprocess.records.header import keeps_apart
 
 BIND_RANK = "bind_rank"
 """The program of this project that binds a rank and then executes the benchmark."""
@@ -134,7 +135,7 @@ def unless_over_wire(rule: Rule) -> Rule:
     """A rule about what the ranks of a node share, which they do not over a wire."""
 
     def checked(request: Request) -> Answer:
-        if request.network.startswith("wire"):
+        if keeps_apart(request.network):
             return Impossible("over a wire the ranks of a node share no memory: --network shm")
         return rule(request)
 

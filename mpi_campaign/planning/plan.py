@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.launching import wire
-from mpi_campaign.launching.wire import WIRE_RATE
 from mpi_campaign.libraries import launches
-from mpi_campaign.libraries.configurations import CONFIGURATIONS, NETWORKS
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Numbers, Placement, first
 from mpi_campaign.libraries.settings import Impossible, Request
+from mpi_campaign.networks import registry as networks
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
@@ -126,6 +126,9 @@ class Options:
         """Options from keywords in which axes stand beside the other fields, under their `Choice.key`, and axes of
         points under their names."""
         points = {name: asked.pop(name, ()) for name in POINT_VALUES}
+        suite = suites.SUITES.get(asked.get("suite", cls.suite))
+        if suite is not None and not asked.get("benchmarks") and not any(points.values()):
+            points = {**points, **suite.points}
         axes = {}
         for choice in CHOICES.values():
             given = asked.pop(choice.key, ())
@@ -224,7 +227,7 @@ def _on_any_nodes(session: Session) -> Session:
 class Plan:
     """What a run measures, and which cases it skips.
 
-    network: that of its cases. Cases of benchmarks within a node may have another one (`_network_of`).
+    network: that of its cases. Cases of benchmarks within a node, and of suites, may have others (`_networks_of`).
     placements: every placement of ranks that a case of the run has.
     skipped: the reason by the stem of the case.
     """
@@ -450,9 +453,10 @@ def _check_toolchains(options: Options) -> None:
 def _check_names(options: Options) -> None:
     kind, _, rate = options.network.partition(":")
     most_nodes = max(options.nodes, default=1)
-    if kind in ("shm", "wire") and most_nodes > 1:
+    if kind in NETWORKS and NETWORKS[kind].of_one_node and most_nodes > 1:
+        others = " or ".join(name for name, one in NETWORKS.items() if not one.of_one_node)
         raise CampaignError(
-            f"--network {kind} is inside of one node: with --nodes {most_nodes}, ask for --network tcp or native"
+            f"--network {kind} is inside of one node: with --nodes {most_nodes}, ask for --network {others}"
         )
     checks: list[tuple[str, tuple[str, ...], Iterable[str]]] = [
         ("system", (options.system,), known_systems.available()),
@@ -478,27 +482,21 @@ def _check_names(options: Options) -> None:
             raise CampaignError(
                 f"system '{options.system}' has no partition for '{kind}'; it has: {', '.join(of_system)}"
             )
-        other = _twin(options, kind) or of_system[kind].name
+        other = known_systems.beside(options.system, options.partition, kind) or of_system[kind]
         raise CampaignError(
             f"partition '{options.partition}' has no network '{kind}', only {', '.join(partitions)}: "
-            f"--partition {other}"
+            f"--partition {other.name}"
         )
-    if rate and kind != "wire":
-        raise CampaignError(f"network '{options.network}': only wire has a rate, e.g. wire:{WIRE_RATE}")
-    if rate:
+    check_rate = NETWORKS[kind].check_rate if rate else None
+    if rate and check_rate is None:
+        rated = [networks.with_rate(name) for name, one in NETWORKS.items() if one.usual_rate]
+        have = f"only {' and '.join(map(networks.kind, rated))} {'has' if len(rated) == 1 else 'have'} a rate"
+        raise CampaignError(f"network '{options.network}': {have}, e.g. {rated[0]}")
+    if check_rate is not None:
         try:
-            wire.rate_bytes_per_second(rate)
+            check_rate(rate)
         except ValueError as error:
             raise CampaignError(f"network '{options.network}': {error}") from error
-
-
-def _twin(options: Options, kind: str) -> str:
-    """The partition of the same nodes with another network, as `systems init` names it: cpu-tcp; empty without one."""
-    twin = f"{options.partition}-{kind}"
-    try:
-        return twin if kind in known_systems.load(options.system, twin).partitions else ""
-    except CampaignError:
-        return ""
 
 
 def _check_numbers(options: Options) -> None:
@@ -703,9 +701,6 @@ def _placement(options: Options, nodes: int, ranks: int, chosen: Numbers, thread
     return placement
 
 
-SHM_SERIALISES = "over which most libraries overlap nothing without a progress thread"
-
-
 def choose_network(options: Options) -> tuple[str, list[str]]:
     """The network, one that the system has, and notes to print about the choice.
 
@@ -713,33 +708,46 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
     """
     kind, _, rate = options.network.partition(":")
     partitions = known_systems.load(options.system, options.partition).partitions
-    if kind in ("shm", "tcp", "native"):
-        return kind, []
-    if not kind and "wire" not in partitions:
-        return next(iter(partitions)), []
-    if not kind and "shm" in partitions and all(one.within_a_node for one in benchmarks_of(options).values()):
-        return "shm", []
-    network = f"wire:{rate or WIRE_RATE}"
-    refusal = partitions["wire"].why_not()
+    chosen = kind or next((name for name in partitions if NETWORKS[name].usual), next(iter(partitions)))
+    instead = NETWORKS[chosen].instead if not kind else ""
+    if instead in partitions and all(one.within_a_node for one in benchmarks_of(options).values()):
+        return instead, []
+    network, refusal = networks.with_rate(chosen, rate), partitions[chosen].why_not()
     if refusal is None:
-        within = [name for name, one in benchmarks_of(options).items() if _network_of(options, one, network) != network]
-        return network, [f"measured over shared memory, not over the wire: {', '.join(within)}"] if within else []
-    if kind == "wire":
-        raise CampaignError(f"network '{options.network}' cannot be had here: {refusal}; use --network shm")
-    if "shm" not in partitions:
+        benchmarks = benchmarks_of(options)
+        within = [name for name, one in benchmarks.items() if _network_of(options, one, network) != network]
+        return network, [f"measured over {instead}, not over {chosen}: {', '.join(within)}"] if within else []
+    if kind:
+        others = [name for name in partitions if name != kind]
+        take = f"; use --network {' or '.join(others)}" if others else ""
+        raise CampaignError(f"network '{options.network}' cannot be had here: {refusal}{take}")
+    if instead not in partitions:
         raise CampaignError(
-            f"no wire can be had here ({refusal}), and system '{options.system}' has no partition for shm; it has: "
-            f"{', '.join(partitions)}: choose another one with --network"
+            f"no {chosen} can be had here ({refusal}), and system '{options.system}' has no partition for {instead}; "
+            f"it has: {', '.join(partitions)}: choose another one with --network"
         )
-    return "shm", [f"no wire on this machine ({refusal}): shared memory instead, {SHM_SERIALISES}"]
+    return instead, [f"no {chosen} on this machine ({refusal}), so that runs use {NETWORKS[chosen].without_it}"]
+
+
+def _networks_of(options: Options, benchmark: Benchmark, network: str) -> tuple[str, ...]:
+    """The networks of a benchmark's cases in a run over `network`, where the wire has a rate: those of the suite as far
+    as they can be had, else one."""
+    kind = network.partition(":")[0]
+    several = suites.SUITES[options.suite].networks
+    if options.network or kind not in several or max(options.nodes, default=1) > 1:
+        return (_network_of(options, benchmark, network),)
+    partitions = known_systems.load(options.system, options.partition).partitions
+    had = {one: one for one in several if one in partitions and one != "wire"} | {kind: network}
+    return tuple(had[one] for one in several if one in had)
 
 
 def _network_of(options: Options, benchmark: Benchmark, network: str) -> str:
-    """The network of a benchmark's cases in a run over `network`: where a wire was not asked for, shared memory for a
-    benchmark that is about memory within a node."""
-    if options.network or not benchmark.within_a_node or not network.startswith("wire"):
+    """The network of a benchmark's cases in a run over `network`. Where a person asked for none, a benchmark that is
+    about memory within a node has the one instead of that, if there is one."""
+    instead = networks.of(network).instead
+    if options.network or not benchmark.within_a_node or not instead:
         return network
-    return "shm" if "shm" in known_systems.load(options.system, options.partition).partitions else network
+    return instead if instead in known_systems.load(options.system, options.partition).partitions else network
 
 
 def _identity(toolchain: Toolchain) -> tuple[str, str]:
@@ -782,11 +790,13 @@ def make_plan(
         )
     cases = []
     skipped = {}
+    suite = suites.SUITES[options.suite]
     for placement, toolchain, (name, benchmark) in itertools.product(
         placements, resolved, benchmarks_of(options).items()
     ):
-        its_network = _network_of(options, benchmark, network)
-        for configuration, cell in _combinations(options, benchmark):
+        for its_network, (configuration, cell) in itertools.product(
+            _networks_of(options, benchmark, network), _combinations(options, benchmark)
+        ):
             parameters = {**cell, **placed.values_of(placement, placements)}
             question = Question(
                 toolchain,
@@ -795,13 +805,13 @@ def make_plan(
                 built,
                 CONFIGURATIONS[configuration].computing_threads(placement.threads_per_rank),
                 placement.ranks,
-                suites.SUITES[options.suite].grid.name,
+                suite.grid.name,
                 _points_of(options, benchmark, parameters),
                 _memory_of_a_rank(options, its_network, placement),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
-            enough = suites.SUITES[options.suite].enough_launches
-            for repeat in range(1, benchmark.launches(options.repeat, enough=enough) + 1):
+            reason = reason or suite.left_out(its_network, configuration, parameters)
+            for repeat in range(1, benchmark.launches(options.repeat, enough=suite.enough_launches) + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
                     provider=toolchain.provider,
@@ -840,9 +850,9 @@ def _points_of(
 
 
 def _memory_of_a_rank(options: Options, network: str, placement: Placement) -> int:
-    """A rank's share of the memory of its node in bytes; 0 where its node is another machine."""
+    """A rank's share of the memory that may be used on its node, in bytes; 0 where its node is another machine."""
     partition = known_systems.load(options.system, options.partition).partition(network)
-    return machine.memory_bytes() // placement.ranks_per_node if partition.here else 0
+    return machine.allowed_memory_bytes() // placement.ranks_per_node if partition.here else 0
 
 
 def _check_points(options: Options, cases: Iterable[Case]) -> None:

@@ -5,14 +5,23 @@ A suite is a ReFrame mode, which sets grid, budget and time limit, and a tag, wh
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, INTRANODE, OPERATION, SEND, UNKNOWNS
+from postprocess.families.axes import (
+    APPROACH,
+    COLLECTIVE,
+    GRID_POINTS,
+    INTRANODE,
+    OPERATION,
+    PROTOCOL,
+    SEND,
+    UNKNOWNS,
+)
 from postprocess.families.family import Axis, Value
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
@@ -142,6 +151,17 @@ def grid_with(name: str, comm_times_ns: Iterable[int] = (), comp_times_ns: Itera
     return Grid("comm_{}_comp_{}_ns".format(*times_in_name), comm, comp)
 
 
+def _nothing_left_out(_network: str, _configuration: str, _parameters: Mapping[str, Value]) -> str:
+    return ""
+
+
+def _not_planted(network: str, configuration: str, parameters: Mapping[str, Value]) -> str:
+    """Why a case of the suite `planted` shows nothing that another one does not; empty where it shows something."""
+    if configuration == "basic" or (network.startswith("wire") and parameters[PROTOCOL.name] == PROTOCOL.usual):
+        return ""
+    return "the suite has progress threads over the wire and with the protocol default only"
+
+
 @dataclass(frozen=True)
 class Suite:
     """grid: communication x computation times, where a run is given no others.
@@ -153,6 +173,10 @@ class Suite:
     leaves_out: the axis whose last values are left out where the budget has no time for them; empty where every value
     is measured, however long that takes.
     enough_launches: a case has as many launches as the numbers of its benchmark need; else one.
+    networks: the kinds of networks that it measures over, as far as the machine has them, where a run asks for none and
+    has one node; empty: over one network.
+    points: the values of axes of points that it measures where a run asks for none, by `PointValues.name`.
+    left_out: from the network, the configuration and the values of the axes of a case, why it does not measure it.
     grows: the suite may exceed its budget, so that each case gets the grid's `least_case_seconds`. More cores mean more
     configurations, and each of their points has to be measured.
     """
@@ -168,6 +192,9 @@ class Suite:
     axes: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: _USUAL_VALUES)
     leaves_out: str = ""
     enough_launches: bool = True
+    networks: tuple[str, ...] = ()
+    points: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: Callable[[str, str, Mapping[str, Value]], str] = _nothing_left_out
     grows: bool = False
 
     def values(self, axis: Axis) -> tuple[Value, ...]:
@@ -233,6 +260,20 @@ SUITES: Mapping[str, Suite] = {
         limit="3h",
         toolchains=THREE_LIBRARIES,
         grows=True,
+    ),
+    "planted": Suite(
+        purpose="settings of which it is known what must be found: are the answers about messages right?",
+        benchmarks=("sync_overlap",),
+        grid=GRIDS["full"],
+        budget_seconds=720,
+        case_seconds=25,
+        limit="5m",
+        toolchains=THREE_LIBRARIES,
+        configurations=("basic", "async"),
+        axes={**_USUAL_VALUES, SEND.name: ("early",), PROTOCOL.name: tuple(PROTOCOL.values)},
+        networks=("shm", "wire"),
+        points={"message_bytes": ("64", "4096", "65536", "1048576")},
+        left_out=_not_planted,
     ),
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",

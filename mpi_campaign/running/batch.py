@@ -22,9 +22,11 @@ from mpi_campaign.running import job, node_probe, reframe_session
 from mpi_campaign.running.job import Description, Script
 from mpi_campaign.running.reframe_session import Event, Outcome, Session
 from mpi_campaign.running.sessions import Order
-from mpi_campaign.systems import allocation, known_systems, schedulers, site, slurm_description
+from mpi_campaign.schedulers import hosts as hosts_of
+from mpi_campaign.schedulers import registry as schedulers
+from mpi_campaign.schedulers.scheduler import Scheduler, filled
+from mpi_campaign.systems import known_systems, queues, site, slurm_description
 from mpi_campaign.systems.known_systems import Partition
-from mpi_campaign.systems.schedulers import Scheduler
 from mpi_campaign.systems.slurm_description import limit_text
 from postprocess.drawing.text import plural
 
@@ -40,8 +42,6 @@ LOOK_SECONDS = 15.0
 CANCEL_SECONDS = 90.0
 """How long cancelled jobs may take to end."""
 SUBMIT = "submit"
-SRUN = "srun"
-"""ReFrame's name of Slurm's launcher."""
 NOT_SUBMITTED = "it could not be submitted: "
 
 
@@ -69,10 +69,11 @@ class Request:
 def request_of(options: Options, partition: Partition) -> Request:
     """Raises CampaignError for options that are none, and for a launcher that the jobs of the scheduler do not have."""
     scheduler = schedulers.find(partition.scheduler)
-    if partition.launcher == SRUN and not scheduler.is_slurm:
+    own = next((one for one in schedulers.SCHEDULERS if partition.launcher in one.launchers), scheduler)
+    if own.title != scheduler.title:
         raise CampaignError(
-            f"partition '{partition.name}': {SRUN} starts ranks in jobs of Slurm only, its scheduler is "
-            f"{scheduler.title}: launcher='{known_systems.OWN_LAUNCHER}' in its settings"
+            f"partition '{partition.name}': {partition.launcher} starts ranks in jobs of {own.title} only, its "
+            f"scheduler is {scheduler.title}: launcher='{known_systems.OWN_LAUNCHER}' in its settings"
         )
     if not 0 <= options.max_jobs <= MOST_JOBS:
         raise CampaignError(f"--max-jobs {options.max_jobs}: a whole number from 1 to {MOST_JOBS}")
@@ -115,7 +116,7 @@ def check(request: Request, nodes: int) -> Request:
 
     Returns the request with what a job may have now. Raises CampaignError.
     """
-    if not request.scheduler.is_slurm:
+    if not request.scheduler.is_described:
         return request
     name = slurm_description.partition_named_in(request.partition.access)
     described = slurm_description.ask()
@@ -214,7 +215,7 @@ def adopt(folder: RunFolder, scheduler: Scheduler, known: Sequence[Mapping[str, 
     Raises CampaignError where the batch system does not say that they have ended: beside them, nothing is measured.
     """
     open_ids = [str(one["id"]) for one in known if one.get("id") and "ended_utc" not in one]
-    schedulers.cancel(scheduler, open_ids)
+    queues.cancel(scheduler, open_ids)
     _wait_for_end(scheduler, open_ids)
     run_folders.harvest(folder)
     adopted = []
@@ -237,7 +238,7 @@ def _wait_for_end(scheduler: Scheduler, ids: Sequence[str]) -> None:
     Raises CampaignError where they have not ended within CANCEL_SECONDS, or the batch system does not say so.
     """
     deadline = time.monotonic() + CANCEL_SECONDS
-    while scheduler.waiting and (left := schedulers.waiting(scheduler, ids)) != {}:
+    while scheduler.waiting and (left := queues.waiting(scheduler, ids)) != {}:
         if time.monotonic() > deadline:
             which = f"{plural(len(ids), 'job')} of this run ({', '.join(ids)})"
             why = f"{scheduler.title} does not answer" if left is None else f"still there: {', '.join(left)}"
@@ -254,7 +255,7 @@ def _hosts(log: job.ScriptLog, nodes: Sequence[node_probe.Seen]) -> list[str]:
     if nodes or not log.hosts:
         return [seen.name for seen in nodes]
     try:
-        return allocation.expand(log.hosts)
+        return hosts_of.expand(log.hosts)
     except CampaignError:
         return [log.hosts]
 
@@ -268,7 +269,7 @@ def describe(folder: RunFolder, request: Request, one: Job, orders: Sequence[Ord
     scheduler, partition = request.scheduler, request.partition
     cores = partition.declared.cores if partition.declared is not None else 1
     asked = (*(partition.access if scheduler.leaves_access_out else ()), *scheduler.whole_nodes)
-    asks_for_cpus = not scheduler.counts_cores and (bool(orders) or not scheduler.is_slurm)
+    asks_for_cpus = not scheduler.counts_cores and (bool(orders) or not scheduler.gives_whole_nodes)
     cpus = one.nodes * (partition.cpus_per_node or 1)
     script = Script(
         nodes=one.nodes,
@@ -276,7 +277,7 @@ def describe(folder: RunFolder, request: Request, one: Job, orders: Sequence[Ord
         cpus_per_node=partition.cpus_per_node if asks_for_cpus else 0,
         limit_seconds=limit_seconds(request, one.seconds),
         most_wait_seconds=request.most_wait_seconds,
-        options=(*(schedulers.filled(option, one.nodes, cpus) for option in asked), *request.options),
+        options=(*(filled(option, one.nodes, cpus) for option in asked), *request.options),
         exports=dict(word.split("=", 1) for word in environ.assignment()),
         on_each_node=scheduler.on_each_node,
         job_id=scheduler.job_id,
@@ -461,7 +462,7 @@ class Follower:
         """Why jobs wait, by id, as the batch system tells."""
         if not self.scheduler.waiting:
             return {}
-        found = schedulers.waiting(self.scheduler, queued)
+        found = queues.waiting(self.scheduler, queued)
         if found is None:
             return dict.fromkeys(queued, f"{self.scheduler.title} does not answer")
         return {name: one.reason for name, one in found.items() if one.is_pending}
@@ -480,7 +481,7 @@ def submit(words: Sequence[str], follower: Follower) -> Session:
     session = reframe_session.run([*words, "--run"], lambda _event: follower.tick(), follower.tick)
     if session.interrupted:  # ReFrame may not have had the time
         try:
-            schedulers.cancel(follower.scheduler, list(follower.ids().values()))
+            queues.cancel(follower.scheduler, list(follower.ids().values()))
         except CampaignError as error:  # what was measured is archived all the same
             follower.say(f"{error}; they end by themselves when they notice that this campaign is gone")
     follower.tick()
@@ -513,10 +514,10 @@ def _force(follower: Follower, description: Description, name: str, log: job.Scr
     """
     if not name or log.started_utc is None:
         return ""
-    how = schedulers.how_ended(follower.scheduler, name)
+    how = queues.how_ended(follower.scheduler, name)
     if not how:
         return ""
-    down = schedulers.nodes_down(follower.scheduler, [seen.name for seen in node_probe.read(description.folder)])
+    down = queues.nodes_down(follower.scheduler, [seen.name for seen in node_probe.read(description.folder)])
     which = f": {', '.join(down)} {'is' if len(down) == 1 else 'are'} down" if down else ""
     return f"job {name} on {log.host} {how}{which}"
 
@@ -601,5 +602,5 @@ def cancel(folder: RunFolder) -> list[str]:
     options = manifest.get("options") or {}
     system = known_systems.load(folder.system, str(options.get("partition") or ""))
     scheduler = schedulers.find(system.partition(str(options.get("network") or "")).scheduler)
-    schedulers.cancel(scheduler, open_ids)
+    queues.cancel(scheduler, open_ids)
     return open_ids

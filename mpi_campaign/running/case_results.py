@@ -12,6 +12,7 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import causes
 from mpi_campaign.libraries.settings import BIND_RANK
+from mpi_campaign.networks import registry as networks
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Plan
 from mpi_campaign.processes.progress import duration
@@ -151,7 +152,9 @@ def _reason(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
         return f"it hung: no end within {limit}{': ' * bool(where)}{where}"
     if run_folders.is_complete(_record(folder, case)):
         return reframe_says  # the launch ran to its end: only verification found a fault
-    if from_program := causes.of_program(f"{output}\n{reframe_says}", (case.benchmark, "wire", BIND_RANK)):
+    if from_program := causes.of_program(
+        f"{output}\n{reframe_says}", (case.benchmark, networks.of(case.network).launcher or BIND_RANK, BIND_RANK)
+    ):
         return from_program[-1]
     cause = causes.of_launch(output, _shm_free_bytes(folder, plan))
     hosts = list(dict.fromkeys(_hosts(_record(folder, case)).values()))

@@ -22,6 +22,7 @@ from typing import Any
 
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.running.sessions import Order
+from mpi_campaign.schedulers.registry import SUBMITTED_TO
 from postprocess.drawing.text import short
 
 DESCRIPTION = "job.json"
@@ -32,7 +33,8 @@ EVENTS = "events.jsonl"
 SESSION_LOG = "reframe.log"
 
 LONGEST_REFUSAL = 300
-SUBMITTING = re.compile(r"^(?:(?:sbatch|qsub|oarsub): )?(?:error: )?(?:Batch job submission failed: )?")
+_SUBMIT = "|".join(sorted({one.submit for one in SUBMITTED_TO.values()}))
+SUBMITTING = re.compile(rf"^(?:(?:{_SUBMIT}): )?(?:error: )?(?:Batch job submission failed: )?")
 """What commands that submit jobs write before a reason."""
 
 LEASE = "lease"

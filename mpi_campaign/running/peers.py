@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from mpi_campaign.networks import registry as networks
+from mpi_campaign.networks.network import Proof
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.running.verify import of_axes, of_carried, of_names
 from postprocess.drawing.text import size
@@ -31,7 +33,7 @@ def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report
     died = [f"{size(result.message_bytes)}: {result.reason}" for result in record.results if result.died]
     if died:
         faults.append(f"{len(died)} of its {len(record.results)} launches died: {'; '.join(died)}")
-    if case.network.startswith("wire"):
+    if networks.of(case.network).proof == Proof.LINK:
         faults += of_carried(peer_wire_bytes(record), wire_report)
     return faults
 

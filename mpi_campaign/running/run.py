@@ -18,7 +18,9 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Campai
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import point_values
+from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, loading
+from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import (
     MANIFEST_VERSION,
     Options,
@@ -258,6 +260,30 @@ class Campaign:
                     self._say(f"{name}: {installed.why_lacking(build, package)}")
         return session
 
+    def _values(self, benchmark: Benchmark, axis: str, cases: Iterable[Case]) -> list[Value]:
+        """The values of an axis that the cases have, in the order in which the run measures them."""
+        planned = {case.parameters[axis] for case in cases}
+        return [value for value in axes_of(self.options, benchmark)[axis] if value in planned]
+
+    def _patterns(self, benchmark: Benchmark, to_measure: Sequence[Case]) -> list[str]:
+        """Patterns of the display names of the ReFrame tests of these cases, one for the configurations that are
+        measured with the same values of the axes.
+
+        Configurations of which every case is skipped are left out: ReFrame would measure their fixtures first.
+        """
+        names = [choice.name for choice in benchmark.choices if choice.legal and not choice.by_session]
+        together: dict[tuple[tuple[Value, ...], ...], list[str]] = {}
+        for configuration in configurations_of(self.options, benchmark):
+            cases = [case for case in to_measure if case.configuration == configuration]
+            if cases:
+                values = tuple(tuple(self._values(benchmark, name, cases)) for name in names)
+                together.setdefault(values, []).append(configuration)
+        sides = [
+            {"configuration": configurations, **dict(zip(names, values, strict=True))}
+            for values, configurations in together.items()
+        ]
+        return [reframe_session.pattern(benchmark.test, side) for side in sides]
+
     def _command(
         self, folder: RunFolder, plan: Plan, turn: Round | None = None, place: Path | None = None
     ) -> list[str]:
@@ -301,23 +327,14 @@ class Campaign:
             ]
             if not to_measure:
                 continue
-            # Configurations of which every case is skipped are left out: ReFrame would measure their fixtures first.
-            measured = {case.configuration for case in to_measure}
-            configurations = configurations_of(self.options, benchmark)
-            axes: dict[str, list[Value]] = {
-                "configuration": [configuration for configuration in configurations if configuration in measured]
-            }
             for choice in benchmark.choices:
-                if choice.by_session:
-                    continue
-                planned_values = {case.parameters[choice.name] for case in to_measure}
-                values = [value for value in axes_of(self.options, benchmark)[choice.name] if value in planned_values]
-                if choice.legal:
-                    axes[choice.name] = values
-                elif values != [choice.usual]:  # any value is legal: ReFrame makes tests of those asked for
-                    parameters[f"{benchmark.test}.{choice.name}"] = ",".join(map(str, values))
+                # Where any value is legal, ReFrame makes tests of those asked for.
+                if not choice.by_session and not choice.legal:
+                    values = self._values(benchmark, choice.name, to_measure)
+                    if values != [choice.usual]:
+                        parameters[f"{benchmark.test}.{choice.name}"] = ",".join(map(str, values))
             files.append(benchmark.file)
-            tests.append(reframe_session.pattern(benchmark.test, axes))
+            tests += self._patterns(benchmark, to_measure)
         return self._session(
             folder,
             plan,

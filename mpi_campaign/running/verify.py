@@ -6,7 +6,7 @@ the payload, a progress thread that is absent, did nothing or is not where it be
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.identity import reported_version
 from mpi_campaign.libraries.versions import same_version
+from mpi_campaign.networks import registry as networks
+from mpi_campaign.networks.network import Proof
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
 from postprocess.drawing.text import plural
@@ -23,7 +25,7 @@ from postprocess.families import registry as families
 from postprocess.families.axes import CORES_PER_RANK, NODES
 from postprocess.families.family import Family, Spent
 from postprocess.records.fields import RecordError
-from postprocess.records.header import Header, Placement, Thread
+from postprocess.records.header import KEEPING_APART, Header, Placement, Thread
 
 LEAST_WORK = 0.01
 """The least CPU time of a progress thread at work, relative to the time of communication alone.
@@ -79,7 +81,7 @@ def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire
     record: a record of the family of the case's benchmark, with a header that says where the ranks ran.
     library, version: family and version of the toolchain's MPI library.
     basic: the record of `basic` of the identical case, with which other configurations are compared; None without it.
-    wire_report: the file that the wire's launcher wrote. It is read only where the network is a wire.
+    wire_report: the file that the network's launcher wrote. It is read only where the network has a link of its own.
     """
     header, family = record.header, families.of_benchmark(case.benchmark)
     all_faults = [record.incomplete] if record.incomplete else []
@@ -92,15 +94,21 @@ def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire
         progresses = registry.library(library).progresses
         all_faults += _of_configuration(header, basic.header if basic else None, progresses=progresses)
         all_faults += _of_work(record, None if progresses else basic, family)
-    if family.payload is not None and case.network.startswith("wire"):
-        all_faults += _of_wire(record, family.payload(record), wire_report)
-    elif family.payload is not None and case.network == "shm":
-        # In the least payload, the ranks of a node count as one over most networks; over a wire, each counts alone.
-        alone = replace(record, header=replace(header, network="wire"))
-        all_faults += _of_shared_memory(record, family.payload(alone))
-    elif family.payload is not None and case.network == "tcp":
-        all_faults += _of_tcp(record, family.payload(record))
+    if family.payload is not None:
+        all_faults += _of_way(record, networks.of(case.network).proof, family.payload, wire_report)
     return list(dict.fromkeys(all_faults))
+
+
+def _of_way(record: Any, proof: Proof, payload: Callable[[Any], int], wire_report: Path) -> Iterator[str]:
+    """The faults of the bytes that a record shows, by what proves that messages took its network."""
+    if proof == Proof.LINK:
+        yield from _of_wire(record, payload(record), wire_report)
+    elif proof == Proof.TCP:
+        yield from _of_tcp(record, payload(record))
+    elif proof == Proof.NO_TCP:
+        # In the least payload, the ranks of a node count as one where they share memory; here each counts alone.
+        alone = replace(record, header=replace(record.header, network=KEEPING_APART[0]))
+        yield from _of_shared_memory(record, payload(alone))
 
 
 def _thread_times(record: Any, family: Family) -> list[Spent]:
@@ -299,7 +307,9 @@ def _of_idle_threads(
     cpu_ns: CPU time by rank and by thread that the library started.
     """
     entry = registry.library(family)
-    known = "async" in entry.configurations and not entry.progresses and header.network != "native"
+    known = (
+        "async" in entry.configurations and not entry.progresses and not networks.of(header.network).chosen_by_library
+    )
     if not known or CONFIGURATIONS[header.configuration].progress == "library":
         return
     for number, spent in enumerate(cpu_ns):

@@ -4,20 +4,22 @@ Code that places ranks, or says what can be had where, asks here. Where launches
 cores of this machine; elsewhere it has what the settings say.
 """
 
+import contextlib
 import os
 import platform
 import re
 import runpy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Numbers, first
 from mpi_campaign.libraries.settings import Hosts
+from mpi_campaign.networks import registry as networks
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.this_machine import machine
@@ -42,7 +44,7 @@ def this_node() -> NodeShape:
 
 def network_refusal(network: str) -> str | None:
     """Why a network, such as wire:2gbit, cannot be had; None where it can, or where this machine cannot tell."""
-    return machine.wire_refusal() if network.partition(":")[0] == "wire" else None
+    return machine.network_refusal(networks.kind(network))
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class System:
 
     def partition(self, network: str = "") -> Partition:
         """The partition of a network such as wire:2gbit; by default the first partition. Raises KeyError."""
-        return self.partitions[network.partition(":")[0] or next(iter(self.partitions))]
+        return self.partitions[networks.kind(network) or next(iter(self.partitions))]
 
 
 def available() -> list[str]:
@@ -171,11 +173,25 @@ def load(name: str, partition: str = "") -> System:
     return System(name, partitions)
 
 
+def beside(system: str, partition: str, network: str) -> Partition | None:
+    """The partition with another network whose launches are on the same nodes: its jobs ask for the same. None where
+    there is none.  Raises CampaignError where there is no such partition."""
+    declared = _partitions(system)
+    asked = next((_place(one) for one in declared if one.name == partition), None)
+    return next((one for one in declared if one.network == network and _place(one) == asked), None)
+
+
+def _place(partition: Partition) -> tuple[object, ...]:
+    """What says on which nodes launches of a partition are."""
+    return partition.scheduler, partition.access, partition.nodes, partition.declared
+
+
 def _partitions(name: str) -> tuple[Partition, ...]:
     """The partitions of a system, in the order of its settings file. Raises CampaignError where that is broken."""
     path = SYSTEMS / name / "settings.py"
     try:
-        system = runpy.run_path(str(path))["site_configuration"]["systems"][0]
+        with _told_of_exit():
+            system = runpy.run_path(str(path))["site_configuration"]["systems"][0]
         partitions = tuple(map(_of_settings, system["partitions"]))
     except (Exception, SystemExit) as error:  # the file is a program that the site wrote
         what = " ".join(f"{type(error).__name__}: {error}".split())
@@ -186,6 +202,20 @@ def _partitions(name: str) -> tuple[Partition, ...]:
             "docs/adding-a-system.md"
         )
     return partitions
+
+
+@contextlib.contextmanager
+def _told_of_exit() -> Iterator[None]:
+    """While this lasts, os._exit raises SystemExit: a settings file does not end the campaign without a word."""
+
+    def exit_(status: int) -> NoReturn:
+        raise SystemExit(f"os._exit({status})")
+
+    leave, os._exit = os._exit, exit_
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 def _of_settings(entry: Mapping[str, Any]) -> Partition:

@@ -14,9 +14,11 @@ import yaml
 from mpi_campaign import ROOT, files
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launches, registry
-from mpi_campaign.libraries.configurations import NETWORKS
 from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.systems import externals, known_systems, schedulers, slurm_description
+from mpi_campaign.networks.registry import NETWORKS
+from mpi_campaign.schedulers import registry as schedulers
+from mpi_campaign.schedulers.slurm import SCHEDULER as SLURM
+from mpi_campaign.systems import externals, known_systems, slurm_description
 from mpi_campaign.systems.slurm_description import Description, Partition, Shape, limit_text
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
@@ -59,7 +61,7 @@ def write(
     if folder.exists() and not force:
         raise CampaignError(f"{folder} is there already: choose another name, or write over it with --force")
     facts = _facts(name)
-    slurm, no_slurm = (None, "") if scheduler and not schedulers.find(scheduler).is_slurm else _slurm(say)
+    slurm, no_slurm = (None, "") if scheduler and not schedulers.find(scheduler).is_described else _slurm(say)
     settings = _settings(facts, slurm, no_slurm, scheduler, launcher)
     installed, why_not = _externals(say)
     texts = {"settings.py": settings}
@@ -107,10 +109,15 @@ def _settings(facts: Mapping[str, Any], slurm: Description | None, no_slurm: str
     if not scheduler:
         return _render("settings.py.j2", facts)
     batch = schedulers.find(scheduler)
-    if batch.is_slurm:
+    if batch.is_described:
         raise CampaignError(f"--scheduler {scheduler}: {no_slurm.removeprefix(_NOT_FOUND).removesuffix(_THIS_ALONE)}")
-    named = {"scheduler": scheduler, "title": batch.title, "in_words": batch.in_words, "access": batch.access}
-    return _render("batch_settings.py.j2", {**facts, **named})
+    named = {
+        "scheduler": scheduler,
+        "title": batch.title,
+        "in_words": batch.in_words(scheduler),
+        "access": batch.access,
+    }
+    return _render(batch.template, {**facts, **named})
 
 
 def _slurm(say: Callable[[str], None]) -> tuple[Description | None, str]:
@@ -168,7 +175,7 @@ def slurm_settings(
         "launcher": launcher,
         "descr": f"cluster {cluster}" if cluster else facts["host"],
     }
-    return _render("slurm_settings.py.j2", {**facts, **beside})
+    return _render(SLURM.template, {**facts, **beside})
 
 
 def reframe_duration(seconds: int) -> str:
@@ -250,10 +257,11 @@ def configurations(line: Line) -> str:
     """A comment: the configurations that a library supports, and their networks where not all networks do."""
     placement = Placement(1, 2, 2, cpus=((0,), (1,), (2,), (3,)))
     words = []
+    needing_none = {name for name, network in NETWORKS.items() if network.without_settings}
     for name in ("basic", "async", "dedicated", "apphelper"):
         limits = launches.limits(line.family, name, placement)
         if len(limits) < len(NETWORKS):
-            words.append(f"{name}(tcp)" if {"shm", "native"} <= limits.keys() else name)
+            words.append(f"{name}(tcp)" if needing_none <= limits.keys() else name)
     return " ".join(words)
 
 
@@ -271,7 +279,11 @@ def _facts(name: str) -> dict[str, Any]:
         "cpus": len(cores.cpus),
         "threads": cores.threads_per_core,
         "sockets": max(1, len(packages)),
-        "wire_refusal": machine.wire_refusal() or "",
+        "networks": [
+            {"name": name, "title": network.title, "refusal": machine.network_refusal(name) or ""}
+            for name, network in NETWORKS.items()
+            if network.of_one_node
+        ],
         "date": datetime.date.today().isoformat(),
     }
 

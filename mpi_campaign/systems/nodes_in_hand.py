@@ -21,23 +21,15 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import node_agent, nodes
 from mpi_campaign.libraries.placement import Cpus, NodeShape, Numbers
 from mpi_campaign.libraries.settings import Hosts, Job
+from mpi_campaign.schedulers import registry
+from mpi_campaign.schedulers.hosts import expand
+from mpi_campaign.schedulers.scheduler import Scheduler
 from mpi_campaign.systems import allocation
 
 IN_HAND = "MPI_CAMPAIGN_IN_HAND"
 """The variable that hands the nodes over to children, which then ask no node again."""
 ASKING_SECONDS = 60.0
 ASKED_AT_ONCE = 32
-
-_HOSTS_OF_FLUX = ("flux", "getattr", "hostlist")
-
-# Variables of the job that the command needs which starts a process on another of its nodes.
-_NEEDED = {
-    "slurm": ("SLURM_CONF",),
-    "flux": ("FLUX_*",),
-    "pbs": ("PBS_*",),
-    "oar": ("OAR_*",),
-    "grid engine": ("SGE_*", "PE_*", "JOB_ID", "JOB_NAME", "NSLOTS", "NHOSTS", "NQUEUES", "TASK_ID", "ARC", "QUEUE"),
-}
 
 
 @dataclass(frozen=True)
@@ -81,7 +73,7 @@ class InHand:
     def of(self, numbers: Numbers) -> Hosts:
         """The nodes with these numbers, for a launcher."""
         told = json.loads(self.variables.get(node_agent.JOB_VARIABLE, "null"))
-        job = Job(told["starter"], told["id"], told["variables"]) if told else None
+        job = Job(told["scheduler"], told["id"], told["variables"]) if told else None
         return Hosts(tuple(self.hosts[number - 1] for number in numbers), str(nodes.AGENT), self.variables, job)
 
     def as_text(self) -> str:
@@ -177,38 +169,51 @@ def _of_box() -> tuple[str, tuple[str, ...], dict[str, str]]:
 
 
 def _of_job() -> tuple[str, tuple[str, ...], dict[str, str]]:
-    found = allocation.allocation_of(os.environ, allocation.read_file)
+    found = allocation.in_hand()
     if found is None:
         raise CampaignError(
             "no job of a batch system is in hand here: start the campaign in one, as by salloc --nodes=2, or use "
             "another --system (./campaign list)"
         )
-    starter = found.scheduler
-    hosts = _hosts_of_flux() if starter == allocation.FLUX else tuple(host.name for host in found.hosts)
+    scheduler = registry.IN_HAND[found.scheduler]
+    asked = _asked_for(scheduler) if scheduler.ask_hosts else ()
+    hosts = asked or tuple(host.name for host in found.hosts)
     if not hosts:
         raise CampaignError(f"{found}: ranks cannot be started on hosts that are not known")
-    needed = [name for name in os.environ if environ.is_among(name, _NEEDED[starter])]
     job = {
-        "starter": starter,
+        "scheduler": found.scheduler,
+        "start": scheduler.start,
+        "takes_words": scheduler.takes_words,
+        "programs": _with_variables(scheduler.programs),
         "id": found.job,
-        "hosts": hosts if starter == allocation.FLUX else (),
-        "variables": {name: os.environ[name] for name in needed},
+        "hosts": asked,
+        "variables": {
+            name: value for name, value in os.environ.items() if environ.is_among(name, scheduler.start_needs)
+        },
     }
     variables = {node_agent.JOB_VARIABLE: json.dumps(job), node_agent.PYTHON_VARIABLE: sys.executable}
-    return f"{starter} job {found.job} has", hosts, variables
+    return f"{found.scheduler} job {found.job} has", hosts, variables
 
 
-def _hosts_of_flux() -> tuple[str, ...]:
-    """The hosts of the Flux instance in which this process runs, by the ranks of its brokers.
+def _with_variables(text: str) -> str:
+    """The text with the values of variables in its places; empty where one of them is not set."""
+    try:
+        return text.format_map(os.environ)
+    except KeyError:
+        return ""
 
-    Raises CampaignError where Flux does not tell them.
-    """
-    answer = asking.ask(_HOSTS_OF_FLUX, env=environ.built(environ.JOB), seconds=ASKING_SECONDS)
+
+def _asked_for(scheduler: Scheduler) -> tuple[str, ...]:
+    """The hosts that the scheduler's own command prints. Raises CampaignError where it prints none."""
+    command = shlex.join(scheduler.ask_hosts)
+    answer = asking.ask(scheduler.ask_hosts, env=environ.built(environ.JOB), seconds=ASKING_SECONDS)
     if not answer.good:
         lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
         why = answer.trouble or (lines or [f"exit code {answer.exit_code}"])[-1]
-        raise CampaignError(f"{shlex.join(_HOSTS_OF_FLUX)}: {why}; the hosts of a Flux instance are known to Flux only")
-    return tuple(allocation.expand(answer.stdout.strip(), shlex.join(_HOSTS_OF_FLUX)))
+        raise CampaignError(
+            f"{command}: {why}; the hosts of a {scheduler.title} instance are known to {scheduler.title} only"
+        )
+    return tuple(expand(answer.stdout.strip(), command))
 
 
 def start_on_each(words: Sequence[str]) -> str:

@@ -4,17 +4,23 @@ A system file names its partitions and says what kind of network each one is; en
 that were resolved in this clone, modes from the suites.
 """
 
+import difflib
+import importlib.util
+import json
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.children.environ import LetIn, asked, let_in
-from mpi_campaign.libraries.configurations import NETWORKS
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.systems.known_systems import JOB
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
@@ -36,6 +42,27 @@ def is_in_job() -> bool:
     return IN_JOB in os.environ
 
 
+@lru_cache
+def _legal() -> dict[str, frozenset[str]]:
+    """Names of the settings that ReFrame's schema knows, of a system, of a partition and of its processor."""
+    (package,) = importlib.util.find_spec("reframe").submodule_search_locations  # type: ignore[union-attr,misc]
+    schema = json.loads((Path(package) / "schemas" / "config.json").read_text(encoding="utf-8"))
+    system = schema["properties"]["systems"]["items"]["properties"]
+    partition_ = system["partitions"]["items"]["properties"]
+    processor = schema["defs"]["processor_info"]["properties"]
+    return {"system": frozenset(system), "partition": frozenset(partition_), "processor": frozenset(processor)}
+
+
+def _check_names(names: Iterable[str], of: str, owner: str, more: Sequence[str] = ()) -> None:
+    """Refuse settings that neither ReFrame nor the campaign knows. of: a key of `_legal`.  more: the campaign's own."""
+    legal = [*sorted(_legal()[of]), *more]
+    for name in names:
+        if name not in legal:
+            near = difflib.get_close_matches(name, legal, 1)
+            there_is = f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(legal)}"
+            raise ValueError(f"{owner} has no setting '{name}'; {there_is}")
+
+
 def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
     """One partition of a system, with the entries that ReFrame documents in `settings`.
 
@@ -47,6 +74,8 @@ def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
     """
     if network not in NETWORKS:
         raise ValueError(f"network '{network}' of partition '{name}': one of {', '.join(NETWORKS)}")
+    _check_names(settings, "partition", f"partition '{name}'", ("environment", "nodes", "most_nodes"))
+    _check_names(settings.get("processor", {}), "processor", f"the processor of partition '{name}'")
     most_nodes, access = settings.get("most_nodes"), settings.get("access", [])
     if not (most_nodes is None or (type(most_nodes) is int and most_nodes >= 1)):
         raise ValueError(f"most_nodes {most_nodes!r} of partition '{name}': a whole number from 1 on, or leave it out")
@@ -124,6 +153,7 @@ def _environment(toolchain: resolving.Toolchain) -> dict[str, Any]:
 def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> dict[str, Any]:
     """The configuration of one system: its partitions, the resolved environments, the suites as modes."""
     reframe_state = STATE / "reframe"
+    _check_names(system, "system", f"system '{name}'")
     return {
         "systems": [
             {
@@ -144,6 +174,7 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
                     f"--setvar=budget_seconds={entry.case_seconds}",
                     "--setvar=budget_from=suite",
                     f"--setvar=time_limit={entry.limit}",
+                    *([f"--setvar=points={point_values.as_text(entry.points)}"] if entry.points else []),
                 ],
             }
             for suite, entry in suites.SUITES.items()

@@ -18,6 +18,12 @@ COMMANDS = ("scontrol", "sbatch", "squeue", "scancel")
 
 _FIELD = re.compile(r"(?:^|(?<=\s))([A-Z][A-Za-z0-9_/:]*)=")
 _DURATION = re.compile(r"(?:(\d{1,5})-)?(\d{1,6})(?::(\d{1,5}))?(?::(\d{1,5}))?")
+# Node state codes of sinfo(1), and the names of the same flags in scontrol's output. Slurm before 21.08 writes flags as
+# characters: `*` is a node that does not respond, wherever it stands (IDLE*, DOWN*+CLOUD).
+_OUT_OF_SERVICE = {
+    "DOWN", "ERROR", "UNKNOWN", "FUTURE", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILED", "FAILING", "INVAL",
+    "INVALID_REG", "NOT_RESPONDING",
+}  # fmt: skip
 _NONE = ("", "(null)", "N/A", "NONE", "n/a", "n/s")
 
 
@@ -53,8 +59,9 @@ class Node:
 
     @property
     def is_usable(self) -> bool:
-        """Whether jobs run on it now or when others have ended."""
-        return not set(self.state.rstrip("*").split("+")) & {"DOWN", "DRAIN", "FAIL", "FUTURE", "NOT_RESPONDING"}
+        """Whether jobs run on it now, or when others have ended or it was powered up. A node that is reserved counts:
+        jobs that name the reservation run there."""
+        return "*" not in self.state and not set(re.findall(r"[A-Z_]+", self.state)) & _OUT_OF_SERVICE
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 from mpi_campaign import ROOT
 from mpi_campaign.children import asking, causes, environ
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.this_machine import host
 
 SYS_CPU = Path("/sys/devices/system/cpu")
@@ -91,6 +92,12 @@ def limits() -> host.HostLimits:
 def memory_bytes() -> int:
     """The memory of the machine."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def allowed_memory_bytes(root: Path = Path("/")) -> int:
+    """The memory that this process may use: that of the machine, or the limit of its control groups if that is less."""
+    limit = host.memory_limit_bytes(root)
+    return memory_bytes() if limit is None else min(memory_bytes(), limit)
 
 
 def host_facts() -> dict[str, Any]:
@@ -181,10 +188,12 @@ def build_trouble(compiler_path: str) -> str | None:
     return causes.of_build(answer.stderr) or f"it ends with {answer.exit_code} and says nothing"
 
 
-@lru_cache(maxsize=1)
-def wire_refusal() -> str | None:
-    """Why a rate-limited loopback cannot be made here; None where it can. A child process tries it."""
-    return _refusal("wire", "--rate", "1gbit")
+@lru_cache
+def network_refusal(name: str) -> str | None:
+    """Why a network cannot be made here, such as a wire; None where it can, or need not be made. A child process tries
+    it."""
+    launcher = NETWORKS[name].launcher
+    return _refusal(launcher, "--rate", "1gbit") if launcher else None
 
 
 @lru_cache(maxsize=1)

@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, STATE
 from mpi_campaign.archive import consistency, references, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.processes.progress import Progress
+from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 
 TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+-]+")
@@ -190,7 +191,10 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
 def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
     """The launches of runs, as `launch_table` has them. A person sees how far the reading is."""
     progress = Progress(1, sys.stderr)
-    found = launch_table((run.path for run in runs), lambda done, of: progress.status(f"reading {done} of {of} runs"))
+    kept = KeptLaunches(STATE / "launches")
+    found = launch_table(
+        (run.path for run in runs), lambda done, of: progress.status(f"reading {done} of {of} runs"), kept
+    )
     progress.status("")
     return found
 

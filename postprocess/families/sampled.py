@@ -44,6 +44,17 @@ class SampledPoint(Protocol):
     def data_errors(self) -> int: ...
 
 
+class StartedPoint(SampledPoint, Protocol):
+    """A point whose repetitions all ranks start together."""
+
+    @property
+    def start_method(self) -> str: ...
+    @property
+    def late_repetitions(self) -> int: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
     """How a point was repeated. The points of a family can derive from it."""
@@ -109,6 +120,23 @@ def invalid_reasons(point: SampledPoint) -> list[str]:
     if point.data_errors:
         reasons.append(f"wrong data received ({point.data_errors} errors)")
     return reasons
+
+
+def flags_of_start(point: StartedPoint, without_clock: str) -> Iterator[str]:
+    """The flags of late repetitions, and of a start without a common clock. without_clock: what times are then."""
+    thrown_away = point.late_repetitions
+    if point.stop_reason == "late":
+        yield (
+            f"stopped because too many repetitions started late: {thrown_away} thrown away, {point.repetitions} kept"
+        )
+    elif thrown_away > point.repetitions:
+        yield f"{thrown_away} repetitions thrown away: a rank started late"
+    if point.start_method == "barrier":
+        yield "ranks started by a barrier, not by a clock"
+    if point.clock.method == "none":
+        yield f"no common clock: {without_clock}"
+    elif point.clock.residual_ns is None:
+        yield "how far the clocks disagree is not known"
 
 
 def spent(end: Footer | None) -> list[Spent]:

@@ -20,10 +20,17 @@ NAMED = "named_cores"
 them; else 0. The other columns of a case tell the same."""
 SIMULATED = "simulated"
 """The network of records that were made under a simulator. Their times are not compared with any others."""
+KEEPING_APART = ("wire",)
+"""Networks over which ranks of one node communicate as those of different nodes do, and share no memory."""
 SIMULATOR = "SMPI "
 """How the version text of an MPI library begins that only simulates: SimGrid's."""
 
 Parameter: TypeAlias = int | float | str
+
+
+def keeps_apart(network: str) -> bool:
+    """Whether ranks of one node communicate over a network, such as wire:2gbit, as those of different nodes do."""
+    return network.partition(":")[0] in KEEPING_APART
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from postprocess.records.fields import RecordError, fail
 from postprocess.records.header import SIMULATED
 from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
 from postprocess.records.storage import record_files
+from postprocess.verdicts.kept_launches import KeptLaunches
 
 _AXES: Mapping[str, Axis] = {one.name: one for one in (*registry.AXES, *registry.SIZES)}
 WORDS = tuple(one.name for one in _AXES.values() if one.kind == "text")
@@ -72,28 +74,32 @@ _SCHEMA = pa.schema([(name, _type_of(name)) for name in COLUMNS])
 
 
 def launch_table(
-    chosen: Iterable[Path], tell: Callable[[int, int], object] = lambda _done, _total: None
+    chosen: Iterable[Path],
+    tell: Callable[[int, int], object] = lambda _done, _total: None,
+    kept: KeptLaunches | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """The launches of run folders, with the columns COLUMNS, texts as categories; and a line about everything that
     cannot be read.
 
     The other runs are read all the same. The names of runs and systems are those of their folders in the archive.
-    tell: is called with the number of runs that are read, and of all.
+    tell: is called with the number of runs that are read, and of all.  kept: where launches that are computed from
+    records are kept, so that the next time they are read.
     """
     folders = list(chosen)
     tables, problems = [], []
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # most of the work is done outside of Python's lock
         tell(0, len(folders))
-        for folder, (table, unread) in zip(folders, pool.map(_launches_or_problem, folders), strict=True):
+        found = pool.map(partial(_launches_or_problem, kept=kept), folders)
+        for folder, (table, unread) in zip(folders, found, strict=True):
             tables.append(table)
             tell(len(tables), len(folders))
             problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
     return _as_launches(tables), problems
 
 
-def _launches_or_problem(folder: Path) -> tuple[pa.Table, tuple[str, ...]]:
+def _launches_or_problem(folder: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tuple[str, ...]]:
     try:
-        return _run_launches(folder)
+        return _run_launches(folder, kept)
     except RecordError as error:
         return _SCHEMA.empty_table(), (str(error),)
 
@@ -126,7 +132,7 @@ class _Folder:
         return self.loaded
 
 
-def _run_launches(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
+def _run_launches(path: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tuple[str, ...]]:
     """The launches of one run, of _SCHEMA, and a line about each record that cannot be read or is left out.
 
     They come from the archived tables, whose checksums are checked. Where the tables lack a column, because an older
@@ -135,6 +141,8 @@ def _run_launches(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     Raises RecordError where neither can be read, or the tables are not those of a run.
     """
     folder = _Folder(path)
+    if kept is not None and not folder.partial and (found := kept.read(path, _SCHEMA)) is not None:
+        return found
     failed = _failed(path)
     problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in failed.values())
     names = {"system": folder.system, "run": path.name}
@@ -149,6 +157,8 @@ def _run_launches(path: Path) -> tuple[pa.Table, tuple[str, ...]]:
     measured = _without_simulated(whole)
     if measured.num_rows < whole.num_rows:
         problems = (*problems, "what was simulated is left out: simulated times are not compared")
+    if kept is not None and not folder.partial and folder.loaded is not None:
+        kept.keep(path, measured, problems)
     return measured, problems
 
 

@@ -27,7 +27,7 @@ import pandas as pd
 
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
-from mpi_campaign.launching.wire import rate_bytes_per_second
+from mpi_campaign.networks.rates import bytes_per_second
 from mpi_campaign.toolchains import resolving
 
 RATES = ("100mbit", "500mbit", "2gbit", "8gbit", "16gbit", "32gbit")
@@ -54,7 +54,7 @@ def share_on_wire(message_bytes: "pd.Series[Any]", rate: str, t_comm_ref_ns: "pd
 
     A share is above 1 only where bytes need not wait for the link, as the first of a burst.
     """
-    return message_bytes / rate_bytes_per_second(rate) / (t_comm_ref_ns / 1e9)
+    return message_bytes / bytes_per_second(rate) / (t_comm_ref_ns / 1e9)
 
 
 def rows(rate: str, points: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str]) -> int:
     rates = options.rate or RATES
     for rate in rates:
         try:
-            rate_bytes_per_second(rate)
+            bytes_per_second(rate)
         except ValueError as error:
             parser.error(f"--rate: {error}")
     worst = GOOD

@@ -18,7 +18,9 @@ from postprocess.families import registry
 from postprocess.records.run import load_run
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text, verdict_page
+from postprocess.verdicts import launches as launches_module
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, USUAL, Comparison, compare
+from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 from tests.postprocess import synthetic, synthetic_impact
 from tests.postprocess.test_postprocess_report import Page
@@ -395,6 +397,29 @@ def test_records_stand_in_for_tables_that_are_not_there_and_say_what_is_wrong_wi
     (folder / "manifest.json").write_text(json.dumps({**manifest, "schema_version": 99}))
     _, (newer,) = launch_table([folder])
     assert "schema version 99 is newer" in newer
+
+
+def test_launches_of_records_are_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "here" / "run"
+    synthetic.run_folder(folder, [synthetic.sweep(grid=(8,)), synthetic.sweep(grid=(8,), collective="ireduce")])
+    bad = folder / "records" / "000.jsonl"
+    bad.write_text("{" + bad.read_text())
+    kept = KeptLaunches(tmp_path / "kept")
+    (tmp_path / "kept" / "of older code").mkdir(parents=True)
+    first, problems = launch_table([folder], kept=kept)
+    assert problems == ["run: 000.jsonl:1: not JSON"]
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+    with monkeypatch.context() as unreadable:
+        unreadable.setattr(launches_module, "load_run", lambda _folder: pytest.fail("the records were read again"))
+        again, told_again = launch_table([folder], kept=kept)
+    pd.testing.assert_frame_equal(again, first)
+    assert told_again == problems
+    bad.write_text(bad.read_text()[1:])
+    both, problems = launch_table([folder], kept=kept)
+    assert set(both["collective"]) == {"ibcast", "ireduce"} and problems == []
+    for file in (tmp_path / "kept").rglob("*.parquet"):
+        file.write_bytes(b"PAR1")
+    pd.testing.assert_frame_equal(launch_table([folder], kept=kept)[0], both)
 
 
 def test_a_page_of_pairs_of_which_nothing_can_be_told_says_so() -> None:

@@ -248,6 +248,25 @@ def test_a_delay_off_its_plan_says_why(tmp_path: Path, found: float, took: float
     assert [flag.partition("planned was 2.5: ")[2] for flag in flags] == ([says] if says else [])
 
 
+def test_a_longer_delay_says_what_became_of_its_time(tmp_path: Path) -> None:
+    lines = record(sizes=(LARGE,), ratios=(DELAY_RATIO,))
+    series = lines[1]["series"]
+    (row,) = table_of(tmp_path, lines).to_dict("records")
+    assert math.isnan(row["t_computing_cpu_ns"])  # an older record
+    planned = series["t_delay_ns"]
+    series["t_delay_ns"] = [round(1.5 * time) for time in planned]
+    series["t_computing_cpu_ns"] = [round(1.2 * time) for time in planned]
+    series["t_computing_waiting_ns"] = [round(0.25 * time) for time in planned]
+    (row,) = table_of(tmp_path, lines).to_dict("records")
+    assert row["t_computing_cpu_ns"] == pytest.approx(0.8 * row["t_delay_ns"], rel=1e-3)
+    assert row["t_computing_waiting_ns"] == pytest.approx(row["t_delay_ns"] / 6, rel=1e-3)
+    (flag,) = [flag for flag in row["flags"] if "gamma beta" in flag]
+    assert flag.endswith(" of CPU time, 105 us of waiting for a CPU)")
+    series["t_computing_cpu_ns"] = series["t_computing_waiting_ns"] = [0] * len(planned)
+    (row,) = table_of(tmp_path, lines).to_dict("records")
+    assert math.isnan(row["t_computing_waiting_ns"])  # too short to be read
+
+
 def test_latency_and_bandwidth_are_those_of_the_whole_launch(tmp_path: Path) -> None:
     """The ranks were disturbed when the delays were planned, and at few of the points."""
     lines = record()

@@ -183,16 +183,33 @@ def test_a_summary_says_for_each_library_where_it_pays_most_and_how_often(tmp_pa
     late, early = summaries(table)
     assert (late.library, early.library) == ("mpich@5.0.2 over wire:2gbit", "openmpi@5.0.11 over wire:2gbit")
     assert late.most == "sending early surely pays in no case"
-    assert late.cases == f"of {2 * len(SIZES)} cases: it cannot be told in {2 * len(SIZES)}"
+    assert late.cases == f"of {len(SIZES)} cases in which a partition is late: it cannot be told in {len(SIZES)}"
+    assert late.others == f"of {len(SIZES)} cases in which nothing is late: it cannot be told in {len(SIZES)}"
     assert early.most.startswith("sending early pays most for 16 MiB, 2 ranks of 1 core, 4 partitions, γβ 2.5: ")
     assert "likely part (basic), 2.6" in early.most
-    answers = [choice for verdict in verdicts(table) for choice in verdict.choices if choice.pays]
-    assert f"it pays in {len(answers)} (" in early.cases
+    for is_late, words in ((True, early.cases), (False, early.others)):
+        of_these = [verdict for verdict in verdicts(table) if verdict.has_something_late is is_late]
+        answers = [choice for verdict in of_these[1:] for choice in verdict.choices if choice.pays]
+        paying = "sending early pays" if is_late else "another approach is faster than one message"
+        assert (f"{paying} in {len(answers)} (" in words) is bool(answers)
     assert "one message is fastest in" in early.cases
-    assert summary_text(table).count("\n") == 5
+    assert summary_text(table).count("\n") == 7
     unsure = table_of(tmp_path, delayed(oversubscribed=True))
     assert summaries(unsure)[0].most == "sending early surely pays in no case"
     assert "not reliable" in summary_text(unsure)
+
+
+def test_a_single_partition_is_not_said_to_be_sent_early(tmp_path: Path) -> None:
+    """It has no other that it could be earlier than. That `layer` can be faster than one message is said as that."""
+    alone = [
+        record("layer", truth=replace(EARLY, times_slower=0.9), ratios=ratios, sent=1) for ratios in ((0,), (0, 2))
+    ]
+    (only,), (with_delay,) = (summaries(table_of(tmp_path / str(i), lines)) for i, lines in enumerate(alone))
+    assert only.most == with_delay.most == "no partition was late, so nothing could be sent early"
+    assert (only.cases, with_delay.cases) == ("", "")
+    faster = f"another approach is faster than one message in {len(SIZES)} ("
+    assert only.others.startswith(f"of {len(SIZES)} cases in which nothing is late: {faster}")
+    assert "early" not in only.others
 
 
 def test_neighbours_with_one_answer_are_joined(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
@@ -14,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpi_campaign import ROOT
 from postprocess.drawing import page
 from postprocess.drawing.curve_plot import write_charts
 from postprocess.families import registry
+from postprocess.families.family import Found
 from postprocess.families.sync_overlap import inside
 from postprocess.families.sync_overlap.charts import charts
 from postprocess.families.sync_overlap.entry import SYNC_OVERLAP
@@ -32,6 +35,7 @@ from postprocess.report.html import write_report
 from postprocess.statistics import late_receiver
 from postprocess.statistics.growth import power_law
 from postprocess.statistics.metrics import Estimate, median_estimate
+from postprocess.verdicts.acceptance import FAIL, PASS, Result, judge, read_criteria
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_sync_overlap import (
     COPIED,
@@ -274,7 +278,63 @@ def test_what_was_planted_must_be_found(tmp_path: Path, lines: Lines, wrong: set
     assert found.get("yes", set()) == set(right)
     assert len(planted_rows(table)) == len(wrong) + len(right)
     for row in table.to_dict("records"):
-        assert any("not as planted" in flag for flag in row["flags"]) == (row["message_bytes"] in wrong)
+        size = row["message_bytes"]
+        assert any("not as planted" in flag for flag in row["flags"]) == (size in wrong)
+        known = 0.0 if size in wrong else 1.0 if size in right else np.nan
+        for end in ("", "_ci95_low", "_ci95_high"):
+            assert row[f"planted_right{end}"] == pytest.approx(known, nan_ok=True)
+
+
+TARGETS = ROOT / "docs" / "benchmarks" / "sync_overlap-targets.yaml"
+WIRE = "wire:2gbit"
+AS_PLANTED = {
+    **{("shm", "basic", protocol): EAGER for protocol in ("default", "eager", "copied")},
+    ("shm", "basic", "rendezvous"): replace(EAGER, full_up_to=4096),
+    **{(WIRE, "basic", protocol): EAGER for protocol in ("default", "eager")},
+    (WIRE, "basic", "rendezvous"): replace(EAGER, full_up_to=4096),
+    (WIRE, "async", "default"): HELPED,
+}
+"""What libraries do, by network, configuration and protocol."""
+
+
+def planted_run(tmp_path: Path, changed: Mapping[tuple[str, str, str, str], Truth]) -> list[Result]:
+    """The results of the page's targets. changed: what a library does instead, by toolchain, network, configuration and
+    protocol."""
+    records = []
+    for toolchain in ("mpich@5.0.2", "openmpi@5.0.11", "intel@2021.18.1"):
+        copies = toolchain != "intel@2021.18.1"
+        known = {**header()["metadata"], **({"single_copy_by": "receiver"} if copies else {})}
+        for (network, configuration, protocol), truth in AS_PLANTED.items():
+            usual = PULLED if copies and (network, protocol) == ("shm", "default") else truth
+            found = changed.get((toolchain, network, configuration, protocol), usual)
+            lines = record(
+                found, toolchain=toolchain, metadata=known, network=network, configuration=configuration,
+                protocol=protocol,
+            )  # fmt: skip
+            records.append(lines)
+    return list(judge(read_criteria(TARGETS), {"sync_overlap": table_of(tmp_path, *records)}, []))
+
+
+def test_the_targets_of_the_page_pass_where_everything_is_found_as_planted(tmp_path: Path) -> None:
+    assert [one.verdict for one in planted_run(tmp_path, {})] == [PASS] * 12
+
+
+@pytest.mark.parametrize(
+    ("case", "truth", "fails"),
+    [
+        (("mpich@5.0.2", "shm", "basic", "default"), EAGER, "single copy by the kernel on"),
+        (("intel@2021.18.1", "shm", "basic", "copied"), PULLED, "single copy off"),
+        (("openmpi@5.0.11", "shm", "basic", "eager"), PULLED, "above the raised limit, within a node"),
+        (("mpich@5.0.2", WIRE, "basic", "eager"), replace(EAGER, full_up_to=4096), "eager limit raised, over the wire"),
+        (("intel@2021.18.1", WIRE, "basic", "rendezvous"), PULLED, "eager limit lowered, over the wire"),
+        (("openmpi@5.0.11", WIRE, "async", "default"), PULLED, "progress thread"),
+    ],
+)
+def test_the_targets_of_the_page_tell_a_case_that_is_not_as_planted(
+    tmp_path: Path, case: tuple[str, str, str, str], truth: Truth, fails: str
+) -> None:
+    failed = [one.criterion.name for one in planted_run(tmp_path, {case: truth}) if one.verdict == FAIL]
+    assert [name.partition(":")[0] for name in failed] == [fails]
 
 
 def test_a_planted_answer_may_be_unclear(tmp_path: Path) -> None:
@@ -333,6 +393,11 @@ def test_a_record_of_the_memory_alone_is_good(tmp_path: Path) -> None:
     assert not list(inside.wrong(found))
     table = sync_table([found])
     assert "no message was sent: the memory of idle ranks alone was measured" in card(table)
+    no_run: Any = None
+    shown = SYNC_OVERLAP.text(Found(no_run, (found,), table))
+    assert "outcome" not in shown and "fragments of a rank" in shown
+    view = sync_view(table, [], 100)
+    assert view is not None and not view.points.count
     assert not list(verdicts(table)) and planted_rows(table).empty and not list(charts(table))
     assert list(memory_table(table)["total_bytes"]) == [16 * 20_000_000]
     lines[1]["own"]["idle_pss_total_bytes"] = None

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 void topology_cpus_add(struct topology_cpus *cpus, int cpu) {
@@ -273,6 +274,22 @@ void topology_add_threads(struct topology_threads *list, const struct topology_t
 void topology_free_threads(struct topology_threads *list) {
     free(list->threads);
     *list = (struct topology_threads){0};
+}
+
+struct topology_own_time topology_own_time(void) {
+    struct topology_own_time own = {0};
+    struct timespec cpu;
+    char text[128];
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0) {
+        own.on_cpu = (int64_t)cpu.tv_sec * INT64_C(1000000000) + (int64_t)cpu.tv_nsec;
+    }
+    /* Time on a CPU, which lags behind by up to a tick; time that the thread waited for one. */
+    if (read_line("/proc/thread-self/schedstat", text, sizeof text)) {
+        char *second = NULL;
+        strtoll(text, &second, 10);
+        own.waiting = strtoll(second, NULL, 10);
+    }
+    return own;
 }
 
 int64_t topology_thread_cpu_ns(int64_t id) {

@@ -83,6 +83,15 @@ void topology_new_threads(const struct topology_threads *before, struct topology
 void topology_add_threads(struct topology_threads *list, const struct topology_threads *more);
 void topology_free_threads(struct topology_threads *list);
 
+/* The time of the calling thread so far, ns. on_cpu: its CPU time, with the interrupts that the kernel handled
+ * meanwhile where it counts them to the thread (no CONFIG_IRQ_TIME_ACCOUNTING). waiting: it could have run, and
+ * something else ran on its CPUs; 0 where the system does not say. */
+struct topology_own_time {
+    int64_t on_cpu;
+    int64_t waiting;
+};
+struct topology_own_time topology_own_time(void);
+
 /* Returns the CPU time that a thread of this process has used, ns; 0 where it has ended or is not known. */
 int64_t topology_thread_cpu_ns(int64_t id);
 

@@ -160,6 +160,22 @@ static size_t warmup_of(const samples *s) {
     return longest;
 }
 
+/* Whether the ratio that is reported, if there is one, is known so well without the first repetitions. */
+static bool ratio_settled(const samples *s, size_t warmup) {
+    const struct samples_ratio *ratio = s->kind->ratio;
+    if (ratio == NULL) {
+        return true;
+    }
+    stats_values *millionths = stats_create();
+    for (size_t i = warmup; i < s->count; i++) {
+        const double below = fmax((double)s->times[ratio->denominator][i], 1);
+        stats_add(millionths, llround(1e6 * (double)s->times[ratio->numerator][i] / below));
+    }
+    const bool settled = stats_settled(millionths, ratio->width * s->asked_relative);
+    stats_destroy(millionths);
+    return settled;
+}
+
 struct samples_look samples_look_at(const samples *s) {
     struct samples_look look = {.warmup = warmup_of(s)};
     look.count = s->count - look.warmup;
@@ -173,6 +189,7 @@ struct samples_look samples_look_at(const samples *s) {
             look.widest = width < 0 || look.widest < 0 ? -1 : fmax(look.widest, width);
         }
     }
+    look.settled = look.settled && ratio_settled(s, look.warmup);
     return look;
 }
 

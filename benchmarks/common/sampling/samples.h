@@ -29,9 +29,18 @@ struct samples_sum {
     int terms[3];
 };
 
+/* The ratio of two series within a repetition, where that is what a benchmark reports. The point is repeated until the
+ * 95 % interval of its median is narrow, too: at most `width` times as wide as asked, relative. */
+struct samples_ratio {
+    size_t numerator;
+    size_t denominator;
+    double width;
+};
+
 /* What is repeated, and what the record has of it beside the series. */
 struct samples_kind {
     struct repetition_kind repeated;
+    const struct samples_ratio *ratio; /* NULL: none */
     const struct samples_sum *spreads; /* the record has min, median and max over ranks, per repetition */
     size_t spread_count;
     const struct samples_sum *rank_medians; /* the record has the median of each rank */
@@ -50,7 +59,8 @@ struct samples_look {
     size_t count;  /* repetitions after the warm-up */
     double widest; /* the widest 95 % interval of a median, relative, of the series that stop the point; negative: there
                       is none yet */
-    bool settled;  /* all intervals are as narrow as asked and may be believed: stats_settled, series_outlived */
+    bool settled;  /* all intervals, that of the ratio too, are as narrow as asked and may be believed: stats_settled,
+                      series_outlived */
 };
 
 typedef struct samples samples;

@@ -2,6 +2,7 @@
 
 from mpi_campaign.libraries.launchers.launcher import Across, Launcher, bound_by_program
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings
+from mpi_campaign.schedulers import slurm
 
 LOCAL_RANK = "SLURM_LOCALID"
 _IN_JOBS_ONLY = "srun starts ranks in a job of Slurm only: take --system allocation-srun in one, or a system with Slurm"
@@ -17,7 +18,7 @@ def _across(plugin: str) -> Across:
 
     def across(request: Request, hosts: Hosts) -> Answer:
         job, placement = hosts.job, request.placement
-        if job is None or job.scheduler != "slurm":
+        if job is None or job.scheduler != slurm.NAME:
             return Impossible(_IN_JOBS_ONLY)
         # The job's CPUs are shared with the step in which the campaign itself runs, and with other steps of the job.
         # The campaign has placed the ranks: Slurm neither counts their CPUs nor binds them.

@@ -43,6 +43,7 @@ class Choice:
     told: returns the words of a program's command line from the option's name and a value.
     impossible: why a case cannot have a value; None where it can.
     about, metavar: the option's help text and placeholder. Without `about` the help names the values.
+    chosen: what is chosen, before the names of the values in that help.
     """
 
     axis: Axis
@@ -55,6 +56,7 @@ class Choice:
     impossible: Callable[[Any, Where], Impossible | None] = _always_possible
     about: str = ""
     metavar: str = ""
+    chosen: str = ""
 
     def __post_init__(self) -> None:
         if self.axis.usual is None:
@@ -147,6 +149,8 @@ class Choice:
 
     def help(self) -> str:
         """The help text of the option."""
-        about = self.about or (f"One of {', '.join(self.legal)}." if self.legal else f"{self.axis.title}.")
+        one_of = f"one of {', '.join(self.legal)}."
+        named = f"{self.chosen}: {one_of}" if self.chosen else one_of.capitalize()
+        about = self.about or (named if self.legal else f"{self.axis.title}.")
         default = "" if self.always else " Default: the suite's."
         return f"{about} May be repeated.{default}" if self.several else about

@@ -5,24 +5,20 @@ from collections.abc import Mapping
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.point_values import PointValues
+from mpi_campaign.planning.benchmarks.point_values import MESSAGE_BYTES, MOST_BYTES, PointValues
 from postprocess.drawing.text import plural
 from postprocess.families.axes import APPROACH, FIGURE
 from postprocess.families.family import Value
 
 WORD_BYTES = 8
 MOST_PARTITIONS = 16384
-MOST_BYTES = 2**31 - 1
-"""MPI counts elements as int."""
 THREADS_OF_FIGURE: Mapping[Value, int] = {"4": 1, "5": 32, "7": 4, "8": 4}
 PARTITIONS_PER_THREAD: Mapping[str, tuple[int, ...]] = {"smoke": (4,), "nightly": (1, 4, 32), "full": (1, 4, 32)}
 """Those of the program's grids. A figure has its own sizes with its own partitions."""
 _REGROUPS = ("part", "part_parrived", "layer")
 
 POINT_VALUES = (
-    PointValues(
-        "message_bytes", "--message-bytes", "Sizes of the buffer in bytes, such as 1048576.", least=8, most=MOST_BYTES
-    ),
+    MESSAGE_BYTES,
     PointValues(
         "partitions_per_thread", "--partitions-per-thread", "Partitions that each thread fills (theta).",
         most=MOST_PARTITIONS,

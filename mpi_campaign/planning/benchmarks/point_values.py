@@ -66,6 +66,13 @@ class PointValues:
         return number
 
 
+MOST_BYTES = 2**31 - 1
+"""MPI counts elements as int."""
+MESSAGE_BYTES = PointValues(
+    "message_bytes", "--message-bytes", "Sizes of messages in bytes, such as 1048576.", least=8, most=MOST_BYTES
+)
+
+
 def words(own: Iterable[PointValues], asked: Asked, parameters: Mapping[str, Value]) -> list[str]:
     """The words of a program's command line. own: those of the benchmark. parameters: the values of the case's axes."""
     return [

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
+from mpi_campaign.planning.benchmarks.point_values import PointValues
 from postprocess.drawing.text import plural, size
 from postprocess.families.axes import GRID_POINTS, UNKNOWNS
 from postprocess.families.family import Value
@@ -18,6 +19,7 @@ MOST_VALUES = 2**31 - 1
 """MPI counts elements as int."""
 LEAST_POINTS_OF_PART = 8
 MOST_PARTS = 1024
+MOST_ITERATIONS = 1_000_000
 VECTORS = 8
 WORD_BYTES = 8
 """The program's own limits, and the vectors of its solver. It refuses these sizes too, and knows the memory of all
@@ -70,5 +72,13 @@ TRANSFER_OVERLAP = Benchmark(
     configurations=("basic", "async", "dedicated", "apphelper"),
     most_seconds={"smoke": 12, "nightly": 20, "full": 60},
     needed_seconds=_needed_seconds,
+    point_values=(
+        PointValues(
+            "max_iterations", "--max-iterations",
+            "Iterations after which a solver does not converge: then its case fails, and says the residual. "
+            "Default: 1000.",
+            most=MOST_ITERATIONS, several=False,
+        ),
+    ),
     impossible=impossible,
-)
+)  # fmt: skip

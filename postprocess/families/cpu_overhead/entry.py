@@ -24,6 +24,7 @@ FILE = "cpu_overhead.parquet"
 METRICS = (
     Metric("t_wall_ns", "time of a collective", ratio=True, usual=True),
     Metric("cpu_share", "CPU share of a collective", ratio=False, state="reliable", usual=True),
+    Metric("round_trip_ns", "time of a round trip of the smallest message", ratio=True, usual=True),
     Metric("L_ns", "L, the latency of a message without overheads", ratio=True, usual=True),
     Metric("o_ns", "o, the overhead of a message", ratio=True, usual=True),
     Metric("g_ns", "g, the gap between messages", ratio=True, usual=True),

@@ -10,6 +10,7 @@ from postprocess.families.cpu_overhead.loggp_record import LogGPRecord
 from postprocess.families.cpu_overhead.record import CpuRecord
 from postprocess.families.cpu_overhead.table import AnyRecord, case_of, configuration_words
 from postprocess.families.family import Details, Spent
+from postprocess.records.header import keeps_apart
 from postprocess.statistics.metrics import least_crossing_bytes
 
 
@@ -77,7 +78,7 @@ def payload_bytes(record: AnyRecord) -> int:
     Ranks of a node count as one place. On a `wire` each rank is a place of its own.
     """
     header = record.header
-    on_wire = header.network.partition(":")[0] == "wire"
+    on_wire = keeps_apart(header.network)
     places = [place.rank if on_wire else place.node for place in header.placement]
     if isinstance(record, LogGPRecord):
         # Of a repetition at least the round trips are messages, two each.

@@ -73,16 +73,7 @@ def _flags(point: CpuPoint) -> Iterator[str]:
     others = _median(cpu_share(point.t_cpu_ns - point.t_thread_cpu_ns, point.t_wall_ns))
     if others > OTHER_THREADS_LIMIT:
         yield f"other threads of the process used {percent(others)} of the time on a CPU"
-    if point.stop_reason == "late":
-        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
-    elif point.late_repetitions > point.repetitions:
-        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
-    if point.start_method == "barrier":
-        yield "ranks started by a barrier, not by a clock"
-    if point.clock.method == "none":
-        yield "no common clock: the wall time is the longest of the ranks' own"
-    elif point.clock.residual_ns is None:
-        yield "how far the clocks disagree is not known"
+    yield from sampled.flags_of_start(point, "the wall time is the longest of the ranks' own")
 
 
 def _median(values: Floats | np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:

@@ -11,6 +11,7 @@ from postprocess.families import sampled
 from postprocess.families.family import Details, Spent
 from postprocess.families.hybrid.record import HybridRecord
 from postprocess.families.hybrid.table import case_of, configuration_words
+from postprocess.records.header import keeps_apart
 
 _ONCE = {
     "comm_create_ns": "making the communicators",
@@ -100,7 +101,7 @@ def payload_bytes(record: HybridRecord) -> int:
     library sends there is left out.
     """
     header = record.header
-    wire = header.network.partition(":")[0] == "wire"
+    wire = keeps_apart(header.network)
     places = header.ranks if wire else len({place.node for place in header.placement})
     counted = ("library_whole", "library_alone") if wire else tuple(record.points[0].calls) if record.points else ()
     return sum(

@@ -20,6 +20,7 @@ import numpy as np
 from postprocess.drawing.text import duration
 from postprocess.families import sampled
 from postprocess.families.hybrid.record import HybridPoint
+from postprocess.records.header import keeps_apart
 from postprocess.statistics.metrics import Estimate, as_float
 
 WIDEST_INTERVAL = 0.10
@@ -35,7 +36,7 @@ def doubts(
     batches: the batches of the ratio.  nodes: as `sampled.nodes_are` says.
     """
     reasons = sampled.invalid_reasons(point)
-    if network.startswith("wire") and point.repetitions:
+    if keeps_apart(network) and point.repetitions:
         reasons.append("over a wire the MPI library sends between ranks that share memory for the hybrid library")
     if not point.repetitions:
         return reasons
@@ -68,13 +69,4 @@ def _flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[st
         yield "a wait against a copy"
     if point.takes_papers:
         yield "by the paper's own method, which was faster in trials"
-    if point.stop_reason == "late":
-        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
-    elif point.late_repetitions > point.repetitions:
-        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
-    if point.start_method == "barrier":
-        yield "ranks started by a barrier, not by a clock"
-    if point.clock.method == "none":
-        yield "no common clock: times are the longest of the ranks' own"
-    elif point.clock.residual_ns is None:
-        yield "how far the clocks disagree is not known"
+    yield from sampled.flags_of_start(point, "times are the longest of the ranks' own")

@@ -10,6 +10,7 @@ from postprocess.families.family import Details, Spent
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.record import KernelsRecord
 from postprocess.families.hybrid_kernels.table import case_of, configuration_words
+from postprocess.records.header import keeps_apart
 
 
 def words(record: KernelsRecord) -> str:
@@ -73,6 +74,6 @@ def payload_bytes(record: KernelsRecord) -> int:
     the variant `mpi` is a place of its own.
     """
     header = record.header
-    wire = header.network.partition(":")[0] == "wire"
+    wire = keeps_apart(header.network)
     places = header.ranks if wire else len({place.node for place in header.placement})
     return sum(point.repetitions * point.copy_bytes // header.ranks * (places - 1) for point in record.points)

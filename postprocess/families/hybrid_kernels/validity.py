@@ -22,6 +22,7 @@ import numpy as np
 from postprocess.drawing.text import duration
 from postprocess.families import sampled
 from postprocess.families.hybrid_kernels.record import OPENMP, KernelPoint, KernelsRecord
+from postprocess.records.header import keeps_apart
 from postprocess.statistics.metrics import Estimate, as_float
 
 WIDEST_INTERVAL = 0.10
@@ -53,7 +54,7 @@ def doubts(point: KernelPoint, variants: Sequence[str], nodes: str, record: Kern
         reasons.append("oversubscribed: ranks share cores")
     if OPENMP in variants and not point.pinned:
         reasons.append("not every thread ran on one CPU of its own")
-    if record.header.network.startswith("wire"):
+    if keeps_apart(record.header.network):
         reasons.append("over a wire the variant mpi sends between ranks that share memory in the other variants")
     if nodes in sampled.VIRTUAL_NODES:
         reasons.append(f"the nodes are {nodes}")
@@ -74,13 +75,4 @@ def flags(point: KernelPoint) -> list[str]:
 
 
 def _flags(point: KernelPoint) -> Iterator[str]:
-    if point.stop_reason == "late":
-        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
-    elif point.late_repetitions > point.repetitions:
-        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
-    if point.start_method == "barrier":
-        yield "ranks started by a barrier, not by a clock"
-    if point.clock.method == "none":
-        yield "no common clock: times are the longest of the ranks' own"
-    elif point.clock.residual_ns is None:
-        yield "how far the clocks disagree is not known"
+    yield from sampled.flags_of_start(point, "times are the longest of the ranks' own")

@@ -32,7 +32,7 @@ from postprocess.families.nbc_overlap.record import (
     Reference,
     overlaps_of,
 )
-from postprocess.records.header import NAMED, Header, named_cores_of, node_set_of, repeat_of
+from postprocess.records.header import NAMED, Header, keeps_apart, named_cores_of, node_set_of, repeat_of
 from postprocess.records.record import GIVEN
 from postprocess.records.run import Run, failed_reasons, failed_records
 from postprocess.statistics import metrics
@@ -271,7 +271,7 @@ def expected_wire_bytes(record: OverlapRecord) -> int:
     network end of its own; on other networks the ranks of a node share one. Unknown collectives count as 0 bytes.
     """
     header = record.header
-    if header.network.partition(":")[0] == "wire":
+    if keeps_apart(header.network):
         groups = [1] * header.ranks
     else:
         nodes = [place.node for place in header.placement]

@@ -112,19 +112,7 @@ def flags(point: OverlapPoint, asked_width: float, test_interval_ns: int) -> lis
         found += _drifted(name, reference, asked_width)
     if test_interval_ns and not point.test_calls:
         found.append("MPI_Test was never called: the computation is one piece")
-    if point.stop_reason == "late":
-        found.append(
-            f"stopped because too many repetitions started late: {point.late_repetitions} thrown away, "
-            f"{point.repetitions} kept"
-        )
-    elif point.late_repetitions > point.repetitions:
-        found.append(f"{point.late_repetitions} repetitions thrown away: a rank started late")
-    if point.start_method == "barrier":
-        found.append("ranks started by a barrier, not by a clock")
-    if point.clock.method == "none":
-        found.append("no common clock: times over ranks are the longest of the ranks' own durations")
-    elif point.clock.residual_ns is None:
-        found.append("how far the clocks disagree is not known")
+    found += sampled.flags_of_start(point, "times over ranks are the longest of the ranks' own durations")
     return found
 
 

@@ -10,6 +10,7 @@ from postprocess.families.family import Details, Spent
 from postprocess.families.partitioned.axes import BESIDE
 from postprocess.families.partitioned.record import PartitionedRecord
 from postprocess.families.partitioned.table import case_of
+from postprocess.records.header import keeps_apart
 
 
 def words(record: PartitionedRecord) -> str:
@@ -76,7 +77,7 @@ def payload_bytes(record: PartitionedRecord) -> int:
 def _crossing(record: PartitionedRecord, neighbours: int) -> int:
     """The pairs of a sender and a neighbour of it that are apart."""
     header, half = record.header, record.header.ranks // 2
-    if header.network.partition(":")[0] == "wire":
+    if keeps_apart(header.network):
         return half * neighbours
     nodes = [place.node for place in header.placement]
     return sum(

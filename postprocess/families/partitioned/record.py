@@ -31,6 +31,8 @@ from postprocess.statistics.metrics import Estimate, Floats, median_estimate
 FAMILY = "partitioned"
 SERIES = ("t_ns", "t_ref_ns", "t_delay_ns", "t_after_last_ns")
 """The series that every point has."""
+OF_COMPUTING = ("t_computing_cpu_ns", "t_computing_waiting_ns")
+"""The series that older records lack."""
 LATENCY_BYTES = 8
 """The size of the message whose time is the latency."""
 _NONE: Nanoseconds = np.array([], dtype=np.int64)
@@ -48,6 +50,9 @@ class PartitionedPoint(Sampling):
     2.1).  t_ref_ns: the same of one message after all partitions are ready, in the same repetition.
     t_delay_ns: D, from the first partition that is ready to the last one.  t_after_last_ns: from the moment when the
     last partition is ready to the completion at the receiver.  start_imbalance_ns: empty without a common clock.
+    t_computing_cpu_ns, t_computing_waiting_ns: of the thread that computes longest, while it computes: its CPU time,
+    and the time that it waits for a CPU. 0 where the planned delay is too short for that to be read; empty in older
+    records.
     delay_target_ns, work_size: the planned D, and the work that gives it.  delay_calibration: None where no work was
     calibrated for it.  delay_guessed: D was planned with a guessed bandwidth, because none could be measured.
     messages: the messages that the approach sends for one buffer, to all neighbours.
@@ -68,6 +73,8 @@ class PartitionedPoint(Sampling):
     t_ref_ns: Nanoseconds
     t_delay_ns: Nanoseconds
     t_after_last_ns: Nanoseconds
+    t_computing_cpu_ns: Nanoseconds
+    t_computing_waiting_ns: Nanoseconds
     start_imbalance_ns: Nanoseconds
     delay_target_ns: int
     work_size: int
@@ -196,6 +203,8 @@ def _point(point: Point, approach: str) -> PartitionedPoint:
         t_ref_ns=point.series["t_ref_ns"],
         t_delay_ns=point.series["t_delay_ns"],
         t_after_last_ns=point.series["t_after_last_ns"],
+        t_computing_cpu_ns=point.series.get("t_computing_cpu_ns", _NONE),
+        t_computing_waiting_ns=point.series.get("t_computing_waiting_ns", _NONE),
         start_imbalance_ns=point.series.get("start_imbalance_ns", _NONE),
         delay_target_ns=own.count("delay_target_ns"),
         work_size=own.count("work_size"),

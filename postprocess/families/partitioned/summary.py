@@ -26,13 +26,16 @@ class Summary:
 
     most: where sending early pays most, with the option, its gain and the interval; or that it pays nowhere.
     cases: in how many cases it pays, in how many one message is fastest, and how many cannot be told. A case is a
-    message size in a setting.
+    message size in a setting. Of several partitions one is late: else nothing can be sent early. Empty where there is
+    no such case.
+    others: the same of the cases in which nothing is late, where another approach can still be faster than one message.
     unreliable: how many points do not count; empty where all do.
     """
 
     library: str
     most: str
     cases: str
+    others: str
     unreliable: str
 
 
@@ -46,8 +49,8 @@ def summary_text(table: pd.DataFrame) -> str:
     """The summaries for the terminal; empty for an empty table."""
     lines = []
     for one in summaries(table):
-        lines += [f"{one.library}:", f"  {one.most}", f"  {one.cases}"]
-        lines += [f"  {one.unreliable}"] if one.unreliable else []
+        parts = (one.most, one.cases, one.others, one.unreliable)
+        lines += [f"{one.library}:", *(f"  {part}" for part in parts if part)]
     return "\n".join(lines)
 
 
@@ -56,15 +59,24 @@ def _library(verdict: Verdict) -> str:
 
 
 def _summary(library: str, of_library: Sequence[Verdict]) -> Summary:
-    choices = [choice for verdict in of_library for choice in verdict.choices]
-    return Summary(library, _most(of_library), _cases(choices), _unreliable(of_library))
+    early = [verdict for verdict in of_library if verdict.has_something_late]
+    others = [verdict for verdict in of_library if not verdict.has_something_late]
+    return Summary(
+        library,
+        _most(early),
+        _cases(early, "in which a partition is late", "sending early pays in"),
+        _cases(others, "in which nothing is late", "another approach is faster than one message in"),
+        _unreliable(of_library),
+    )
 
 
-def _most(of_library: Sequence[Verdict]) -> str:
+def _most(early: Sequence[Verdict]) -> str:
     """The largest gain is the one whose interval begins highest: it is the surest."""
+    if not early:
+        return "no partition was late, so nothing could be sent early"
     paying = [
         (choice.gain.low, verdict, choice)
-        for verdict in of_library
+        for verdict in early
         for choice in verdict.choices
         if choice.pays and choice.gain is not None
     ]
@@ -75,20 +87,21 @@ def _most(of_library: Sequence[Verdict]) -> str:
     return f"sending early pays most for {where}: {choice_words(choice)}"
 
 
-def _cases(choices: Sequence[Choice]) -> str:
+def _cases(of_these: Sequence[Verdict], which: str, paying: str) -> str:
+    choices = [choice for verdict in of_these for choice in verdict.choices]
     pays = [choice for choice in choices if choice.pays]
     single = [choice for choice in choices if choice.is_single and len(choice.approaches) == 1]
     others = [choice for choice in choices if choice not in pays and choice not in single]
     words = [
         f"{what} {len(found)}{sizes}"
         for what, found, sizes in (
-            ("it pays in", pays, _sizes(pays)),
+            (paying, pays, _sizes(pays)),
             ("one message is fastest in", single, _sizes(single)),
             ("it cannot be told in", others, ""),
         )
         if found
     ]
-    return f"of {plural(len(choices), 'case')}: {'; '.join(words)}"
+    return f"of {plural(len(choices), 'case')} {which}: {'; '.join(words)}" if choices else ""
 
 
 def _sizes(choices: Sequence[Choice]) -> str:

@@ -34,7 +34,8 @@ from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes, sampled
 from postprocess.families.partitioned import validity
 from postprocess.families.partitioned.axes import BESIDE, CASE, OF_POINT, OF_RECORD
-from postprocess.families.partitioned.record import Network, PartitionedPoint, PartitionedRecord
+from postprocess.families.partitioned.record import OF_COMPUTING, Network, PartitionedPoint, PartitionedRecord
+from postprocess.records.fields import Nanoseconds
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import pipelining
@@ -47,7 +48,7 @@ RATIOS = (
     "overhead", "perceived_bytes_per_second", "availability", "early_bird_share",
 )  # fmt: skip
 _OF_NETWORK = ("latency_ns", "bytes_per_second", "delay_ratio_measured")
-_ESTIMATES = (*_TIMES, *RATIOS, *_OF_NETWORK)
+_ESTIMATES = (*_TIMES, *OF_COMPUTING, *RATIOS, *_OF_NETWORK)
 COLUMNS = (
     *CASE, "threads", NAMED, *(one.name for one in OF_POINT),
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
@@ -62,7 +63,8 @@ COLUMNS = (
 Times are medians, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `threads` is the number
 of threads of each rank that fill the buffer, as `threads_per_rank` has it too. `delay_us_per_mb` is gamma, from the
 measured delay, and `delay_ratio_measured` gamma beta, from the measured delay and beta. `delay_ratio` is the planned
-gamma beta.
+gamma beta. `t_computing_cpu_ns` and `t_computing_waiting_ns` say what the thread that computes longest does meanwhile;
+they are unknown for short delays and in older records.
 """
 
 
@@ -140,10 +142,11 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, case, network = record.header, case_of(record), record.network
     for point in sorted(record.points, key=_place):
         times = {name: median_estimate(getattr(point, name)) for name in _TIMES}
+        computing = {name: _known(getattr(point, name), point.t_computing_cpu_ns) for name in OF_COMPUTING}
         ratios = {name: paired(values) for name, values in ratios_of(point, network).items()}
         delay_ratio = measured_delay_ratio(point, network)
         of_network = dict(zip(_OF_NETWORK, (network.latency_ns, network.bytes_per_second, delay_ratio), strict=True))
-        estimates = {**times, **ratios, **of_network}
+        estimates = {**times, **computing, **ratios, **of_network}
         reasons = [
             *failed_reasons(failed),
             *validity.unreliable_reasons(point, ratios["gain"], oversubscribed=header.oversubscribed),
@@ -173,6 +176,11 @@ _OF_POINT = (
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "index",
 )  # fmt: skip
+
+
+def _known(times_ns: Nanoseconds, cpu_ns: Nanoseconds) -> Estimate:
+    """The median of a time of a computation; NaN where it was not read: then there is no CPU time either."""
+    return median_estimate(times_ns if cpu_ns.any() else times_ns[:0])
 
 
 def _place(point: PartitionedPoint) -> tuple[float, ...]:

@@ -90,19 +90,7 @@ def _flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: E
             f"its {point.neighbours} neighbours are {point.different_neighbours} different ranks: "
             f"start {2 * point.neighbours} ranks"
         )
-    if point.stop_reason == "late":
-        yield (
-            f"stopped because too many repetitions started late: {point.late_repetitions} thrown away, "
-            f"{point.repetitions} kept"
-        )
-    elif point.late_repetitions > point.repetitions:
-        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
-    if point.start_method == "barrier":
-        yield "ranks started by a barrier, not by a clock"
-    if point.clock.method == "none":
-        yield "no common clock: times between ranks are the longest of the ranks' own durations"
-    elif point.clock.residual_ns is None:
-        yield "how far the clocks disagree is not known"
+    yield from sampled.flags_of_start(point, "times between ranks are the longest of the ranks' own durations")
 
 
 def _is_off_plan(planned: float, measured: Estimate) -> bool:
@@ -115,7 +103,7 @@ def _why_off_plan(point: PartitionedPoint, network: Network) -> str:
     searched = (point.delay_calibration.time_ns if point.delay_calibration else 0) or target  # 0: not known
     causes = (
         (searched / target, "the work that was found takes {} times as long as planned"),
-        (delay / searched, "the computation took {} times as long as when its work was searched"),
+        (delay / searched, f"the computation took {{}} times as long as when its work was searched{_account(point)}"),
         (
             as_float(network.bytes_per_second.value) / point.bytes_per_second,
             "the bandwidth was {} times the one that it was planned by",
@@ -124,6 +112,14 @@ def _why_off_plan(point: PartitionedPoint, network: Network) -> str:
     known = [cause for cause in causes if math.isfinite(cause[0]) and cause[0] > 0]
     factor, words = max(known, key=lambda cause: abs(math.log(cause[0])))
     return words.format(ratio(factor))
+
+
+def _account(point: PartitionedPoint) -> str:
+    """What became of the time of the computation, in words; empty where it was not read."""
+    if not point.t_computing_cpu_ns.any():
+        return ""
+    cpu, waiting = _median(point.t_computing_cpu_ns), _median(point.t_computing_waiting_ns)
+    return f" ({duration(cpu)} of CPU time, {duration(waiting)} of waiting for a CPU)"
 
 
 def _median(times_ns: Nanoseconds) -> float:

@@ -164,6 +164,11 @@ class Verdict:
     break_evens: tuple[tuple[Option, BreakEven, int], ...]
     unreliable: tuple[int, int]
 
+    @property
+    def has_something_late(self) -> bool:
+        """Whether one of several partitions is ready before another one, and can be sent early."""
+        return bool(self.values["partitions_send"] > 1 and self.values["delay_ratio"] > 0)
+
 
 def verdicts(table: pd.DataFrame) -> tuple[Verdict, ...]:
     """The verdicts on a table of `partitioned_table`, one for each scenario, in the order of its rows."""

@@ -14,7 +14,7 @@ from postprocess.families.sync_overlap.memory import growth_sentences, memory_ta
 from postprocess.families.sync_overlap.planted import SHOWN as PLANTED
 from postprocess.families.sync_overlap.planted import planted_rows, planted_sentence
 from postprocess.families.sync_overlap.record import FAMILY, sync_record
-from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table
+from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table, with_messages
 from postprocess.families.sync_overlap.verdict import verdict_text
 from postprocess.statistics.limits import LEAST_RATIO
 
@@ -44,7 +44,7 @@ def _text(found: Found) -> str:
     if found.table.empty:
         return ""
     tables = [
-        SHOWN.text(found.table),
+        SHOWN.text(with_messages(found.table)),
         PLANTED.text(planted_rows(found.table)),
         MEMORY.text(memory_table(found.table)),
     ]

@@ -10,6 +10,7 @@ from postprocess.families import axes, sampled
 from postprocess.families.family import Details, Spent
 from postprocess.families.sync_overlap.record import SyncRecord
 from postprocess.families.sync_overlap.table import case_of, configuration_words
+from postprocess.records.header import keeps_apart
 
 MESSAGES = 5
 """Messages in a repetition that have data."""
@@ -77,5 +78,5 @@ def payload_bytes(record: SyncRecord) -> int:
     """
     header = record.header
     nodes = {place.rank: place.node for place in header.placement}
-    apart = header.network.partition(":")[0] == "wire" or nodes.get(record.sender) != nodes.get(record.receiver)
+    apart = keeps_apart(header.network) or nodes.get(record.sender) != nodes.get(record.receiver)
     return MESSAGES * sum(point.repetitions * point.message_bytes for point in record.points) if apart else 0

@@ -15,6 +15,7 @@ import pandas as pd
 from postprocess.drawing.columns import Columns
 from postprocess.drawing.text import plural
 from postprocess.families import axes
+from postprocess.records.header import keeps_apart
 from postprocess.statistics import late_receiver
 from postprocess.statistics.late_receiver import BOTH, FULL, INCOMPLETE, NEITHER, NONE, RECEIVER, UNCLEAR
 
@@ -84,7 +85,7 @@ def expected(case: Mapping[str, Any], message_bytes: int, pulls: str) -> Expecte
 def _of_protocol(protocol: str, network: str, message_bytes: int, pulls: str) -> Expected | None:
     large = message_bytes >= LARGE_BYTES
     within_a_node = network == "shm"
-    holds_less = within_a_node or network.startswith("wire")  # the sockets of other networks may hold a large message
+    holds_less = within_a_node or keeps_apart(network)  # the sockets of other networks may hold a large message
     if protocol == "default":
         if not large:
             return None

@@ -15,7 +15,7 @@ from postprocess.families.sync_overlap.memory import SHOWN as MEMORY
 from postprocess.families.sync_overlap.memory import growth_sentences, memory_table
 from postprocess.families.sync_overlap.planted import SHOWN as PLANTED
 from postprocess.families.sync_overlap.planted import planted_rows, planted_sentence
-from postprocess.families.sync_overlap.table import SHOWN
+from postprocess.families.sync_overlap.table import SHOWN, with_messages
 from postprocess.families.sync_overlap.verdict import Verdict, verdicts
 
 
@@ -49,6 +49,6 @@ def sync_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> Sync
         memory=None if memory.empty else MEMORY.view(memory, most_rows),
         growth=list(growth_sentences(memory)),
         charts=list(map(chart_view, charts(table))),
-        points=SHOWN.view(table, most_rows),
+        points=SHOWN.view(with_messages(table), most_rows),
         files=files,
     )

@@ -11,6 +11,8 @@ of a median, distribution free, from order statistics (`metrics.median_estimate`
     range_bytes       the largest size up to which all outcomes of the case are full; NaN where the smallest is not
     range_ends        whether a larger size without full overlap was found
     planted, expected_outcome, expected_who, as_expected                `planted`; empty where nothing was planted
+    planted_right     1 where as_expected is yes, 0 where it is no; NaN where it is unclear, and where nothing was
+                      planted. The answers rest on intervals already: its interval is the value itself
     fragments, fragment_bytes       buffers that the library reserves for each rank in advance; NaN where not readable
 
 `validity` says what a point may be used for.
@@ -31,7 +33,7 @@ from postprocess.families import axes, sampled
 from postprocess.families.sync_overlap import validity
 from postprocess.families.sync_overlap.axes import CASE, OF_RECORD
 from postprocess.families.sync_overlap.eager_limit import eager_limit_of, fragments_of
-from postprocess.families.sync_overlap.planted import PULLS, WRONG, Expected, expected
+from postprocess.families.sync_overlap.planted import PULLS, RIGHT, WRONG, Expected, expected
 from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
@@ -40,7 +42,7 @@ from postprocess.statistics.metrics import Estimate, Floats, as_float, median_es
 
 _ESTIMATES = (
     "t_recv_ns", "t_wait_ns", "t_after_wait_ns", "t_whole_ns", "t_round_trip_ns", "recv_over_wait",
-    "arrived_neither_bytes", "arrived_sender_bytes", "t_receiver_after_wait_ns",
+    "arrived_neither_bytes", "arrived_sender_bytes", "t_receiver_after_wait_ns", "planted_right",
 )  # fmt: skip
 _OF_POINT = (
     "message_bytes", "delay_ns", "delay_units", "t_isend_ns", "t_delay_ns", "idle_pss_total_bytes",
@@ -140,6 +142,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
         unseen = late_receiver.unseen_share(of["t_after_wait_ns"], of["t_whole_ns"], of["t_round_trip_ns"])
         moved = late_receiver.moved_share(of["t_after_wait_ns"], of["t_whole_ns"])
         must = expected(case, point.message_bytes, pulls)
+        estimates = {**of, "planted_right": _right(must, answer, who)}
         reasons = [
             *failed_reasons(failed),
             *validity.unreliable_reasons(
@@ -162,7 +165,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
             "eager_limit_variable": variable,
             "moved_share": moved if answer in (late_receiver.INCOMPLETE, late_receiver.NONE) else math.nan,
             "unseen_share": unseen if answer == late_receiver.NONE else math.nan,
-            **{column: value for name in _ESTIMATES for column, value in _columns(name, of[name])},
+            **{column: value for name in _ESTIMATES for column, value in _columns(name, estimates[name])},
             **{name: getattr(point, name) for name in _OF_POINT},
             "fragments": fragments,
             "fragment_bytes": fragment_bytes,
@@ -179,6 +182,12 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
         }
 
 
+def _right(must: Expected | None, answer: str, who: str) -> Estimate:
+    known = {RIGHT: 1.0, WRONG: 0.0}.get(must.answer(answer, who)) if must else None
+    value = np.asarray(math.nan if known is None else known)
+    return Estimate(value, value, value)
+
+
 def _unexpected(must: Expected | None, answer: str, who: str) -> Iterator[str]:
     if must and must.answer(answer, who) == WRONG:
         inside = f", and {must.who} inside MPI" if must.who else ""
@@ -189,6 +198,12 @@ def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
     yield name, as_float(estimate.value)
     yield f"{name}_ci95_low", as_float(estimate.low)
     yield f"{name}_ci95_high", as_float(estimate.high)
+
+
+def with_messages(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of launches that sent messages: those of SENT_NEVER have only the memory of idle ranks."""
+    chosen: pd.DataFrame = table[table[axes.SEND.name] != axes.SENT_NEVER]
+    return chosen
 
 
 def usable(table: pd.DataFrame) -> pd.DataFrame:

@@ -66,13 +66,4 @@ def _flags(point: SyncPoint, outcome: str, *, control: bool) -> Iterator[str]:
         yield "the negative control shows overlap, where there is none: do not trust this run"
     if point.t_isend_ns > ISEND_LIMIT * point.t_delay_ns:
         yield f"MPI_Isend took {duration(point.t_isend_ns)}"
-    if point.stop_reason == "late":
-        yield f"stopped because too many repetitions were late: {point.late_repetitions} thrown away"
-    elif point.late_repetitions > point.repetitions:
-        yield f"{point.late_repetitions} repetitions thrown away: a rank was late"
-    if point.start_method == "barrier":
-        yield "ranks started by a barrier, not by a clock"
-    if point.clock.method == "none":
-        yield "no common clock: times are those of each rank since its own start"
-    elif point.clock.residual_ns is None:
-        yield "how far the clocks disagree is not known"
+    yield from sampled.flags_of_start(point, "times are those of each rank since its own start")

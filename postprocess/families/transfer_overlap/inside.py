@@ -11,6 +11,7 @@ from postprocess.families.family import Details, Spent
 from postprocess.families.transfer_overlap.axes import NOTHING, PIPELINED
 from postprocess.families.transfer_overlap.record import TransferRecord
 from postprocess.families.transfer_overlap.table import case_of, configuration_words, points_text
+from postprocess.records.header import keeps_apart
 
 SOLVES = 3
 """How often a repetition makes the exchanges of a solve: alone, without overlap, and by the tested version."""
@@ -99,7 +100,7 @@ def payload_bytes(record: TransferRecord) -> int:
     crosses. Otherwise it is not known which part does, and the bound is 0.
     """
     header = record.header
-    apart = header.network.partition(":")[0] == "wire" or header.nodes == header.ranks
+    apart = keeps_apart(header.network) or header.nodes == header.ranks
     return sum(
         SOLVES * point.repetitions * min(point.iterations, point.reference_iterations) * point.exchanged_bytes
         for point in record.points

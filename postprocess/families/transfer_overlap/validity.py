@@ -72,16 +72,7 @@ def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate) -> Iter
         )
     if point.imbalance > IMBALANCE_LIMIT:
         yield f"the largest part of the grid has {percent(point.imbalance - 1)} more points than the mean"
-    if point.stop_reason == "late":
-        yield f"stopped because too many repetitions started late: {point.late_repetitions} thrown away"
-    elif point.late_repetitions > point.repetitions:
-        yield f"{point.late_repetitions} repetitions thrown away: a rank started late"
-    if point.start_method == "barrier":
-        yield "ranks started by a barrier, not by a clock"
-    if point.clock.method == "none":
-        yield "no common clock: times between ranks are the longest of the ranks' own durations"
-    elif point.clock.residual_ns is None:
-        yield "how far the clocks disagree is not known"
+    yield from sampled.flags_of_start(point, "times between ranks are the longest of the ranks' own durations")
 
 
 def _median(times_ns: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:

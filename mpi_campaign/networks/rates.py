@@ -1,0 +1,42 @@
+"""The rate of a rate-limited link, such as 2gbit, and its token bucket."""
+
+import math
+import re
+
+# A token bucket fills while the link is idle, and its content then passes at once. The bucket is therefore small: one
+# packet, which is as short as possible, and the bytes of the time by which timers may be late. (A full bucket loses
+# tokens, and lost tokens make the link slower.)
+PACKET_SECONDS = 0.000262144
+SHORTEST_PACKET, LONGEST_PACKET = 1500, 65536
+TIMER_SECONDS = 0.00006
+FRAME_BYTES = 64  # an upper bound of the bytes of a frame beyond its packet
+RATE = re.compile(r"(\d{1,6})(kbit|mbit|gbit)")
+RATE_BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+HIGHEST_RATE_BITS = 32 * 10**9  # the queueing discipline's rate is a 32-bit number of bytes per second
+
+
+def bytes_per_second(rate: str) -> int:
+    """The bytes per second of a rate such as 2gbit. Raises ValueError with the legal forms."""
+    match = RATE.fullmatch(rate)
+    bits = int(match.group(1)) * RATE_BITS[match.group(2)] if match else 0
+    if not 10**6 <= bits <= HIGHEST_RATE_BITS:
+        raise ValueError(f"'{rate}' is not a rate: a whole number of kbit, mbit or gbit, 1mbit to 32gbit, e.g. 2gbit")
+    return bits // 8
+
+
+def packet_bytes(rate: str) -> int:
+    """The size of the longest packet, which may be several segments that the kernel handles as one.
+
+    It takes PACKET_SECONDS on the link, within SHORTEST_PACKET and LONGEST_PACKET.
+    """
+    return max(SHORTEST_PACKET, min(LONGEST_PACKET, round(bytes_per_second(rate) * PACKET_SECONDS)))
+
+
+def burst_bytes(rate: str) -> int:
+    """The number of bytes that pass at once after the link was idle."""
+    return packet_bytes(rate) + FRAME_BYTES + round(bytes_per_second(rate) * TIMER_SECONDS)
+
+
+def settle_ns(rate: str) -> int:
+    """The idle time, in nanoseconds, after which the token bucket is full and a longer pause changes nothing."""
+    return math.ceil(burst_bytes(rate) / bytes_per_second(rate) * 1e9)

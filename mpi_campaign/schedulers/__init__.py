@@ -1,0 +1,1 @@
+"""Batch systems, one file each: how jobs are submitted, what a job sees, which variables are theirs."""
