@@ -8,11 +8,11 @@ enum { SPIN, BARRIER, PAPER, METHOD1, METHOD1_BARRIER, METHOD2 };
 
 const struct variant variant_table[VARIANTS] = {
     [SPIN] = {.name = "spin",
-              .tries_eviction = true,
+              .tries_ways = true,
               .sync = HYBRID_SPIN,
               .method = HYBRID_METHOD_AUTO,
-              .help =
-                  "the library's own choice; what was read is evicted from caches where that was found to be faster"},
+              .help = "the library's own choice; eviction of what was read, or the paper's own method, where that was "
+                      "faster in trials"},
     [BARRIER] = {.name = "barrier",
                  .sync = HYBRID_BARRIER,
                  .method = HYBRID_METHOD_AUTO,

@@ -12,7 +12,7 @@ struct variant {
     const char *name;
     const char *help;
     bool of_allreduce_only;
-    bool tries_eviction; /* and keeps it where it is faster (hybrid_memory_set_eviction) */
+    bool tries_ways; /* eviction (hybrid_memory_set_eviction) and the paper's own method, where one of them is faster */
     enum hybrid_sync sync;
     enum hybrid_method method;
 };

@@ -716,7 +716,7 @@ static void make_wrong_calls(void) {
     tell("comm freed twice by a copy", hybrid_comm_free(&copy));
     tell("rank out of range", hybrid_comm_translate(comm, ranks, &node, &node_rank));
     tell("size overflows", hybrid_memory_create(comm, SIZE_MAX / 2, 8, HYBRID_PER_RANK, &memory));
-    tell("buffers out of range", hybrid_memory_create_buffers(comm, 8, 8, HYBRID_ONE, 3, &memory));
+    tell("buffers out of range", hybrid_memory_create_buffers(comm, 8, 8, HYBRID_ONE, 9, &memory));
     tell("window too large", hybrid_memory_create(comm, (size_t)1 << 44, 8, HYBRID_ONE, &memory));
     GOOD(hybrid_memory_create(comm, 8, sizeof(double), HYBRID_REDUCTION, &memory));
     tell("comm with memories", hybrid_comm_free(&comm));

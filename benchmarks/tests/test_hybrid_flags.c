@@ -98,9 +98,35 @@ static void *tell(void *argument) {
     return NULL;
 }
 
-/* Nothing but the notes themselves keeps a rank from writing over one that another still reads. */
+/* One rank gives a note in a round, as the root of a short broadcast: it waits for the readers of the round before the
+ * last one, whose note may lie in the same line. */
+static void *tell_in_turn(void *argument) {
+    const int own = (int)(intptr_t)argument;
+    for (uint64_t round = 1; round <= NOTES; round++) {
+        unsigned char note[LONGEST];
+        const int writer = (int)(round / 3 % THREADS);
+        if (own == writer) {
+            for (int i = 0; i < THREADS && round > NOTE_LINES; i++) {
+                flag_wait(&flags->ranks[i].done, round - NOTE_LINES, &waiting);
+            }
+            memset(note, (int)round, sizeof note);
+            note_write(&flags->ranks[own], round, note, sizeof note);
+        } else {
+            if ((round + (uint64_t)own) % 16 == 0) {
+                sched_yield();
+            }
+            wrong += note_read(&flags->ranks[writer], round, note, sizeof note, &waiting) != 0;
+            wrong += note[0] != (unsigned char)round || note[LONGEST - 1] != note[0];
+        }
+        flag_set(&flags->ranks[own].done, round);
+    }
+    return NULL;
+}
+
+/* Where all tell all, nothing but the notes themselves keeps a rank from writing over one that another still reads. */
 static void test_notes(void) {
     run_threads(tell);
+    run_threads(tell_in_turn);
     CHECK(sizeof(struct note_line) == FLAGS_LINE);
     CHECK(offsetof(struct note_line, bytes) + NOTE_BYTES == 64); /* the number and the bytes are one cache line */
 }

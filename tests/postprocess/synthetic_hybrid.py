@@ -83,7 +83,12 @@ def point(
         alone = 1.0 if name.startswith("library") else np.exp(synthetic.around_0(rng, truth.ratio_noise, repetitions))
         series[f"t_{name}_ns"] = calls[name] * np.where(far, far_ns[name], time) * together * alone
     parameters = {"operation": operation, "variant": variant, "message_bytes": message_bytes}
-    own = {**{f"{name}_calls": number for name, number in calls.items()}, "evicts": False}
+    own = {
+        **{f"{name}_calls": number for name, number in calls.items()},
+        "evicts": False,
+        "takes_papers": False,
+        "choice_handover_ns": int(truth.handover_ns),
+    }
     return synthetic.changed(synthetic.sampled_point(index, parameters, series, own), **changes)
 
 

@@ -303,7 +303,7 @@ def test_an_older_record_has_usual_values(tmp_path: Path) -> None:
     for line in lines[1:-1]:
         for name in ("t_papers_whole_ns", "t_papers_alone_ns", "handover_least_ns", "handover_most_ns"):
             del line["series"][name]
-        for name in ("papers_whole_calls", "papers_alone_calls", "evicts"):
+        for name in ("papers_whole_calls", "papers_alone_calls", "evicts", "takes_papers", "choice_handover_ns"):
             del line["own"][name]
     path = synthetic.write(tmp_path / "a.jsonl", lines)
     check_record(path)
@@ -396,6 +396,20 @@ def test_charts_have_a_curve_per_variant_and_one_of_the_mpi_library(tmp_path: Pa
     assert {chart.kind for chart in several} == {BEST, TIME}
     assert "at its best (of usual, shared memory)" in several[0].title
     assert [path.suffix for path in write_charts(drawn[:1], tmp_path / "drawn", "hybrid", ("svg",))] == [".svg"]
+
+
+def test_a_way_that_was_chosen_in_another_state_is_told(tmp_path: Path) -> None:
+    lines = record()
+    lines[1]["own"] |= {"choice_handover_ns": 240, "takes_papers": True}
+    table = hybrid_table([load_hybrid(synthetic.write(tmp_path / "a.jsonl", lines))])
+    first = table[table["index"] == lines[1]["index"]]
+    assert all(
+        "its way was chosen when the cores were in another state: a hand-over took 240 ns" in one
+        for one in first["flags"]
+    )
+    assert all("by the paper's own method, which was faster in trials" in one for one in first["flags"])
+    others = table[table["index"] != lines[1]["index"]]
+    assert len(others) and not any("chosen" in " ".join(one) for one in others["flags"])
 
 
 def test_a_chart_has_points_of_one_state_of_the_cores(tmp_path: Path) -> None:

@@ -27,10 +27,20 @@ static int check(hybrid_memory *m, const struct call *call) {
     return collective_countable(m, call->count);
 }
 
+/* A short message comes in the cache line of its flag: one line travels to each rank, instead of two. */
+static bool fits_note(const hybrid_memory *m, const struct call *call) {
+    return m->comm->nodes == 1 && m->sync == HYBRID_SPIN && call->count * call->element_bytes <= NOTE_BYTES;
+}
+
 static int before(hybrid_memory *m, const struct call *call) {
     const struct root root = root_of(m, call);
     if (root.node != m->comm->node_index) {
         return MPI_SUCCESS;
+    }
+    if (fits_note(m, call)) {
+        return m->comm->node_rank == root.node_rank
+                   ? step_give_note(m, memory_buffer(m), call->count * call->element_bytes)
+                   : MPI_SUCCESS;
     }
     TRY(step_from(m, root.node_rank));
     return comm_leads(m->comm) ? step_wait_for(m, root.node_rank) : MPI_SUCCESS;
@@ -53,7 +63,14 @@ static int after(hybrid_memory *m, const struct call *call, int status) {
     if (root.node != m->comm->node_index) {
         return step_release(m, status);
     }
-    const int code = step_wait_for(m, root.node_rank);
+    int code = MPI_SUCCESS;
+    if (!fits_note(m, call)) {
+        code = step_wait_for(m, root.node_rank);
+    } else if (m->comm->node_rank != root.node_rank) {
+        code = step_take_note(m, root.node_rank, m->note, m->result_bytes);
+        m->result = m->note;
+        m->result_bytes = 0; /* not the node's one copy */
+    }
     return status == MPI_SUCCESS ? code : status;
 }
 

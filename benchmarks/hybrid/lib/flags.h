@@ -31,9 +31,10 @@ struct note_line {
     unsigned char bytes[NOTE_BYTES];
 };
 
-/* Two lines take turns. A rank writes note n + 2 when it has read the notes n + 1 of all others, and they wrote those
- * when they had read all notes n. */
-enum { NOTE_LINES = 2 };
+/* Lines take turns, and a note has the number of its round. A rank writes note n + NOTE_LINES when the others have read
+ * note n: when they have ended the read phase of that round, or have written later notes of their own, which it has
+ * read. */
+enum { NOTE_LINES = 8 };
 
 /* The flags of one rank. */
 struct rank_flags {
@@ -71,7 +72,7 @@ uint64_t flag_number(struct flag *flag);
 /* Waits until the number is at least `least`. Returns 0, or what poll returned. */
 int flag_wait(struct flag *flag, uint64_t least, const struct flags_waiting *waiting);
 
-/* Writes the rank's note with this number, from 1: at most NOTE_BYTES bytes. The rank has read all notes before it. */
+/* Writes the rank's note with this number, from 1 and growing: at most NOTE_BYTES bytes. */
 void note_write(struct rank_flags *own, uint64_t number, const void *bytes, size_t size);
 
 /* Waits for a rank's note with this number, and copies it. Returns as flag_wait. */

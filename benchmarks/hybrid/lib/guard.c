@@ -148,7 +148,7 @@ struct note {
 
 /* The notes of two rounds, as many as may be going on at once: a rank that is one ahead must not overwrite what another
  * still reads. */
-enum { NOTED_ROUNDS = MOST_BUFFERS };
+enum { NOTED_ROUNDS = 2 };
 
 size_t guard_bytes(int node_ranks) {
     return memory_stride(NOTED_ROUNDS * (size_t)node_ranks * sizeof(struct note));

@@ -9,8 +9,8 @@
  * "local" is said, a function is collective over the parent communicator, and all ranks must give it the same values.
  * Call the functions from the thread that may call MPI. A memory in which a collective has failed can only be freed.
  *
- * The contract for the one copy. A memory has two buffers, which take turns, or one. One turn is a round, and each rank
- * makes these calls in each round:
+ * The contract for the one copy. A memory has buffers, which take turns. One turn is a round, and each rank makes these
+ * calls in each round:
  *
  *   hybrid_write_begin   begins the write phase: the rank may write the bytes that it has named, and no others
  *   a collective         ends the write phase and begins the read phase
@@ -19,11 +19,11 @@
  *
  * To a rank that names bytes, hybrid_write_begin returns only when every rank of the node has ended its read phase in
  * the last round that used the same buffer. So a slow reader can never see its data overwritten, however far the others
- * are ahead. With two buffers one whole round of skew costs no waiting; with one buffer a rank waits for the readers of
- * the last round. Calls out of this order return MPI_ERR_RMA_SYNC. What a rank does through its pointers is checked by
- * the library hybrid_collectives_checked, which has the same functions: it makes pages inaccessible outside of their
- * phase, so that a wrong access ends the process with one line that names the rank and the phase, and it compares what
- * the ranks of a node have named and called.
+ * are ahead. With two buffers one whole round of skew costs no waiting, with eight buffers seven; with one buffer a
+ * rank waits for the readers of the last round. Calls out of this order return MPI_ERR_RMA_SYNC. What a rank does
+ * through its pointers is checked by the library hybrid_collectives_checked, which has the same functions: it makes
+ * pages inaccessible outside of their phase, so that a wrong access ends the process with one line that names the rank
+ * and the phase, and it compares what the ranks of a node have named and called.
  */
 #ifndef HYBRID_COLLECTIVES_H
 #define HYBRID_COLLECTIVES_H
@@ -138,13 +138,14 @@ enum hybrid_shape {
     HYBRID_PAIRS      /* for each rank of the node a block to and a block from each rank: alltoall */
 };
 
-/* Allocates two buffers per node. MPI_ERR_NO_MEM: the shared memory of a node is too small; the error's text has both
- * sizes. MPI_ERR_COUNT: the size overflows. */
+/* Allocates two buffers per node; for short messages (HYBRID_ONE, up to 64 KiB) up to eight, of 128 KiB together, so
+ * that a root may run ahead of slow readers. MPI_ERR_NO_MEM: the shared memory of a node is too small; the error's text
+ * has both sizes. MPI_ERR_COUNT: the size overflows. */
 int hybrid_memory_create(hybrid_comm *comm, size_t count, size_t element_bytes, enum hybrid_shape shape,
                          hybrid_memory **memory);
 
-/* The same with 2 buffers, or with 1, which needs half of the memory: a single copy per node. MPI_ERR_ARG: another
- * number of buffers. */
+/* The same with 1 to 8 buffers. With 1 it needs least memory: a single copy per node. MPI_ERR_ARG: another number of
+ * buffers. */
 int hybrid_memory_create_buffers(hybrid_comm *comm, size_t count, size_t element_bytes, enum hybrid_shape shape,
                                  int buffers, hybrid_memory **memory);
 
@@ -179,8 +180,9 @@ int hybrid_write_input(hybrid_memory *memory, size_t bytes, void **own);
 
 /* ---- read phase (local) ---- */
 
-/* Returns where the result begins: of a broadcast, an allgather or an allreduce the node's one copy; of a
- * reduce_scatter this rank's block; of an alltoall the blocks for this rank, in rank order. */
+/* Returns where the result begins: of a broadcast, an allgather or an allreduce the node's one copy, or where the
+ * result is short, or reduced by METHOD_EACH, a copy of this rank's own; of a reduce_scatter this rank's block; of an
+ * alltoall the blocks for this rank, in rank order. */
 int hybrid_read(const hybrid_memory *memory, const void **result);
 
 /* Ends the round. */

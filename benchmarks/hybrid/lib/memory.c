@@ -112,9 +112,22 @@ static int allocate(hybrid_memory *m) {
     return guard_add(m);
 }
 
+/* In a broadcast nobody waits for the readers of this round, so a root may run ahead as far as there are buffers. Short
+ * messages then follow each other without a way back: with eight buffers instead of two, one of 4 KiB, written and
+ * read, took 0.5 to 0.6 times as long between cores that share no cache. All together stay in a usual second cache. */
+static int usual_buffers(size_t count, size_t element_bytes, enum hybrid_shape shape) {
+    enum { TOGETHER_BYTES = 131072 };
+    size_t bytes = 0;
+    if (shape != HYBRID_ONE || !multiply(count, element_bytes, &bytes) || bytes > TOGETHER_BYTES / USUAL_BUFFERS) {
+        return USUAL_BUFFERS;
+    }
+    return bytes > TOGETHER_BYTES / MOST_BUFFERS ? (int)(TOGETHER_BYTES / bytes) : MOST_BUFFERS;
+}
+
 int hybrid_memory_create(hybrid_comm *comm, size_t count, size_t element_bytes, enum hybrid_shape shape,
                          hybrid_memory **memory) {
-    return hybrid_memory_create_buffers(comm, count, element_bytes, shape, MOST_BUFFERS, memory);
+    return hybrid_memory_create_buffers(comm, count, element_bytes, shape, usual_buffers(count, element_bytes, shape),
+                                        memory);
 }
 
 int hybrid_memory_create_buffers(hybrid_comm *comm, size_t count, size_t element_bytes, enum hybrid_shape shape,
@@ -130,7 +143,7 @@ int hybrid_memory_create_buffers(hybrid_comm *comm, size_t count, size_t element
         *m = (hybrid_memory){.comm = comm, .buffers = buffers, .win = MPI_WIN_NULL, .request = MPI_REQUEST_NULL};
     }
     if (code == MPI_SUCCESS && (buffers < 1 || buffers > MOST_BUFFERS)) {
-        code = error_set(MPI_ERR_ARG, "%d buffers: a memory has 1 or 2", buffers);
+        code = error_set(MPI_ERR_ARG, "%d buffers: a memory has 1 to %d", buffers, MOST_BUFFERS);
     }
     if (code == MPI_SUCCESS) {
         code = plan_window(m, count, element_bytes, shape);
@@ -383,11 +396,21 @@ int step_all(hybrid_memory *m) {
     return wait_for_all(m);
 }
 
-int step_notes(hybrid_memory *m, const void *own, size_t bytes, char *notes) {
+int step_give_note(hybrid_memory *m, const void *own, size_t bytes) {
+    TRY(wait_for_readers(m)); /* the line of this note has that of a round before */
+    note_write(&m->flags->ranks[m->comm->node_rank], m->round, own, bytes);
+    return MPI_SUCCESS;
+}
+
+int step_take_note(hybrid_memory *m, int from, void *note, size_t bytes) {
     const struct flags_waiting waiting = comm_waiting(m->comm);
-    note_write(&m->flags->ranks[m->comm->node_rank], ++m->notes, own, bytes);
+    return note_read(&m->flags->ranks[from], m->round, note, bytes, &waiting);
+}
+
+int step_notes(hybrid_memory *m, const void *own, size_t bytes, char *notes) {
+    TRY(step_give_note(m, own, bytes));
     for (int i = 0; i < m->comm->node_ranks; i++) {
-        TRY(note_read(&m->flags->ranks[i], m->notes, notes + (size_t)i * NOTE_STRIDE, bytes, &waiting));
+        TRY(step_take_note(m, i, notes + (size_t)i * NOTE_STRIDE, bytes));
     }
     return all_have_come(m);
 }

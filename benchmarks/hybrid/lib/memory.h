@@ -25,20 +25,19 @@ struct call {
 
 enum phase { PHASE_IDLE, PHASE_WRITE, PHASE_STARTED, PHASE_READ };
 
-enum { MOST_BUFFERS = 2 };
+enum { USUAL_BUFFERS = 2, MOST_BUFFERS = 8 };
 
 struct hybrid_memory {
     hybrid_comm *comm;
     MPI_Win win;
     struct node_flags *flags;
-    int buffers; /* 1 or 2 */
+    int buffers; /* 1 to MOST_BUFFERS */
     char *data;  /* where the first buffer begins */
     size_t buffer_bytes;
     size_t buffer_stride; /* from the begin of one buffer to that of the next */
     size_t window_bytes;
     uint64_t round; /* the current one, from 1 */
     uint64_t step;  /* the last one at which ranks waited for each other */
-    uint64_t notes; /* the last number of a note */
     uint64_t ended; /* the last round of which this rank knows that all of the node have ended their read phase */
     enum phase phase;
     size_t written_offset; /* what this rank has named in hybrid_write_begin */
@@ -55,6 +54,8 @@ struct hybrid_memory {
     char *own_result;       /* of HYBRID_METHOD_EACH */
     char *own_memory;       /* for it, where the window has none; own_bytes long */
     size_t own_bytes;
+    /* The message of a short broadcast, which came with its flag. */
+    alignas(max_align_t) char note[NOTE_BYTES];
     /* The leader's private memory for data that must be put into another order. */
     char *staging;
     size_t staging_unit;
@@ -89,8 +90,12 @@ int step_gather(hybrid_memory *m);
 /* Returns when all ranks of the node have come. */
 int step_all(hybrid_memory *m);
 
-/* All ranks of the node give a note of at most NOTE_BYTES bytes, and read those of all: notes[node_rank * NOTE_STRIDE].
- * Only where ranks spin. */
+/* Notes of at most NOTE_BYTES bytes, where ranks spin: this rank gives one to the ranks of the node; it waits for that
+ * of another one and copies it. A rank gives one note in a round. */
+int step_give_note(hybrid_memory *m, const void *own, size_t bytes);
+int step_take_note(hybrid_memory *m, int from, void *note, size_t bytes);
+
+/* All ranks of the node give a note, and take those of all: notes[node_rank * NOTE_STRIDE]. */
 enum { NOTE_STRIDE = 64 };
 int step_notes(hybrid_memory *m, const void *own, size_t bytes, char *notes);
 

@@ -36,6 +36,8 @@ class HybridPoint(Sampling):
     each other, of those that were timed after each batch: int64, a value per valid repetition, 0 where no two ranks
     share a node. Empty in records before method 2.
     evicts: whether ranks evicted what they had read from their caches (variants that try it).
+    takes_papers: whether the paper's own method was taken, because it was faster in trials (likewise).
+    choice_handover_ns: the time of a hand-over right after these trials; 0 where it is not known.
     """
 
     operation: str
@@ -46,6 +48,8 @@ class HybridPoint(Sampling):
     handover_least_ns: Nanoseconds
     handover_most_ns: Nanoseconds
     evicts: bool
+    takes_papers: bool
+    choice_handover_ns: int
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,8 @@ def _point(point: Point, method: int) -> HybridPoint:
         handover_least_ns=least,
         handover_most_ns=most,
         evicts=method > 1 and own.flag("evicts"),
+        takes_papers=method > 3 and own.flag("takes_papers"),
+        choice_handover_ns=own.count("choice_handover_ns") if method > 3 else 0,
     )
 
 

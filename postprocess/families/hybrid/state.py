@@ -77,6 +77,14 @@ def left_out_words(left_out: int, repetitions: int) -> list[str]:
     return [f"{left_out} of {repetitions} repetitions left out: the cores were in another state"] if left_out else []
 
 
+def choice_words(point: HybridPoint) -> list[str]:
+    """The remark on a point whose way was chosen while the cores were in another state than in its repetitions."""
+    then, since = float(point.choice_handover_ns), handover_ns(point)
+    if not (then > 0 and since > 0 and max(then, since) > OTHER_POINT * min(then, since)):
+        return []
+    return [f"its way was chosen when the cores were in another state: a hand-over took {words(then)}"]
+
+
 def differing(handovers_ns: Sequence[float]) -> list[str]:
     """The remark on a point that was measured with several settings of the MPI library in different states of the
     cores; none where the state was the same, or is not known. handovers_ns: one of each setting."""

@@ -60,14 +60,15 @@ _ALL_BUT_SETTING = (
 _OF_POINT = (
     "operation", "variant", "message_bytes", "repetitions", "warmup_repetitions",
     "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
-    "start_method", "index", "evicts",
+    "start_method", "index", "evicts", "takes_papers",
 )  # fmt: skip
 COLUMNS = (
     *CASE, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
     "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
     *(f"{name}{end}" for name in _ESTIMATES for end in _ENDS), "best_setting", "settings",
     "handover_ns", "best_handover_ns", "other_state_repetitions", "t_mean_ns", "t_library_mean_ns",
-    "evicts", "verdict", "best_verdict", "pays_back_calls", "comm_create_ns", "memory_create_ns", "cutoff_bytes",
+    "evicts", "takes_papers", "verdict", "best_verdict", "pays_back_calls", "comm_create_ns", "memory_create_ns",
+    "cutoff_bytes",
     "calls", "library_calls",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
@@ -80,9 +81,10 @@ Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no un
 `library_calls` are those of a batch. `t_mean_ns` and `t_library_mean_ns` are means, as Zhou et al. report times.
 `doubtful`: there are reasons against a verdict, not only a wide interval.
 `settings` are those of the MPI library that were compared, `best_setting` the one with which it was fastest.
-`evicts`: ranks evicted from their caches what they had read. `handover_ns`: the median time in which ranks of a node
-handed a cache line to each other, NaN where it is not known or no two ranks share a node; `best_handover_ns`: that
-beside `best_setting`. `other_state_repetitions`: repetitions that were left out, because it was another.
+`evicts`: ranks evicted from their caches what they had read. `takes_papers`: they took the paper's own method.
+`handover_ns`: the median time in which ranks of a node handed a cache line to each other, NaN where it is not known or
+no two ranks share a node; `best_handover_ns`: that beside `best_setting`. `other_state_repetitions`: repetitions that
+were left out, because it was another.
 """
 
 
@@ -198,6 +200,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "flags": [
                     *validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),
                     *state.left_out_words(left_out, every.repetitions),
+                    *state.choice_words(point),
                 ],
                 "oversubscribed": header.oversubscribed,
                 "shared_core": header.shared_core,

@@ -58,4 +58,6 @@ def flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> list[str]:
 def _flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[str]:
     if alone and shared_nodes == 1:
         yield "a wait against a copy"
+    if point.takes_papers:
+        yield "by the paper's own method, which was faster in trials"
     yield from sampled.flags_of_start(point, "times are the longest of the ranks' own")
