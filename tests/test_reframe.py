@@ -117,8 +117,10 @@ def test_a_dry_run_of_every_test_of_a_suite_leaves_sound_job_scripts_with_its_gr
     ],
 )
 def test_a_suite_is_a_mode_that_sets_its_grid(suite: str, tmp_path: Path) -> None:
-    one = ONE if "nbc_overlap" in suites.SUITES[suite].benchmarks else "^sync_overlap(?=%|$)"
-    done = reframe("local", tmp_path, f"--mode={suite}", f"--tag={suite}", "-n", one, "--dry-run")
+    of_overlap = "nbc_overlap" in suites.SUITES[suite].benchmarks
+    name, checks = (ONE, "nbc_overlap") if of_overlap else ("^sync_overlap(?=%|$)", "sync_overlap")
+    words = (f"--mode={suite}", f"--tag={suite}", "-n", name, "--dry-run")
+    done = reframe("local", tmp_path, *words, checks=f"reframe/{checks}.py")
     assert done.returncode == 0, done.stdout
     scripts = [path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")]
     assert any(f"--grid {suites.SUITES[suite].grid.name}" in script for script in scripts)

@@ -199,4 +199,3 @@ def test_a_solver_that_does_not_converge_fails_its_case_alone(tmp_path: Path, ca
     run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
     rows = json.loads(campaign("show", str(run), "--benchmark", "transfer_overlap", "--json").stdout)
     assert {(row["unknowns"], row["variant"]) for row in rows} == {(1, name) for name in VERSIONS}
-    assert campaign("results", "verify", str(run)).returncode == 0
