@@ -471,6 +471,8 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
 def test_the_suite_of_planted_cases_has_one_network_where_one_is_asked_for_or_can_be_had() -> None:
     asked = planned(MPICH, suite="planted", network="wire:1gbit", message_bytes=("64",))
     assert asked.options.points == {"message_bytes": ("64",)}
+    assert Options.of(suite="planted", benchmarks=("sync_overlap",)).points == suites.SUITES["planted"].points
+    assert not Options.of(suite="planted", benchmarks=("sync_overlap", "loggp")).points
     one = make_plan(Options.of(suite="planted", network="wire:1gbit"), [MPICH], "wire:1gbit", TWO_CORES)
     assert {case.network for case in one.cases} == {"wire:1gbit"}
     without_a_wire = make_plan(Options.of(suite="planted"), [MPICH], "shm", TWO_CORES)
@@ -580,8 +582,8 @@ def test_a_system_that_is_too_large_for_the_usual_time_gets_what_it_needs() -> N
     asked: dict[str, Any] = {"grid_points": ("10000", "1000000"), "unknowns": ("1", "16")}
     found = planned(MPICH, suite="acceptance", benchmarks=("transfer_overlap",), configurations=("basic",), **asked)
     usual = BENCHMARKS["transfer_overlap"].most_seconds["full"]
-    assert [found.budget_of(case) for case in found.to_measure] == pytest.approx([usual, usual, 120, 1920])
-    assert found.case_limit_seconds > 1920
+    assert [found.budget_of(case) for case in found.to_measure] == pytest.approx([usual, usual, 80, 380])
+    assert found.case_limit_seconds > 380
     person = planned(MPICH, benchmarks=("transfer_overlap",), budget_seconds=900.0, **asked)
     assert len({found.budget_of(case) for case in person.to_measure}) > 1
     assert len({person.budget_of(case) for case in person.to_measure}) == 1

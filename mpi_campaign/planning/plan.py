@@ -127,7 +127,7 @@ class Options:
         points under their names."""
         points = {name: asked.pop(name, ()) for name in POINT_VALUES}
         suite = suites.SUITES.get(asked.get("suite", cls.suite))
-        if suite is not None and not asked.get("benchmarks") and not any(points.values()):
+        if suite and not any(points.values()) and {*asked.get("benchmarks", ())} <= {*suite.benchmarks}:
             points = {**points, **suite.points}
         axes = {}
         for choice in CHOICES.values():
@@ -730,14 +730,15 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
 
 
 def _networks_of(options: Options, benchmark: Benchmark, network: str) -> tuple[str, ...]:
-    """The networks of a benchmark's cases in a run over `network`, where the wire has a rate: those of the suite as far
-    as they can be had, else one."""
-    kind = network.partition(":")[0]
+    """The networks of a benchmark's cases in a run over `network`: those of the suite as far as they can be had, else
+    one. A network with a rate can be had only where the run chose it, since a machine may refuse it."""
+    kind = networks.kind(network)
     several = suites.SUITES[options.suite].networks
     if options.network or kind not in several or max(options.nodes, default=1) > 1:
         return (_network_of(options, benchmark, network),)
     partitions = known_systems.load(options.system, options.partition).partitions
-    had = {one: one for one in several if one in partitions and one != "wire"} | {kind: network}
+    had = {one: one for one in several if one in partitions and not NETWORKS[one].usual_rate}
+    had |= {kind: network}
     return tuple(had[one] for one in several if one in had)
 
 

@@ -23,6 +23,7 @@ from postprocess.families.axes import (
     UNKNOWNS,
 )
 from postprocess.families.family import Axis, Value
+from postprocess.records.header import keeps_apart
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
 PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
@@ -157,7 +158,7 @@ def _nothing_left_out(_network: str, _configuration: str, _parameters: Mapping[s
 
 def _not_planted(network: str, configuration: str, parameters: Mapping[str, Value]) -> str:
     """Why a case of the suite `planted` shows nothing that another one does not; empty where it shows something."""
-    if configuration == "basic" or (network.startswith("wire") and parameters[PROTOCOL.name] == PROTOCOL.usual):
+    if configuration == "basic" or (keeps_apart(network) and parameters[PROTOCOL.name] == PROTOCOL.usual):
         return ""
     return "the suite has progress threads over the wire and with the protocol default only"
 

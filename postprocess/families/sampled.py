@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -23,14 +23,19 @@ from postprocess.families.family import (
     doubt_about,
 )
 from postprocess.records.fields import Nanoseconds, fail
+from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import Clock, Footer, Point
 from postprocess.records.run import Run, failed_records
-from postprocess.statistics.metrics import MIN_REPETITIONS
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from postprocess.drawing.curves import Chart
+
+
+Row: TypeAlias = dict[str, Any]
+"""A row of a table, by the names of its columns."""
 
 
 class SampledPoint(Protocol):
@@ -122,6 +127,14 @@ def invalid_reasons(point: SampledPoint) -> list[str]:
     return reasons
 
 
+def too_wide(ratio: Estimate, widest: float) -> list[str]:
+    """The reason why a ratio is not known well; empty where it is. widest: of its interval, as a share of the ratio."""
+    width = (as_float(ratio.high) - as_float(ratio.low)) / as_float(ratio.value)
+    if not width > widest:  # there is no interval of too few repetitions, which is a reason of its own
+        return []
+    return [f"the interval is {100 * width:.0f} % of the ratio wide, more than {100 * widest:.0f} %"]
+
+
 def flags_of_start(point: StartedPoint, without_clock: str) -> Iterator[str]:
     """The flags of late repetitions, and of a start without a common clock. without_clock: what times are then."""
     thrown_away = point.late_repetitions
@@ -162,15 +175,60 @@ def table_by(
     return table
 
 
+def rows_of(
+    records: Sequence[Any], failed: Mapping[str, tuple[str, str]] | None, rows: Callable[[Any, str], Iterable[Row]]
+) -> list[Row]:
+    """The rows of all records. failed: `failed_records` of the run.  rows: makes those of a record, from the record and
+    the reason why it failed, which is empty where it did not."""
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    return [row for record in records for row in rows(record, why.get(record.name, ""))]
+
+
+def table_of(rows: Iterable[Row], columns: Sequence[str], *truths: str) -> pd.DataFrame:
+    """Rows as a table with these columns. truths: which of them have truth values, beside `valid` and `reliable`."""
+    import pandas as pd  # noqa: PLC0415 - planning imports the families without it
+
+    whole = pd.DataFrame(list(rows), columns=list(columns))
+    table: pd.DataFrame = whole.astype(dict.fromkeys(("valid", "reliable", *truths), bool))  # also an empty table
+    return table
+
+
+def case_of(header: Header, names: Iterable[str]) -> Row:
+    """The columns that are the same for all points of a record: those of these names that the header has, and what a
+    table needs to tell launches apart."""
+    return {
+        **{name: getattr(header, name) for name in names if hasattr(header, name)},
+        "given_up_cores": header.progress.given_up_cores,
+        "launch": repeat_of(header.metadata) or 1,
+        NAMED: named_cores_of(header.metadata),
+    }
+
+
 @dataclass(frozen=True)
 class Compared:
     """Which rows of a family's table are compared between launches.
 
-    columns: the columns of the table that `rows` reads.  rows: returns a truth value for each row.
+    columns: the columns of the table that the functions read.  rows: returns a truth value for each row.
+    only: by the name of a metric that several rows repeat, which rows it is compared of, likewise.
     """
 
     columns: tuple[str, ...]
     rows: Callable[[pd.DataFrame], pd.Series[Any]]
+    only: Mapping[str, Callable[[pd.DataFrame], pd.Series[Any]]] = field(default_factory=dict)
+
+    def of_file(self, table: Any) -> Any:
+        """The part of an archived table, of PyArrow, that is compared."""
+        told = table.select(list(self.columns)).to_pandas()
+        for name, having in self.only.items():
+            values = table[name].to_pandas().where(having(told))
+            table = table.set_column(table.column_names.index(name), name, pa.array(values))
+        return table.filter(pa.array(self.rows(told)))
+
+    def of_table(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The part of a table that is compared."""
+        values = {name: table[name].where(having(table)) for name, having in self.only.items()}
+        chosen: pd.DataFrame = table.assign(**values)[self.rows(table)]
+        return chosen
 
 
 def launches(file: str, axes: Sequence[Axis], metrics: Sequence[Metric], compared: Compared | None = None) -> Launches:
@@ -178,11 +236,10 @@ def launches(file: str, axes: Sequence[Axis], metrics: Sequence[Metric], compare
     columns = (*(one.name for one in axes), *(one.name for one in metrics), *STATE)
     if compared is None:
         return Launches({file: columns}, of_files=lambda _run, tables: tables[0], of_table=lambda table: table)
-    chosen, needed = compared.rows, list(compared.columns)
     return Launches(
-        {file: tuple(dict.fromkeys((*columns, *needed)))},
-        of_files=lambda _run, tables: tables[0].filter(pa.array(chosen(tables[0].select(needed).to_pandas()))),
-        of_table=lambda table: table[chosen(table)],
+        {file: tuple(dict.fromkeys((*columns, *compared.columns)))},
+        of_files=lambda _run, tables: compared.of_file(tables[0]),
+        of_table=compared.of_table,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -311,6 +312,26 @@ def test_the_idle_time_is_drawn_over_the_ranks_of_communicators(tmp_path: Path) 
 
 
 WORKS = (0.625, 0.3125, 0.47, 0.55)
+
+
+def test_the_availability_of_a_collective_is_compared_once(tmp_path: Path) -> None:
+    """Every way of waiting repeats it. From an archived table and from a new one the same is compared."""
+    truth = replace(SLEEPS, available=0.5)
+    one = point(9, truth, message_bytes=1024, way="nonblocking")
+    table = table_of(tmp_path, with_one_more(record(truth, sizes=(1024,), works=WORKS), one))
+    assert table["availability"].notna().all()
+    launches = CPU_OVERHEAD.launches
+    assert launches is not None
+    fresh = launches.of_table(table)
+    assert set(fresh["way"]) == {"blocking", "nonblocking"}
+    assert set(fresh[fresh["availability"].notna()]["way"]) == {"blocking"}
+    archived = launches.of_files(
+        "RUN", [pa.Table.from_pandas(table[list(columns)]) for columns in launches.columns.values()]
+    )
+    again = archived.to_pandas()
+    assert list(again["way"]) == list(fresh["way"])
+    assert list(again["availability"].isna()) == list(fresh["availability"].isna())
+    assert again["t_wall_ns"].notna().all()
 
 
 @pytest.mark.parametrize(

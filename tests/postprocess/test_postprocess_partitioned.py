@@ -261,7 +261,7 @@ def test_a_longer_delay_says_what_became_of_its_time(tmp_path: Path) -> None:
     assert row["t_computing_cpu_ns"] == pytest.approx(0.8 * row["t_delay_ns"], rel=1e-3)
     assert row["t_computing_waiting_ns"] == pytest.approx(row["t_delay_ns"] / 6, rel=1e-3)
     (flag,) = [flag for flag in row["flags"] if "gamma beta" in flag]
-    assert flag.endswith(" of CPU time, 105 us of waiting for a CPU)")
+    assert flag.endswith(" of CPU time, 105 µs of waiting for a CPU)")
     series["t_computing_cpu_ns"] = series["t_computing_waiting_ns"] = [0] * len(planned)
     (row,) = table_of(tmp_path, lines).to_dict("records")
     assert math.isnan(row["t_computing_waiting_ns"])  # too short to be read

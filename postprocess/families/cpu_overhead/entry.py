@@ -9,7 +9,7 @@ from postprocess.families.cpu_overhead import inside
 from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord
 from postprocess.families.cpu_overhead.loggp_table import numbers_of
-from postprocess.families.cpu_overhead.record import FAMILY, WORKING
+from postprocess.families.cpu_overhead.record import BLOCKING, FAMILY, WORKING
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, AnyRecord, any_record, cpu_table, record_numbers
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, Numbers, TableFile, doubt_about
@@ -52,6 +52,11 @@ def _compared(table: pd.DataFrame) -> pd.Series[Any]:
     return compared & ((table["benchmark"] != LOGGP) | (table["message_bytes"] == smallest))
 
 
+def _blocking(table: pd.DataFrame) -> pd.Series[Any]:
+    """Whether each row is of blocking calls. All ways of a collective, ranks and size have the same availability."""
+    return table["way"] == BLOCKING
+
+
 def _text(found: Found) -> str:
     return cpu_text(found.table)
 
@@ -86,7 +91,10 @@ CPU_OVERHEAD = Family(
     metrics=METRICS,
     files=(TableFile(FILE),),
     launches=sampled.launches(
-        FILE, AXES, METRICS, sampled.Compared(("benchmark", "way", "message_bytes", "record"), _compared)
+        FILE,
+        AXES,
+        METRICS,
+        sampled.Compared(("benchmark", "way", "message_bytes", "record"), _compared, {"availability": _blocking}),
     ),
     text=_text,
     short_text=_text,

@@ -54,7 +54,7 @@ from postprocess.families.cpu_overhead import loggp_table, validity
 from postprocess.families.cpu_overhead.axes import CASE
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord, loggp_record
 from postprocess.families.cpu_overhead.record import BLOCKING, ONCE, SOAKING, WORKING, CpuPoint, CpuRecord, cpu_record
-from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.header import NAMED
 from postprocess.records.record import Record
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import cpu_use, loggp
@@ -107,11 +107,8 @@ def any_record(record: Record) -> AnyRecord:
 
 def cpu_table(records: Sequence[AnyRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    rows = [row for record in records for row in _rows_of(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(_with_predictions(loggp_table.with_runs(rows, _OF_LAUNCHES)), columns=list(COLUMNS))
-    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
-    return table
+    rows = sampled.rows_of(records, failed, _rows_of)
+    return sampled.table_of(_with_predictions(loggp_table.with_runs(rows, _OF_LAUNCHES)), COLUMNS)
 
 
 def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
@@ -179,14 +176,10 @@ def _predicted(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[st
 def case_of(record: AnyRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
-    own = {name: getattr(header, name) for name in CASE if hasattr(header, name)}
     asked = axes.asked(header.plan.parameters, (axes.LIBRARY_SETTING, axes.METHOD))
     return {
-        **own,
+        **sampled.case_of(header, CASE),
         **asked,
-        "given_up_cores": header.progress.given_up_cores,
-        "launch": repeat_of(header.metadata) or 1,
-        NAMED: named_cores_of(header.metadata),
     }
 
 

@@ -38,7 +38,7 @@ from postprocess.families import axes, sampled
 from postprocess.families.hybrid import state, validity
 from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
 from postprocess.families.hybrid.record import FAMILY, HybridRecord
-from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 
@@ -90,13 +90,8 @@ were left out, because it was another.
 
 def hybrid_table(records: Sequence[HybridRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
     """Two rows per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(_with_best(rows), columns=list(COLUMNS))
-    table: pd.DataFrame = whole.astype(
-        {"valid": bool, "reliable": bool, "doubtful": bool}
-    )  # an empty table needs these types, too
-    return table
+    rows = sampled.rows_of(records, failed, _rows)
+    return sampled.table_of(_with_best(rows), COLUMNS, "doubtful")
 
 
 def _with_best(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -141,10 +136,7 @@ def case_of(record: HybridRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     return {
-        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
-        "given_up_cores": header.progress.given_up_cores,
-        "launch": repeat_of(header.metadata) or 1,
-        NAMED: named_cores_of(header.metadata),
+        **sampled.case_of(header, CASE),
         **axes.asked(header.plan.parameters, axes.of_records(FAMILY)),
         "shared_nodes": record.shared_nodes,
         "fewest_node_ranks": min(record.node_ranks, default=math.nan),
@@ -179,7 +171,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                     point, (own, library), case["nodes_are"], header.network, oversubscribed=header.oversubscribed
                 ),
             ]
-            reasons = [*doubts, *validity.too_wide(found["ratio_to_library"])]
+            reasons = [*doubts, *sampled.too_wide(found["ratio_to_library"], validity.WIDEST_INTERVAL)]
             once = record.comm_create_ns + record.memory_create_ns
             yield {
                 **case,

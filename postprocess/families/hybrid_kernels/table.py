@@ -33,7 +33,7 @@ from postprocess.families import axes, sampled
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import CASE, VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS, KernelPoint, KernelsRecord
-from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
 
@@ -68,11 +68,7 @@ def kernels_table(
     records: Sequence[KernelsRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """A row per point and variant of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(rows, columns=list(COLUMNS))
-    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
-    return table
+    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS)
 
 
 def case_of(record: KernelsRecord) -> dict[str, Any]:
@@ -80,11 +76,8 @@ def case_of(record: KernelsRecord) -> dict[str, Any]:
     header = record.header
     parameters = {name: values[0] for name, values in header.plan.parameters.items() if name in CASE}
     return {
-        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        **sampled.case_of(header, CASE),
         **parameters,
-        "given_up_cores": header.progress.given_up_cores,
-        "launch": repeat_of(header.metadata) or 1,
-        NAMED: named_cores_of(header.metadata),
         "shared_nodes": record.shared_nodes,
         "ranks_per_node": math.ceil(header.ranks / record.shared_nodes),
         "nodes_are": sampled.nodes_are(header.nodes, record.shared_nodes, record.virtual_node_ranks),
@@ -101,7 +94,10 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
             variant = point.variants[name]
             found = estimates(point, name)
             doubts = {column: _doubts(record, point, (name, base), failed) for column, base in _BASES.items()}
-            reasons = [*doubts[TO_MPI], *validity.too_wide(found["t_ns" if name == MPI else TO_MPI])]
+            reasons = [
+                *doubts[TO_MPI],
+                *sampled.too_wide(found["t_ns" if name == MPI else TO_MPI], validity.WIDEST_INTERVAL),
+            ]
             yield {
                 **case,
                 VARIANT.name: name,

@@ -23,7 +23,6 @@ from postprocess.drawing.text import duration
 from postprocess.families import sampled
 from postprocess.families.hybrid_kernels.record import OPENMP, KernelPoint, KernelsRecord
 from postprocess.records.header import keeps_apart
-from postprocess.statistics.metrics import Estimate, as_float
 
 WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
@@ -59,14 +58,6 @@ def doubts(point: KernelPoint, variants: Sequence[str], nodes: str, record: Kern
     if nodes in sampled.VIRTUAL_NODES:
         reasons.append(f"the nodes are {nodes}")
     return reasons
-
-
-def too_wide(ratio: Estimate) -> list[str]:
-    """The reason why a ratio is not known well; empty where it is."""
-    width = (as_float(ratio.high) - as_float(ratio.low)) / as_float(ratio.value)
-    if not width > WIDEST_INTERVAL:  # there is no interval of too few repetitions, which `doubts` tells
-        return []
-    return [f"the interval is {100 * width:.0f} % of the ratio wide, more than {100 * WIDEST_INTERVAL:.0f} %"]
 
 
 def flags(point: KernelPoint) -> list[str]:

@@ -36,7 +36,7 @@ from postprocess.families.partitioned import validity
 from postprocess.families.partitioned.axes import BESIDE, CASE, OF_POINT, OF_RECORD
 from postprocess.families.partitioned.record import OF_COMPUTING, Network, PartitionedPoint, PartitionedRecord
 from postprocess.records.fields import Nanoseconds
-from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import pipelining
 from postprocess.statistics.metrics import Estimate, Floats, as_float, mean_estimate, median_estimate
@@ -72,26 +72,14 @@ def partitioned_table(
     records: Sequence[PartitionedRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(rows, columns=list(COLUMNS))
-    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
-    return table
+    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS)
 
 
 def case_of(record: PartitionedRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     asked = axes.asked(header.plan.parameters, OF_RECORD)
-    own = {name: getattr(header, name) for name in CASE if hasattr(header, name)}
-    return {
-        **own,
-        **asked,
-        "given_up_cores": header.progress.given_up_cores,
-        "launch": repeat_of(header.metadata) or 1,
-        "threads": header.threads_per_rank,
-        NAMED: named_cores_of(header.metadata),
-    }
+    return {**sampled.case_of(header, CASE), **asked, "threads": header.threads_per_rank}
 
 
 def paired(values: Floats) -> Estimate:

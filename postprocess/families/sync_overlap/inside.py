@@ -26,9 +26,14 @@ def spent(record: SyncRecord) -> list[Spent]:
     return sampled.spent(record.footer)
 
 
+def _never_sends(record: SyncRecord) -> bool:
+    """Whether a record has the memory of idle ranks alone."""
+    return axes.SENT_NEVER in record.header.plan.parameters.get(axes.SEND.name, ())
+
+
 def covered(records: Sequence[SyncRecord]) -> Details:
-    """The sizes that the records measured."""
-    sizes = {point.message_bytes for record in records for point in record.points}
+    """The sizes of messages that the records measured."""
+    sizes = {point.message_bytes for record in records if not _never_sends(record) for point in record.points}
     words = f"{len(sizes)}, from {size(min(sizes))} to {size(max(sizes))}" if sizes else ""
     return [("Messages to a late receiver", words)] if words else []
 
@@ -59,7 +64,7 @@ def wrong(record: SyncRecord) -> Iterator[str]:
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} wrong values were received"
-    elif record.complete and axes.SENT_NEVER in record.header.plan.parameters.get(axes.SEND.name, ()):
+    elif record.complete and _never_sends(record):
         if not any(math.isfinite(point.idle_pss_total_bytes) for point in record.points):
             yield "the kernel does not tell the memory of a process"
     elif record.complete and not record.header.shared_core:

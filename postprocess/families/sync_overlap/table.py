@@ -35,7 +35,7 @@ from postprocess.families.sync_overlap.axes import CASE, OF_RECORD
 from postprocess.families.sync_overlap.eager_limit import eager_limit_of, fragments_of
 from postprocess.families.sync_overlap.planted import PULLS, RIGHT, WRONG, Expected, expected
 from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
-from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import late_receiver
 from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
@@ -73,22 +73,15 @@ def sync_table(records: Sequence[SyncRecord], failed: Mapping[str, tuple[str, st
 
     failed: `failed_records` of the run.
     """
-    why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(rows, columns=list(COLUMNS))
-    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool})  # an empty table needs these types, too
-    return table
+    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS)
 
 
 def case_of(record: SyncRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     return {
-        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
+        **sampled.case_of(header, CASE),
         **axes.asked(header.plan.parameters, OF_RECORD),
-        "given_up_cores": header.progress.given_up_cores,
-        "launch": repeat_of(header.metadata) or 1,
-        NAMED: named_cores_of(header.metadata),
     }
 
 

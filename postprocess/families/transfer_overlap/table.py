@@ -29,7 +29,7 @@ from postprocess.families import axes, sampled
 from postprocess.families.transfer_overlap import validity
 from postprocess.families.transfer_overlap.axes import CASE, CONTROLS, VARIANT
 from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, TransferRecord
-from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import transfer_overlap as formulas
 from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, median_estimate
@@ -63,21 +63,14 @@ def transfer_table(
     records: Sequence[TransferRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    whole = pd.DataFrame(rows, columns=list(COLUMNS))
-    table: pd.DataFrame = whole.astype({"valid": bool, "reliable": bool, "above_bound": bool})  # also an empty table
-    return table
+    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS, "above_bound")
 
 
 def case_of(record: TransferRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record, apart from the size of the system."""
     header = record.header
     return {
-        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
-        "given_up_cores": header.progress.given_up_cores,
-        "launch": repeat_of(header.metadata) or 1,
-        NAMED: named_cores_of(header.metadata),
+        **sampled.case_of(header, CASE),
     }
 
 
