@@ -114,25 +114,28 @@ def test_a_setting_reaches_the_library_and_the_record(
 
 
 @pytest.mark.parametrize(
-    ("operation", "whose", "what"),
+    ("operation", "variant", "whose", "rank"),
     [
-        ("allgather", "the MPI library", "element 100 of block 0"),
-        ("allreduce", "the hybrid library", "element 100 of block 0"),
+        ("allgather", "spin", "the MPI library", 1),
+        ("allreduce", "method1", "the hybrid library", 0),  # MPI_Reduce within the node, of which rank 0 is the root
     ],
 )
 def test_wrong_data_of_either_library_end_the_run_and_are_told(
-    built: Path, tmp_path: Path, operation: str, whose: str, what: str
+    built: Path, tmp_path: Path, operation: str, variant: str, whose: str, rank: int
 ) -> None:
     record = tmp_path / "record.jsonl"
     done = launch(
-        built / "hybrid", "--operation", operation, "--variant", "spin", "--message-bytes", "2048",
+        built / "hybrid", "--operation", operation, "--variant", variant, "--message-bytes", "2048",
         "--record", str(record), *BRIEF,
-        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "0", "CORRUPT_BYTE": "800"},
+        env={
+            "LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "0", "CORRUPT_BYTE": "800",
+            "CORRUPT_REDUCE": "2048", "CORRUPT_RANK": str(rank),
+        },
         toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    told = f"rank 1 received wrong data from {whose} ({operation}, 2048 bytes): "
-    assert only_line(done.stderr).partition(told)[2] in ("their sum is wrong", what)
+    told = f"rank {rank} received wrong data from {whose} ({operation}, 2048 bytes): "
+    assert only_line(done.stderr).partition(told)[2] in ("their sum is wrong", "element 100 of block 0")
     check_record(record)
     assert load_hybrid(record).points[-1].data_errors > 0
 

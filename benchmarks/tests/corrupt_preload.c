@@ -3,8 +3,8 @@
  * nonblocking or persistent, or a persistent receive, in MPI_Wait, MPI_Waitall or MPI_Test; or a blocking MPI_Alltoall;
  * or a blocking MPI_Recv that has room for CORRUPT_RECV bytes (default: none); or an MPI_Allgather in place;
  * or, of a rank that is not the root, an MPI_Bcast of CORRUPT_BCAST bytes or more (default: none); or an MPI_Allreduce
- * of doubles, not in place, of CORRUPT_ALLREDUCE bytes or more (default: none); or of what it reduced in
- * MPI_Reduce_local.
+ * of doubles, not in place, of CORRUPT_ALLREDUCE bytes or more (default: none); or, of the root, an MPI_Reduce of
+ * CORRUPT_REDUCE bytes or more (default: none).
  *
  * CORRUPT_RANK (default 1; -1: every rank), CORRUPT_WAIT (default 1: the rank's first completion; 0: each),
  * CORRUPT_BYTE (default 0: the first byte of the receive buffer), CORRUPT_ELEMENTS (default 1: that byte only; n: a
@@ -206,9 +206,13 @@ int MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type,
     return code;
 }
 
-int MPI_Reduce_local(const void *in, void *inout, int count, MPI_Datatype type, MPI_Op op) {
-    const int code = PMPI_Reduce_local(in, inout, count, type, op);
-    received = inout;
-    corrupt();
+int MPI_Reduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+    const int code = PMPI_Reduce(send, receive, count, type, op, root, comm);
+    int rank = 0;
+    PMPI_Comm_rank(comm, &rank);
+    if (rank == root && chosen_size("CORRUPT_REDUCE", count, type)) {
+        received = receive;
+        corrupt();
+    }
     return code;
 }

@@ -408,7 +408,7 @@ static void try_type(hybrid_memory *memory, const struct type *t, MPI_Op op, siz
     memset(in, 0, sizeof in);
     memset(wanted, 0, sizeof wanted);
     for (int i = 0; i < TYPE_ELEMENTS; i++) {
-        const int v = (rank * 5 + i * 3) % 4;
+        const int v = (rank * 5 + i * 3) % (t->type == MPI_C_BOOL ? 2 : 4); /* a bool is 0 or 1 */
         if (t->kind == PAIR) {
             put_pair(t, in + (size_t)i * t->bytes, v, rank, index_offset, whole);
         } else {

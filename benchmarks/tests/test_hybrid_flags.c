@@ -15,6 +15,7 @@
 enum { THREADS = 4, ROUNDS = 300, MOST_BUFFERS = 2, ELEMENTS = 64 };
 
 static struct node_flags *flags;
+static struct note_line notes[THREADS * NOTE_LINES];
 static uint64_t used_buffers;
 static uint64_t buffers[MOST_BUFFERS][ELEMENTS]; /* plain memory: it is the flags that order its accesses */
 static _Atomic int wrong;
@@ -59,6 +60,7 @@ static void run_threads(void *(*body)(void *)) {
     flags = aligned_alloc(FLAGS_LINE, flags_bytes(THREADS));
     CHECK(flags != NULL);
     flags_clear(flags, THREADS);
+    notes_clear(notes, THREADS);
     for (int i = 0; i < THREADS; i++) {
         CHECK(pthread_create(&threads[i], NULL, body, (void *)(intptr_t)i) == 0);
     }
@@ -84,13 +86,13 @@ static void *tell(void *argument) {
         unsigned char note[LONGEST];
         const size_t size = 1 + (size_t)number % LONGEST;
         memset(note, (int)(number * 3 + (uint64_t)own), size);
-        note_write(&flags->ranks[own], number, note, size);
+        note_write(notes + own * NOTE_LINES, number, note, size);
         for (int from = 0; from < THREADS; from++) {
             unsigned char got[LONGEST];
             if ((number + (uint64_t)own) % 16 == 0) {
                 sched_yield(); /* a slow reader */
             }
-            wrong += note_read(&flags->ranks[from], number, got, size, &waiting) != 0;
+            wrong += note_read(notes + from * NOTE_LINES, number, got, size, &waiting) != 0;
             wrong += got[0] != (unsigned char)(number * 3 + (uint64_t)from);
             wrong += got[size - 1] != got[0];
         }
@@ -110,12 +112,12 @@ static void *tell_in_turn(void *argument) {
                 flag_wait(&flags->ranks[i].done, round - NOTE_LINES, &waiting);
             }
             memset(note, (int)round, sizeof note);
-            note_write(&flags->ranks[own], round, note, sizeof note);
+            note_write(notes + own * NOTE_LINES, round, note, sizeof note);
         } else {
             if ((round + (uint64_t)own) % 16 == 0) {
                 sched_yield();
             }
-            wrong += note_read(&flags->ranks[writer], round, note, sizeof note, &waiting) != 0;
+            wrong += note_read(notes + writer * NOTE_LINES, round, note, sizeof note, &waiting) != 0;
             wrong += note[0] != (unsigned char)round || note[LONGEST - 1] != note[0];
         }
         flag_set(&flags->ranks[own].done, round);
@@ -128,6 +130,7 @@ static void test_notes(void) {
     run_threads(tell);
     run_threads(tell_in_turn);
     CHECK(sizeof(struct note_line) == FLAGS_LINE);
+    CHECK(notes_bytes(THREADS) == sizeof notes);
     CHECK(offsetof(struct note_line, bytes) + NOTE_BYTES == 64); /* the number and the bytes are one cache line */
 }
 

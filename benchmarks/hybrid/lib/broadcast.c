@@ -29,7 +29,8 @@ static int check(hybrid_memory *m, const struct call *call) {
 
 /* A short message comes in the cache line of its flag: one line travels to each rank, instead of two. */
 static bool fits_note(const hybrid_memory *m, const struct call *call) {
-    return m->comm->nodes == 1 && m->sync == HYBRID_SPIN && call->count * call->element_bytes <= NOTE_BYTES;
+    return m->notes != NULL && m->comm->nodes == 1 && m->sync == HYBRID_SPIN &&
+           call->count * call->element_bytes <= NOTE_BYTES;
 }
 
 static int before(hybrid_memory *m, const struct call *call) {

@@ -26,9 +26,16 @@ void flags_clear(struct node_flags *flags, int ranks) {
     for (int i = 0; i < ranks; i++) {
         atomic_init(&flags->ranks[i].arrived.number, 0);
         atomic_init(&flags->ranks[i].done.number, 0);
-        for (int j = 0; j < NOTE_LINES; j++) {
-            atomic_init(&flags->ranks[i].notes[j].number, 0);
-        }
+    }
+}
+
+size_t notes_bytes(int ranks) {
+    return (size_t)ranks * NOTE_LINES * sizeof(struct note_line);
+}
+
+void notes_clear(struct note_line *notes, int ranks) {
+    for (int i = 0; i < ranks * NOTE_LINES; i++) {
+        atomic_init(&notes[i].number, 0);
     }
 }
 
@@ -60,14 +67,14 @@ int flag_wait(struct flag *flag, uint64_t least, const struct flags_waiting *wai
     return wait_for(&flag->number, least, waiting);
 }
 
-void note_write(struct rank_flags *own, uint64_t number, const void *bytes, size_t size) {
-    struct note_line *line = &own->notes[number % NOTE_LINES];
+void note_write(struct note_line *own, uint64_t number, const void *bytes, size_t size) {
+    struct note_line *line = &own[number % NOTE_LINES];
     memcpy(line->bytes, bytes, size);
     atomic_store_explicit(&line->number, number, memory_order_release);
 }
 
-int note_read(struct rank_flags *from, uint64_t number, void *bytes, size_t size, const struct flags_waiting *waiting) {
-    struct note_line *line = &from->notes[number % NOTE_LINES];
+int note_read(struct note_line *from, uint64_t number, void *bytes, size_t size, const struct flags_waiting *waiting) {
+    struct note_line *line = &from[number % NOTE_LINES];
     const int code = wait_for(&line->number, number, waiting);
     if (code == 0) {
         memcpy(bytes, line->bytes, size);

@@ -40,7 +40,6 @@ enum { NOTE_LINES = 8 };
 struct rank_flags {
     struct flag arrived; /* the rank's last step: it has reached this point */
     struct flag done;    /* the last round whose read phase it has ended */
-    struct note_line notes[NOTE_LINES];
 };
 
 /* The flags of a node, at the beginning of its shared memory. */
@@ -72,10 +71,15 @@ uint64_t flag_number(struct flag *flag);
 /* Waits until the number is at least `least`. Returns 0, or what poll returned. */
 int flag_wait(struct flag *flag, uint64_t least, const struct flags_waiting *waiting);
 
+/* The bytes of the notes of so many ranks, NOTE_LINES lines each, in the order of ranks; makes them those of a new
+ * memory. */
+size_t notes_bytes(int ranks);
+void notes_clear(struct note_line *notes, int ranks);
+
 /* Writes the rank's note with this number, from 1 and growing: at most NOTE_BYTES bytes. */
-void note_write(struct rank_flags *own, uint64_t number, const void *bytes, size_t size);
+void note_write(struct note_line *own, uint64_t number, const void *bytes, size_t size);
 
 /* Waits for a rank's note with this number, and copies it. Returns as flag_wait. */
-int note_read(struct rank_flags *from, uint64_t number, void *bytes, size_t size, const struct flags_waiting *waiting);
+int note_read(struct note_line *from, uint64_t number, void *bytes, size_t size, const struct flags_waiting *waiting);
 
 #endif

@@ -44,9 +44,19 @@ static bool shape_bytes(const hybrid_comm *comm, size_t block, enum hybrid_shape
     return false;
 }
 
-/* Returns the bytes of the window up to the buffers. */
-static size_t head_bytes(const hybrid_comm *comm) {
+/* Whether ranks may give each other notes: in a broadcast, and where each rank reduces for itself. */
+static bool has_notes(enum hybrid_shape shape) {
+    return shape == HYBRID_ONE || shape == HYBRID_REDUCTION;
+}
+
+/* Returns the bytes of the window up to the notes. */
+static size_t flags_and_guard_bytes(const hybrid_comm *comm) {
     return flags_bytes(comm->node_ranks) + guard_bytes(comm->node_ranks);
+}
+
+/* Returns the bytes of the window up to the buffers. */
+static size_t head_bytes(const hybrid_comm *comm, enum hybrid_shape shape) {
+    return flags_and_guard_bytes(comm) + (has_notes(shape) ? notes_bytes(comm->node_ranks) : 0);
 }
 
 /* Sets the bytes of the buffers and of the window. */
@@ -56,13 +66,13 @@ static int plan_window(hybrid_memory *m, size_t count, size_t element_bytes, enu
     size_t block = 0;
     size_t bytes = 0;
     if (!multiply(count, element_bytes, &block) || !shape_bytes(comm, block, shape, &bytes) ||
-        bytes > (SIZE_MAX / 2 - head_bytes(comm)) / MOST_BUFFERS - 2 * alignment) {
+        bytes > (SIZE_MAX / 2 - head_bytes(comm, shape)) / MOST_BUFFERS - 2 * alignment) {
         return error_set(MPI_ERR_COUNT, "%zu elements of %zu bytes: the size of the node's memory cannot be counted",
                          count, element_bytes);
     }
     m->buffer_bytes = bytes;
     m->buffer_stride = (bytes + alignment - 1) / alignment * alignment;
-    m->window_bytes = head_bytes(comm) + alignment + (size_t)m->buffers * m->buffer_stride;
+    m->window_bytes = head_bytes(comm, shape) + alignment + (size_t)m->buffers * m->buffer_stride;
     return MPI_SUCCESS;
 }
 
@@ -83,7 +93,7 @@ static int check_room(const hybrid_memory *m) {
 
 /* ---- making and freeing ---- */
 
-static int allocate(hybrid_memory *m) {
+static int allocate(hybrid_memory *m, enum hybrid_shape shape) {
     const hybrid_comm *comm = m->comm;
     char *base = NULL;
     MPI_Aint bytes = 0;
@@ -101,10 +111,14 @@ static int allocate(hybrid_memory *m) {
     const uintptr_t begin = ((uintptr_t)base + FLAGS_LINE - 1) / FLAGS_LINE * FLAGS_LINE;
     const size_t alignment = guard_alignment();
     m->flags = (struct node_flags *)begin;
-    m->data = (char *)((begin + head_bytes(comm) + alignment - 1) / alignment * alignment);
+    m->notes = has_notes(shape) ? (struct note_line *)(begin + flags_and_guard_bytes(comm)) : NULL;
+    m->data = (char *)((begin + head_bytes(comm, shape) + alignment - 1) / alignment * alignment);
     TRY_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, m->win));
     if (comm_leads(comm)) {
         flags_clear(m->flags, comm->node_ranks);
+        if (m->notes != NULL) {
+            notes_clear(m->notes, comm->node_ranks);
+        }
     }
     TRY_MPI(MPI_Win_sync(m->win));
     TRY_MPI(MPI_Barrier(comm->node));
@@ -153,7 +167,7 @@ int hybrid_memory_create_buffers(hybrid_comm *comm, size_t count, size_t element
     }
     code = comm_share_error(comm->all, code);
     if (code == MPI_SUCCESS) {
-        code = comm_share_error(comm->all, allocate(m));
+        code = comm_share_error(comm->all, allocate(m, shape));
     }
     if (code != MPI_SUCCESS) {
         /* A window that was made on some ranks only cannot be freed: that is collective. */
@@ -396,15 +410,19 @@ int step_all(hybrid_memory *m) {
     return wait_for_all(m);
 }
 
+static struct note_line *note_lines_of(const hybrid_memory *m, int node_rank) {
+    return m->notes + (size_t)node_rank * NOTE_LINES;
+}
+
 int step_give_note(hybrid_memory *m, const void *own, size_t bytes) {
     TRY(wait_for_readers(m)); /* the line of this note has that of a round before */
-    note_write(&m->flags->ranks[m->comm->node_rank], m->round, own, bytes);
+    note_write(note_lines_of(m, m->comm->node_rank), m->round, own, bytes);
     return MPI_SUCCESS;
 }
 
 int step_take_note(hybrid_memory *m, int from, void *note, size_t bytes) {
     const struct flags_waiting waiting = comm_waiting(m->comm);
-    return note_read(&m->flags->ranks[from], m->round, note, bytes, &waiting);
+    return note_read(note_lines_of(m, from), m->round, note, bytes, &waiting);
 }
 
 int step_notes(hybrid_memory *m, const void *own, size_t bytes, char *notes) {

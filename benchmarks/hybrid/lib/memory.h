@@ -31,8 +31,9 @@ struct hybrid_memory {
     hybrid_comm *comm;
     MPI_Win win;
     struct node_flags *flags;
-    int buffers; /* 1 to MOST_BUFFERS */
-    char *data;  /* where the first buffer begins */
+    struct note_line *notes; /* of all ranks of the node; NULL: the memory is of a shape that has none */
+    int buffers;             /* 1 to MOST_BUFFERS */
+    char *data;              /* where the first buffer begins */
     size_t buffer_bytes;
     size_t buffer_stride; /* from the begin of one buffer to that of the next */
     size_t window_bytes;
@@ -90,8 +91,8 @@ int step_gather(hybrid_memory *m);
 /* Returns when all ranks of the node have come. */
 int step_all(hybrid_memory *m);
 
-/* Notes of at most NOTE_BYTES bytes, where ranks spin: this rank gives one to the ranks of the node; it waits for that
- * of another one and copies it. A rank gives one note in a round. */
+/* Notes of at most NOTE_BYTES bytes, where ranks spin and the memory has notes: this rank gives one to the ranks of the
+ * node; it waits for that of another one and copies it. A rank gives one note in a round. */
 int step_give_note(hybrid_memory *m, const void *own, size_t bytes);
 int step_take_note(hybrid_memory *m, int from, void *note, size_t bytes);
 

@@ -152,7 +152,8 @@ static int reduce_each(hybrid_memory *m, const struct call *call) {
     struct fold fold = fold_of(m, call);
     fold.apart = true;
     TRY(place_own(m, call));
-    if (m->sync == HYBRID_SPIN && bytes <= NOTE_BYTES && m->comm->node_ranks <= MOST_WHO_REDUCE_ALL) {
+    if (m->notes != NULL && m->sync == HYBRID_SPIN && bytes <= NOTE_BYTES &&
+        m->comm->node_ranks <= MOST_WHO_REDUCE_ALL) {
         TRY(step_notes(m, row(m, call, m->comm->node_rank), bytes, notes));
         fold.rows = notes;
         fold.stride = NOTE_STRIDE;
