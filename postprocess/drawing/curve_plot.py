@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from postprocess.drawing.curves import PALE, Chart, Curve, solid_and_pale
+from postprocess.drawing.curves import PALE, Chart, Curve
 from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import clean
 
@@ -27,8 +27,8 @@ def chart_figure(chart: Chart) -> Figure:
         figure.suptitle(clean(chart.title), parse_math=False, fontsize="medium", fontweight="bold", wrap=True)
         ax = figure.subplots()
         _axes(ax, chart)
-        for curve in chart.curves:
-            _draw(ax, curve)
+        for curve, shift in zip(chart.curves, chart.shifts(), strict=True):
+            _draw(ax, chart, curve, shift)
         legend = figure.legend(*ax.get_legend_handles_labels(), loc="outside right center", fontsize="small")
         for text in legend.get_texts():
             text.set_parse_math(False)
@@ -74,6 +74,8 @@ def _axes(ax: Axes, chart: Chart) -> None:
     ticks = chart.ticks()
     ax.set_yticks(ticks, [chart.vertical.words(one) for one in ticks])
     ax.set_yticks([], minor=True)
+    if chart.horizontal.named and labels:
+        ax.set_xlim(chart.places[0] - 0.5, chart.places[-1] + 0.5)
     ax.set_xlabel(chart.horizontal.name)
     ax.set_ylabel(chart.vertical.name)
     ax.set_ylim(chart.low, chart.high)
@@ -84,20 +86,22 @@ def _axes(ax: Axes, chart: Chart) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _draw(ax: Axes, curve: Curve) -> None:
+def _draw(ax: Axes, chart: Chart, curve: Curve, shift: float) -> None:
     style = curve.style
-    for pieces, opacity in zip(solid_and_pale(curve), (style.opacity, PALE * style.opacity), strict=True):
+    joining = "none" if chart.horizontal.named and style.marker else style.line
+    for pieces, opacity in zip(chart.lines(curve), (style.opacity, PALE * style.opacity), strict=True):
         for marks in pieces:
             places, values = [one.place for one in marks], [one.value for one in marks]
             ax.plot(places, values, style.line, color=style.colour, alpha=opacity, linewidth=1.3, zorder=2)
     ax.plot(
-        [], [], style.line, color=style.colour, alpha=style.opacity, linewidth=1.3, marker=style.marker, markersize=5,
-        label=clean(curve.name),
+        [], [], linestyle=joining, color=style.colour, alpha=style.opacity, linewidth=1.3, marker=style.marker,
+        markersize=5, label=clean(curve.name),
     )  # fmt: skip
     if not style.marker:
         return
     for mark in curve.marks:
         opacity = PALE * style.opacity if mark.pale else style.opacity
-        ax.plot([mark.place], [mark.value], style.marker, color=style.colour, alpha=opacity, markersize=5, zorder=3)
+        place = mark.place + shift
+        ax.plot([place], [mark.value], style.marker, color=style.colour, alpha=opacity, markersize=5, zorder=3)
         if math.isfinite(mark.low) and math.isfinite(mark.high):
-            ax.vlines(mark.place, mark.low, mark.high, color=style.colour, alpha=opacity, linewidth=1.1, zorder=3)
+            ax.vlines(place, mark.low, mark.high, color=style.colour, alpha=opacity, linewidth=1.1, zorder=3)

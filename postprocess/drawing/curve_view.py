@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from postprocess.drawing.curves import DASH_DOTTED, DASHED, DOTTED, PALE, SOLID, Chart, Curve, Mark, solid_and_pale
+from postprocess.drawing.curves import DASH_DOTTED, DASHED, DOTTED, PALE, SOLID, Chart, Curve, Mark
 
 _LEFT, _RIGHT, _TOP, _WIDTH, _HEIGHT = 62.0, 12.0, 10.0, 620.0, 230.0
 _MOST_LABELS = 10
@@ -40,7 +40,7 @@ class CurveView:
     """A curve.
 
     lines: the pieces of its line, the places of each as SVG has them and its opacity.  shape: that of its marks.
-    `marks` and `shape` are empty where only the line is drawn.
+    `marks` and `shape` are empty where only the line is drawn.  joined: whether a line joins its marks.
     """
 
     name: str
@@ -50,6 +50,7 @@ class CurveView:
     dashes: str
     lines: list[tuple[str, float]]
     marks: list[MarkView]
+    joined: bool
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ def chart_view(chart: Chart) -> ChartView:
     places, bottom = chart.places, _TOP + _HEIGHT
 
     def x(place: float) -> float:
+        if chart.horizontal.named:
+            return round(_LEFT + _WIDTH * (place - places[0] + 0.5) / (places[-1] - places[0] + 1.0), 1)
         if len(places) < 2:
             return round(_LEFT + 0.5 * _WIDTH, 1)
         if chart.horizontal.log:
@@ -94,20 +97,21 @@ def chart_view(chart: Chart) -> ChartView:
             share = math.log(value / low) / math.log(high / low) if value > 0 else 0.0
         return round(bottom - _HEIGHT * min(max(share, 0.0), 1.0), 1)
 
-    def mark_view(mark: Mark, opacity: float) -> MarkView:
+    def mark_view(mark: Mark, shift: float, opacity: float) -> MarkView:
         shown = PALE * opacity if mark.pale else opacity
-        return MarkView(x(mark.place), y(mark.value), y(mark.low), y(mark.high), mark.words, shown)
+        return MarkView(x(mark.place + shift), y(mark.value), y(mark.low), y(mark.high), mark.words, shown)
 
-    def curve_view(curve: Curve) -> CurveView:
+    def curve_view(curve: Curve, shift: float) -> CurveView:
         style = curve.style
         lines = [
             (" ".join(f"{x(mark.place)},{y(mark.value)}" for mark in marks), opacity)
-            for pieces, opacity in zip(solid_and_pale(curve), (style.opacity, PALE * style.opacity), strict=True)
+            for pieces, opacity in zip(chart.lines(curve), (style.opacity, PALE * style.opacity), strict=True)
             for marks in pieces
         ]
-        marks = [mark_view(mark, style.opacity) for mark in curve.marks] if style.marker else []
+        marks = [mark_view(mark, shift, style.opacity) for mark in curve.marks] if style.marker else []
+        joined = not (chart.horizontal.named and style.marker)
         return CurveView(
-            curve.name, style.colour, SHAPES[style.marker], style.opacity, DASHES[style.line], lines, marks
+            curve.name, style.colour, SHAPES[style.marker], style.opacity, DASHES[style.line], lines, marks, joined
         )
 
     return ChartView(
@@ -121,6 +125,6 @@ def chart_view(chart: Chart) -> ChartView:
         level=y(chart.level),
         x_ticks=[(x(one), chart.horizontal.words(one)) for one in chart.shown_places(_MOST_LABELS)],
         y_ticks=[(y(value), chart.vertical.words(value)) for value in chart.ticks()],
-        curves=[curve_view(curve) for curve in chart.curves],
+        curves=[curve_view(curve, shift) for curve, shift in zip(chart.curves, chart.shifts(), strict=True)],
         notes=chart.notes,
     )

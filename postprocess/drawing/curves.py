@@ -17,6 +17,8 @@ from postprocess.drawing.text import duration, interval, plural, ratio, size
 
 SOLID, DASHED, DASH_DOTTED, DOTTED = "-", "--", "-.", ":"
 """How a line is drawn, as matplotlib names it."""
+SIDE_BY_SIDE, WIDEST = 0.14, 0.6
+"""How far the marks of neighbouring curves are from each other on a named axis, and all of a place at most."""
 PALE = 0.3
 """The opacity of a mark that is not reliable, as a share of that of its curve."""
 COLOURS = {
@@ -70,11 +72,18 @@ class Curve:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a chart.  words: how a number on it is written."""
+    """An axis of a chart.
+
+    words: how a number on it is written.  named: its places, 0, 1, 2 ..., stand for names without an order, so that no
+    line joins marks, and those of several curves stand side by side.  binary: its numbers are bytes, of which round
+    ones are of KiB, MiB and so on.
+    """
 
     name: str
     log: bool
     words: Callable[[float], str]
+    named: bool = False
+    binary: bool = False
 
 
 MESSAGE = Axis("message", log=True, words=lambda place: size(int(place)))
@@ -127,6 +136,17 @@ class Chart:
             *([f"{plural(self.left_out, 'point')} {self.lost} left out"] if self.left_out else []),
         ]
 
+    def shifts(self) -> list[float]:
+        """How far the marks of each curve are drawn from their places."""
+        marked = [number for number, curve in enumerate(self.curves) if curve.style.marker and self.horizontal.named]
+        step = min(SIDE_BY_SIDE, WIDEST / max(len(marked), 1))
+        by_number = {number: (order - (len(marked) - 1) / 2) * step for order, number in enumerate(marked)}
+        return [by_number.get(number, 0.0) for number in range(len(self.curves))]
+
+    def lines(self, curve: Curve) -> tuple[list[list[Mark]], list[list[Mark]]]:
+        """The pieces of the line of one of its curves, as of `solid_and_pale`; none between marks at names."""
+        return ([], []) if self.horizontal.named and curve.style.marker else solid_and_pale(curve)
+
     def shown_places(self, most: int) -> list[float]:
         """At most so many of the places, evenly spread, for the labels of the axis; the first one is among them."""
         places = self.places
@@ -144,7 +164,8 @@ class Chart:
             return [
                 factor * 10.0**power for power in powers for factor in factors if low <= factor * 10.0**power <= high
             ]
-        magnitude = 10.0 ** math.floor(math.log10(high - low))
+        unit = 1024.0 ** math.floor(math.log(high - low, 1024)) if self.vertical.binary and high - low >= 1 else 1.0
+        magnitude = unit * 10.0 ** math.floor(math.log10((high - low) / unit))
         step = next(s for s in (magnitude, magnitude / 2, magnitude / 5, magnitude / 10) if (high - low) / s >= 4)
         return [float(number) for number in np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step]
 

@@ -89,6 +89,7 @@ def render_report(
         look=look,
         palettes=PALETTES,
         run_name=run_name(run),
+        heading=_heading(run),
         subtitle=_subtitle(run),
         incomplete=_incomplete(run, observed, cases),
         sections=sorted([*parts["page"], *_own_sections(run, observed, cases, parts)], key=lambda part: part.order),
@@ -164,6 +165,14 @@ def _dicts(value: object) -> list[Json]:
 def _texts(source: Json, fields: Iterable[str]) -> dict[str, str]:
     """The fields of `source` as texts. A field that is absent is empty, because a manifest may lack any field."""
     return {name: "" if source.get(name) is None else str(source[name]) for name in fields}
+
+
+def _heading(run: Run) -> str:
+    """What the run is about: the one family that it measured, or the question of them all."""
+    measured = [family.title for family in registry.FAMILIES if not registry.found(run, family).table.empty]
+    if len(measured) == 1:
+        return measured[0][0].upper() + measured[0][1:]
+    return "Does MPI communicate while the program computes?"
 
 
 def _subtitle(run: Run) -> str:

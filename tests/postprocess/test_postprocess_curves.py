@@ -8,11 +8,13 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from postprocess.drawing.curve_plot import chart_figure
 from postprocess.drawing.curve_view import SHAPES, chart_view
 from postprocess.drawing.curves import (
     MESSAGE,
     PALE,
     RANKS,
+    Axis,
     Chart,
     Curve,
     Mark,
@@ -23,6 +25,7 @@ from postprocess.drawing.curves import (
     sure_values,
     time_axis,
 )
+from postprocess.drawing.text import size
 
 
 def mark(place: float, value: float, pale: bool = False) -> Mark:
@@ -84,3 +87,35 @@ def test_an_interval_that_is_not_known_is_not_drawn() -> None:
     unknown = Mark(8, 10.0, math.nan, math.nan, "10")
     (shown,) = chart_view(chart(Curve("a", Style(), (unknown,)))).curves[0].marks
     assert (shown.low, shown.high) == (-1, -1)
+
+
+def test_marks_at_names_stand_side_by_side_and_no_line_joins_them() -> None:
+    names = Axis("variant", log=False, words=lambda place: ("mpi", "openmp", "hybrid")[int(place)], named=True)
+    marks = tuple(mark(place, 10.0 + place) for place in range(3))
+    curves = (Curve("total", Style(), marks), Curve("part", Style(), marks), Curve("bound", Style(marker=""), marks))
+    shown = replace(chart(*curves), horizontal=names)
+    view = chart_view(shown)
+    total, part, bound = view.curves
+    assert total.lines == part.lines == [] and not total.joined
+    assert len(bound.lines) == 1 and bound.joined
+    for (label, words), left, right in zip(view.x_ticks, total.marks, part.marks, strict=True):
+        assert left.x < label < right.x, words
+        assert right.x - left.x < view.x_ticks[1][0] - view.x_ticks[0][0]
+    assert [words for _, words in view.x_ticks] == ["mpi", "openmp", "hybrid"]
+    axes = chart_figure(shown).axes[0]
+    joined = [line for line in axes.lines if len(line.get_xdata()) > 1]  # type: ignore[arg-type]
+    assert len(joined) == 1
+
+
+@pytest.mark.parametrize(
+    ("highest", "words"),
+    [
+        (33.4 * 2**20, ["0 B", "5 MiB", "10 MiB", "15 MiB", "20 MiB", "25 MiB", "30 MiB"]),
+        (900.0, [f"{number} B" for number in range(0, 901, 100)]),
+        (2.5 * 2**30, ["0 B", "512 MiB", "1 GiB", "1.5 GiB", "2 GiB", "2.5 GiB"]),
+    ],
+)
+def test_round_sizes_are_multiples_of_binary_units(highest: float, words: list[str]) -> None:
+    memory = Axis("memory", log=False, words=size, binary=True)
+    shown = replace(chart(CURVE), vertical=memory, low=0.0, high=highest)
+    assert [memory.words(value) for value in shown.ticks()] == words

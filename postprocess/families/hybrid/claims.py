@@ -108,9 +108,9 @@ def break_evens(table: pd.DataFrame) -> list[tuple[str, list[str]]]:
 
 
 def counts_words(of_targets: pd.DataFrame) -> str:
-    """How many targets hold: ``5 of 13 targets hold, 6 are missed, 2 cannot be told``."""
+    """How many targets hold: ``5 of 13 targets hold, 6 missed, 2 cannot be told``."""
     counts = [int((of_targets["verdict"] == verdict).sum()) for verdict in (HOLDS, MISSED, CANNOT_TELL)]
-    return f"{counts[0]} of {len(of_targets)} targets hold, {counts[1]} are missed, {counts[2]} cannot be told"
+    return f"{counts[0]} of {len(of_targets)} targets hold, {counts[1]} missed, {counts[2]} cannot be told"
 
 
 def _where(rows: pd.DataFrame) -> str:

@@ -16,7 +16,6 @@ import pandas as pd
 
 from postprocess.drawing.curves import (
     COLOURS,
-    DASHED,
     DOTTED,
     SOLID,
     Axis,
@@ -43,12 +42,12 @@ _FIGURES: Mapping[str, str] = {
     "poisson": "figure 18 of Zhou et al. 2020",
     "bpmf": "figure 19 of Zhou et al. 2020",
 }
-_VARIANT = Axis("variant", log=False, words=lambda place: VARIANTS[int(place)])
+_VARIANT = Axis("variant", log=False, words=lambda place: VARIANTS[int(place)], named=True)
 _RANKS = Axis("ranks per node", log=True, words=lambda place: str(int(place)))
 _VERTICAL = {
     TIME: Axis("time", log=False, words=duration),
-    MEMORY: Axis("memory of a node", log=False, words=size),
-    GROWTH: Axis("memory of its data", log=False, words=size),
+    MEMORY: Axis("memory of a node", log=False, words=size, binary=True),
+    GROWTH: Axis("memory of its data", log=False, words=size, binary=True),
     COPIES: ratio_axis("copies of the shared data per node"),
 }
 _WHAT = {
@@ -60,12 +59,12 @@ _WHAT = {
 _CURVES = {
     TIME: (
         ("total", "t_ns", Style(COLOURS["blue"])),
-        ("computation", "t_compute_ns", Style(COLOURS["orange"], line=DASHED)),
+        ("computation", "t_compute_ns", Style(COLOURS["orange"], marker="s")),
     ),
     MEMORY: (
         ("all", "memory_bytes", Style(COLOURS["violet"])),
-        ("of its data", "growth_bytes", Style(COLOURS["green"], line=DASHED)),
-        ("shared", "shared_bytes", Style(COLOURS["grey"], line=DOTTED)),
+        ("of its data", "growth_bytes", Style(COLOURS["green"], marker="s")),
+        ("shared", "shared_bytes", Style(COLOURS["grey"], marker="^")),
     ),
 }
 _CURVES_OVER_RANKS = {

@@ -15,7 +15,6 @@ import pandas as pd
 from postprocess.drawing.curves import (
     COLOURS,
     DASHED,
-    DOTTED,
     Axis,
     Chart,
     Curve,
@@ -45,7 +44,7 @@ def _version_words(place: float) -> str:
     return _SHORT.get(name, name)
 
 
-_HORIZONTAL = Axis("version", log=False, words=_version_words)
+_HORIZONTAL = Axis("version", log=False, words=_version_words, named=True)
 _VERTICAL = ratio_axis("improvement")
 
 
@@ -83,7 +82,7 @@ def _curves(known: pd.DataFrame) -> Iterator[Curve]:
         by_version = [(place, rows[rows["variant"] == version]) for place, version in enumerate(_VERSIONS)]
         shown = [(place, of_version) for place, of_version in by_version if len(of_version)]
         marks = tuple(mark_of(place, of_version, IMPROVEMENT, _VERTICAL) for place, of_version in shown)
-        yield Curve(name, Style(colour, line=DOTTED), marks)
+        yield Curve(name, Style(colour), marks)
         bounds = tuple(
             mark_of(place, of_version, "bound", _VERTICAL)
             for place, of_version in shown
