@@ -184,6 +184,25 @@ def test_what_the_librarys_own_waiting_changes_is_told_by_cpu_time(tmp_path: Pat
     assert "does not change for sure: the CPU share (3 points)" in share
 
 
+def test_a_setting_is_the_cause_only_of_what_several_launches_show(tmp_path: Path) -> None:
+    """The launches of one side may differ by more than the two sides do: then nothing is said to change."""
+
+    def of(usual: tuple[float, ...], yielding: tuple[float, ...]) -> str:
+        lines = []
+        for setting, latencies in (("usual", usual), ("yielding", yielding)):
+            for number, latency in enumerate(latencies, 1):
+                one = record(replace(POLLS, latency_ns=latency), sizes=(1024,), metadata={"case": {"repeat": number}})
+                one[0]["plan"]["parameters"]["library_setting"] = [setting]
+                lines.append(one)
+        return "\n".join(of_the_process(table_of(tmp_path, *lines)))
+
+    slow = (9000, 10000, 11000)
+    assert "; that is from 1 launch of each, and launches differ, so the cause cannot be told" in of((1000,), (9000,))
+    assert "rises from" in of((1000, 1100, 1200), slow)
+    assert of((1000, 1100, 1200), slow).count("that holds in all launches, 3 or more of each") == 1
+    assert "rises" not in of((1000, 1100, 12000), slow)
+
+
 def test_a_setting_that_lets_another_thread_in_changes_something(tmp_path: Path) -> None:
     """Also where the process uses as much CPU time as before, because it polls."""
 

@@ -317,8 +317,11 @@ class Effect:
 
 
 LEAST_RATIO = 1.25
-"""Points with and without a setting are of different launches, and no interval of a launch contains how much launches
-differ: so a smaller ratio of their times tells nothing of the setting."""
+"""Points with and without a setting are of different launches. A smaller ratio of their times tells nothing."""
+LEAST_LAUNCHES = 3
+"""Of each side. No interval of a launch contains how much launches differ, which may be several times: with fewer, a
+difference need not be of the setting."""
+_POINT = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes"]
 EFFECTS = (
     Effect("cpu_share", "the CPU share", (BLOCKING, LATE), LEAST_CHANGE, percent),
     Effect("soaked_share", "the share of a thread of the lowest priority", (SOAKING,), LEAST_CHANGE, percent),
@@ -330,10 +333,9 @@ def _of_settings(rows: pd.DataFrame) -> Iterator[str]:
     """Whether the library's settings for waits do anything, by the numbers of EFFECTS in reliable points."""
     setting = axes.LIBRARY_SETTING.name
     reliable = rows[rows["reliable"].astype(bool)]
-    usual = reliable[reliable[setting] == axes.LIBRARY_SETTING.usual]
-    keys = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes", "launch"]
+    usual = _over_launches(reliable[reliable[setting] == axes.LIBRARY_SETTING.usual])
     for name in WAITS:
-        both = usual.merge(reliable[reliable[setting] == name], on=keys, suffixes=("", "_set"))
+        both = usual.merge(_over_launches(reliable[reliable[setting] == name]), on=_POINT, suffixes=("", "_set"))
         changed, unchanged = [], []
         for effect in EFFECTS:
             points = both[both["way"].isin(effect.ways)]
@@ -350,12 +352,31 @@ def _of_settings(rows: pd.DataFrame) -> Iterator[str]:
             yield f"setting the library to {name} waits {nothing} for sure: {', '.join(unchanged)}"
 
 
+def _over_launches(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row per point: the columns of EFFECTS over its launches, and their number, `launches`.
+
+    A value is the median of theirs, an interval holds all of theirs.
+    """
+    columns = {}
+    for name in (effect.column for effect in EFFECTS):
+        columns |= {name: (name, "median"), f"{name}_ci95_low": (f"{name}_ci95_low", "min")}
+        columns |= {f"{name}_ci95_high": (f"{name}_ci95_high", "max")}
+    found: pd.DataFrame = rows.groupby(_POINT, sort=False).agg(**columns, launches=("record", "nunique")).reset_index()
+    return found
+
+
 def _of_change(effect: Effect, setting: str, best: pd.Series[Any]) -> str:
     before, after = best[effect.column], best[f"{effect.column}_set"]
+    fewest = int(min(best["launches"], best["launches_set"]))
+    doubt = (
+        f"; that is from {plural(fewest, 'launch')} of each, and launches differ, so the cause cannot be told"
+        if fewest < LEAST_LAUNCHES
+        else f"; that holds in all launches, {fewest} or more of each"
+    )
     late = ", for which a rank comes late" if best["way"] == LATE else ""
     return (
         f"with the library set to {setting} waits {effect.what} {'falls' if after < before else 'rises'} from "
-        f"{effect.words(before)} to {effect.words(after)} in {_cell(best)}{late}, where it changes most"
+        f"{effect.words(before)} to {effect.words(after)} in {_cell(best)}{late}, where it changes most{doubt}"
     )
 
 
