@@ -102,6 +102,7 @@ class Metric:
     usual: whether it is compared by default.
     with_work: how it depends on the work done: a time grows in proportion, a rate falls, anything else stays.
     condition: what must be alike on both sides; None where nothing is known that would have to be.
+    least: the least difference that matters, of a difference that is no share of anything; else that of `Limits`.
     """
 
     name: str
@@ -113,18 +114,20 @@ class Metric:
     usual: bool = False
     with_work: Literal["time", "rate", "neither"] = "neither"
     condition: Condition | None = None
+    least: float | None = None
+
+    def least_difference(self, limits: Limits) -> float:
+        """The least difference that matters, where the effect is a difference."""
+        return limits.least_difference if self.least is None else self.least
 
     def has_effect(self, values: Floats) -> NDArray[np.bool_]:
-        """Whether an effect can be formed of each value: it is finite and, for a ratio, above 0.
-
-        A time that is found as a difference of times, as L of LogGP is, may come out below 0.
-        """
+        """Whether an effect can be formed of each value: it is finite and, for a ratio, above 0."""
         return (values > 0) & (values < math.inf) if self.ratio else abs(values) < math.inf
 
     def is_worse(self, value: float, other: float, limits: Limits) -> bool:
         """Whether `value` is worse than `other` by at least the least difference that matters."""
         low, high = (other, value) if self.better == "smaller" else (value, other)
-        return high >= (low * (1 + limits.least_ratio) if self.ratio else low + limits.least_difference)
+        return high >= (low * (1 + limits.least_ratio) if self.ratio else low + self.least_difference(limits))
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,7 @@ class Fitted:
     hides_gap: o is as long as the gap of the smallest size. Then g cannot be seen, and `gap` is this gap, which is an
     upper bound of g.
     misfit: the largest difference of a measured gap from the fitted line, relative to the line, of those sizes.
+    fitted_sizes: how many sizes the line goes through.
     """
 
     latency: Estimate
@@ -138,6 +139,7 @@ class Fitted:
     gamma_cold: Estimate
     hides_gap: bool
     misfit: float
+    fitted_sizes: int
 
     @property
     def parameters(self) -> Parameters:
@@ -200,7 +202,7 @@ def fit(of_sizes: Sequence[Times]) -> Fitted:
         for one, expected, chosen in zip(ordered, line_of, fitted, strict=True)
         if chosen
     ]
-    return Fitted(latency, send, receive, gap, per_byte, hot, cold, not seen[0], max(differences))
+    return Fitted(latency, send, receive, gap, per_byte, hot, cold, not seen[0], max(differences), sum(fitted))
 
 
 def resampled(rng: np.random.Generator, n: int) -> Indices:

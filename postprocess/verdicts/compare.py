@@ -317,6 +317,12 @@ def _other_sizes(metric: Metric) -> str:
     return f"A and B have {what} of other sizes: each was calibrated by itself (--sizes-of RUN)"
 
 
+def least_differences(rows: pd.DataFrame, limits: Limits) -> Floats:
+    """The least difference that matters of each row's metric."""
+    least = {name: one.least_difference(limits) for name, one in METRICS.items()}
+    return rows["metric"].map(least).to_numpy(np.float64)
+
+
 def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     """The rows with a column `verdict`.
 
@@ -324,8 +330,9 @@ def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     case is the same where its whole interval is too small to matter.
     """
     ratio = rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
-    more = np.where(ratio, 1 + limits.least_ratio, limits.least_difference)
-    less = np.where(ratio, 1 / (1 + limits.least_ratio), -limits.least_difference)
+    least = least_differences(rows, limits)
+    more = np.where(ratio, 1 + limits.least_ratio, least)
+    less = np.where(ratio, 1 / (1 + limits.least_ratio), -least)
     effect, low, high = (rows[name].to_numpy(np.float64) for name in ("effect", "effect_ci95_low", "effect_ci95_high"))
     significant = rows["q_value"].to_numpy(np.float64) <= limits.rate
     larger_is_better = (

@@ -26,6 +26,7 @@ from postprocess.verdicts.compare import (
     VERDICTS,
     Comparison,
     group_columns,
+    least_differences,
     numbered,
 )
 from postprocess.verdicts.junit import FAILURE, SKIPPED, TestCase, junit, suites
@@ -134,7 +135,7 @@ def launches_needed(comparison: Comparison) -> int:
     low, high = (rows[f"effect_ci95_{end}"].to_numpy(np.float64) for end in ("low", "high"))
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.where(ratios, np.log(high / low), high - low) / 2
-        aim = np.where(ratios, math.log1p(comparison.limits.least_ratio), comparison.limits.least_difference)
+        aim = np.where(ratios, math.log1p(comparison.limits.least_ratio), least_differences(rows, comparison.limits))
         fewest = rows[["launches_a", "launches_b"]].min(axis=1).to_numpy(np.float64)
         needed = fewest * (reach / aim) ** 2
     known = needed[np.isfinite(needed)]
@@ -218,10 +219,14 @@ def target_words(row: Mapping[Any, Any], axes: Sequence[Axis] = POINT_AXES) -> l
 
 
 def effect_words(metric: str, effect: float) -> str:
-    """An effect: ``+3.1 %`` of a ratio, ``+0.12`` of a difference."""
+    """An effect: ``+3.1 %`` of a ratio, ``+0.12`` of a difference, ``+120 ns`` of a difference of times."""
     if not math.isfinite(effect):
         return ""
-    return f"{100 * (effect - 1):+.1f} %" if METRICS[metric].ratio else f"{effect:+.2f}"
+    if METRICS[metric].ratio:
+        return f"{100 * (effect - 1):+.1f} %"
+    if metric.endswith("_ns"):
+        return f"{'+' if effect > 0 else ''}{duration(effect)}"
+    return f"{effect:+.2f}"
 
 
 def interval_words(row: Mapping[Any, Any]) -> str:

@@ -203,9 +203,14 @@ def _cell_css(comparison: Comparison) -> str:
 
 def _limits_words(comparison: Comparison) -> str:
     limits = comparison.limits
+    of_their_own = [
+        f", {name} from {duration(METRICS[name].least_difference(limits))}"
+        for name in comparison.rows["metric"].unique()
+        if METRICS[name].least is not None
+    ]
     return (
-        f"a time counts from {100 * limits.least_ratio:g} %, a ratio from {limits.least_difference:g}; "
-        f"false-discovery rate {limits.rate:g}"
+        f"a time counts from {100 * limits.least_ratio:g} %, a ratio from {limits.least_difference:g}"
+        f"{''.join(of_their_own)}; false-discovery rate {limits.rate:g}"
     )
 
 
@@ -267,8 +272,9 @@ def _bar(row: Mapping[Any, Any], comparison: Comparison) -> tuple[float, float, 
     """The interval from 0 to 100: 50 is no difference, the ends are five times what counts. None without interval."""
     if not (math.isfinite(row["effect_ci95_low"]) and math.isfinite(row["effect_ci95_high"])):
         return None
-    ratio = METRICS[row["metric"]].ratio
-    scale = 5 * (math.log1p(comparison.limits.least_ratio) if ratio else comparison.limits.least_difference)
+    metric, limits = METRICS[row["metric"]], comparison.limits
+    ratio = metric.ratio
+    scale = 5 * (math.log1p(limits.least_ratio) if ratio else metric.least_difference(limits))
     ends = []
     for name in ("effect_ci95_low", "effect", "effect_ci95_high"):
         value = row[name]

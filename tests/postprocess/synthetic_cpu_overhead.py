@@ -177,7 +177,7 @@ class Messages:
 def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: float, repetitions: int = 21) -> Any:
     """A point of `loggp` whose medians are the truth's."""
     rng = np.random.default_rng([index, message_bytes])
-    trains, messages, exchanges, delay = 40, 16, 600, 10 * truth.latency
+    trains, messages, exchanges, delay = 40, 16, 600, 10 * abs(truth.latency)
     bytes_ns = (message_bytes - 1) * truth.gap_per_byte
     round_trip = 2 * (truth.send + truth.latency + bytes_ns + truth.receive)
     between = max(truth.send, truth.receive, truth.gap + bytes_ns)

@@ -180,7 +180,7 @@ def test_launches_that_do_not_count_are_left_out_and_that_is_said() -> None:
 
 
 def test_a_time_that_is_not_above_0_has_no_ratio_and_that_is_said() -> None:
-    """As L of LogGP, which is found as a difference. To leave out the negative launches alone would bias the rest."""
+    """To leave out the negative launches alone would bias the rest."""
     after = launches(seed=2)
     below = (after["comm_target_ns"] == 12_000_000) & (after["launch"] == 3)
     after.loc[below, "t_measured_ns"] = -5.0
@@ -190,6 +190,20 @@ def test_a_time_that_is_not_above_0_has_no_ratio_and_that_is_said() -> None:
     assert rows.loc[12_000_000, "reason"] == "a launch of B is not above 0: no ratio"
     assert set(rows["verdict"].drop(12_000_000)) == {SAME}
     assert rows.loc[12_000_000, "verdict"] == UNKNOWN
+
+
+def test_a_time_that_may_be_below_0_is_compared_by_difference() -> None:
+    """As L of LogGP, which is found as a difference of times. What matters is a time, and not a share of it."""
+    latency = METRICS["L_ns"]
+    assert latency.least_difference(Limits()) == 100
+    assert latency.has_effect(np.array([-1000.0, 0.0])).all()
+    assert latency.is_worse(-950, -1100, Limits()) and not latency.is_worse(-1050, -1100, Limits())
+    before, after = launches(), launches(seed=2)
+    before["L_ns"] = before["t_measured_ns"] % 50 - 1100
+    after["L_ns"] = after["t_measured_ns"] % 50 - 600
+    found = compare(before, after, metrics=["L_ns"])
+    assert verdicts(found, "L_ns") == {SLOWER}
+    assert {compare_text.effect_words("L_ns", round(one, -2)) for one in found.rows["effect"]} == {"+500 ns"}
 
 
 def test_a_time_that_one_side_could_not_measure_is_told_of() -> None:

@@ -16,8 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.families.cpu_overhead import claims, inside
+from postprocess.families.cpu_overhead import claims, inside, loggp_table
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
+from postprocess.families.cpu_overhead.loggp_record import loggp_record
 from postprocess.families.cpu_overhead.section import cpu_view
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, any_record, cpu_table
@@ -158,6 +159,28 @@ def test_a_gap_that_is_no_longer_than_o_cannot_be_seen(tmp_path: Path) -> None:
     assert "≤ 800 ns" in cpu_text(table)
 
 
+def test_a_line_through_two_gaps_tells_no_gap_per_byte(tmp_path: Path) -> None:
+    """Nothing tests it. It is not reliable, and no reference is made of it."""
+    messages = loggp_record(load_record(synthetic.write(tmp_path / "two.jsonl", messages_record(sizes=(8, 64)))))
+    (reason,) = cpu_table([messages]).iloc[0]["unreliable_reasons"]
+    assert reason == "G is of 2 sizes whose gap is longer than o: no third one tests their line"
+    numbers = loggp_table.numbers_of(messages)
+    assert "o_ns" in numbers and "L_ns" not in numbers and "G_ns_per_byte" not in numbers
+    falls = table_of(tmp_path, messages_record(Messages(gap=5000, gap_per_byte=-0.01, noise=0.0)))
+    assert falls.iloc[0]["unreliable_reasons"] == ["G is surely below 0: the gaps do not grow with the size"]
+
+
+def test_a_latency_below_0_is_no_time_of_the_network(tmp_path: Path) -> None:
+    """The overheads overlap: then nothing is said of the network, nor predicted of the CPU's share."""
+    collectives = record(operations=("barrier",))
+    table = table_of(tmp_path, collectives, messages_record(Messages(latency=-300, noise=0.0)))
+    assert table[table["pair"] != ""].iloc[0]["flags"] == ["L is below 0: the overheads of sender and receiver overlap"]
+    assert table.iloc[0]["predicted_network_ns"] == pytest.approx(-300, rel=0.01)  # nothing is clamped
+    assert "no prediction: L is below 0" in cpu_text(table)
+    *_, (_, verdict) = claims.verdicts(table)
+    assert "cannot be told, since L is below 0: the overheads of sender and receiver overlap: o " in verdict
+
+
 def test_times_of_two_protocols_are_called_so(tmp_path: Path) -> None:
     lines = messages_record(sizes=(8, 512, 32768, 65536))
     lines[2] = message_point(1, Messages(gap=20000), 512, lines[0]["timer"]["overhead_ns"])
@@ -196,8 +219,8 @@ def test_the_eager_threshold_is_between_sizes_that_differ(tmp_path: Path) -> Non
 
 
 def test_what_was_not_measured_is_called_so(tmp_path: Path) -> None:
-    lines = messages_record(sizes=(8, 512, 32768))
-    lines[3] = message_point(2, Messages(), 32768, 0.0, repetitions=0)
+    lines = messages_record(sizes=(8, 64, 512, 32768))
+    lines[4] = message_point(3, Messages(), 32768, 0.0, repetitions=0)
     *measured, last = table_of(tmp_path, lines).to_dict("records")
     assert all(row["reliable"] for row in measured)
     assert last["unreliable_reasons"] == ["not measured"]

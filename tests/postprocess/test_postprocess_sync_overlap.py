@@ -285,6 +285,15 @@ def test_what_was_planted_must_be_found(tmp_path: Path, lines: Lines, wrong: set
             assert row[f"planted_right{end}"] == pytest.approx(known, nan_ok=True)
 
 
+def test_planted_answers_that_a_setting_without_effect_would_get_are_told_from_the_others(tmp_path: Path) -> None:
+    """Of a lowered limit, the answer at 64 bytes would be right, too, if the setting did nothing."""
+    usual = planted_record(replace(EAGER, full_up_to=65536), network="wire:2gbit")
+    lowered = planted_record(replace(EAGER, full_up_to=4096), network="wire:2gbit", protocol="rendezvous")
+    sentence = planted_sentence(table_of(tmp_path, usual, lowered))
+    assert "; 1 of 3 must differ from the answer of basic and default at their size, and the others would" in sentence
+    assert "must differ" not in planted_sentence(table_of(tmp_path, lowered))
+
+
 TARGETS = ROOT / "docs" / "benchmarks" / "sync_overlap-targets.yaml"
 WIRE = "wire:2gbit"
 AS_PLANTED = {
@@ -348,7 +357,8 @@ def test_a_planted_answer_may_be_unclear(tmp_path: Path) -> None:
         (unclear, BOTH): "no",
     }
     assert {found: must.answer(*found) for found in answers} == answers
-    rows = pd.DataFrame({"as_expected": list(answers.values()), "reliable": True})
+    found = planted_rows(table_of(tmp_path, planted_record(EAGER, protocol="eager")))
+    rows = found.assign(as_expected=list(answers.values()), reliable=True)
     assert planted_sentence(rows) == "of 4 planted answers, 1 as they must be, 2 unclear, 1 wrong"
     rows["reliable"] = [True, False, False, True]
     assert planted_sentence(rows).endswith(", 1 wrong; 2 of the 4 rest on points that are not reliable")

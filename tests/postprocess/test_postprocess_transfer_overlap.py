@@ -171,6 +171,26 @@ def test_an_answer_for_each_application(tmp_path: Path, truth: Truth, outcome: s
     assert says in verdict.words
 
 
+def test_the_best_version_is_the_one_that_brings_most_for_sure(tmp_path: Path) -> None:
+    """A wide interval, whose middle is higher, does not win."""
+    table = table_of(tmp_path, record(OVERLAPS))
+    neighborhood = table["variant"] == "neighborhood"
+    table.loc[neighborhood, ["improvement", "improvement_joint_ci95_low"]] = [0.16, 0.05]
+    (verdict,) = verdicts(table)
+    assert verdict.versions[0].variant != "neighborhood" and verdict.versions[-1].variant == "neighborhood"
+
+
+def test_where_a_solve_has_more_than_its_parts_its_whole_is_told_beside_the_bound(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(OVERLAPS))
+    (parts,) = verdicts(table)
+    assert "solver's sums" not in parts.words
+    (whole,) = verdicts(table.assign(t_nonoverlap_ns=2 * table["t_nonoverlap_ns"]))
+    assert (
+        "the times allow 20.0 % of exchanges and computation, which leave out the solver's sums: "
+        "10.0 % of the whole solve"
+    ) in whole.words
+
+
 def test_applications_are_systems_libraries_and_configurations(tmp_path: Path) -> None:
     table = table_of(
         tmp_path, record(OVERLAPS, unknowns=(1, 16)), record(SERIALISED, unknowns=(1,), configuration="async")

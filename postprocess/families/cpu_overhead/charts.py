@@ -5,7 +5,7 @@ message size: the CPU share in user mode (figure 1), the idle share, or the idle
 number of ranks, for the size that is nearest to 1 KiB, there is the idle time of a call (figure 2), where there are
 several communicators. A barrier has no size: against sizes its value is a level line.
 
-Idle times are drawn on a logarithmic scale; those at or below 0 are left out, and counted.
+Idle times are drawn on a logarithmic scale. Those that are not surely above 0 are left out, and counted.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from postprocess.drawing.curves import (
     COLOURS,
@@ -69,8 +70,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `cpu_table`: each kind for each group of points, as far as there is a curve."""
     for _, rows in _of_all_ranks(table).groupby(_GROUP, sort=False):
         for kind in FIGURES:
-            values = rows[kind].to_numpy(np.float64)
-            drawn = rows[np.isfinite(values) & ((values > 0) | (kind != TIME))]
+            drawn = rows[_is_idle(rows) if kind == TIME else np.isfinite(rows[kind].to_numpy(np.float64))]
             sizes = sorted({int(size) for size in drawn["message_bytes"] if size > 0})
             if sizes:
                 curves = tuple(_curves(drawn, kind, sizes))
@@ -86,7 +86,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
                     curves=curves,
                     level=np.nan if kind == TIME else 0.0,
                     left_out=len(rows) - len(drawn),
-                    lost="at or below 0, or not measured," if kind == TIME else "without a value",
+                    lost="not surely above 0, or not measured," if kind == TIME else "without a value",
                 )
 
 
@@ -95,7 +95,7 @@ def rank_charts(table: pd.DataFrame) -> Iterator[Chart]:
     calls = table[table["way"] == BLOCKING]
     for _, rows in calls.groupby(_GROUP, sort=False):
         near = _nearest_size(rows)
-        chosen = rows[rows["message_bytes"].isin([0, near]) & (rows[TIME] > 0)]
+        chosen = rows[rows["message_bytes"].isin([0, near]) & _is_idle(rows)]
         if chosen["communicator_ranks"].nunique() > 1:
             curves = tuple(_curves_of_ranks(chosen))
             low, high = _edges(TIME, [mark.value for curve in curves for mark in curve.marks])
@@ -109,6 +109,12 @@ def rank_charts(table: pd.DataFrame) -> Iterator[Chart]:
                 high=high,
                 curves=curves,
             )
+
+
+def _is_idle(rows: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether each row's idle time is surely above 0: its interval excludes 0."""
+    sure: NDArray[np.bool_] = rows[f"{TIME}_ci95_low"].to_numpy(np.float64) > 0
+    return sure
 
 
 def _nearest_size(rows: pd.DataFrame) -> int:

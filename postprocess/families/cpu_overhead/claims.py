@@ -25,6 +25,8 @@ from postprocess.statistics import cpu_use
 from postprocess.statistics.metrics import Estimate, as_float
 
 PAPERS_COLLECTIVE = "allreduce"
+PAPERS_NODES = 8
+"""Its claims about MPI_Allreduce are of communicators of more nodes."""
 LEAST_CHANGE = 0.05
 """A smaller change of the CPU share is none."""
 MISSED_BY_CHANCE = 0.05
@@ -120,7 +122,9 @@ def _of_idle_time(reliable: pd.DataFrame) -> str:
     found = {
         "below": "blocking collectives leave no CPU time idle",
         "above": "blocking collectives leave CPU time idle, which nonblocking ones could give back",
-        "cannot tell": "whether blocking collectives leave CPU time idle cannot be told",
+        "cannot tell": (
+            f"whether blocking collectives leave more than {percent(LEAST_CHANGE)} of CPU time idle cannot be told"
+        ),
     }[judged(idle, LEAST_CHANGE)]
     return f"{found}: {_share(idle)} of their time, on average over {plural(len(reliable), 'reliable point')}"
 
@@ -128,7 +132,7 @@ def _of_idle_time(reliable: pd.DataFrame) -> str:
 def _of_messages(rows: pd.DataFrame) -> str:
     """Whether a message takes more of the CPU's time than of the network's: o or L, of all launches.
 
-    The paper assumes that o is longer in its section 2.1, and that L is in 2.2.
+    The paper assumes that o is longer in its section 2.1, and that L is in 2.2. An L below 0 is no time of the network.
     """
     row = rows.sort_values("message_bytes", kind="stable").iloc[0]
     overhead, latency = (_of_row(row, f"run_{name}_ns") for name in ("o", "L"))
@@ -136,11 +140,15 @@ def _of_messages(rows: pd.DataFrame) -> str:
     launches = plural(int(row["launches"]), "valid launch") + (f", {doubtful} of them not reliable" if doubtful else "")
     if not math.isfinite(as_float(latency.value)):
         return f"the LogGP parameters are not known, from {launches}"
+    asked = "whether a message takes more of a CPU at each end than of the network cannot be told"
     found = {
         "below": "a message takes less of a CPU at each end than of the network",
         "above": "a message takes more of a CPU at each end than of the network",
-        "cannot tell": "whether a message takes more of a CPU at each end than of the network cannot be told",
+        "cannot tell": asked,
     }[_compared(overhead, latency)]
+    if as_float(latency.value) < 0:
+        sure = "L is" if as_float(latency.high) < 0 else "L may be"
+        found = f"{asked}, since {sure} below 0: the overheads of sender and receiver overlap"
     several = "" if row["launches"] > 1 else ", whose interval does not contain what differs between launches"
     return f"{found}: o {_time(overhead)}, L {_time(latency)}, from {launches}{several}"
 
@@ -209,7 +217,8 @@ def _of_papers_claims(rows: pd.DataFrame) -> Iterator[str]:
         )
         yield (
             f"MPI_Allreduce takes {_share(share)} of the {claims[0].what}, on average over "
-            f"{plural(len(reliable), 'reliable point')}: {', '.join(verdicts)}"
+            f"{plural(len(reliable), 'reliable point')}: {', '.join(verdicts)}; the paper says so of more than "
+            f"{PAPERS_NODES} nodes, and these are {plural(int(rows['ranks'].iloc[0]), 'rank')}"
         )
 
 
@@ -357,7 +366,7 @@ def _over_launches(rows: pd.DataFrame) -> pd.DataFrame:
 
     A value is the median of theirs, an interval holds all of theirs.
     """
-    columns = {}
+    columns: dict[str, tuple[str, str]] = {}
     for name in (effect.column for effect in EFFECTS):
         columns |= {name: (name, "median"), f"{name}_ci95_low": (f"{name}_ci95_low", "min")}
         columns |= {f"{name}_ci95_high": (f"{name}_ci95_high", "max")}

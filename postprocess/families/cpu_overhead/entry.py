@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 TITLE = "CPU time of collectives"
 FILE = "cpu_overhead.parquet"
+LEAST_LATENCY_NS = 100.0
+"""The least difference of L that matters. L may be near 0 or below, where there is no ratio."""
 METRICS = (
     Metric("t_wall_ns", "time of a collective", ratio=True, usual=True),
     Metric("cpu_share", "CPU share of a collective", ratio=False, state="reliable", usual=True),
     Metric("round_trip_ns", "time of a round trip of the smallest message", ratio=True, usual=True),
-    Metric("L_ns", "L, the latency of a message without overheads", ratio=True, usual=True),
+    Metric("L_ns", "L, the latency of a message without overheads", ratio=False, usual=True, least=LEAST_LATENCY_NS),
     Metric("o_ns", "o, the overhead of a message", ratio=True, usual=True),
     Metric("g_ns", "g, the gap between messages", ratio=True, usual=True),
     Metric("G_ns_per_byte", "G, the gap per byte", ratio=True, usual=True),

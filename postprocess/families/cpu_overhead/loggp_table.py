@@ -60,6 +60,8 @@ WAITS = 0.5
 """A send to a late receiver that takes more than this share of the delay waits for the receiver (loggp.c says why)."""
 MISFIT_LIMIT = 0.5
 """Gaps that differ by more from the fitted line are not those of one protocol."""
+LEAST_SIZES = 3
+"""Any line goes through two gaps, so that nothing tests it: with fewer sizes than this, G is not reliable."""
 WIDEST_INTERVAL = 0.1
 """A point whose round trips have a wider interval, relative to their median, is not reliable."""
 
@@ -115,17 +117,32 @@ def unreliable_reasons(point: MessagePoint, fitted: loggp.Fitted | None, *, over
     """Reasons why a valid point is not reliable.  fitted: the parameters of its pair."""
     trip = median_estimate(point.times.round_trip)
     width = (as_float(trip.high) - as_float(trip.low)) / as_float(trip.value)
-    known = fitted is not None and math.isfinite(as_float(fitted.latency.value))
     return [
         *(["oversubscribed: ranks share cores"] if oversubscribed else []),
-        *([] if known else ["no line goes through the gaps: fewer than two sizes, or a gap that is not above 0"]),
+        *doubts_about_line(fitted),
         *([] if width <= WIDEST_INTERVAL else [f"the interval of the round trip is {percent(width)} of it wide"]),
     ]
 
 
-def flags_of(*, hides_gap: bool, misfit: float) -> list[str]:
-    """What a reader should know of the parameters of a pair."""
+def doubts_about_line(fitted: loggp.Fitted | None) -> list[str]:
+    """Reasons why G of a pair, and L, which rests on it, are not reliable."""
+    if fitted is None or not math.isfinite(as_float(fitted.latency.value)):
+        return ["no line goes through the gaps: fewer than two sizes, or a gap that is not above 0"]
+    few = f"G is of {fitted.fitted_sizes} sizes whose gap is longer than o: no third one tests their line"
     return [
+        *([few] if fitted.fitted_sizes < LEAST_SIZES else []),
+        *(
+            ["G is surely below 0: the gaps do not grow with the size"]
+            if as_float(fitted.gap_per_byte.high) < 0
+            else []
+        ),
+    ]
+
+
+def flags_of(*, hides_gap: bool, misfit: float, latency_high: float) -> list[str]:
+    """What a reader should know of the parameters of a pair.  latency_high: the upper end of L's interval."""
+    return [
+        *(["L is below 0: the overheads of sender and receiver overlap"] if latency_high < 0 else []),
         *(["o is not shorter than the gap: g cannot be seen, and is at most this"] if hides_gap else []),
         *([f"gaps differ by {percent(misfit)} from the line: no single protocol"] if misfit > MISFIT_LIMIT else []),
     ]
@@ -166,7 +183,9 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
             "valid": not invalid,
             "reliable": not reasons,
             "unreliable_reasons": reasons,
-            "flags": flags_of(hides_gap=fitted.hides_gap, misfit=fitted.misfit)
+            "flags": flags_of(
+                hides_gap=fitted.hides_gap, misfit=fitted.misfit, latency_high=as_float(fitted.latency.high)
+            )
             if fitted is not None and point.message_bytes == smallest
             else [],
         }
@@ -214,7 +233,11 @@ def run_remarks(row: Mapping[Any, Any]) -> list[str]:
     return [
         *([f"unreliable: {launches - reliable} of {launches} launches"] if reliable < launches else []),
         *([] if math.isfinite(row["run_L_ns_ci95_low"]) else [f"no interval: it needs {MIN_REPETITIONS} launches"]),
-        *flags_of(hides_gap=bool(row["run_g_hidden"]), misfit=float(row["run_misfit"])),
+        *flags_of(
+            hides_gap=bool(row["run_g_hidden"]),
+            misfit=float(row["run_misfit"]),
+            latency_high=float(row["run_L_ns_ci95_high"]),
+        ),
     ]
 
 
@@ -227,12 +250,14 @@ def numbers_of(record: LogGPRecord) -> dict[str, float]:
     the smallest messages.
 
     Both are left out where the smallest size of that pair is not valid, so that the same pair and size is compared
-    always. Numbers that are not finite are left out.
+    always. So are L and G where the line is in doubt, and numbers that are not finite.
     """
     rows = list(loggp_rows(record, ()))
     first = rows[0][1] if rows and rows[0][0]["valid"] else {}  # sizes ascend
+    in_doubt = ("L_ns", "G_ns_per_byte") if rows and doubts_about_line(fits(record).get(rows[0][0]["pair"])) else ()
+    names = [name for name in ("round_trip_ns", *PARAMETERS) if name in first and name not in in_doubt]
     numbers = {
-        **{name: as_float(first[name].value) for name in ("round_trip_ns", *PARAMETERS) if name in first},
+        **{name: as_float(first[name].value) for name in names},
         "points": float(len(rows)),
         "points_valid": float(sum(plain["valid"] for plain, _ in rows)),
         "points_reliable": float(sum(plain["reliable"] for plain, _ in rows)),

@@ -120,12 +120,12 @@ def _time(row: Mapping[Any, Any], name: str) -> str:
     return f"{duration(row[name])} [{duration(low)}, {duration(high)}]" if low <= high else duration(row[name])
 
 
-def _per_byte(row: Mapping[Any, Any], name: str) -> str:
-    """A time per byte with its interval, in ps, from 1 ns on in ns."""
-    scale, unit = (1, "ns") if row[name] >= 1 else (1000, "ps")
+def _per_byte(row: Mapping[Any, Any], name: str, unit: str = "ns") -> str:
+    """A time per byte with its interval, all in one unit: ns with three decimals, or ps with one."""
+    scale, decimals = {"ns": (1, 3), "ps": (1000, 1)}[unit]
     value, *ends = (scale * row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high"))
-    known = f" [{ends[0]:.3g}, {ends[1]:.3g}]" if ends[0] <= ends[1] else ""
-    return f"{value:.3g}{known} {unit}" if math.isfinite(value) else ""
+    known = f" [{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]" if ends[0] <= ends[1] else ""
+    return f"{value:.{decimals}f}{known} {unit}" if math.isfinite(value) else ""
 
 
 def _threshold(row: Mapping[Any, Any], of: str) -> str:
@@ -144,8 +144,8 @@ def _parameter_cells(row: Mapping[Any, Any], of: str = "") -> list[str]:
         _time(row, f"{of}o_recv_ns"),
         f"{at_most}{_time(row, f'{of}g_ns')}",
         _per_byte(row, f"{of}G_ns_per_byte"),
-        _per_byte(row, f"{of}gamma_hot_ns_per_byte"),
-        _per_byte(row, f"{of}gamma_cold_ns_per_byte"),
+        _per_byte(row, f"{of}gamma_hot_ns_per_byte", "ps"),
+        _per_byte(row, f"{of}gamma_cold_ns_per_byte", "ps"),
         _threshold(row, of),
     ]
 
@@ -174,6 +174,8 @@ def _launch_cells(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
+    """The texts of a prediction. Where its time of the network is below 0, it says nothing of the CPU's share."""
+    share = ratio(row["predicted_cpu_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan)
     return [
         *_point_cells(row),
         _time(row, "t_once_ns"),
@@ -183,7 +185,7 @@ def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
         _time(row, "t_cpu_ns"),
         _time(row, "predicted_cpu_ns"),
         ratio(row["cpu_share"]),
-        ratio(row["predicted_cpu_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan),
+        share if row["predicted_network_ns"] >= 0 else "no prediction: L is below 0",
         "; ".join(remarks(row)),
     ]
 

@@ -52,7 +52,7 @@ def _text(found: Found) -> str:
 
 
 def _short_text(found: Found) -> str:
-    planted = planted_sentence(planted_rows(found.table))
+    planted = planted_sentence(found.table)
     growth = growth_sentences(memory_table(found.table))
     return "\n".join(filter(None, [verdict_text(found.table), planted, *growth]))
 

@@ -103,22 +103,63 @@ def _of_protocol(protocol: str, network: str, message_bytes: int, pulls: str) ->
 
 def planted_rows(table: pd.DataFrame) -> pd.DataFrame:
     """The valid points of a table of `sync_table` that something was planted for, of the sizes that were asked for."""
-    chosen: pd.DataFrame = table[table["valid"] & table["asked"].astype(bool) & (table["as_expected"] != "")]
+    chosen: pd.DataFrame = _asked(table)[_asked(table)["as_expected"] != ""]
     return chosen
 
 
-def planted_sentence(rows: pd.DataFrame) -> str:
-    """How many of the answers about planted cases are right, and how many rest on points that are not reliable.
+def _asked(table: pd.DataFrame) -> pd.DataFrame:
+    """The valid points of the sizes that were asked for."""
+    chosen: pd.DataFrame = table[table["valid"] & table["asked"].astype(bool)]
+    return chosen
 
-    rows: `planted_rows`. Empty where there is none.
+
+def planted_sentence(table: pd.DataFrame) -> str:
+    """How many of the answers about planted cases are right, how many rest on points that are not reliable, and how
+    many differ from the answer where nothing was set. Empty where there is none.
     """
+    rows = planted_rows(table)
     if rows.empty:
         return ""
     found, unreliable = list(rows["as_expected"]), int((~rows["reliable"].astype(bool)).sum())
     parts = [f"{found.count(RIGHT)} as they must be"]
     parts += [f"{found.count(answer)} {words}" for answer, words in _OTHERS if answer in found]
     beside = f"; {unreliable} of the {len(found)} rest on points that are not reliable" if unreliable else ""
-    return f"of {plural(len(found), 'planted answer')}, {', '.join(parts)}{beside}"
+    changed, held = flipped(table)
+    control = (
+        f"; {changed} of {held} must differ from the answer of basic and default at their size, and the others would "
+        "be right, too, if the setting did nothing"
+        if held
+        else ""
+    )
+    return f"of {plural(len(found), 'planted answer')}, {', '.join(parts)}{beside}{control}"
+
+
+_SAME = [
+    "toolchain", "provider", "network", "ranks", "nodes", "threads_per_rank", axes.NAMED_CORES.name, "message_bytes",
+]  # fmt: skip
+
+
+def flipped(table: pd.DataFrame) -> tuple[int, int]:
+    """How many planted answers must differ from that of `basic` with the protocol `default` at the same size, and how
+    many have such a one beside them. The others would be right, too, if the setting did nothing.
+
+    An answer that is unclear is none that must differ.
+    """
+    rows = _asked(table)
+    is_usual = (
+        (rows["configuration"] == "basic")
+        & (rows[axes.PROTOCOL.name] == axes.PROTOCOL.usual)
+        & (rows[axes.SEND.name] == axes.SEND.usual)
+    )
+    usual = rows[is_usual].drop_duplicates(_SAME)[[*_SAME, "outcome", "who_progresses"]]
+    both = rows[~is_usual & (rows["as_expected"] != "")].merge(usual, on=_SAME, suffixes=("", "_usual"))
+    return sum(_must_differ(row) for row in both.to_dict("records")), len(both)
+
+
+def _must_differ(row: Mapping[Any, Any]) -> bool:
+    """Whether the answer of `basic` and `default`, `..._usual`, would be wrong where something was planted."""
+    must = Expected(row["planted"], frozenset(row["expected_outcome"].split(" or ")), row["expected_who"])
+    return must.answer(row["outcome_usual"], row["who_progresses_usual"]) == WRONG
 
 
 _OTHERS = ((CANNOT_TELL, "unclear"), (WRONG, "wrong"))

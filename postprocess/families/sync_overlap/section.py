@@ -45,7 +45,7 @@ def sync_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> Sync
     return SyncView(
         verdicts=list(verdicts(table)),
         planted=None if planted.empty else PLANTED.view(planted, most_rows),
-        planted_sentence=planted_sentence(planted),
+        planted_sentence=planted_sentence(table),
         memory=None if memory.empty else MEMORY.view(memory, most_rows),
         growth=list(growth_sentences(memory)),
         charts=list(map(chart_view, charts(table))),

@@ -26,6 +26,8 @@ from postprocess.statistics.limits import LEAST_RATIO
 
 PAYS, NOT, CANNOT_TELL = "pays", "does not pay", "cannot tell"
 LEAST_LAUNCHES = 2
+SUMS_MATTER = 0.8
+"""Where exchanges and computation are less than this share of a whole solve, the bound is not one of the solve."""
 APPLICATION = (
     "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
     axes.NAMED_CORES.name, "grid_points", "unknowns",
@@ -38,6 +40,8 @@ class Found:
     """What a version brings, over the launches that measured it.
 
     improvement: the median of theirs.  low, high: an interval that holds all of theirs.  bound: the median of theirs.
+    share_of_whole: what the shorter of exchanges and computation is of the whole solve without overlap, likewise. The
+    solve has global sums besides, which neither of the two contains, so this is less than the bound.
     """
 
     variant: str
@@ -45,6 +49,7 @@ class Found:
     low: float
     high: float
     bound: float
+    share_of_whole: float
     launches: int
     above_bound: bool
 
@@ -60,7 +65,8 @@ class Found:
 class Verdict:
     """The answer for one application.
 
-    values: by the names in APPLICATION.  versions: what those bring that have a reliable point, the best first.
+    values: by the names in APPLICATION.  versions: what those bring that have a reliable point, first the one that
+    brings most for sure.
     disturbed: a sentence about a control that is surely not 0; empty where there is none.
     unreliable: how many of its points do not count, of how many.
     """
@@ -91,6 +97,11 @@ class Verdict:
         likely = "likely " if min(found.launches for found in self.versions) < LEAST_LAUNCHES else ""
         brings = f"{best.variant} brings {_percent(best.improvement)} {_range(best)}"
         allowed = f"the times allow {_percent(best.bound)}"
+        if best.share_of_whole < SUMS_MATTER * best.bound:
+            allowed += (
+                f" of exchanges and computation, which leave out the solver's sums: "
+                f"{_percent(best.share_of_whole)} of the whole solve"
+            )
         if self.outcome == PAYS:
             others = [found.variant for found in self.versions[1:] if found.outcome == PAYS]
             beside = f"; so do {', '.join(others)}" if others else ""
@@ -124,7 +135,7 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
     good = rows[rows["reliable"] & np.isfinite(rows["improvement_joint_ci95_low"].to_numpy(np.float64))]
     found = [_found(str(variant), of_variant) for variant, of_variant in good.groupby("variant", sort=False)]
     controls = [one for one in found if one.variant in CONTROLS]
-    versions = sorted((one for one in found if one.variant not in CONTROLS), key=lambda one: -one.improvement)
+    versions = sorted((one for one in found if one.variant not in CONTROLS), key=lambda one: -one.low)
     off = [one for one in controls if one.low > LEAST_RATIO or one.high < -LEAST_RATIO]
     disturbed = "; ".join(
         f"the control {one.variant} must bring nothing, and brings {interval(one.low, one.high)}" for one in off
@@ -133,12 +144,14 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
 
 
 def _found(variant: str, rows: pd.DataFrame) -> Found:
+    shorter = rows[["t_comm_ns", "t_comp_ns"]].min(axis=1)
     return Found(
         variant=variant,
         improvement=float(rows["improvement"].median()),
         low=float(rows["improvement_joint_ci95_low"].min()),
         high=float(rows["improvement_joint_ci95_high"].max()),
         bound=float(rows["bound"].median()),
+        share_of_whole=float((shorter / rows["t_nonoverlap_ns"]).median()),
         launches=int(rows["record"].nunique()),
         above_bound=bool(rows["above_bound"].all()),
     )
