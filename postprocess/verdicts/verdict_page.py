@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing import page
+from postprocess.drawing.text import duration
 from postprocess.families import registry
 from postprocess.families.family import Axis
 from postprocess.verdicts import compare_text
