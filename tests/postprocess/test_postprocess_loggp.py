@@ -163,7 +163,7 @@ def test_a_line_through_two_gaps_tells_no_gap_per_byte(tmp_path: Path) -> None:
     """Nothing tests it. It is not reliable, and no reference is made of it."""
     messages = loggp_record(load_record(synthetic.write(tmp_path / "two.jsonl", messages_record(sizes=(8, 64)))))
     (reason,) = cpu_table([messages]).iloc[0]["unreliable_reasons"]
-    assert reason == "G is of 2 sizes whose gap is longer than o: no third one tests their line"
+    assert reason == "G is of a line through 2 gaps: no third one tests it"
     numbers = loggp_table.numbers_of(messages)
     assert "o_ns" in numbers and "L_ns" not in numbers and "G_ns_per_byte" not in numbers
     falls = table_of(tmp_path, messages_record(Messages(gap=5000, gap_per_byte=-0.01, noise=0.0)))

@@ -128,7 +128,7 @@ def doubts_about_line(fitted: loggp.Fitted | None) -> list[str]:
     """Reasons why G of a pair, and L, which rests on it, are not reliable."""
     if fitted is None or not math.isfinite(as_float(fitted.latency.value)):
         return ["no line goes through the gaps: fewer than two sizes, or a gap that is not above 0"]
-    few = f"G is of {fitted.fitted_sizes} sizes whose gap is longer than o: no third one tests their line"
+    few = f"G is of a line through {fitted.fitted_sizes} gaps: no third one tests it"
     return [
         *([few] if fitted.fitted_sizes < LEAST_SIZES else []),
         *(
