@@ -25,7 +25,8 @@ class Summary:
     """The answers for a library over a network in words, over all its settings.
 
     most: where sending early pays most, with the option, its gain and the interval; or that it pays nowhere. A gain
-    that is surely above the number of partitions is left out: sending early alone cannot bring it.
+    that is surely above the number of partitions is left out, because sending early alone cannot bring it; where there
+    is no other, the least of them is told.
     cases: in how many cases it pays, in how many an approach is faster than one message but as much without a delay, in
     how many one message is fastest, and how many cannot be told. A case is a message size in a setting. Of several
     partitions one is late: else nothing can be sent early. Empty where there is no such case.
@@ -84,11 +85,15 @@ def _most(early: Sequence[Verdict]) -> str:
     if not paying:
         return "sending early surely pays in no case"
     possible = [one for one in paying if one[0] <= one[1].values["partitions_send"]]
+    most = "sending early pays most"
     if not possible:
-        return "sending early pays only with gains above the number of partitions, which it alone cannot bring"
+        possible = [min(paying, key=lambda one: one[0])]
+        most = (
+            "sending early pays only with gains above the number of partitions, which it alone cannot bring, the least"
+        )
     _, verdict, choice = max(possible, key=lambda one: one[0])
     where = f"{size(choice.message_bytes)}, {setting_words(verdict.values)}"
-    return f"sending early pays most for {where}: {choice_words(choice)}"
+    return f"{most} for {where}: {choice_words(choice)}"
 
 
 def _cases(of_these: Sequence[Verdict], which: str, paying: str) -> str:
