@@ -1,7 +1,7 @@
 """`campaign baseline`: references made from archived runs.
 
-Every entry is an upper bound: [0, null, bound, unit] for a ratio that is 0 where all is well, [value, null, fraction,
-unit] for any other metric.
+Every entry is one bound: [0, null, bound, unit] for a ratio that is 0 where all is well, [value, null, fraction, unit]
+for any other metric, and [value, fraction, null, unit] for one whose larger values are better.
 """
 
 import sys
@@ -97,7 +97,7 @@ def make(runs: Sequence[RunFolder]) -> References:
         if sizes:
             sizes_of[name] = sizes
         entry = document.setdefault(test, {"$index": [INDEX]}).setdefault(name, {})
-        entry[bound.metric] = _reference(bound, [float(np.median(launches)) for launches in by_run.values()])
+        entry[bound.metric] = reference_of(bound, [float(np.median(launches)) for launches in by_run.values()])
         made_of[f"{name} {bound.metric}"] = len(by_run)
     if few:
         left_out[f"fewer than {FEWEST_RUNS} runs have it"] += len(few)
@@ -163,12 +163,15 @@ def _loaded(folder: RunFolder) -> Run:
     return run
 
 
-def _reference(bound: Bound, values: Sequence[float]) -> list[Any]:
-    """ReFrame's (reference, lower, upper, unit) from a value per run. There is no lower bound: better is no fault."""
+def reference_of(bound: Bound, values: Sequence[float]) -> list[Any]:
+    """ReFrame's (reference, lower, upper, unit) from a value per run. There is one bound only: better is no fault."""
     high = float(np.quantile(values, QUANTILE))
     if bound.absolute:
         return [0, None, round(max(high, 0.0) + bound.margin, 4), "ratio"]  # ReFrame takes no bound below 0
     middle = float(np.median(values))
+    if bound.better == "larger":
+        low = float(np.quantile(values, 1 - QUANTILE))
+        return [round(middle, 4), round(low / (1 + bound.margin) / middle - 1, 4), None, "ratio"]
     return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
 
 

@@ -135,15 +135,17 @@ class Bound:
     """A number of a record that is checked against a reference value.
 
     absolute: whether the reference is 0, because 0 is best, and the bound a value above it; otherwise the reference is
-    the median, and the bound a fraction above it.
+    the median, and the bound a fraction above it, or below it where larger values are better.
     margin: the least difference that matters.
     of_sizes: whether only runs on the same sizes share the reference.
+    better: which values are better, the smaller or the larger ones. Of the absolute ones it is the smaller.
     """
 
     metric: str
     absolute: bool
     margin: float
     of_sizes: bool = False
+    better: Literal["smaller", "larger"] = "smaller"
 
 
 @dataclass(frozen=True)

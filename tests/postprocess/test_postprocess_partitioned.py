@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign import ROOT
+from mpi_campaign.verdicts import baseline
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
 from postprocess.families import axes, registry
@@ -381,6 +382,25 @@ def test_the_numbers_of_a_record_are_geometric_means(tmp_path: Path) -> None:
     assert PARTITIONED.numbers is not None
     assert PARTITIONED.numbers(loaded, None).doubt == ""
     assert {PARTITIONED.unit_of(name) for name in numbers} == {"ratio", "points"}
+    assert {bound.metric for bound in PARTITIONED.bounds} <= set(numbers)
+
+
+def test_the_model_is_held_against_long_messages_with_a_delay(tmp_path: Path) -> None:
+    """Gains of short messages are far from a model that adds up their latencies, in both directions."""
+    lines = record()
+    place = next(i for i, line in enumerate(lines[1:-1], 1) if line["parameters"]["message_bytes"] < 1 << 20)
+    lines[place]["series"]["t_ns"] = [time * 100 for time in lines[place]["series"]["t_ns"]]
+    loaded = load_partitioned(synthetic.write(tmp_path / "a.jsonl", lines))
+    assert record_numbers(loaded)["gain_vs_model"] == pytest.approx(1, rel=0.01)
+    short = record(sizes=(1024,))
+    assert "gain_vs_model" not in record_numbers(load_partitioned(synthetic.write(tmp_path / "b.jsonl", short)))
+
+
+def test_a_reference_of_the_models_share_is_a_bound_from_below() -> None:
+    (bound,) = [bound for bound in PARTITIONED.bounds if bound.metric == "gain_vs_model"]
+    middle, low, high, unit = baseline.reference_of(bound, [0.9, 1.0, 1.0, 1.1])
+    assert (middle, high, unit) == (1.0, None, "ratio")
+    assert middle * (1 + low) == pytest.approx(0.915 / 1.03, abs=1e-3)
 
 
 def test_numbers_of_mostly_unreliable_records_are_held_against_nothing(tmp_path: Path) -> None:
@@ -492,7 +512,7 @@ def test_the_report_shows_pictures_verdicts_and_the_table(tmp_path: Path) -> Non
     for expected in (
         "Approaches part, many, layer",
         "openmpi@5.0.11 over wire:2gbit, 2 ranks of 1 core, 4 partitions, γβ 2.5",
-        "pays from",
+        "is likely faster from",
         "gain = t_ref / t",
         "Every point",
         "openmpi@5.0.11, wire:2gbit, basic, many, partitioned",
@@ -585,3 +605,13 @@ def test_the_targets_of_the_page_tell_a_control_that_fails(
     results = judge(read_criteria(TARGETS), {"partitioned": table_of(tmp_path, *records)}, [])
     assert [one.criterion.name for one in results if one.verdict == FAIL] == fails
     assert {one.verdict for one in results} <= {PASS, FAIL}
+
+
+@pytest.mark.parametrize("runs", [("20261126T134811Z-27f947", "20261126T135831Z-6c52f8")])
+def test_the_archived_runs_of_the_page_meet_its_targets(runs: tuple[str, ...]) -> None:
+    found = [registry.found(load_run(ROOT / "results" / "example" / run), PARTITIONED).table for run in runs]
+    results = judge(read_criteria(TARGETS), {"partitioned": pd.concat(found, ignore_index=True)}, [])
+    assert {one.criterion.name: one.verdict for one in results} == dict.fromkeys(
+        (one.criterion.name for one in results), PASS
+    )
+    assert len(results) == 6

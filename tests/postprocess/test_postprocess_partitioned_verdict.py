@@ -32,7 +32,7 @@ from postprocess.families.partitioned.verdict import (
     verdicts,
 )
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic_partitioned import DELAY_RATIO, EARLY, LATE, SIZES, Lines, record
+from tests.postprocess.synthetic_partitioned import DELAY_RATIO, EARLY, LATE, SIZES, Lines, point, record
 
 SLOWER = replace(EARLY, times_slower=1.2)
 
@@ -84,7 +84,7 @@ def test_what_sends_everything_at_the_end_cannot_be_told_from_one_message(tmp_pa
     ((option, found, launches),) = verdict.break_evens
     assert (option.approach, launches) == ("part", 1)
     assert found.state == NEVER
-    assert found.words == "pays at no size up to 16 MiB"
+    assert found.words == "faster at no measured size up to 16 MiB"
 
 
 @pytest.mark.parametrize(("gain", "sure"), [(1.02, False), (0.98, False), (1.05, True), (0.95, True)])
@@ -189,7 +189,7 @@ def test_a_summary_says_for_each_library_where_it_pays_most_and_how_often(tmp_pa
     assert "likely part (basic), 2.6" in early.most
     for is_late, words in ((True, early.cases), (False, early.others)):
         of_these = [verdict for verdict in verdicts(table) if verdict.has_something_late is is_late]
-        answers = [choice for verdict in of_these[1:] for choice in verdict.choices if choice.pays]
+        answers = [choice for verdict in of_these[1:] for choice in verdict.choices if choice.pays_early]
         paying = "sending early pays" if is_late else "another approach is faster than one message"
         assert (f"{paying} in {len(answers)} (" in words) is bool(answers)
     assert "one message is fastest in" in early.cases
@@ -197,6 +197,46 @@ def test_a_summary_says_for_each_library_where_it_pays_most_and_how_often(tmp_pa
     unsure = table_of(tmp_path, delayed(oversubscribed=True))
     assert summaries(unsure)[0].most == "sending early surely pays in no case"
     assert "not reliable" in summary_text(unsure)
+
+
+def test_what_is_as_fast_without_a_delay_is_not_said_to_be_sent_early(tmp_path: Path) -> None:
+    """MPICH in shared memory: `part` sends nothing early, and is faster by its protocol, with and without a delay."""
+    by_protocol = record("part", truth=replace(LATE, times_slower=0.7))
+    (only,) = summaries(table_of(tmp_path / "late", by_protocol))
+    assert only.most == "sending early surely pays in no case"
+    same = f"an approach is faster than one message, but as much without a delay, in {len(SIZES)} ("
+    assert only.cases.startswith(f"of {len(SIZES)} cases in which a partition is late: {same}")
+    delayed_choice = next(
+        v for v in verdicts(table_of(tmp_path / "late", by_protocol)) if v.has_something_late
+    ).choices[-1]
+    assert delayed_choice.is_faster and not delayed_choice.pays_early
+    assert ", but as much without a delay (1.43 [" in choice_words(delayed_choice)
+    (unknown,) = summaries(table_of(tmp_path / "only", delayed("part", truth=replace(LATE, times_slower=0.7))))
+    assert unknown.most.startswith("sending early pays most for ")  # without a delay it was not measured
+    (early,) = summaries(table_of(tmp_path / "early", record("part")))
+    assert early.most.startswith("sending early pays most for 16 MiB")
+    assert "as much without a delay" not in early.most + early.cases
+
+
+def test_a_gain_above_the_number_of_partitions_is_not_where_it_pays_most(tmp_path: Path) -> None:
+    """After a pause a wire lets the last part pass at once: that is no early sending."""
+    fast, usual = replace(EARLY, times_slower=0.4), record("part", ratios=(DELAY_RATIO,))
+    usual[1:-1] = [
+        point(place, truth=fast if place == len(SIZES) - 1 else EARLY, message_bytes=message_bytes)
+        for place, message_bytes in enumerate(SIZES)
+    ]
+    table = table_of(tmp_path, usual)
+    said = table["flags"].map(lambda flags: any("more than N theta = 4, which early" in flag for flag in flags))
+    assert said.tolist() == (table["gain_ci95_low"] > 4).tolist()
+    assert said.sum() == 1 and said.iloc[-1]
+    (one,) = summaries(table)
+    assert one.most.startswith(f"sending early pays most for {size(SIZES[-2])}, ")
+    assert f"{size(SIZES[-1])})" in one.cases  # it pays there too
+    usual[1:-1] = [point(0, truth=fast, message_bytes=SIZES[-1])]
+    usual[-1]["points"] = 1
+    (alone,) = summaries(table_of(tmp_path / "alone", usual))
+    words = "sending early pays only with gains above the number of partitions, which it alone cannot bring, the least"
+    assert alone.most.startswith(f"{words} for 16 MiB")
 
 
 def test_a_single_partition_is_not_said_to_be_sent_early(tmp_path: Path) -> None:
@@ -240,71 +280,88 @@ def sizes(count: int) -> list[int]:
     return [1 << (10 + 2 * place) for place in range(count)]
 
 
-def test_the_break_even_size_of_a_known_curve_is_found() -> None:
-    """gain = (size / 64 KiB)^0.5 crosses 1 at 64 KiB; interpolation in logarithms is exact for it."""
-    measured = [1 << power for power in (11, 13, 15, 17, 19)]
-    found = break_even(measured, gains(*((size / (1 << 16)) ** 0.5 for size in measured), width=0.05))
-    assert found.state == CROSSES
-    assert found.value == pytest.approx(1 << 16)
-    assert found.low == pytest.approx((1 << 16) / 1.05**2)
-    assert found.high == pytest.approx((1 << 16) / 0.95**2)
-    assert found.words == "pays from 64 KiB [59.4 KiB, 70.9 KiB]" or found.words.startswith("pays from 64 KiB [5")
+def test_the_break_even_size_is_a_bracket_of_measured_sizes() -> None:
+    """Between 16 and 128 KiB a line in logarithms crosses 1 at 30 KiB. Measured there, sending early is slower."""
+    measured = [1 << 14, 1 << 17, 1 << 20]
+    found = break_even(measured, gains(0.5, 4.0, 1.2))
+    assert found == BreakEven(CROSSES, 1 << 14, 1 << 20, low=1 << 14, high=1 << 17)
+    assert found.words == "faster from a size between 16 KiB and 128 KiB on"
+    between = [1 << 14, 3 << 13, 1 << 15, 3 << 14, 1 << 16, 1 << 17]
+    finer = break_even(between, gains(0.45, 0.57, 0.58, 0.54, 1.1, 3.4))
+    assert (finer.low, finer.high) == (3 << 14, 1 << 16)
+
+
+def test_what_is_not_reliable_or_cannot_be_told_is_within_the_bracket() -> None:
+    assert break_even(sizes(4), [*gains(0.5), None, *gains(1.2, 1.1)]).words == (
+        "faster from a size between 1 KiB and 16 KiB on"
+    )
+    undecided = break_even(sizes(5), [*gains(0.5), *gains(1.0, 1.1, width=0.2), *gains(2, 2)])
+    assert (undecided.state, undecided.low, undecided.high) == (CROSSES, 1 << 10, 1 << 16)
+    above = break_even(sizes(5), [*gains(0.5, 2), None, *gains(2, 2)])
+    assert (above.low, above.high) == (1 << 10, 1 << 16)  # not 4 KiB: at 16 KiB it is not known
+    nothing_below = break_even(sizes(3), [None, *gains(2, 2)])
+    assert (nothing_below.state, nothing_below.high) == (BELOW, 1 << 12)
+    assert break_even(sizes(2), [None, None]).words == "cannot tell: no point is reliable"
+
+
+def test_an_unknown_end_is_said() -> None:
+    found = break_even(sizes(4), [*gains(0.5, 2, 2), None])
+    assert found.words == "faster from a size between 1 KiB and 4 KiB on, surely up to 16 KiB"
+    found = break_even(sizes(5), [*gains(0.5, 2), None, *gains(1.0, 1.0, width=0.01)])
+    assert found.words == "faster from a size between 1 KiB and 4 KiB on, surely up to 4 KiB, and no longer at 64 KiB"
 
 
 def test_a_gain_that_never_crosses_says_so() -> None:
     assert break_even(sizes(3), gains(0.5, 0.6, 0.9)) == BreakEven(NEVER, 1 << 10, 1 << 14)
     assert break_even(sizes(3), gains(1.5, 1.6, 1.9)) == BreakEven(ALWAYS, 1 << 10, 1 << 14)
-    assert "no size up to 16 KiB" in break_even(sizes(3), gains(0.5, 0.6, 0.9)).words
-    assert "every size from 1 KiB" in break_even(sizes(3), gains(1.5, 1.6, 1.9)).words
+    assert "no measured size up to 16 KiB" in break_even(sizes(3), gains(0.5, 0.6, 0.9)).words
+    assert "every measured size from 1 KiB" in break_even(sizes(3), gains(1.5, 1.6, 1.9)).words
 
 
 def test_half_an_answer_is_given_as_half_an_answer() -> None:
-    below = break_even(sizes(3), gains(1.0, 1.0, 1.9))
-    assert below.state == BELOW
-    assert (1 << 12) <= below.high <= (1 << 14)
+    below = break_even(sizes(3), gains(1.0, 1.0, 1.9, width=0.1))
+    assert (below.state, below.high) == (BELOW, 1 << 14)
     assert math.isnan(below.low) and "whether below that too cannot be told" in below.words
     above = break_even(sizes(3), gains(0.5, 1.0, 1.0, width=0.1))
-    assert above.state == ABOVE
-    assert (1 << 10) <= above.low <= (1 << 12)
+    assert (above.state, above.low) == (ABOVE, 1 << 10)
     assert math.isnan(above.high) and "whether above that cannot be told" in above.words
-    first = break_even(sizes(3), gains(1.5, 1.0, 1.9))
-    assert (first.state, first.high) == (BELOW, 1 << 10)
+    assert break_even(sizes(3), [*gains(0.5, 0.5), None]).state == ABOVE
+    first = break_even(sizes(3), [*gains(1.5), *gains(1.0, width=0.1), *gains(1.9)])
+    assert (first.state, first.high) == (BELOW, 1 << 14)
 
 
-def test_what_pays_for_messages_that_fit_into_buffers_pays_no_longer_for_long_ones() -> None:
+def test_what_is_faster_for_messages_that_fit_into_buffers_is_so_no_longer_for_long_ones() -> None:
     """Open MPI without a progress thread: four messages within its limit travel early, longer ones do not."""
     found = break_even(sizes(5), gains(0.5, 2, 3, 1.0, 1.0, width=0.02))
-    assert (found.state, found.ends) == (CROSSES, sizes(5)[3])
-    assert found.words.endswith(f", and no longer at {size(sizes(5)[3])}")
-    assert math.isnan(break_even(sizes(5), gains(0.5, 2, 3, 1.0, 1.0, width=0.1)).ends)  # it may still pay there
-    assert math.isnan(break_even(sizes(5), gains(0.5, 2, 1.0, 1.0, 2, width=0.02)).ends)
+    assert (found.state, found.low, found.high, found.ends) == (CROSSES, 1 << 10, 1 << 12, sizes(5)[3])
+    assert found.words.endswith(f" on, and no longer at {size(sizes(5)[3])}")
+    assert math.isnan(break_even(sizes(5), gains(0.5, 2, 3, 1.0, 1.0, width=0.1)).ends)  # it may still be there
     below = break_even(sizes(3), gains(2, 2, 1.0, width=0.02))
-    assert (below.state, below.ends) == (BELOW, sizes(3)[2])
+    assert (below.state, below.high, below.ends) == (BELOW, 1 << 10, sizes(3)[2])
+    assert break_even(sizes(2), gains(2, 0.5)).ends == 1 << 12
 
 
 def test_what_cannot_be_told_says_why() -> None:
     assert break_even([], []).words == "cannot tell: no point is reliable"
-    assert break_even(sizes(2), gains(1.0, 1.01)).words == "cannot tell: all intervals of the gain hold 1"
+    unsure = break_even(sizes(2), gains(1.0, 1.01, width=0.1))
+    assert unsure.words == "cannot tell: all intervals of the gain hold 1"
     assert break_even(sizes(3), gains(1.5, 0.5, 1.5)).words == "cannot tell: the gain crosses 1 more than once"
 
 
-def test_a_gain_that_wavers_around_1_has_an_interval_and_no_value() -> None:
-    found = break_even(sizes(5), gains(0.5, 1.01, 0.99, 1.01, 2.0))
-    assert found.state == CROSSES
-    assert math.isnan(found.value)
-    assert found.low < found.high
-    assert found.words.startswith("pays from within [")
-
-
 @given(
-    values=st.lists(st.floats(0.05, 20), min_size=1, max_size=8),
+    values=st.lists(st.floats(0.05, 20) | st.none(), min_size=1, max_size=8),
     width=st.floats(0, 0.5),
 )
-def test_a_break_even_size_lies_in_its_interval_and_among_the_sizes(values: list[float], width: float) -> None:
-    found = break_even(sizes(len(values)), gains(*values, width=width))
-    known = [end for end in (found.low, found.value, found.high) if math.isfinite(end)]
-    assert known == sorted(known) or max(known) - min(known) < 1e-6 * max(known)
-    assert all(found.first * (1 - 1e-9) <= end <= found.last * (1 + 1e-9) for end in known)
+def test_a_break_even_size_lies_between_measured_sizes(values: list[float | None], width: float) -> None:
+    measured = sizes(len(values))
+    known = [None if value is None else gains(value, width=width)[0] for value in values]
+    found = break_even(measured, known)
     assert found.words
-    if found.state == CROSSES:
-        assert math.isfinite(found.low) and math.isfinite(found.high)
+    gain_at = dict(zip(measured, known, strict=True))
+    if math.isfinite(found.low):
+        slow = gain_at[int(found.low)]
+        assert slow is not None and slow.low <= 1 and slow.high < 1.03
+    if math.isfinite(found.high):
+        until = min(end for end in (found.ends, found.surely * 2, math.inf) if not math.isnan(end))
+        assert all(gain and gain.low > 1 for one, gain in gain_at.items() if found.high <= one < until)
+    assert (found.state == CROSSES) == (found.low < found.high)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
@@ -44,7 +45,7 @@ POINT_VALUES = (
 
 
 def impossible(question: Question) -> Impossible | None:
-    """Why a case cannot have its figure, or its sizes."""
+    """Why a case cannot have its figure. Raises CampaignError for counts that were asked for and do not divide."""
     figure, threads = question.parameters[FIGURE.name], question.threads
     needed = THREADS_OF_FIGURE.get(figure, threads)
     if threads != needed:
@@ -58,7 +59,8 @@ def impossible(question: Question) -> Impossible | None:
     each = asked.get("partitions_per_thread") or _usual_partitions(question)
     sent = [int(one) * threads for one in each]
     received = [int(one) for one in asked.get("receive_partitions", ())]
-    return _does_not_divide(sent, received, [int(size) for size in asked.get("message_bytes", ())])
+    _check_division(sent, received, [int(size) for size in asked.get("message_bytes", ())])
+    return None
 
 
 def _usual_partitions(question: Question) -> tuple[int, ...]:
@@ -66,22 +68,22 @@ def _usual_partitions(question: Question) -> tuple[int, ...]:
     return PARTITIONS_PER_THREAD[question.grid] if question.parameters[FIGURE.name] == FIGURE.usual else of_figure
 
 
-def _does_not_divide(sent: list[int], received: list[int], sizes: list[int]) -> Impossible | None:
+def _check_division(sent: list[int], received: list[int], sizes: list[int]) -> None:
     for one in sent:
         more, fewer = (max(one, *received), min(one, *received)) if received else (one, one)
         if more > MOST_PARTITIONS:
-            return Impossible(f"{more} partitions are too many: at most {MOST_PARTITIONS}")
+            raise CampaignError(f"{more} partitions are too many: at most {MOST_PARTITIONS}")
         if more % fewer:
-            return Impossible(
-                f"{one} partitions cannot be received as {received[0]}: one number must be a multiple of the other"
+            raise CampaignError(
+                f"--receive-partitions: {one} partitions cannot be received as {received[0]}: one number must be a "
+                "multiple of the other"
             )
         wrong = next((size for size in sizes if size % (WORD_BYTES * more)), None)
         if wrong is not None:
-            return Impossible(
-                f"{wrong} bytes do not divide into {plural(more, 'partition')} of whole words of {WORD_BYTES} bytes: a "
-                f"multiple of {WORD_BYTES * more} does"
+            raise CampaignError(
+                f"--message-bytes: {wrong} bytes do not divide into {plural(more, 'partition')} of whole words of "
+                f"{WORD_BYTES} bytes: a multiple of {WORD_BYTES * more} does"
             )
-    return None
 
 
 PARTITIONED = Benchmark(

@@ -60,7 +60,10 @@ PARTITIONED = Family(
     inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,
-    bounds=(Bound("t_ratio_to_single", absolute=False, margin=LEAST_RATIO),),
+    bounds=(
+        Bound("t_ratio_to_single", absolute=False, margin=LEAST_RATIO),
+        Bound("gain_vs_model", absolute=False, margin=LEAST_RATIO, better="larger"),
+    ),
     wrong=inside.wrong,
     communicated_ns=inside.communicated_ns,
     payload=inside.payload_bytes,

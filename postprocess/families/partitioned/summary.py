@@ -24,10 +24,12 @@ from postprocess.families.partitioned.verdict import (
 class Summary:
     """The answers for a library over a network in words, over all its settings.
 
-    most: where sending early pays most, with the option, its gain and the interval; or that it pays nowhere.
-    cases: in how many cases it pays, in how many one message is fastest, and how many cannot be told. A case is a
-    message size in a setting. Of several partitions one is late: else nothing can be sent early. Empty where there is
-    no such case.
+    most: where sending early pays most, with the option, its gain and the interval; or that it pays nowhere. A gain
+    that is surely above the number of partitions is left out, because sending early alone cannot bring it; where there
+    is no other, the least of them is told.
+    cases: in how many cases it pays, in how many an approach is faster than one message but as much without a delay, in
+    how many one message is fastest, and how many cannot be told. A case is a message size in a setting. Of several
+    partitions one is late: else nothing can be sent early. Empty where there is no such case.
     others: the same of the cases in which nothing is late, where another approach can still be faster than one message.
     unreliable: how many points do not count; empty where all do.
     """
@@ -78,24 +80,33 @@ def _most(early: Sequence[Verdict]) -> str:
         (choice.gain.low, verdict, choice)
         for verdict in early
         for choice in verdict.choices
-        if choice.pays and choice.gain is not None
+        if choice.pays_early and choice.gain is not None
     ]
     if not paying:
         return "sending early surely pays in no case"
-    _, verdict, choice = max(paying, key=lambda one: one[0])
+    possible = [one for one in paying if one[0] <= one[1].values["partitions_send"]]
+    most = "sending early pays most"
+    if not possible:
+        possible = [min(paying, key=lambda one: one[0])]
+        most = (
+            "sending early pays only with gains above the number of partitions, which it alone cannot bring, the least"
+        )
+    _, verdict, choice = max(possible, key=lambda one: one[0])
     where = f"{size(choice.message_bytes)}, {setting_words(verdict.values)}"
-    return f"sending early pays most for {where}: {choice_words(choice)}"
+    return f"{most} for {where}: {choice_words(choice)}"
 
 
 def _cases(of_these: Sequence[Verdict], which: str, paying: str) -> str:
     choices = [choice for verdict in of_these for choice in verdict.choices]
-    pays = [choice for choice in choices if choice.pays]
+    pays = [choice for choice in choices if choice.pays_early]
+    faster = [choice for choice in choices if choice.is_faster and choice not in pays]
     single = [choice for choice in choices if choice.is_single and len(choice.approaches) == 1]
-    others = [choice for choice in choices if choice not in pays and choice not in single]
+    others = [choice for choice in choices if not choice.is_faster and choice not in single]
     words = [
         f"{what} {len(found)}{sizes}"
         for what, found, sizes in (
             (paying, pays, _sizes(pays)),
+            ("an approach is faster than one message, but as much without a delay, in", faster, _sizes(faster)),
             ("one message is fastest in", single, _sizes(single)),
             ("it cannot be told in", others, ""),
         )

@@ -42,6 +42,9 @@ from postprocess.statistics import pipelining
 from postprocess.statistics.metrics import Estimate, Floats, as_float, mean_estimate, median_estimate
 
 _NS = 1e-9
+LEAST_OF_MODEL = 1 << 20
+"""The smallest message whose gain relative to the model's sums up a record, in bytes. The model adds up the latencies
+of short messages, so that their gains are far from it in both directions, and a mean over them says little."""
 _TIMES = ("t_ns", "t_ref_ns", "t_delay_ns", "t_after_last_ns")
 RATIOS = (
     "gain", "gain_model", "gain_vs_model",
@@ -151,7 +154,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
             "valid": not sampled.invalid_reasons(point),
             "reliable": not reasons,
             "unreliable_reasons": reasons,
-            "flags": validity.flags(point, record.noise, network, delay_ratio),
+            "flags": validity.flags(point, record.noise, network, delay_ratio, ratios["gain"]),
             "oversubscribed": header.oversubscribed,
             "shared_core": header.shared_core,
             "complete": record.complete,
@@ -213,13 +216,15 @@ def record_numbers(record: PartitionedRecord) -> dict[str, float]:
     """The numbers that sum up a record, for ReFrame. Numbers that are not finite are left out.
 
     Over the `usable` points, geometric means: t_ratio_to_single, t / t_ref, which is 1 / gain; and gain_vs_model of the
-    points that have a planned delay. Counts: points, points_valid, points_reliable.
+    points that have a planned delay and LEAST_OF_MODEL bytes or more. Counts: points, points_valid, points_reliable.
     """
     table = partitioned_table([record])
     chosen = usable(table)
     numbers = {
         "t_ratio_to_single": geometric_mean(1 / chosen["gain"]),
-        "gain_vs_model": geometric_mean(chosen.loc[chosen["delay_ratio"] > 0, "gain_vs_model"]),
+        "gain_vs_model": geometric_mean(
+            chosen.loc[(chosen["delay_ratio"] > 0) & (chosen["message_bytes"] >= LEAST_OF_MODEL), "gain_vs_model"]
+        ),
         "points": float(len(table)),
         "points_valid": float(table["valid"].sum()),
         "points_reliable": float(table["reliable"].sum()),

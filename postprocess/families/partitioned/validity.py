@@ -15,6 +15,8 @@ flags       Worth knowing, but the gain stands:
             * no delay was planned, and still the last partition was ready later than the first one by more than 10 % of
               the reference: the model uses the delay that was measured;
             * the reference is not longer than the latency, so that the model uses the bandwidth of the run;
+            * the interval of the gain is wholly above the number of partitions, N theta, which is the most that sending
+              early brings in the model: the last part was faster than the same part of one message;
             * latency or bandwidth is not known, so that there is no model;
             * the delay was planned with a guessed bandwidth: its ratio is not that of this network;
             * there are fewer ranks than neighbours;
@@ -64,12 +66,14 @@ def unreliable_reasons(point: PartitionedPoint, gain: Estimate, *, oversubscribe
     return reasons
 
 
-def flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: Estimate) -> list[str]:
+def flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: Estimate, gain: Estimate) -> list[str]:
     """The flags of a point. network: of its launch.  delay_ratio: the measured gamma beta."""
-    return [] if point.stop_reason == "not_measured" else list(_flags(point, noise, network, delay_ratio))
+    return [] if point.stop_reason == "not_measured" else list(_flags(point, noise, network, delay_ratio, gain))
 
 
-def _flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: Estimate) -> Iterator[str]:
+def _flags(
+    point: PartitionedPoint, noise: str, network: Network, delay_ratio: Estimate, gain: Estimate
+) -> Iterator[str]:
     reference, delay = _median(point.t_ref_ns), _median(point.t_delay_ns)
     if noise == NOISE.usual and point.delay_target_ns and _is_off_plan(point.delay_ratio, delay_ratio):
         value, low, high = (as_float(end) for end in (delay_ratio.value, delay_ratio.low, delay_ratio.high))
@@ -79,6 +83,11 @@ def _flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: E
         )
     if not point.delay_target_ns and delay > DELAY_MATTERS * reference:
         yield f"no delay was planned, and the last partition was ready {duration(delay)} after the first one"
+    if point.partitions_send > 1 and gain.low > point.partitions_send:
+        yield (
+            f"the gain is more than N theta = {point.partitions_send}, which early sending cannot bring: the last part "
+            "was faster than as much of one message, such as after a pause on a wire"
+        )
     if math.isnan(network.latency_ns.value) or math.isnan(network.bytes_per_second.value):
         yield "no model: the run has no latency and no bandwidth"
     elif reference <= network.latency_ns.value:

@@ -1,4 +1,4 @@
-"""Which way of sending a buffer is fastest, and from which size on sending its parts early pays.
+"""Which way of sending a buffer is fastest, whether sending its parts early pays, and from which size on.
 
 A scenario is what a program gives: library, network, ranks and cores, noise, virtual interfaces, caches, neighbours,
 partitions and planned delay. What a program can choose is an `Option`: an approach, in a configuration of the library.
@@ -14,7 +14,13 @@ over all its launches, divided by the option's gain. One message after all parti
 among the options, with a gain of 1. An option whose interval begins below the end of the fastest one's interval cannot
 be told from it. Between options of one configuration that is the interval of the gain, else the interval of the time.
 
-From which size. The gain of an option over its own reference crosses 1 at the break-even size (`break_even`).
+Whether sending early pays. An option can be faster than one message for other reasons, such as another protocol. That
+is as much so without a delay. So sending early pays where the gain of the fastest option is surely above 1 and, where
+the same option was measured without a delay, surely above its gain there as well (`Choice.pays_early`).
+
+From which size. An option is faster than one message from its break-even size on. Gains are known at the measured sizes
+only, and between two of them a protocol may change. So the break-even size is a bracket of two measured sizes, and no
+line is drawn between them (`break_even`).
 
 A gain that differs from 1 by less than LEAST_RATIO is too small to count, as in `compare`, even where its interval is
 narrower than that: its interval is then taken to hold 1 (`counting`).
@@ -89,6 +95,7 @@ class Choice:
 
     best: the fastest option, and those that cannot be told from it, the fastest first; empty without reliable points.
     gain: that of the fastest option over one message in its configuration; None for `single`.
+    without_delay: the gain of the same option without a delay; None where it was not measured, or nothing is late.
     launches: the smallest number of launches of an option that was compared.
     """
 
@@ -96,6 +103,7 @@ class Choice:
     best: tuple[Option, ...]
     gain: Found | None
     launches: int
+    without_delay: Found | None = None
 
     @property
     def is_single(self) -> bool:
@@ -108,45 +116,53 @@ class Choice:
         return frozenset(option.approach for option in self.best)
 
     @property
-    def pays(self) -> bool:
-        """Whether sending early is faster than one message."""
+    def is_faster(self) -> bool:
+        """Whether the fastest option is surely faster than one message."""
         return bool(self.best) and not self.is_single
+
+    @property
+    def pays_early(self) -> bool:
+        """Whether it is, and surely more so than without a delay."""
+        if not self.is_faster or self.gain is None or self.without_delay is None:
+            return self.is_faster
+        usual = self.without_delay
+        return self.gain.low > usual.high and self.gain.value >= (1 + LEAST_RATIO) * usual.value
 
 
 @dataclass(frozen=True)
 class BreakEven:
-    """The size from which on sending parts early pays, in bytes.
+    """The size from which on an option is faster than one message, in bytes.
 
-    state: CROSSES: the gain crosses 1 at `value`, between `low` and `high`.  ALWAYS: it is surely above 1 at every size
-    that was measured.  NEVER: it is surely above 1 at none, and surely too small to count at the largest one.  BELOW:
-    it pays from `high` on, and below that it cannot be told.  ABOVE: it does not pay up to `low`, and above that it
-    cannot be told.  CANNOT_TELL: `reason` says why.
-    value: NaN where the gains cross 1 several times within the interval, and in the other states.
-    first, last: the smallest and the largest size with a reliable point; 0 where there is none.
-    ends: the smallest size above all that pay where the gain is surely too small to count; NaN where there is none.
+    state: CROSSES: it lies above `low`, the largest reliable size of those below where the option is surely not faster,
+    and is at most `high`, the smallest reliable size from which on the option is surely faster at every measured size
+    up to `surely`.  ALWAYS: it is surely faster at every measured size.  NEVER: it is surely faster at none, and surely
+    not faster at the largest one.  BELOW: it is faster from `high` on, and below that it cannot be told.  ABOVE: it is
+    surely faster at none, surely not at `low`, and above that it cannot be told.  CANNOT_TELL: `reason` says why.
+    first, last: the smallest and the largest measured size; 0 where no point is reliable.
+    surely: the largest size where the option is surely faster; NaN where that is the last one before `ends`.
+    ends: the smallest size above all where it is faster at which it is surely not; NaN where there is none.
     """
 
     state: str
     first: int = 0
     last: int = 0
-    value: float = math.nan
     low: float = math.nan
     high: float = math.nan
     reason: str = ""
+    surely: float = math.nan
     ends: float = math.nan
 
     @property
     def words(self) -> str:
         """The break-even size for people."""
-        end = f", and no longer at {size(self.ends)}" if math.isfinite(self.ends) else ""
-        if self.state == CROSSES:
-            where = f"from {size(self.value)}" if math.isfinite(self.value) else "from within"
-            return f"pays {where} [{size(self.low)}, {size(self.high)}]{end}"
+        end = f", surely up to {size(self.surely)}" if math.isfinite(self.surely) else ""
+        end += f", and no longer at {size(self.ends)}" if math.isfinite(self.ends) else ""
         words = {
-            ALWAYS: f"pays at every size from {size(self.first)}",
-            NEVER: f"pays at no size up to {size(self.last)}",
-            BELOW: f"pays from at most {size(self.high)}{end}; whether below that too cannot be told",
-            ABOVE: f"does not pay up to {size(self.low)}; whether above that cannot be told",
+            CROSSES: f"faster from a size between {size(self.low)} and {size(self.high)} on{end}",
+            ALWAYS: f"faster at every measured size from {size(self.first)}",
+            NEVER: f"faster at no measured size up to {size(self.last)}",
+            BELOW: f"faster from at most {size(self.high)} on{end}; whether below that too cannot be told",
+            ABOVE: f"faster at no measured size up to {size(self.low)}; whether above that cannot be told",
         }
         return words.get(self.state, f"cannot tell: {self.reason}")
 
@@ -173,24 +189,43 @@ class Verdict:
 def verdicts(table: pd.DataFrame) -> tuple[Verdict, ...]:
     """The verdicts on a table of `partitioned_table`, one for each scenario, in the order of its rows."""
     rows = table.assign(cores_per_rank=table["threads_per_rank"] + table["given_up_cores"])
+    scenarios: dict[Any, pd.DataFrame] = dict(list(rows.groupby(list(SCENARIO), sort=False)))
     return tuple(
-        _verdict(dict(zip(SCENARIO, key, strict=True)), of_scenario)
-        for key, of_scenario in rows.groupby(list(SCENARIO), sort=False)
+        _verdict(dict(zip(SCENARIO, key, strict=True)), of_scenario, scenarios.get(_undelayed(key)))
+        for key, of_scenario in scenarios.items()
     )
 
 
-def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
+def _undelayed(key: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The key of the same scenario without a delay; None for one that has none."""
+    place = SCENARIO.index(DELAY_RATIO.name)
+    return (*key[:place], 0.0, *key[place + 1 :]) if key[place] > 0 else None
+
+
+def _verdict(values: Mapping[str, Any], rows: pd.DataFrame, undelayed: pd.DataFrame | None) -> Verdict:
+    """undelayed: the rows of the same scenario without a delay, where there are any."""
     good = rows[rows["reliable"]]
+    of_undelayed = None if undelayed is None else undelayed[undelayed["reliable"]]
+    chosen = (_choice(message_bytes, good) for message_bytes, _ in by_size(rows))
     by_option = {option: found for option, found in _by_option(good) if option.approach != SINGLE}
     return Verdict(
         values=values,
-        choices=tuple(_choice(message_bytes, good) for message_bytes, _ in by_size(rows)),
+        choices=tuple(replace(choice, without_delay=_without_delay(choice, of_undelayed)) for choice in chosen),
         break_evens=tuple(
-            (option, break_even(*_gains(of_option)), _launches(of_option))
-            for option, of_option in sorted(by_option.items())
+            (option, break_even(*_gains(of_option)), _launches(by_option[option]))
+            for option, of_option in sorted(_by_option(rows), key=lambda found: found[0])
+            if option in by_option
         ),
         unreliable=(len(rows) - len(good), len(rows)),
     )
+
+
+def _without_delay(choice: Choice, undelayed: pd.DataFrame | None) -> Found | None:
+    """The gain of the fastest option of a choice in reliable rows without a delay; None where they do not have it."""
+    if undelayed is None or choice.gain is None:
+        return None
+    of_size = undelayed[undelayed["message_bytes"] == choice.message_bytes]
+    return next((found_of(rows, "gain") for option, rows in _by_option(of_size) if option == choice.best[0]), None)
 
 
 def _by_option(rows: pd.DataFrame) -> Iterator[tuple[Option, pd.DataFrame]]:
@@ -302,65 +337,49 @@ def _is_slower(option: Option, fastest: Option, speeds: Mapping[Option, _Speed])
     return one.earliest_ns > other.latest_ns
 
 
-def _gains(rows: pd.DataFrame) -> tuple[list[int], list[Found]]:
-    found = [(message_bytes, counting(found_of(of_size, "gain"))) for message_bytes, of_size in by_size(rows)]
-    return [message_bytes for message_bytes, _ in found], [gain for _, gain in found]
+def _gains(rows: pd.DataFrame) -> tuple[list[int], list[Found | None]]:
+    """The measured sizes of an option, each with its gain; None where no point is reliable."""
+    found = [(message_bytes, of_size[of_size["reliable"]]) for message_bytes, of_size in by_size(rows)]
+    gains = [counting(found_of(good, "gain")) if len(good) else None for _, good in found]
+    return [message_bytes for message_bytes, _ in found], gains
 
 
-def break_even(sizes: Sequence[int], gains: Sequence[Found]) -> BreakEven:
-    """The size where the gain crosses 1, from gains at ascending sizes in bytes.
+def break_even(sizes: Sequence[int], gains: Sequence[Found | None]) -> BreakEven:
+    """From which size on a gain is above 1, from gains at the measured sizes, ascending, in bytes.
 
-    Between two sizes, the logarithm of the gain is taken to be linear in the logarithm of the size. The interval begins
-    where the upper ends of the gains' intervals cross 1, and ends where the lower ends do. Below the first size, and
-    above the last one, nothing is said. It cannot be told where the gain is surely above 1 at a smaller size than one
-    where it is surely below 1. Where it is surely too small to count at a larger size, it pays no longer there: what
-    fits into buffers travels early, and is nothing of a long message.
+    gains: None where no point is reliable: such a size, and one where it cannot be told, lies within the bracket.
+
+    Below the first size, and above the last one, nothing is said. It cannot be told where the option is surely not
+    faster between two sizes where it surely is. Where it surely is not at a larger size than all of them, it is faster
+    no longer there: what fits into buffers travels early, and is nothing of a long message.
     """
-    if not sizes:
+    if all(gain is None for gain in gains):
         return BreakEven(CANNOT_TELL, reason="no point is reliable")
-    first, last = sizes[0], sizes[-1]
-    above = [place for place, gain in enumerate(gains) if gain.low > 1]
-    below = [place for place, gain in enumerate(gains) if gain.high < 1]
-    if above and below and above[0] < below[-1]:
-        return BreakEven(CANNOT_TELL, first, last, reason="the gain crosses 1 more than once")
-    if len(above) == len(sizes):
+    first, last, end = sizes[0], sizes[-1], len(sizes)
+    faster = [place for place, gain in enumerate(gains) if gain and gain.low > 1]
+    slow = [place for place, gain in enumerate(gains) if gain and gain.low <= 1 and gain.high < 1 + LEAST_RATIO]
+    if len(faster) == end:
         return BreakEven(ALWAYS, first, last)
-    ends = _ends(sizes, gains, above[-1]) if above else math.nan
-    if above and above[0] == 0:
-        return BreakEven(BELOW, first, last, high=float(sizes[0]), ends=ends)
-    if not above and gains[-1].high < 1 + LEAST_RATIO:
-        return BreakEven(NEVER, first, last)
-    low = _crossing(sizes, [gain.high for gain in gains], below[-1]) if below else math.nan
-    high = _crossing(sizes, [gain.low for gain in gains], above[0] - 1) if above else math.nan
-    if above and below:
-        return BreakEven(
-            CROSSES, first, last, value=_only_crossing(sizes, gains, below[-1], above[0]), low=low, high=high, ends=ends
+    if not faster:
+        if not slow:
+            return BreakEven(CANNOT_TELL, first, last, reason="all intervals of the gain hold 1")
+        return (
+            BreakEven(NEVER, first, last) if slow[-1] == end - 1 else BreakEven(ABOVE, first, last, low=sizes[slow[-1]])
         )
-    if above:
-        return BreakEven(BELOW, first, last, high=high, ends=ends)
-    if below:
-        return BreakEven(ABOVE, first, last, low=low)
-    return BreakEven(CANNOT_TELL, first, last, reason="all intervals of the gain hold 1")
-
-
-def _ends(sizes: Sequence[int], gains: Sequence[Found], last_above: int) -> float:
-    """The smallest size behind a place where the gain is surely too small to count; NaN where there is none."""
-    behind = zip(sizes[last_above + 1 :], gains[last_above + 1 :], strict=True)
-    return next((float(message_bytes) for message_bytes, gain in behind if gain.high < 1 + LEAST_RATIO), math.nan)
-
-
-def _only_crossing(sizes: Sequence[int], gains: Sequence[Found], first: int, last: int) -> float:
-    """Where the gains themselves cross 1 between two places; NaN where they do so several times."""
-    values = [gain.value for gain in gains]
-    places = [place for place in range(first, last) if (values[place] < 1) != (values[place + 1] < 1)]
-    return _crossing(sizes, values, places[0]) if len(places) == 1 else math.nan
-
-
-def _crossing(sizes: Sequence[int], values: Sequence[float], place: int) -> float:
-    """Where a line from one place to the next one crosses 1, in logarithms of both."""
-    before, after = math.log(values[place]), math.log(values[place + 1])
-    share = -before / (after - before)
-    return math.exp(math.log(sizes[place]) + share * (math.log(sizes[place + 1]) - math.log(sizes[place])))
+    before = [place for place in slow if place < faster[0]]
+    behind = [place for place in slow if place > faster[-1]]
+    if len(before) + len(behind) < len(slow):
+        return BreakEven(CANNOT_TELL, first, last, reason="the gain crosses 1 more than once")
+    start = next(place for place in faster if set(range(place, faster[-1])) <= set(faster))
+    return BreakEven(
+        CROSSES if before else BELOW,
+        first,
+        last,
+        low=sizes[before[-1]] if before else math.nan,
+        high=sizes[start],
+        surely=sizes[faster[-1]] if faster[-1] + 1 not in (*behind[:1], end) else math.nan,
+        ends=sizes[behind[0]] if behind else math.nan,
+    )
 
 
 def likely(launches: int) -> str:
@@ -370,7 +389,7 @@ def likely(launches: int) -> str:
 
 def break_even_words(found: BreakEven, launches: int) -> str:
     """The break-even size of an option in words, with how sure it is."""
-    return found.words if found.state == CANNOT_TELL else f"{likely(launches)}{found.words}"
+    return found.words if found.state == CANNOT_TELL else f"is {likely(launches)}{found.words}"
 
 
 def choice_words(choice: Choice, *, of_several: bool = False) -> str:
@@ -385,10 +404,15 @@ def choice_words(choice: Choice, *, of_several: bool = False) -> str:
         return f"cannot tell one message from {names}"
     gain = choice.gain
     where = f"at {size(choice.message_bytes)} " if of_several else ""
-    found = f"{ratio(gain.value)} {interval(gain.low, gain.high)}" if gain else ""
-    times = f", {where}{found} times as fast as one message there" if gain else ""
+    times = f", {where}{_gain_words(gain)} times as fast as one message there" if gain else ""
+    usual = choice.without_delay
+    same = "" if choice.pays_early or usual is None else f", but as much without a delay ({_gain_words(usual)})"
     beside = f"; not told from {', '.join(option.words for option in others)}" if others else ""
-    return f"{likely(choice.launches)}{fastest.words}{times}{beside}"
+    return f"{likely(choice.launches)}{fastest.words}{times}{same}{beside}"
+
+
+def _gain_words(gain: Found) -> str:
+    return f"{ratio(gain.value)} {interval(gain.low, gain.high)}"
 
 
 def choices_words(choices: Sequence[Choice]) -> list[tuple[str, str]]:
@@ -397,7 +421,7 @@ def choices_words(choices: Sequence[Choice]) -> list[tuple[str, str]]:
     Of joined sizes the answer is that of the largest one, which is named beside its gain.
     """
     joined = []
-    for _, same in groupby(choices, key=lambda choice: (choice.is_single, frozenset(choice.best))):
+    for _, same in groupby(choices, key=lambda choice: (choice.is_single, choice.pays_early, frozenset(choice.best))):
         of_range = list(same)
         first, last = of_range[0].message_bytes, of_range[-1].message_bytes
         where = size(first) if first == last else f"{size(first)} to {size(last)}"
