@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,16 @@ WITH_CONTROL = (*VARIANTS, "paper")
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
     files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
     return hybrid_table([load_hybrid(file) for file in files])
+
+
+ALL_SIZES = (8, 800, 4096, 1048576)
+"""Those without which no target holds."""
+SETTINGS = ("usual", "shared_memory", "point_to_point")
+
+
+def whole_run(truth: Truth, operations: Sequence[str] = ("bcast",), variants: Sequence[str] = ("spin",)) -> list[Lines]:
+    """The records of a run that has all that targets are about: a launch per setting of the MPI library."""
+    return [record(truth, operations, variants, ALL_SIZES, asked={"intranode": one}) for one in SETTINGS]
 
 
 def rows_of(path: Path, truth: Truth = FASTER, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:
@@ -214,11 +225,11 @@ def target(table: pd.DataFrame, words: str = "at most 1.05") -> dict[str, Any]:
     ids=("faster", "slower", "as the bound"),
 )
 def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str) -> None:
-    row = target(table_of(tmp_path, record(truth)))
+    row = target(table_of(tmp_path, *whole_run(truth)))
     assert (row["operation"], row["timed"], row["setting"], row["verdict"]) == ("bcast", WHOLE, "usual", says)
     assert row["ratio"] == pytest.approx(truth.whole, rel=0.01)
     assert row["ratio_ci95_low"] <= row["ratio"] <= row["ratio_ci95_high"]
-    assert row["missed_bytes"] == ([4096, 262144] if says == "missed" else [])  # the claim is about these sizes
+    assert row["missed_bytes"] == ([4096, 1048576] if says == "missed" else [])  # the claim is about these sizes
 
 
 @pytest.mark.parametrize(
@@ -231,14 +242,51 @@ def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str)
     ids=("oversubscribed", "virtual nodes", "wrong data at one size"),
 )
 def test_a_claim_with_a_doubtful_point_cannot_be_told(tmp_path: Path, change: Any) -> None:
-    lines = record(FASTER)
+    lines, *others = whole_run(FASTER)
+    assert target(table_of(tmp_path, lines, *others))["verdict"] == "holds"
     change(lines)
-    assert target(table_of(tmp_path, lines))["verdict"] == "cannot be told"
+    assert target(table_of(tmp_path / "b", lines, *others))["verdict"] == "cannot be told"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda records: records.__delitem__(slice(1, 3)), "only usual was measured"),
+        (lambda records: records.pop(0), "only shared memory and point to point were measured"),
+        (lambda records: [lines.pop(-2) for lines in records], "1 MiB was not measured with each setting"),
+        (lambda records: records[1].pop(3), "4 KiB was not measured with each setting"),
+        (lambda records: records[2].pop(), "a record is incomplete"),
+    ],
+    ids=("one setting", "not the usual one", "no long messages", "a size that one setting lacks", "a record was cut"),
+)
+def test_a_claim_does_not_hold_beyond_what_was_measured(tmp_path: Path, change: Any, says: str) -> None:
+    records = whole_run(FASTER)
+    change(records)
+    table = table_of(tmp_path, *records)
+    row = target(table)
+    assert (row["verdict"], row["lacking"]) == ("cannot be told", says)
+    assert f"cannot be told: {says}" in claims.text(table)
+    ((_, (faster,)),) = claims.break_evens(table)
+    assert faster == f"bcast: cannot be told, {says}"
+    # What is missed with one setting, or at one size, is missed.
+    records = whole_run(SLOWER)
+    change(records)
+    row = target(table_of(tmp_path / "b", *records))
+    assert (row["verdict"], row["lacking"]) == ("missed", "")
+
+
+def test_an_end_next_to_the_bound_has_three_decimals(tmp_path: Path) -> None:
+    cells = [
+        dict(zip(claims.HEADS, claims.cells(target(table_of(tmp_path / str(number), *whole_run(truth)))), strict=True))
+        for number, truth in enumerate((Truth(whole=1.0522), Truth(whole=0.8)))
+    ]
+    assert re.match(r"1\.05\d \[1\.05\d, 1\.05\d\] at ", cells[0]["largest ratio"])
+    assert re.match(r"0\.80 \[0\.80, 0\.80\] at ", cells[1]["largest ratio"])
 
 
 def test_nothing_is_claimed_of_a_library_against_itself(tmp_path: Path) -> None:
     """The negative control."""
-    table = table_of(tmp_path, record(THE_SAME, OPERATIONS, WITH_CONTROL, sizes=(8, 4096)))
+    table = table_of(tmp_path, *whole_run(THE_SAME, OPERATIONS, WITH_CONTROL))
     found = claims.targets(table)
     alone = found[found["timed"] == ALONE]
     assert len(alone) == 3 and set(alone["verdict"]) == {"missed"}
@@ -264,19 +312,21 @@ def test_a_ratio_to_the_papers_own_method_counts_beyond_what_this_method_differs
     tmp_path: Path, own: float, control: float, says: str
 ) -> None:
     truth = Truth(by_variant={"spin": own, "barrier": control}, ratio_noise=0.002)
-    row = target(table_of(tmp_path, record(truth, variants=VARIANTS)), "paper's own")
+    row = target(table_of(tmp_path, *whole_run(truth, variants=VARIANTS)), "paper's own")
     assert (row["ratio"], row["verdict"]) == (pytest.approx(own, rel=0.01), says)
     assert row["control_least"] == pytest.approx(control, rel=0.01) == row["control_most"]
 
 
 def test_without_a_control_nothing_is_said_about_the_papers_own_method(tmp_path: Path) -> None:
-    row = target(table_of(tmp_path, record(FASTER)), "paper's own")
+    row = target(table_of(tmp_path, *whole_run(FASTER)), "paper's own")
     assert row["verdict"] == "cannot be told" and math.isnan(row["control_least"])
     assert claims.cells(row)[claims.HEADS.index("control")] == ""
-    lines = record(Truth(by_variant={"spin": 0.8, "barrier": 1.0}, ratio_noise=0.002), variants=VARIANTS)
-    assert target(table_of(tmp_path / "b", lines), "paper's own")["verdict"] == "holds"
-    lines[1 + len(SIZES)].update(data_errors=1)  # a point of the control
-    assert target(table_of(tmp_path / "c", lines), "paper's own")["verdict"] == "cannot be told"
+    truth = Truth(by_variant={"spin": 0.8, "barrier": 1.0}, ratio_noise=0.002)
+    lines, *others = whole_run(truth, variants=VARIANTS)
+    assert target(table_of(tmp_path / "b", lines, *others), "paper's own")["verdict"] == "holds"
+    lines[1 + len(ALL_SIZES)].update(data_errors=1)  # a point of the control
+    row = target(table_of(tmp_path / "c", lines, *others), "paper's own")
+    assert (row["verdict"], row["lacking"]) == ("cannot be told", "")
 
 
 def test_a_control_is_of_the_same_setting(tmp_path: Path) -> None:
@@ -288,11 +338,11 @@ def test_a_control_is_of_the_same_setting(tmp_path: Path) -> None:
 
 
 def test_faster_from_a_size_on_is_said(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(replace(FASTER, by_size={8: 0.5, 4096: 1.2})))
+    table = table_of(tmp_path, *whole_run(replace(FASTER, by_size={8: 0.5, 4096: 1.2})))
     ((_, faster),) = claims.break_evens(table)
-    assert faster == ["bcast: from 256 KiB on"]
+    assert faster == ["bcast: from 1 MiB on"]
     said = claims.text(table).splitlines()
-    assert said[-1].endswith("surely faster than the library at its best: bcast: from 256 KiB on")
+    assert said[-1].endswith("surely faster than the library at its best: bcast: from 1 MiB on")
     assert len(said) == 1 + len(claims.targets(table)) + 1
 
 
@@ -439,7 +489,10 @@ def test_the_section_says_a_verdict_per_collective_and_variant(tmp_path: Path) -
     ((_, of_targets),) = view.targets
     assert [len(cells) for cells in of_targets] == [len(claims.HEADS)] * len(claims.targets(table))
     first = dict(zip(claims.HEADS, of_targets[0], strict=True))
-    assert (first["collective, timed"], first["verdict"]) == ("bcast, whole", "holds")
+    assert (first["collective, timed"], first["verdict"]) == (
+        "bcast, whole",
+        "cannot be told: only usual was measured",
+    )
     assert re.fullmatch(r"1\.00 \[[\d., ]+\] at 4 KiB, usual", first["largest ratio"])
     assert hybrid_view(table.head(0), (), 100) is None
 

@@ -2,9 +2,9 @@
 
 A chart has the points of one library, placement and collective, timed alone or whole, against the message size: the
 ratio to the MPI library with a curve per variant, or the times of one call with a curve for the MPI library, too. Where
-a run has several settings of the MPI library, the ratio is that to the best of them, and the times are those with
-the library as it comes (`usual`). As figure 12, a chart has the times against the number of nodes, where a run has several such numbers. Points
-that were measured in different states of the cores (`state`) are in charts of their own.
+a run has several settings of the MPI library, the ratio is that to the best of them, and the times are those with the
+library as it comes (`usual`). As figure 12, a chart has the times against the number of nodes, where a run has several
+such numbers. Points that were measured in different states of the cores (`state`) are in charts of their own.
 """
 
 from __future__ import annotations
