@@ -49,7 +49,7 @@ class MpiOverlapBenchmarks(CMakePackage):
 
     # The list of programs that CMake builds, one per line.
     programs = "share/mpi_campaign_benchmarks/programs.txt"
-    # What an application needs of the library hybrid_collectives, wherever it lies below the prefix.
+    # What an application needs of the library, wherever it lies below the prefix.
     library = (
         "hybrid_collectives.h",
         "libhybrid_collectives.a",
