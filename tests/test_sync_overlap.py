@@ -321,7 +321,12 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     for record in (run / "records").glob("*.jsonl"):
         assert '"budget_seconds":8,' in record.read_text()  # what a first look gives a case of this benchmark
     assert campaign("results", "verify", str(run)).returncode == 0
-    compared = campaign(
-        "compare", "protocol", "default", "copied", "--metric", "recv_over_wait", "--json", "--output", str(tmp_path)
-    )
+
+
+def test_two_kept_runs_are_compared_case_by_case(campaign: Command) -> None:
+    runs = ("20261126T104932Z-d8d782", "20261126T140147Z-56b94e")
+    compared = campaign("compare", *runs, "--metric", "recv_over_wait", "--json")
     assert compared.returncode in (0, 1), compared.stderr
+    cases = json.loads(compared.stdout)["cases"]
+    assert cases and {case["metric"] for case in cases} == {"recv_over_wait"}
+    assert {"protocol", "send", "message_bytes"} <= set(cases[0])
