@@ -33,6 +33,19 @@ def measured(folder: Path, path: Path, toolchain: str, *words: str, ranks: int =
     return load_hybrid(path), done.stdout
 
 
+def assert_the_table_is_of_the_record(found: HybridRecord, printed: str) -> None:
+    """What the program prints for people has the numbers of the record, in every row."""
+    rows = [line.split() for line in printed.splitlines() if re.match(r" *(allgather|bcast|allreduce) ", line)]
+    assert len(rows) == len(found.points)
+    for row, point in zip(rows, found.points, strict=True):
+        assert row[:3] == [point.operation, point.variant, str(point.message_bytes)]
+        for column, batch in ((3, "library_whole"), (4, "hybrid_whole"), (6, "library_alone"), (7, "hybrid_alone")):
+            t_ns = np.median(point.t_ns[batch]) / point.calls[batch]
+            assert int(row[column]) == pytest.approx(t_ns, abs=1), (point.operation, point.variant, batch)
+        assert float(row[5]) == pytest.approx(int(row[4]) / int(row[3]), abs=0.02)
+        assert float(row[8]) == pytest.approx(int(row[7]) / int(row[6]), abs=0.02)
+
+
 @pytest.mark.rare  # ten points; the next test measures three
 @pytest.mark.parametrize("toolchain", [MPICH, OPENMPI])
 def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: Path, toolchain: str) -> None:
@@ -53,18 +66,13 @@ def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: P
     table = hybrid_table([found])
     assert len(table) == 2 * len(found.points)
     assert set(table["nodes_are"]) == {"real"}
-    # What people see has the numbers of the record.
-    line = next(line.split() for line in printed.splitlines() if re.match(r" +bcast +spin +800 ", line))
-    point = next(
-        one for one in found.points if (one.operation, one.variant, one.message_bytes) == ("bcast", "spin", 800)
-    )
-    t_ns = np.median(point.t_ns["hybrid_whole"]) / point.calls["hybrid_whole"]
-    assert int(line[4]) == pytest.approx(t_ns, abs=1)
+    assert_the_table_is_of_the_record(found, printed)
 
 
 def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) -> None:
     words = ("--virtual-node-ranks", "1", "--variant", "spin", "--message-bytes", "800", "--method", "paper")
-    found, _ = measured(built, tmp_path / "record.jsonl", MPICH, *words)
+    found, printed = measured(built, tmp_path / "record.jsonl", MPICH, *words)
+    assert_the_table_is_of_the_record(found, printed)
     assert (found.shared_nodes, found.header.nodes) == (2, 1)
     assert found.node_ranks == (1, 1)
     # As the paper's: 10,000 calls of each kind.
@@ -150,6 +158,8 @@ def test_wrong_data_of_either_library_end_the_run_and_are_told(
         (2, ("--variant", "fast"), "unknown 'fast'; choose from spin, barrier, paper"),
         (2, ("--round-robin",), "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes"),
         (2, ("--virtual-node-ranks", "-1"), "--virtual-node-ranks"),
+        (2, ("--virtual-node-ranks", "2"), "--virtual-node-ranks: 2 ranks of a virtual node are all 2 ranks: give 1"),
+        (3, ("--virtual-node-ranks", "9"), "9 ranks of a virtual node are more than all 3 ranks: give 1 to 2"),
         (2, ("--cache", "cold", "--method", "paper"), "--cache cold: --method paper has batches of many calls"),
         (8, ("--message-bytes", "2147483640"), "bytes are too many for allgather on 8 ranks"),
     ],

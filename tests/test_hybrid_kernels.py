@@ -33,10 +33,17 @@ def only_line(stderr: str) -> str:
 
 
 def measured(build: Path, path: Path, toolchain: str, *words: str, ranks: int = 2) -> KernelsRecord:
+    return measured_and_printed(build, path, toolchain, *words, ranks=ranks)[0]
+
+
+def measured_and_printed(
+    build: Path, path: Path, toolchain: str, *words: str, ranks: int = 2
+) -> tuple[KernelsRecord, str]:
+    """A record, and what the program printed."""
     done = launch(build / "hybrid_kernels", *words, *BRIEF, "--record", str(path), toolchain=toolchain, ranks=ranks)
     assert done.returncode == 0, done.stdout + done.stderr
     check_record(path)
-    return load_kernels(path)
+    return load_kernels(path), done.stdout
 
 
 def ends(found: KernelsRecord) -> dict[str, tuple[int, str, float]]:
@@ -119,8 +126,12 @@ def test_results_do_not_depend_on_ranks_nodes_or_library(
 def test_memory_is_measured_without_times(built: Path, tmp_path: Path) -> None:
     """As the campaign does where ranks share cores."""
     words = ("--kernel", "bpmf", "--bpmf-items", "404", "--iterations", "6", "--start", "barrier", "--memory-only")
-    found = measured(built, tmp_path / "record.jsonl", MPICH, *words, ranks=4)
+    found, printed = measured_and_printed(built, tmp_path / "record.jsonl", MPICH, *words, ranks=4)
     (point,) = found.points
+    for way, variant in point.variants.items():
+        row = re.search(rf"^ *bpmf +404 +{way} +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE)
+        assert row, printed
+        assert tuple(map(int, row.groups())) == (variant.growth_bytes, variant.replicated_bytes, point.copy_bytes)
     assert (found.memory_only, point.repetitions, point.data_errors) == (True, 0, 0)
     table = kernels_table([found]).set_index("variant")
     assert table["valid"].all() and not table["reliable"].any()
@@ -241,6 +252,7 @@ def test_what_is_no_matrix_of_ratings_says_why(built: Path, tmp_path: Path) -> N
             "363 cannot be divided on a grid of 2 x 1 ranks; multiples of 2 can, such as 364",
         ),
         (2, ("--ratings", "/nowhere/a.mtx"), "--ratings: /nowhere/a.mtx: No such file or directory"),
+        (2, ("--ratings", "/"), "--ratings: /: Is a directory"),
         (2, ("--poisson-rows", "100000000"), "choose a smaller size"),
         pytest.param(1, (), "1 rank: a collective needs at least 2", marks=RARE),
         pytest.param(3, ("--poisson-rows", "2"), "2 rows cannot be divided among 3 ranks; at least 3", marks=RARE),

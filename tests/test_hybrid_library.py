@@ -1,8 +1,10 @@
 """The library hybrid_collectives over real MPI libraries: results under delay, wrong calls, violations of its contract,
 and an application that uses the installed library."""
 
+import ast
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -15,6 +17,7 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
+from mpi_campaign.toolchains.spack import environment
 from tests.support import build_benchmarks, launch
 
 # Not beside others: a rank that spins while another waits for a CPU makes a test of a second last a minute.
@@ -239,12 +242,26 @@ def _run(*words: str, env: dict[str, str]) -> str:
     return done.stdout
 
 
+def recipes_files() -> tuple[str, ...]:
+    """The files of the library that Spack's recipe looks for after it has installed."""
+    tree = ast.parse(environment.RECIPE.read_text())
+    (found,) = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["library"]
+    ]
+    names: tuple[str, ...] = ast.literal_eval(found)
+    return names
+
+
 def test_an_application_uses_the_installed_library(built: Path, tmp_path: Path) -> None:
     """By CMake's package, and by the options that pkg-config prints."""
     mpi = resolving.resolve(resolving.parse(MPICH), print)
     env = {**os.environ, **builds.environment(mpi.family, mpi.version, mpi.prefix)}
     prefix, source, cmake = tmp_path / "installed here", tmp_path / "source", str(ROOT / ".venv" / "bin" / "cmake")
     _run(cmake, "--install", str(built), "--prefix", str(prefix), env=env)
+    installed = {path.name for path in prefix.rglob("*hybrid_collectives*") if path.is_file()}
+    assert set(recipes_files()) == {name for name in installed if not re.search(r"-targets-\w+\.cmake$", name)}
     source.mkdir()
     (source / "application.c").write_text(APPLICATION)
     (source / "CMakeLists.txt").write_text(PROJECT)

@@ -269,6 +269,14 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
             {"benchmarks": ("hybrid_kernels",), "poisson_rows": ("1",)},
             "--poisson-rows: 1 rows cannot be divided among 2 ranks; at least 2",
         ),
+        (
+            {"benchmarks": ("hybrid",), "cache": "cold", "method": "paper"},
+            "--cache cold: --method paper has batches of many calls",
+        ),
+        (
+            {"benchmarks": ("hybrid",), "virtual_node_ranks": ("2",)},
+            "--virtual-node-ranks: 2 ranks of a virtual node are all 2 ranks: give 1",
+        ),
         ({"ranks": 3}, "3 ranks: partitioned measures between pairs of ranks: ask for an even number"),
     ],
 )

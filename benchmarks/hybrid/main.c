@@ -103,8 +103,8 @@ static void describe_options(struct option_entry *entries) {
          .minimum = 0,
          .maximum = MOST_RANKS,
          .value_name = "N",
-         .help = "virtual nodes of at most so many ranks, of which the MPI library does not know; default: 0, the "
-                 "nodes there are"},
+         .help = "virtual nodes of at most so many ranks, fewer than there are, of which the MPI library does not "
+                 "know; default: 0, the nodes there are"},
         {.name = "round-robin",
          .kind = OPTION_FLAG,
          .target = &s->round_robin,
@@ -146,11 +146,18 @@ static void check_options(const struct settings *s, char *error, size_t error_si
 }
 
 /* One line in error, the same on all ranks, where these ranks cannot measure it. */
-static void check_ranks(const struct program *program, const struct rounds *o, char *error, size_t error_size) {
+static void check_ranks(const struct program *program, const struct rounds *o, int64_t virtual_node_ranks, char *error,
+                        size_t error_size) {
     program_check_crowd(program, error, error_size);
     if (program->ranks < 2) {
         snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
                  program->ranks);
+    } else if (virtual_node_ranks >= program->ranks && error[0] == '\0') {
+        char fewer[32] = "";
+        snprintf(fewer, sizeof fewer, program->ranks > 2 ? "1 to %d" : "%d", program->ranks - 1);
+        snprintf(
+            error, error_size, "--virtual-node-ranks: %" PRId64 " ranks of a virtual node are %s %d ranks: give %s",
+            virtual_node_ranks, virtual_node_ranks > program->ranks ? "more than all" : "all", program->ranks, fewer);
     }
     for (size_t i = 0; i < o->operation_count && !o->preset && error[0] == '\0'; i++) {
         const enum operation operation = (enum operation)o->operations[i];
@@ -252,7 +259,7 @@ static int measure(struct program *program, const struct settings *s, bool prese
         {.name = "virtual_node_ranks", .numbers = &s->virtual_node_ranks, .count = 1, .constant = true}};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
-        check_ranks(program, &rounds, impossible, sizeof impossible);
+        check_ranks(program, &rounds, s->virtual_node_ranks, impossible, sizeof impossible);
     }
     char *own = own_text(s, &rounds, &of_comm, impossible[0] == '\0');
     struct program_measurement measurement = {.context = &rounds,

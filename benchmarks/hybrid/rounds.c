@@ -581,7 +581,8 @@ static void print_head(void *context) {
 }
 
 /* The times of one call, and their ratio; nothing without repetitions. */
-static void print_times(const struct rounds *o, const sampler *s, size_t library, size_t hybrid, bool measured) {
+static void print_times(const struct rounds *o, const sampler *s, enum batch library, enum batch hybrid,
+                        bool measured) {
     if (!measured) {
         printf(" %15s %15s %6s", "-", "-", "-");
         return;
@@ -604,23 +605,20 @@ static void print_row(void *context, const struct sampler_point *p, const sample
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Of whole batches, over all ranks. */
+/* The time of a whole batch, over all ranks. */
+#define SPAN(batch, name_ns) [batch] = {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(batch), .end = END(batch)}
+#define STOPPING(batch, name_ns)                                                                                       \
+    [batch] = {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(batch), .end = END(batch), .stops = true}
+
+/* The number of a batch is that of its series: print_times counts on it. */
 static const struct repetition_series series[] = {
-    {.name = "t_library_whole_ns",
-     .over = OVER_SPAN,
-     .term = BEGIN(LIBRARY_WHOLE),
-     .end = END(LIBRARY_WHOLE),
-     .stops = true},
-    {.name = "t_hybrid_whole_ns",
-     .over = OVER_SPAN,
-     .term = BEGIN(HYBRID_WHOLE),
-     .end = END(HYBRID_WHOLE),
-     .stops = true},
-    {.name = "t_library_alone_ns", .over = OVER_SPAN, .term = BEGIN(LIBRARY_ALONE), .end = END(LIBRARY_ALONE)},
-    {.name = "t_hybrid_alone_ns", .over = OVER_SPAN, .term = BEGIN(HYBRID_ALONE), .end = END(HYBRID_ALONE)},
-    {.name = "t_papers_whole_ns", .over = OVER_SPAN, .term = BEGIN(PAPERS_WHOLE), .end = END(PAPERS_WHOLE)},
-    {.name = "t_papers_alone_ns", .over = OVER_SPAN, .term = BEGIN(PAPERS_ALONE), .end = END(PAPERS_ALONE)},
-    {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
+    STOPPING(LIBRARY_WHOLE, "t_library_whole_ns"),
+    STOPPING(HYBRID_WHOLE, "t_hybrid_whole_ns"),
+    SPAN(PAPERS_WHOLE, "t_papers_whole_ns"),
+    SPAN(LIBRARY_ALONE, "t_library_alone_ns"),
+    SPAN(HYBRID_ALONE, "t_hybrid_alone_ns"),
+    SPAN(PAPERS_ALONE, "t_papers_alone_ns"),
+    [BATCHES] = {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
     {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };

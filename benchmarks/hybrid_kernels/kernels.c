@@ -379,36 +379,62 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 static void print_head(void *context) {
     const struct kernels *o = context;
     if (o->memory_only) {
-        printf("# memory only: no times are measured\n");
+        printf("# memory only, and no times: bytes of the node that needs most; - where the kernel does not tell\n");
+        printf("%8s %8s %8s %16s %16s %16s %6s %10s  %s\n", "kernel", "size", "variant", "growth_bytes",
+               "replicated_bytes", "copy_bytes", "iters", "error", "stop");
+        return;
     }
     printf("# medians, ns; ratio: to the MPI variant, of the medians\n");
     printf("%8s %8s %8s %14s %14s %6s %6s %10s %5s  %s\n", "kernel", "size", "variant", "t", "t_compute", "ratio",
            "iters", "error", "reps", "stop");
 }
 
+/* What the variant takes; bytes that are not known are a dash. */
+static void print_memory(const struct kernels *o, int way) {
+    const int64_t bytes[] = {o->point.memory[way].growth, o->point.memory[way].replicated, o->point.copy_bytes};
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        if (bytes[i] < 0) {
+            printf(" %16s", "-");
+        } else {
+            printf(" %16" PRId64, bytes[i]);
+        }
+    }
+}
+
+/* The times of a solve; nothing without repetitions. */
+static void print_times(const samples *repeated, int way, bool measured) {
+    if (!measured) {
+        printf(" %14s %14s %6s", "-", "-", "-");
+        return;
+    }
+    const int64_t t = samples_median(repeated, 2 * (size_t)way);
+    printf(" %14" PRId64 " %14" PRId64 " %6.3f", t, samples_median(repeated, 2 * (size_t)way + 1),
+           (double)t / (double)samples_median(repeated, 0));
+}
+
 static void print_row(void *context, const struct sampler_point *p, const sampler *s,
                       const struct record_point *record) {
     const struct kernels *o = context;
-    const samples *repeated = sampler_samples(s);
     (void)p;
     for (int way = 0; way < WAYS; way++) {
         printf("%8s %8" PRId64 " %8s", o->point.kernel->name, o->point.problem.size, way_names[way]);
-        if (record->repetitions == 0) {
-            printf(" %14s %14s %6s", "-", "-", "-");
+        if (o->memory_only) {
+            print_memory(o, way);
         } else {
-            const int64_t t = samples_median(repeated, 2 * (size_t)way);
-            printf(" %14" PRId64 " %14" PRId64 " %6.3f", t, samples_median(repeated, 2 * (size_t)way + 1),
-                   (double)t / (double)samples_median(repeated, 0));
+            print_times(sampler_samples(s), way, record->repetitions > 0);
         }
-        printf(" %6" PRId64 " %10.3g %5zu  %s%s\n", o->point.expected.iterations, o->point.expected.error,
-               record->repetitions, record->stop_reason, record->data_errors > 0 ? " WRONG-DATA" : "");
+        printf(" %6" PRId64 " %10.3g", o->point.expected.iterations, o->point.expected.error);
+        if (!o->memory_only) {
+            printf(" %5zu", record->repetitions);
+        }
+        printf("  %s%s\n", record->stop_reason, record->data_errors > 0 ? " WRONG-DATA" : "");
     }
     fflush(stdout);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* print_row knows their order. */
+/* print_times knows their order. */
 static const struct repetition_series series[] = {
     {.name = "t_mpi_ns", .over = OVER_SPAN, .term = BEGIN(WAY_MPI), .end = END(WAY_MPI), .stops = true},
     {.name = "t_mpi_compute_ns", .over = OVER_LARGEST, .term = COMPUTE(WAY_MPI)},

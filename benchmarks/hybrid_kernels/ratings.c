@@ -43,6 +43,7 @@ struct reading {
     char *line;
     size_t size;
     int64_t number; /* of the line, from 1 */
+    int problem;    /* of the operating system: an errno; 0 without */
     char *error;
     size_t error_size;
 };
@@ -53,9 +54,11 @@ static bool refuse(const struct reading *in, const char *what) {
     return false;
 }
 
-/* Reads the next line. Returns false at the end of the file. */
+/* Reads the next line. Returns false at the end of the file, and where it cannot be read. */
 static bool next_line(struct reading *in) {
+    errno = 0;
     if (getline(&in->line, &in->size, in->file) < 0) {
+        in->problem = ferror(in->file) ? errno : 0;
         return false;
     }
     in->number++;
@@ -197,9 +200,9 @@ bool ratings_read(const char *path, struct ratings *r, char *error, size_t error
         snprintf(error, error_size, "--ratings: %.*s: %s", MOST_NAME, path, strerror(errno));
         return false;
     }
-    bool good = read_all(&in, r);
-    if (good && ferror(in.file)) {
-        good = refuse(&in, "the file cannot be read");
+    const bool good = read_all(&in, r) && in.problem == 0;
+    if (in.problem != 0) {
+        snprintf(error, error_size, "--ratings: %.*s: %s", MOST_NAME, path, strerror(in.problem));
     }
     if (!good) {
         ratings_free(r);

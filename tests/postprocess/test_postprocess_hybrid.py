@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,24 @@ WITH_CONTROL = (*VARIANTS, "paper")
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
     files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
     return hybrid_table([load_hybrid(file) for file in files])
+
+
+ALL_SIZES = (8, 800, 4096, 1048576)
+"""Those without which no target holds."""
+SETTINGS = ("usual", "shared_memory", "point_to_point")
+
+
+def whole_run(truth: Truth, operations: Sequence[str] = ("bcast",), variants: Sequence[str] = ("spin",)) -> list[Lines]:
+    """The records of a run that has all that targets are about: a launch per setting of the MPI library."""
+    return [record(truth, operations, variants, ALL_SIZES, asked={"intranode": one}) for one in SETTINGS]
+
+
+def partial_run(
+    truth: Truth, usual: Sequence[int], shared: Sequence[int], point_to_point: Sequence[int]
+) -> list[Lines]:
+    """The same with other sizes; without those of a setting, there is no launch of it."""
+    of_setting = zip(SETTINGS, (usual, shared, point_to_point), strict=True)
+    return [record(truth, sizes=sizes, asked={"intranode": one}) for one, sizes in of_setting if sizes]
 
 
 def rows_of(path: Path, truth: Truth = FASTER, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:
@@ -131,6 +150,9 @@ def test_the_collective_alone_within_a_node_is_said_to_be_no_copy(tmp_path: Path
     rows = rows_of(tmp_path)
     assert rows[ALONE]["flags"] == ["a wait against a copy"]
     assert rows[WHOLE]["flags"] == []
+    # An allreduce reduces, with either library.
+    table = table_of(tmp_path / "b", record(operations=("allreduce",)))
+    assert not any(table["flags"])
 
 
 def settings_of(tmp_path: Path, operation: str = "bcast", **truths: Truth) -> pd.DataFrame:
@@ -211,11 +233,11 @@ def target(table: pd.DataFrame, words: str = "at most 1.05") -> dict[str, Any]:
     ids=("faster", "slower", "as the bound"),
 )
 def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str) -> None:
-    row = target(table_of(tmp_path, record(truth)))
+    row = target(table_of(tmp_path, *whole_run(truth)))
     assert (row["operation"], row["timed"], row["setting"], row["verdict"]) == ("bcast", WHOLE, "usual", says)
     assert row["ratio"] == pytest.approx(truth.whole, rel=0.01)
     assert row["ratio_ci95_low"] <= row["ratio"] <= row["ratio_ci95_high"]
-    assert row["missed_bytes"] == ([4096, 262144] if says == "missed" else [])  # the claim is about these sizes
+    assert row["missed_bytes"] == ([4096, 1048576] if says == "missed" else [])  # the claim is about these sizes
 
 
 @pytest.mark.parametrize(
@@ -223,19 +245,61 @@ def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str)
     [
         lambda lines: lines[0].update(oversubscribed=True),
         lambda lines: lines[0]["own"].update(virtual_node_ranks=1, shared_nodes=2),
-        lambda lines: lines[2].update(data_errors=1),
+        lambda lines: lines[3].update(data_errors=1),
     ],
     ids=("oversubscribed", "virtual nodes", "wrong data at one size"),
 )
 def test_a_claim_with_a_doubtful_point_cannot_be_told(tmp_path: Path, change: Any) -> None:
-    lines = record(FASTER)
-    change(lines)
-    assert target(table_of(tmp_path, lines))["verdict"] == "cannot be told"
+    records = whole_run(FASTER)
+    assert target(table_of(tmp_path, *records))["verdict"] == "holds"
+    for lines in records:
+        change(lines)
+    assert target(table_of(tmp_path / "b", *records))["verdict"] == "cannot be told"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "says"),
+    [
+        ((ALL_SIZES, (), ()), "only usual was measured"),
+        (((), ALL_SIZES, ALL_SIZES), "only shared memory and point to point were measured"),
+        (([8, 4096, 65536],) * 3, "1 MiB was not measured with each setting"),
+        ((ALL_SIZES, [8, 800, 4096, 65536], ALL_SIZES), "64 KiB and 1 MiB were not measured with each setting"),
+    ],
+    ids=("one setting", "not the usual one", "no long messages", "sizes that one setting lacks"),
+)
+def test_a_claim_does_not_hold_beyond_what_was_measured(
+    tmp_path: Path, sizes: tuple[Sequence[int], Sequence[int], Sequence[int]], says: str
+) -> None:
+    table = table_of(tmp_path, *partial_run(FASTER, *sizes))
+    row = target(table)
+    assert (row["verdict"], row["lacking"]) == ("cannot be told", says)
+    assert f"cannot be told: {says}" in claims.text(table)
+    ((_, (faster,)),) = claims.break_evens(table)
+    assert faster == f"bcast: cannot be told, {says}"
+    # What is missed with one setting, or at one size, is missed.
+    row = target(table_of(tmp_path / "b", *partial_run(SLOWER, *sizes)))
+    assert (row["verdict"], row["lacking"]) == ("missed", "")
+
+
+def test_a_claim_does_not_hold_with_a_record_that_was_cut(tmp_path: Path) -> None:
+    records = whole_run(FASTER)
+    records[2].pop()
+    row = target(table_of(tmp_path, *records))
+    assert (row["verdict"], row["lacking"]) == ("cannot be told", "a record is incomplete")
+
+
+def test_an_end_next_to_the_bound_has_three_decimals(tmp_path: Path) -> None:
+    cells = [
+        dict(zip(claims.HEADS, claims.cells(target(table_of(tmp_path / str(number), *whole_run(truth)))), strict=True))
+        for number, truth in enumerate((Truth(whole=1.0522), Truth(whole=0.8)))
+    ]
+    assert re.match(r"1\.05\d \[1\.05\d, 1\.05\d\] at ", cells[0]["largest ratio"])
+    assert re.match(r"0\.80 \[0\.80, 0\.80\] at ", cells[1]["largest ratio"])
 
 
 def test_nothing_is_claimed_of_a_library_against_itself(tmp_path: Path) -> None:
     """The negative control."""
-    table = table_of(tmp_path, record(THE_SAME, OPERATIONS, WITH_CONTROL, sizes=(8, 4096)))
+    table = table_of(tmp_path, *whole_run(THE_SAME, OPERATIONS, WITH_CONTROL))
     found = claims.targets(table)
     alone = found[found["timed"] == ALONE]
     assert len(alone) == 3 and set(alone["verdict"]) == {"missed"}
@@ -261,19 +325,21 @@ def test_a_ratio_to_the_papers_own_method_counts_beyond_what_this_method_differs
     tmp_path: Path, own: float, control: float, says: str
 ) -> None:
     truth = Truth(by_variant={"spin": own, "barrier": control}, ratio_noise=0.002)
-    row = target(table_of(tmp_path, record(truth, variants=VARIANTS)), "paper's own")
+    row = target(table_of(tmp_path, *whole_run(truth, variants=VARIANTS)), "paper's own")
     assert (row["ratio"], row["verdict"]) == (pytest.approx(own, rel=0.01), says)
     assert row["control_least"] == pytest.approx(control, rel=0.01) == row["control_most"]
 
 
 def test_without_a_control_nothing_is_said_about_the_papers_own_method(tmp_path: Path) -> None:
-    row = target(table_of(tmp_path, record(FASTER)), "paper's own")
+    row = target(table_of(tmp_path, *whole_run(FASTER)), "paper's own")
     assert row["verdict"] == "cannot be told" and math.isnan(row["control_least"])
     assert claims.cells(row)[claims.HEADS.index("control")] == ""
-    lines = record(Truth(by_variant={"spin": 0.8, "barrier": 1.0}, ratio_noise=0.002), variants=VARIANTS)
-    assert target(table_of(tmp_path / "b", lines), "paper's own")["verdict"] == "holds"
-    lines[1 + len(SIZES)].update(data_errors=1)  # a point of the control
-    assert target(table_of(tmp_path / "c", lines), "paper's own")["verdict"] == "cannot be told"
+    truth = Truth(by_variant={"spin": 0.8, "barrier": 1.0}, ratio_noise=0.002)
+    lines, *others = whole_run(truth, variants=VARIANTS)
+    assert target(table_of(tmp_path / "b", lines, *others), "paper's own")["verdict"] == "holds"
+    lines[1 + len(ALL_SIZES)].update(data_errors=1)  # a point of the control
+    row = target(table_of(tmp_path / "c", lines, *others), "paper's own")
+    assert (row["verdict"], row["lacking"]) == ("cannot be told", "")
 
 
 def test_a_control_is_of_the_same_setting(tmp_path: Path) -> None:
@@ -285,11 +351,11 @@ def test_a_control_is_of_the_same_setting(tmp_path: Path) -> None:
 
 
 def test_faster_from_a_size_on_is_said(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(replace(FASTER, by_size={8: 0.5, 4096: 1.2})))
+    table = table_of(tmp_path, *whole_run(replace(FASTER, by_size={8: 0.5, 4096: 1.2})))
     ((_, faster),) = claims.break_evens(table)
-    assert faster == ["bcast: from 256 KiB on"]
+    assert faster == ["bcast: from 1 MiB on"]
     said = claims.text(table).splitlines()
-    assert said[-1].endswith("surely faster than the library at its best: bcast: from 256 KiB on")
+    assert said[-1].endswith("surely faster than the library at its best: bcast: from 1 MiB on")
     assert len(said) == 1 + len(claims.targets(table)) + 1
 
 
@@ -392,9 +458,13 @@ def test_charts_have_a_curve_per_variant_and_one_of_the_mpi_library(tmp_path: Pa
     assert all(math.isclose(mark.value, 0.1, rel_tol=0.01) for mark in ratios[0].curves[0].marks) or "alone" not in (
         ratios[0].title
     )
-    several = list(charts(settings_of(tmp_path / "b", usual=FASTER, shared_memory=SLOWER)))
+    several = list(charts(settings_of(tmp_path / "b", shared_memory=SLOWER, usual=FASTER)))
     assert {chart.kind for chart in several} == {BEST, TIME}
-    assert "at its best (of usual, shared memory)" in several[0].title
+    assert "at its best (of shared memory, usual)" in several[0].title
+    # Times are those with the library as it comes, whichever setting comes first.
+    (whole,) = [chart for chart in several if chart.kind == TIME and "with writing" in chart.title]
+    (own,) = [curve for curve in whole.curves if curve.name == "spin"]
+    assert own.marks[0].value == pytest.approx(0.8 * library_ns(FASTER, 4096), rel=0.03)
     assert [path.suffix for path in write_charts(drawn[:1], tmp_path / "drawn", "hybrid", ("svg",))] == [".svg"]
 
 
@@ -432,7 +502,10 @@ def test_the_section_says_a_verdict_per_collective_and_variant(tmp_path: Path) -
     ((_, of_targets),) = view.targets
     assert [len(cells) for cells in of_targets] == [len(claims.HEADS)] * len(claims.targets(table))
     first = dict(zip(claims.HEADS, of_targets[0], strict=True))
-    assert (first["collective, timed"], first["verdict"]) == ("bcast, whole", "holds")
+    assert (first["collective, timed"], first["verdict"]) == (
+        "bcast, whole",
+        "cannot be told: only usual was measured",
+    )
     assert re.fullmatch(r"1\.00 \[[\d., ]+\] at 4 KiB, usual", first["largest ratio"])
     assert hybrid_view(table.head(0), (), 100) is None
 

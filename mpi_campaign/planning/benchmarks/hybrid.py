@@ -1,7 +1,28 @@
 """Collectives that keep one copy of the data per node."""
 
+from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
-from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
+from postprocess.families import axes
+
+
+def impossible(question: Question) -> Impossible | None:
+    """Why a case cannot be measured as it was asked for. The program says it in the same words."""
+    cache, method, virtual = (
+        question.parameters[axis.name] for axis in (axes.CACHE, axes.METHOD, axes.VIRTUAL_NODE_RANKS)
+    )
+    if cache == "cold" and method == "paper":
+        return Impossible(
+            "--cache cold: --method paper has batches of many calls, whose data are in caches; leave one of the two out"
+        )
+    if int(virtual) >= question.ranks:
+        all_of = "all" if int(virtual) == question.ranks else "more than all"
+        fewer = "1" if question.ranks == 2 else f"1 to {question.ranks - 1}"
+        return Impossible(
+            f"--virtual-node-ranks: {virtual} ranks of a virtual node are {all_of} {question.ranks} ranks: give {fewer}"
+        )
+    return None
+
 
 HYBRID = Benchmark(
     "collectives with one copy of the data per node, against MPI's (Zhou et al. 2020)",
@@ -10,4 +31,5 @@ HYBRID = Benchmark(
     configurations=("basic",),
     within_a_node=True,
     most_seconds={"smoke": 25, "nightly": 40, "full": 300},
+    impossible=impossible,
 )

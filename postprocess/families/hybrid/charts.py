@@ -2,9 +2,9 @@
 
 A chart has the points of one library, placement and collective, timed alone or whole, against the message size: the
 ratio to the MPI library with a curve per variant, or the times of one call with a curve for the MPI library, too. Where
-a run has several settings of the MPI library, the ratio is that to the best of them, and the times are those of the
-first. As figure 12, a chart has the times against the number of nodes, where a run has several such numbers. Points
-that were measured in different states of the cores (`state`) are in charts of their own.
+a run has several settings of the MPI library, the ratio is that to the best of them, and the times are those with the
+library as it comes (`usual`). As figure 12, a chart has the times against the number of nodes, where a run has several
+such numbers. Points that were measured in different states of the cores (`state`) are in charts of their own.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `hybrid_table`, as far as there is a curve."""
     for _, rows in table.groupby([*_GROUP, *_PLACE], sort=False):
         several = rows[SETTING].nunique() > 1
-        first: pd.DataFrame = rows[rows[SETTING] == rows[SETTING].iloc[0]]
+        usual = (rows[SETTING] == axes.INTRANODE.usual).any()
+        first: pd.DataFrame = rows[rows[SETTING] == (axes.INTRANODE.usual if usual else rows[SETTING].iloc[0])]
         for kind in (BEST if several else RATIO, TIME):
             for of_state, words in _by_state(first, "best_handover_ns" if kind == BEST else "handover_ns"):
                 yield from _chart(kind, kind, of_state, "message_bytes", _title(kind, of_state) + words)

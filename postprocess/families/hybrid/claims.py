@@ -1,8 +1,9 @@
 """What a run says about the claims of Zhou et al. 2020 and about what the hybrid library is meant to reach.
 
 Each is a bound of a ratio over a range of message sizes. It holds where the 95 % intervals of all points lie on its
-side, and no point is doubtful. It is missed where the interval of a point that is not doubtful lies on the other
-side. Otherwise it cannot be told.
+side, no point is doubtful, and nothing that it is about is lacking (`lacking`): with every setting of the MPI library,
+the least and the largest size of the target, in complete records. It is missed where the interval of a point that is
+not doubtful lies on the other side. Otherwise it cannot be told.
 
 A ratio to the paper's own method has a control: the ratio of this method to itself, of the same size and with the same
 setting of the MPI library. Where the interval of the control excludes 1, the ratio may be off by as much as the far end
@@ -19,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from postprocess.drawing.columns import Columns, rows_of
-from postprocess.drawing.text import interval, ratio, size
+from postprocess.drawing.text import ratio, size
 from postprocess.families import axes
 from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE, WHOLE
@@ -33,13 +34,17 @@ Controls: TypeAlias = Mapping[Place, Mapping[str, Any]]
 HOLDS, MISSED, CANNOT_TELL = "holds", "missed", "cannot be told"
 OWN_CHOICE = "spin"
 """The variant that is the hybrid library's own choice."""
+LEAST_BYTES, MOST_BYTES = 8, 1024 * 1024
+"""The messages that targets are about."""
 
 
 @dataclass(frozen=True)
 class Claim:
     """A ratio of the hybrid library's own choice is at most `bound` for messages of `least_bytes` up to `most_bytes`.
 
-    column: the ratio.  setting: of the MPI library; empty where `column` already chooses one.
+    column: the ratio.  setting: of the MPI library; empty where the claim is about all of them.
+    first_bytes, last_bytes: the least and the largest size in this range that the suite `nightly` measures. Without
+    them the claim cannot hold.
     """
 
     what: str
@@ -49,7 +54,14 @@ class Claim:
     bound: float
     least_bytes: int = 0
     most_bytes: float = math.inf
+    first_bytes: int = LEAST_BYTES
+    last_bytes: int = MOST_BYTES
     setting: str = ""
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The settings of the MPI library that the claim is about."""
+        return (self.setting,) if self.setting else tuple(axes.INTRANODE.values)
 
     def covers(self, row: dict[str, Any]) -> bool:
         return (
@@ -65,13 +77,26 @@ _BEST: Column = "ratio_to_best_library"
 _PAPERS: Column = "ratio_to_papers_own"
 _COPIES, _REDUCES = ("allgather", "bcast"), ("allreduce",)
 CLAIMS = (
-    Claim("from 4 KiB, at most 1.05 times the library at its best", _BEST, WHOLE, _COPIES, 1.05, 4096),
-    Claim("below 1 KiB, at most 1.10 times the library at its best", _BEST, WHOLE, _REDUCES, 1.10, 0, 1023),
-    Claim("from 1 KiB, at most 1.05 times the library at its best", _BEST, WHOLE, _REDUCES, 1.05, 1024),
-    Claim("from 4 KiB, at least twice as fast as the library at its best", _BEST, ALONE, _COPIES, 1 / 2, 4096),
+    Claim(
+        "from 4 KiB, at most 1.05 times the library at its best", _BEST, WHOLE, _COPIES, 1.05,
+        least_bytes=4096, first_bytes=4096,
+    ),
+    Claim(
+        "below 1 KiB, at most 1.10 times the library at its best", _BEST, WHOLE, _REDUCES, 1.10,
+        most_bytes=1023, last_bytes=800,
+    ),
+    Claim(
+        "from 1 KiB, at most 1.05 times the library at its best", _BEST, WHOLE, _REDUCES, 1.05,
+        least_bytes=1024, first_bytes=4096,
+    ),
+    Claim(
+        "from 4 KiB, at least twice as fast as the library at its best", _BEST, ALONE, _COPIES, 1 / 2,
+        least_bytes=4096, first_bytes=4096,
+    ),
     Claim(
         "from 4 KiB, at least 1.3 times as fast as the library as it comes (the paper: 27 to 82 % faster)",
-        "ratio_to_library", ALONE, _REDUCES, 1 / 1.3, 4096, setting="usual",
+        "ratio_to_library", ALONE, _REDUCES, 1 / 1.3,
+        least_bytes=4096, first_bytes=4096, setting=str(axes.INTRANODE.usual),
     ),
     Claim(
         "never slower than by the paper's own method, whichever setting the MPI library has", _PAPERS, WHOLE,
@@ -85,10 +110,11 @@ _GROUP = [
 
 
 COLUMNS = (
-    "library", "operation", "timed", "target", "verdict", "ratio", "ratio_ci95_low", "ratio_ci95_high",
-    "message_bytes", "setting", "control_least", "control_most", "handover_ns", "missed_bytes",
+    "library", "operation", "timed", "target", "verdict", "lacking", "bound", "ratio", "ratio_ci95_low",
+    "ratio_ci95_high", "message_bytes", "setting", "control_least", "control_most", "handover_ns", "missed_bytes",
 )  # fmt: skip
-"""The columns of `targets`. `library` says the whole case. `ratio` is the largest, at `message_bytes` and with the
+"""The columns of `targets`. `library` says the whole case. `lacking` says what was not measured, where that is why the
+verdict is not that the target holds. `ratio` is the largest, at `message_bytes` and with the
 `setting` of the MPI library; `handover_ns` is the state of the cores there. `control_least` and `control_most` are the
 least and the largest ratio of the paper's own method to itself at the sizes and settings of the target; NaN for a
 target that is about another ratio. `missed_bytes` are the sizes at which the target is surely missed."""
@@ -103,7 +129,7 @@ def targets(table: pd.DataFrame) -> pd.DataFrame:
 
 def break_evens(table: pd.DataFrame) -> list[tuple[str, list[str]]]:
     """For each case of a table of `hybrid_table`: from which size on each collective, written and read, is surely
-    faster than with the MPI library at its best, a phrase per collective."""
+    faster than with the MPI library at its best, or what lacks to tell, a phrase per collective."""
     return [(_where(rows), list(_of_break_even(rows_of(rows)))) for _, rows in table.groupby(_GROUP, sort=False)]
 
 
@@ -135,6 +161,24 @@ def _place(row: Mapping[str, Any]) -> Place:
     return tuple(row[name] for name in ("operation", "timed", "message_bytes", SETTING))
 
 
+def lacking(rows: Sequence[Mapping[str, Any]], settings: Sequence[str], first_bytes: int, last_bytes: int) -> str:
+    """What the rows of one collective lack to say something about these settings of the MPI library and messages from
+    `first_bytes` to `last_bytes`; empty where it is nothing."""
+    sizes = {one: {row["message_bytes"] for row in rows if row[SETTING] == one and row["valid"]} for one in settings}
+    there = [setting for setting in settings if sizes[setting]]
+    if len(there) < len(settings):
+        return f"only {_measured([one.replace('_', ' ') for one in there])}" if there else "nothing is valid"
+    every = {first_bytes, last_bytes}.union(*sizes.values())
+    if absent := sorted(one for one in every if not all(one in of_setting for of_setting in sizes.values())):
+        return f"{_measured(list(map(size, absent)), 'not ')}{' with each setting' if len(settings) > 1 else ''}"
+    return "" if all(row["complete"] for row in rows) else "a record is incomplete"
+
+
+def _measured(names: Sequence[str], negation: str = "") -> str:
+    named = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return f"{named} {'were' if len(names) > 1 else 'was'} {negation}measured"
+
+
 def off_by(control: Mapping[str, Any] | None) -> float:
     """The factor by which a ratio to the paper's own method may be off. control: the row of this method itself."""
     if control is None:
@@ -148,6 +192,7 @@ def off_by(control: Mapping[str, Any] | None) -> float:
 def _judged(rows: Sequence[dict[str, Any]], claim: Claim, controls: Controls) -> dict[str, Any]:
     """The columns about a claim. rows: those that the claim covers, of which at least one has the ratio."""
     low, high = f"{claim.column}_ci95_low", f"{claim.column}_ci95_high"
+    lacks = lacking(rows, claim.settings, claim.first_bytes, claim.last_bytes)
     own_controls = [controls.get(_place(row)) for row in rows] if claim.column == _PAPERS else []
     off = list(map(off_by, own_controls)) or [1.0] * len(rows)
     missed = [
@@ -162,7 +207,9 @@ def _judged(rows: Sequence[dict[str, Any]], claim: Claim, controls: Controls) ->
     return {
         "timed": claim.timed,
         "target": claim.what,
-        "verdict": MISSED if missed else HOLDS if sure else CANNOT_TELL,
+        "verdict": MISSED if missed else HOLDS if sure and not lacks else CANNOT_TELL,
+        "lacking": "" if missed else lacks,
+        "bound": claim.bound,
         "ratio": largest[claim.column],
         "ratio_ci95_low": largest[low],
         "ratio_ci95_high": largest[high],
@@ -185,7 +232,18 @@ def _of_break_even(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         not_faster = [row["message_bytes"] for row in own if row["best_verdict"] != FASTER]
         from_then_on = [row["message_bytes"] for row in own if row["message_bytes"] > max(not_faster, default=0)]
         if own:
-            yield f"{operation}: {f'from {size(min(from_then_on))} on' if from_then_on else 'at no size'}"
+            lacks = lacking(own, tuple(axes.INTRANODE.values), LEAST_BYTES, MOST_BYTES)
+            found = f"from {size(min(from_then_on))} on" if from_then_on else "at no size"
+            yield f"{operation}: {f'{CANNOT_TELL}, {lacks}' if lacks else found}"
+
+
+def _ratio_words(row: Mapping[Any, Any]) -> str:
+    """The largest ratio with its interval, as far as that is known: with three decimals where two do not tell on which
+    side of the bound its ends are."""
+    values, bound = [row["ratio"], row["ratio_ci95_low"], row["ratio_ci95_high"]], row["bound"]
+    close = any(math.isfinite(one) and ratio(one) == ratio(bound) for one in values)
+    texts = [f"{one:.3f}" if close and math.isfinite(one) else ratio(one) for one in values]
+    return f"{texts[0]} [{texts[1]}, {texts[2]}]" if all(map(math.isfinite, values)) else texts[0]
 
 
 HEADS = ("collective, timed", "target", "verdict", "largest ratio", "control", "hand-over", "missed at")
@@ -197,14 +255,12 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
     its message size and the setting of the MPI library. The control is the paper's own method against itself: its least
     and largest ratio."""
     controls = (row["control_least"], row["control_most"])
-    known = math.isfinite(row["ratio_ci95_low"]) and math.isfinite(row["ratio_ci95_high"])
-    interval_words = f" {interval(row['ratio_ci95_low'], row['ratio_ci95_high'])}" if known else ""
     setting = str(row["setting"]).replace("_", " ")
     return [
         f"{row['operation']}, {row['timed']}",
         str(row["target"]),
-        str(row["verdict"]),
-        f"{ratio(row['ratio'])}{interval_words} at {size(row['message_bytes'])}, {setting}",
+        f"{row['verdict']}: {row['lacking']}" if row["lacking"] else str(row["verdict"]),
+        f"{_ratio_words(row)} at {size(row['message_bytes'])}, {setting}",
         f"{ratio(controls[0])} to {ratio(controls[1])}" if all(map(math.isfinite, controls)) else "",
         state.words(row["handover_ns"]),
         ", ".join(map(size, row["missed_bytes"])),

@@ -8,7 +8,7 @@ reliable    Valid, the case did not fail, and
             * there is no wire between the ranks of a node: the MPI library would send where the hybrid library shares;
             * the nodes are real: over virtual nodes what crosses between them crosses memory.
 flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or without a common clock, or most
-            repetitions began late; within a node the collective alone is no copy.
+            repetitions began late; within a node an allgather or a bcast alone is no copy.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from postprocess.records.header import keeps_apart
 
 WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
+COPIES = ("allgather", "bcast")
+"""The collectives in which the MPI library copies within a node, and the hybrid library only waits."""
 
 
 def doubts(
@@ -56,7 +58,7 @@ def flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> list[str]:
 
 
 def _flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[str]:
-    if alone and shared_nodes == 1:
+    if alone and shared_nodes == 1 and point.operation in COPIES:
         yield "a wait against a copy"
     if point.takes_papers:
         yield "by the paper's own method, which was faster in trials"

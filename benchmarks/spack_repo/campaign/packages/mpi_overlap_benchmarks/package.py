@@ -23,8 +23,9 @@ from spack.package import (
 class MpiOverlapBenchmarks(CMakePackage):
     """Measures how MPI libraries overlap nonblocking collectives with computation.
 
-    The programs of the MPI overlap campaign: nbc_overlap, mpi_impact, compute_alone and
-    timing_selfcheck. Each writes one record, which the campaign archives and analyses.
+    The programs of the MPI overlap campaign, such as nbc_overlap and hybrid. Each writes one
+    record, which the campaign archives and analyses. With them comes the C library
+    hybrid_collectives for applications: collectives that keep one copy of the data per node.
     """
 
     # The clone that has this recipe, because no release is public yet. The first release puts its
@@ -48,13 +49,26 @@ class MpiOverlapBenchmarks(CMakePackage):
 
     # The list of programs that CMake builds, one per line.
     programs = "share/mpi_campaign_benchmarks/programs.txt"
+    # What an application needs of the library, wherever it lies below the prefix.
+    library = (
+        "hybrid_collectives.h",
+        "libhybrid_collectives.a",
+        "libhybrid_collectives_checked.a",
+        "hybrid_collectives.pc",
+        "hybrid_collectives_checked.pc",
+        "hybrid_collectives-config.cmake",
+        "hybrid_collectives-config-version.cmake",
+        "hybrid_collectives-targets.cmake",
+    )
     sanity_check_is_file = [programs]
 
     @run_after("install")
-    def all_programs_are_there(self):
+    def all_is_there(self):
         with open(join_path(self.prefix, self.programs)) as listed:
             names = listed.read().split()
         lacking = [name for name in names if not os.path.isfile(join_path(self.prefix.bin, name))]
+        there = {name for _, _, files in os.walk(self.prefix) for name in files}
+        lacking += [name for name in self.library if name not in there]
         if lacking:
             raise InstallError(f"not installed: {', '.join(lacking)}")
 
