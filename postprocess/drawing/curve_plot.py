@@ -88,7 +88,7 @@ def _axes(ax: Axes, chart: Chart) -> None:
 
 def _draw(ax: Axes, chart: Chart, curve: Curve, shift: float) -> None:
     style = curve.style
-    joining = "none" if chart.horizontal.named and style.marker else style.line
+    joining = style.line if chart.joins(curve) else "none"
     for pieces, opacity in zip(chart.lines(curve), (style.opacity, PALE * style.opacity), strict=True):
         for marks in pieces:
             places, values = [one.place for one in marks], [one.value for one in marks]

@@ -109,9 +109,15 @@ def chart_view(chart: Chart) -> ChartView:
             for marks in pieces
         ]
         marks = [mark_view(mark, shift, style.opacity) for mark in curve.marks] if style.marker else []
-        joined = not (chart.horizontal.named and style.marker)
         return CurveView(
-            curve.name, style.colour, SHAPES[style.marker], style.opacity, DASHES[style.line], lines, marks, joined
+            curve.name,
+            style.colour,
+            SHAPES[style.marker],
+            style.opacity,
+            DASHES[style.line],
+            lines,
+            marks,
+            joined=chart.joins(curve),
         )
 
     return ChartView(

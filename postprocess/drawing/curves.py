@@ -143,9 +143,13 @@ class Chart:
         by_number = {number: (order - (len(marked) - 1) / 2) * step for order, number in enumerate(marked)}
         return [by_number.get(number, 0.0) for number in range(len(self.curves))]
 
+    def joins(self, curve: Curve) -> bool:
+        """Whether one of its curves has a line: marks at names are not joined."""
+        return not (self.horizontal.named and curve.style.marker)
+
     def lines(self, curve: Curve) -> tuple[list[list[Mark]], list[list[Mark]]]:
-        """The pieces of the line of one of its curves, as of `solid_and_pale`; none between marks at names."""
-        return ([], []) if self.horizontal.named and curve.style.marker else solid_and_pale(curve)
+        """The pieces of the line of one of its curves, as of `solid_and_pale`."""
+        return solid_and_pale(curve) if self.joins(curve) else ([], [])
 
     def shown_places(self, most: int) -> list[float]:
         """At most so many of the places, evenly spread, for the labels of the axis; the first one is among them."""
