@@ -22,4 +22,4 @@ class hybrid(MeasuredTest, Parameters):
     benchmark = "hybrid"
 
     def benchmark_options(self) -> list[str]:
-        return ["--grid", self.grid, *self.settle_options(), *self.budget_options()]
+        return ["--grid", self.grid, *self.point_options(), *self.settle_options(), *self.budget_options()]

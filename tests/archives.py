@@ -25,6 +25,8 @@ from tests.postprocess import (
 )
 
 COLLECTIVES = ("ibcast", "ireduce")
+EVERY: dict[str, Any] = dict.fromkeys(("parts", "cpu", "solver", "late", "hybrid", "kernels"), True) | {"impact": 1.1}
+"""The words of `archived` for a run in which every family with records of our own was measured."""
 
 # The runs that this process has made, by all that they depend on, and where they lie.
 _made: dict[object, RunFolder] = {}

@@ -187,3 +187,19 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     }  # fmt: skip
     assert all(wanted <= set(row) for row in rows)
     assert campaign("results", "verify", str(run)).returncode == 0
+
+
+@pytest.mark.rare
+@pytest.mark.timeout(600)
+def test_a_run_measures_the_points_that_are_asked_for(tmp_path: Path, campaign: Command) -> None:
+    words = ("--toolchain", MPICH, "--network", "shm", "--budget-seconds", "15", "--output", str(tmp_path))
+    asked = ("--operation", "bcast", "--operation", "allgather", "--message-bytes", "64", "--message-bytes", "8192")
+    done = campaign("run", "--benchmark", "hybrid", *asked, *words, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: ")
+    rows = json.loads(campaign("show", run, "--benchmark", "hybrid", "--json").stdout)
+    assert {(row["operation"], row["message_bytes"]) for row in rows} == {
+        (operation, size) for operation in ("bcast", "allgather") for size in (64, 8192)
+    }
+    text = campaign("show", run, "--benchmark", "hybrid").stdout
+    assert "memory, 64 KiB" in text and "only usual was measured" in text

@@ -262,6 +262,7 @@ def test_what_is_no_matrix_of_ratings_says_why(built: Path, tmp_path: Path) -> N
         pytest.param(2, ("--iterations", "5"), "--iterations", marks=RARE),
         pytest.param(2, ("--ratings", "a.mtx", "--bpmf-items", "64"), "leave --bpmf-items out", marks=RARE),
         pytest.param(2, ("--round-robin",), "which --virtual-node-ranks makes", marks=RARE),
+        pytest.param(2, ("--virtual-node-ranks", "2"), "2 ranks of a virtual node are all 2 ranks: give 1", marks=RARE),
     ],
 )
 def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
@@ -322,7 +323,7 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     words = ("--toolchain", MPICH, "--configuration", "basic", "--network", "shm", "--output", str(tmp_path))
     done = campaign("run", "--benchmark", "hybrid_kernels", *words, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
+    run = Path(last_run(done.stdout))
     rows = json.loads(campaign("show", str(run), "--benchmark", "hybrid_kernels", "--json").stdout)
     assert {(row["kernel"], row["variant"]) for row in rows} == {
         (kernel, variant) for kernel in ("summa", "poisson", "bpmf") for variant in VARIANTS
@@ -339,3 +340,21 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     }
     assert all(wanted <= set(row) for row in rows)
     assert campaign("results", "verify", str(run)).returncode == 0
+
+
+@RARE
+@pytest.mark.timeout(600)
+def test_a_run_solves_the_kernel_that_is_asked_for_over_virtual_nodes(tmp_path: Path, campaign: Command) -> None:
+    words = ("--toolchain", MPICH, "--network", "shm", "--budget-seconds", "15", "--output", str(tmp_path))
+    asked = ("--kernel", "poisson", "--poisson-rows", "64", "--virtual-node-ranks", "1")
+    done = campaign("run", "--benchmark", "hybrid_kernels", *asked, *words, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads(campaign("show", last_run(done.stdout), "--benchmark", "hybrid_kernels", "--json").stdout)
+    assert {(row["kernel"], row["size"], row["virtual_node_ranks"], row["nodes_are"]) for row in rows} == {
+        ("poisson", 64, 1, "virtual")
+    }
+    assert not any(row["reliable"] for row in rows)
+
+
+def last_run(stdout: str) -> str:
+    return next(line for line in stdout.splitlines() if line.startswith("run: ")).removeprefix("run: ")

@@ -270,6 +270,25 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
             "--poisson-rows: 1 rows cannot be divided among 2 ranks; at least 2",
         ),
         (
+            {"benchmarks": ("hybrid_kernels",), "kernel": ("poisson",), "summa_order": ("512",)},
+            "--summa-order: its kernel, summa, is not among those of --kernel: add --kernel summa, or leave it out",
+        ),
+        ({"benchmarks": ("hybrid_kernels",), "kernel": ("fft",)}, "--kernel fft: one of summa, poisson, bpmf"),
+        (
+            {"benchmarks": ("hybrid_kernels",), "virtual_node_ranks": ("3",)},
+            "--virtual-node-ranks: 3 ranks of a virtual node are more than all 2 ranks: give 1",
+        ),
+        (
+            {"benchmarks": ("hybrid", "hybrid_kernels"), "operations": ("bcast", "scan")},
+            "--operation scan: one of allgather, bcast, allreduce",
+        ),
+        ({"benchmarks": ("hybrid_kernels",), "operations": ("bcast",)}, "--operation is nothing to hybrid_kernels"),
+        ({"benchmarks": ("hybrid",), "operations": ("cast",)}, "there is no operation 'cast'; there are: barrier"),
+        (
+            {"benchmarks": ("hybrid",), "message_bytes": ("12",)},
+            "--message-bytes 12: messages are of whole words of 8 bytes, so ask for 16",
+        ),
+        (
             {"benchmarks": ("hybrid",), "cache": "cold", "method": "paper"},
             "--cache cold: --method paper has batches of many calls",
         ),
@@ -301,8 +320,9 @@ def test_sizes_of_kernels_are_asked_for_within_the_limits_of_the_program() -> No
     assert point_values.words(own, asked, {}) == ["--summa-order", "512", "--bpmf-items", "640,8000"]
     source = (ROOT / "benchmarks" / "hybrid_kernels" / "main.c").read_text()
     limits = {name: int(value) for name, value in re.findall(r"(MOST_SIZE|LEAST_ITEMS) = (\d+)", source)}
-    assert {values.most for values in own} == {limits["MOST_SIZE"]}
-    assert [values.least for values in own] == [1, 1, limits["LEAST_ITEMS"]]
+    of_numbers = [values for values in own if not values.legal]
+    assert {values.most for values in of_numbers} == {limits["MOST_SIZE"]}
+    assert [values.least for values in of_numbers] == [1, 1, limits["LEAST_ITEMS"]]
     grids = {1: (1, 1), 2: (2, 1), 6: (3, 2), 7: (7, 1), 8: (4, 2), 12: (4, 3), 16: (4, 4)}  # MPI_Dims_create's
     assert {ranks: grid_of_ranks(ranks) for ranks in grids} == grids
 
@@ -448,6 +468,37 @@ def test_messages_have_the_sizes_that_are_asked_for() -> None:
         planned(MPICH, **asked, message_bytes=("100",))
     with pytest.raises(CampaignError, match="--message-bytes is for messages that are sent, early or late only"):
         planned(MPICH, **asked, sends=("never",), message_bytes=("64",))
+
+
+def test_a_collective_is_a_case_of_one_benchmark_and_a_point_of_another() -> None:
+    asked: dict[str, Any] = {"configurations": ("basic",), "operations": ("scan", "bcast")}
+    both = planned(MPICH, benchmarks=("cpu_overhead", "hybrid"), **asked)
+    assert [(case.benchmark, case.parameters["operation"]) for case in both.to_measure] == [
+        ("cpu_overhead", "scan"), ("cpu_overhead", "bcast"), ("hybrid", ""),
+    ]  # fmt: skip
+    own = BENCHMARKS["hybrid"].point_values
+    assert point_values.words(own, both.options.points, {}) == ["--operation", "bcast"]
+    assert point_values.named("smoke", own, both.options.points) == "smoke_operation_bcast"
+    assert Options.from_manifest({"schema_version": 1, "options": both.options.as_dict()}) == both.options
+    sized = Options.of(benchmarks=("hybrid",), operations=("allreduce", "bcast"), message_bytes=("64", "8"))
+    assert point_values.words(own, point_values.from_text(point_values.as_text(sized.points)), {}) == [
+        "--operation", "bcast,allreduce", "--message-bytes", "8,64",
+    ]  # fmt: skip
+    # What one benchmark of a suite lacks is skipped there, with the reason.
+    found = planned(MPICH, suite="nightly", operations=("barrier",))
+    (case,) = {case.benchmark for case in found.cases if case.stem in found.skipped and case.benchmark == "hybrid"}
+    assert {found.skipped[one.stem] for one in found.cases if one.benchmark == case} == {
+        "hybrid has the operations allgather, bcast, allreduce only"
+    }
+
+
+def test_words_of_points_are_those_of_the_programs() -> None:
+    for benchmark, values in (("hybrid", "operation"), ("hybrid_kernels", "kernel")):
+        sources = "".join(path.read_text() for path in (ROOT / "benchmarks" / benchmark).glob("*.c"))
+        names = re.findall(rf"{values}_names\[\w*\] = {{(.*?)}}", sources, re.DOTALL)
+        own = BENCHMARKS[benchmark].point_values_named(values)
+        assert own is not None and len(names) == 1
+        assert tuple(re.findall(r'"(\w+)"', names[0])) == own.legal
 
 
 def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_something(tmp_path: Path) -> None:

@@ -152,12 +152,8 @@ static void check_ranks(const struct program *program, const struct rounds *o, i
     if (program->ranks < 2) {
         snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
                  program->ranks);
-    } else if (virtual_node_ranks >= program->ranks && error[0] == '\0') {
-        char fewer[32] = "";
-        snprintf(fewer, sizeof fewer, program->ranks > 2 ? "1 to %d" : "%d", program->ranks - 1);
-        snprintf(
-            error, error_size, "--virtual-node-ranks: %" PRId64 " ranks of a virtual node are %s %d ranks: give %s",
-            virtual_node_ranks, virtual_node_ranks > program->ranks ? "more than all" : "all", program->ranks, fewer);
+    } else {
+        program_check_virtual_nodes(program, virtual_node_ranks, error, error_size);
     }
     for (size_t i = 0; i < o->operation_count && !o->preset && error[0] == '\0'; i++) {
         const enum operation operation = (enum operation)o->operations[i];

@@ -114,11 +114,11 @@ static void describe_options(struct option_entry *entries) {
         {.name = "virtual-node-ranks",
          .kind = OPTION_INTEGER,
          .target = &s->virtual_node_ranks,
-         .minimum = 1,
+         .minimum = 0,
          .maximum = 65536,
          .value_name = "N",
-         .help =
-             "virtual nodes of so many ranks, of which the MPI library does not know; default: the nodes there are"},
+         .help = "virtual nodes of at most so many ranks, fewer than there are, of which the MPI library does not "
+                 "know; default: 0, the nodes there are"},
         {.name = "round-robin",
          .kind = OPTION_FLAG,
          .target = &s->round_robin,
@@ -222,11 +222,14 @@ static char *own_text(const struct settings *s, const struct kernels *o) {
 }
 
 /* One line in error, the same on all ranks, where these ranks cannot measure it. */
-static void check_ranks(const struct program *program, const struct kernels *o, char *error, size_t error_size) {
+static void check_ranks(const struct program *program, const struct kernels *o, int64_t virtual_node_ranks, char *error,
+                        size_t error_size) {
     program_check_crowd(program, error, error_size);
     if (program->ranks < 2) {
         snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
                  program->ranks);
+    } else {
+        program_check_virtual_nodes(program, virtual_node_ranks, error, error_size);
     }
     group_share_error(error, error_size);
     if (error[0] == '\0') {
@@ -248,16 +251,17 @@ static int measure(struct program *program, struct settings *s, struct kernels *
     o->of_kernel = s->sizes;
     o->sizes = sizes.values;
     o->size_count = sizes.count;
-    const struct sampler_axis axes[AXES + 1] = {
+    const struct sampler_axis axes[] = {
         [AXIS_KERNEL] = {.name = "kernel", .texts = names, .count = s->kernels.count},
         [AXIS_SIZE] = {.name = "size", .numbers = sizes.values, .count = sizes.count},
-        [AXES] = {.name = "method", .texts = method, .count = 1, .constant = true}};
+        {.name = "method", .texts = method, .count = 1, .constant = true},
+        {.name = "virtual_node_ranks", .numbers = &s->virtual_node_ranks, .count = 1, .constant = true}};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
-        check_ranks(program, o, impossible, sizeof impossible);
+        check_ranks(program, o, s->virtual_node_ranks, impossible, sizeof impossible);
     }
     char *own = own_text(s, o);
-    struct sampler_plan plan = program_plan(program, axes, AXES + 1);
+    struct sampler_plan plan = program_plan(program, axes, sizeof axes / sizeof *axes);
     if (s->method == METHOD_PAPER) {
         plan.rule.min_repetitions = plan.rule.max_repetitions = PAPER_REPETITIONS;
     }

@@ -159,10 +159,26 @@ def family_named(name: str, run: Run) -> Family:
     family = registry.BY_NAME.get(name) or registry.BY_BENCHMARK.get(name)
     if family is None:
         legal = dict.fromkeys(word for known in registry.FAMILIES for word in (known.name, *known.benchmarks))
-        measured = [f"{known.name} ({known.title})" for known in registry.FAMILIES if registry.read(run, known).records]
-        has = f"run {run_name(run)} has {', '.join(measured) or 'none of them'}"
+        has = f"run {run_name(run)} has {_measured_words(run) or 'none of them'}"
         raise CampaignError(f"there is no benchmark '{name}'; there are: {', '.join(legal)}; {has}")
     return family
+
+
+def _measured_words(run: Run) -> str:
+    """The families that a run has records of, with their titles."""
+    measured = [f"{known.name} ({known.title})" for known in registry.FAMILIES if registry.read(run, known).records]
+    return ", ".join(measured)
+
+
+def has(run: Run, family: Family, benchmark: str) -> bool:
+    """Whether a run has a record of a family, or of the one of its benchmarks that is named."""
+    whole = benchmark == family.name
+    return any(whole or record.header.benchmark == benchmark for record in run.of(family.name))
+
+
+def lacks_words(run: Run, benchmark: str) -> str:
+    """A line about a run that has no record of a benchmark."""
+    return f"run {run_name(run)} has no record of {benchmark}; it has {_measured_words(run) or 'no record'}"
 
 
 def table_text(run: Run, family: Family, benchmark: str = "") -> str:

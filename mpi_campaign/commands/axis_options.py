@@ -7,7 +7,7 @@ import click
 
 from mpi_campaign.planning.benchmarks.choice import Choice
 from mpi_campaign.planning.benchmarks.point_values import PointValues
-from mpi_campaign.planning.benchmarks.registry import CHOICES, POINT_VALUES, with_axis, with_point_values
+from mpi_campaign.planning.benchmarks.registry import CHOICES, POINT_VALUES, with_axis
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,9 +38,10 @@ class ByBenchmark(click.Command):
 
 def axis_options(function: Function) -> Function:
     """An option for each axis of which values can be asked for, as `Options.of` takes them: axes of cases, then those
-    of points."""
+    of points. An axis that is of cases in one benchmark and of points in another is one option."""
     for values in reversed(list(POINT_VALUES.values())):
-        function = _point_option(values)(function)
+        if values.name not in CHOICES:
+            function = _point_option(values)(function)
     for choice in reversed(list(CHOICES.values())):
         function = _option(choice)(function)
     return function
@@ -51,9 +52,9 @@ def _point_option(values: PointValues) -> Callable[[Function], Function]:
         values.option,
         values.name,
         cls=AxisOption,
-        benchmarks=with_point_values(values.name),
+        benchmarks=with_axis(values.name),
         multiple=True,
-        metavar="N",
+        metavar=values.metavar,
         help=f"{values.about}{' May be repeated.' if values.several else ''} Default: the suite's.",
     )
 

@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -338,7 +338,10 @@ def list_(*, as_json: bool) -> int:
 @click.option("--provenance", is_flag=True, help="Machine, libraries, builds and commits of the run.")
 @output_option
 def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
-    """Every point of RUN (its folder, its name or `last`) with its metrics and validity."""
+    """Every point of RUN (its folder, its name or `last`) with its metrics and validity.
+
+    Exit code 1: a record cannot be read, or is not what was archived. A line names it.
+    """
     folder = run_folders.readable(run, output.resolve())
     from mpi_campaign.archive import rendering  # noqa: PLC0415
 
@@ -347,16 +350,31 @@ def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
         raise CampaignError(f"{' and '.join(f'--{name}' for name in chosen)}: ask for one of them")
     loaded = rendering.load(folder)
     benchmark = str(asked["benchmark"]) or next((SHORT_FORMS[name] for name in chosen if name in SHORT_FORMS), "")
+    problems, failures = rendering.problems(folder, loaded), rendering.failures(loaded)
     if asked["provenance"]:
         print(rendering.provenance_as_json(folder) if as_json else rendering.provenance_text(folder, loaded))
     elif benchmark:
+        family = rendering.family_named(benchmark, loaded)
+        if not rendering.has(loaded, family, benchmark):
+            _complain((*problems, *failures))
+            raise CampaignError(rendering.lacks_words(loaded, benchmark))
         tell = rendering.table_as_json if as_json else rendering.table_text
-        print(tell(loaded, rendering.family_named(benchmark, loaded), benchmark))
+        print(tell(loaded, family, benchmark))
     else:
         print(rendering.as_json(loaded) if as_json else rendering.full_table(loaded))
-    for problem in (*rendering.problems(folder, loaded), *rendering.failures(loaded)):
-        print(f"campaign: {problem}", file=sys.stderr)
-    return EXIT_GOOD
+    _complain((*problems, *failures))
+    return _code(folder, problems)
+
+
+def _complain(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"campaign: {line}", file=sys.stderr)
+
+
+def _code(folder: run_folders.RunFolder, problems: Sequence[str]) -> int:
+    """The exit code of a command that shows a run: 1 where a complete one is not what was archived, or a record of it
+    cannot be read, so that what is shown lacks something that was measured."""
+    return EXIT_FAILED if problems and folder.archived.is_dir() else EXIT_GOOD
 
 
 @campaign.command()
@@ -755,7 +773,10 @@ def _probe(system: str, partition: str, nodes: int | None, asked: dict[str, Any]
 @click.option("--format", "formats", metavar="LIST", default="svg,png", show_default=True, help="Of svg, png, pdf.")
 @output_option
 def report(run: str, output: Path, target: Path | None, maps: Path | None, *, dim: bool, **asked: Any) -> int:
-    """Write the report of RUN again, and its maps as pictures."""
+    """Write the report of RUN again, and its maps as pictures.
+
+    Exit code 1: a record cannot be read, or is not what was archived. A line names it.
+    """
     folder = run_folders.readable(run, output.resolve())
     from mpi_campaign.archive import rendering  # noqa: PLC0415
 
@@ -764,7 +785,8 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
     loaded = rendering.load(folder)
     written = rendering.write_report(folder, loaded, target and target.resolve(), maps and maps.resolve(), look)
     print(f"report: {written}")
-    return EXIT_GOOD
+    _complain(problems := rendering.problems(folder, loaded))
+    return _code(folder, problems)
 
 
 @campaign.command()

@@ -22,7 +22,7 @@ from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.choice import Where
-from mpi_campaign.planning.benchmarks.point_values import Number
+from mpi_campaign.planning.benchmarks.point_values import PointValue
 from mpi_campaign.planning.benchmarks.registry import (
     BENCHMARKS,
     BY_SESSION,
@@ -30,7 +30,6 @@ from mpi_campaign.planning.benchmarks.registry import (
     POINT_VALUES,
     values_of,
     with_axis,
-    with_point_values,
 )
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, nodes_in_hand
@@ -83,7 +82,8 @@ class Options:
 
     axes: the values that were asked for, by axis, as they were typed. An axis is left out where nothing was asked for,
     and where a run has a single value that is the usual one.
-    points: likewise the values of axes of points, by `PointValues.name`.
+    points: likewise the values of axes of points, by `PointValues.name`. An axis that is of cases in one benchmark and
+    of points in another is in both.
     ranks: on all nodes together; 0 where that was not asked for.
     each_node: each of the nodes alone, then pairs of them, instead of all together.
     partition: of the system, by its name in the settings; empty: the first one with the network.
@@ -135,6 +135,7 @@ class Options:
             texts = (given,) if isinstance(given, str) else given
             if texts and (choice.several or texts != (str(choice.usual),)):
                 axes[choice.name] = texts
+        points |= {name: texts for name, texts in axes.items() if name in points}
         return cls(**asked, axes=axes, points={name: texts for name, texts in points.items() if texts})
 
     def as_dict(self) -> dict[str, Any]:
@@ -559,18 +560,20 @@ def _check_each_node(options: Options, asked: Mapping[str, Benchmark]) -> None:
 def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
     """Refuse an axis that none of the benchmarks has. Raises CampaignError."""
     for name in options.axes:
-        if not any(benchmark.has(name) for benchmark in asked.values()):
-            raise CampaignError(
-                f"{CHOICES[name].option} is nothing to {', '.join(asked)}: add --benchmark {with_axis(name)[0]}, or "
-                "leave it out"
-            )
-    for name in options.points:
-        having = with_point_values(name)
-        if not any(benchmark in having for benchmark in asked):
-            raise CampaignError(
-                f"{POINT_VALUES[name].option} is nothing to {', '.join(asked)}: add --benchmark {having[0]}, or leave "
-                "it out"
-            )
+        _check_had(name, CHOICES[name].option, asked)
+    for name, texts in options.points.items():
+        _check_had(name, POINT_VALUES[name].option, asked)
+        own = [values for one in asked.values() if (values := one.point_values_named(name)) is not None]
+        if own and not any(benchmark.has(name) for benchmark in asked.values()):
+            for values in own:
+                if word := values.unknown(texts):
+                    raise CampaignError(values.refusal(word))
+
+
+def _check_had(name: str, option: str, asked: Iterable[str]) -> None:
+    having = with_axis(name)
+    if not any(benchmark in having for benchmark in asked):
+        raise CampaignError(f"{option} is nothing to {', '.join(asked)}: add --benchmark {having[0]}, or leave it out")
 
 
 def _benchmarks_for(ranks: int) -> str:
@@ -841,7 +844,7 @@ def make_plan(
 
 def _points_of(
     options: Options, benchmark: Benchmark, parameters: Mapping[str, Value]
-) -> dict[str, tuple[Number, ...]]:
+) -> dict[str, tuple[PointValue, ...]]:
     """The values of axes of points that were asked for, as far as a case with these parameters has them."""
     return {
         values.name: values.read(options.points[values.name])
@@ -856,14 +859,15 @@ def _memory_of_a_rank(options: Options, network: str, placement: Placement) -> i
     return machine.allowed_memory_bytes() // placement.ranks_per_node if partition.here else 0
 
 
-def _check_points(options: Options, cases: Iterable[Case]) -> None:
+def _check_points(options: Options, cases: Sequence[Case]) -> None:
     """Refuse values of an axis of points that no case has. Raises CampaignError."""
-    having = {name for case in cases for name in _points_of(options, BENCHMARKS[case.benchmark], case.parameters)}
+    benchmarks = {case.benchmark: BENCHMARKS[case.benchmark] for case in cases}
+    having = {name for case in cases for name in _points_of(options, benchmarks[case.benchmark], case.parameters)}
     for name in options.points:
-        if name not in having:
-            raise CampaignError(
-                f"{POINT_VALUES[name].option} is for {POINT_VALUES[name].of} only: leave it out, or ask for that too"
-            )
+        if name not in having and not any(benchmark.has(name) for benchmark in benchmarks.values()):
+            own = (values for one in benchmarks.values() if (values := one.point_values_named(name)) is not None)
+            of = " or ".join(dict.fromkeys(values.of for values in own))
+            raise CampaignError(f"{POINT_VALUES[name].option} is for {of} only: leave it out, or ask for that too")
 
 
 def _within_budget(plan: Plan) -> Plan:

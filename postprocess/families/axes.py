@@ -284,7 +284,7 @@ PARAMETERS: Mapping[str, tuple[Axis, ...]] = {
     "partitioned": (APPROACH, NOISE, INTERFACES, CACHE, METHOD, FIGURE),
     "cpu_overhead": (OPERATION, LIBRARY_SETTING, METHOD),
     "transfer_overlap": (GRID_POINTS, UNKNOWNS),
-    "hybrid_kernels": (METHOD,),
+    "hybrid_kernels": (VIRTUAL_NODE_RANKS, METHOD),
     "sync_overlap": (SEND, PROTOCOL),
     "hybrid": (INTRANODE, VIRTUAL_NODE_RANKS, CACHE, METHOD),
     "peers": (COLLECTIVE, CACHE),

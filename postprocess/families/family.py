@@ -353,6 +353,8 @@ class Family:
     table: makes the table of a run and its records, one row per point. Where `beside` is set, that family's table is
     its third argument. Callers use `registry.found`, which makes the table once.
     columns: the names of the table's columns.
+    counted: those of them that are counted, not timed. They are exact: they have no interval and need none, and they
+    are the same where ranks share cores.
     beside: the family with whose results its own are shown side by side.
     files: its tables that are archived with a run.
     launches: how its launches are read from archived tables; None where they are not compared.
@@ -384,6 +386,7 @@ class Family:
     view: Callable[[Record], Any]
     table: Callable[..., pd.DataFrame]
     columns: tuple[str, ...]
+    counted: tuple[str, ...] = ()
     papers: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
     sizes: tuple[Axis, ...] = ()

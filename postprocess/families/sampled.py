@@ -250,10 +250,17 @@ class Drawing:
     view: makes what the templates read, from the table, the addresses of pictures, and the most rows of a table; None
     for an empty table.
     charts: yields the charts of the table.
+    more: adds to a view what only the records tell; None where the table tells all.
     """
 
     view: Callable[[pd.DataFrame, Sequence[str], int], Any]
     charts: Callable[[pd.DataFrame], Iterable[Chart]]
+    more: Callable[[Any, Sequence[Any], int], Any] | None = None
+
+    def whole_view(self, found: Found, files: Sequence[str], most_rows: int) -> Any:
+        """What the templates read of the results of a run."""
+        made = self.view(found.table, files, most_rows)
+        return made if made is None or self.more is None else self.more(made, found.records, most_rows)
 
 
 def sections(
@@ -268,7 +275,7 @@ def sections(
     anchor, templates = family.replace("_", "-"), f"{family}/templates"
 
     def view(page: Page, found: Found) -> Any:
-        return page.once(family, lambda: drawing().view(found.table, page.links.get(family, ()), page.room.whole))
+        return page.once(family, lambda: drawing().whole_view(found, page.links.get(family, ()), page.room.whole))
 
     def pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
         from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - it takes a second to load

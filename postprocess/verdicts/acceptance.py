@@ -57,9 +57,10 @@ FAMILY_OF: Mapping[str, Family] = {
     for family in registry.FAMILIES
     if family.metrics
     for name in family.columns
-    if f"{name}_ci95_low" in family.columns
+    if f"{name}_ci95_low" in family.columns or name in family.counted
 }
-"""The family by the name of a metric. Metrics without an interval are left out: nothing can pass by them."""
+"""The family by the name of a metric. Metrics without an interval are left out, unless they are counted: nothing can
+pass by them."""
 BY_NODE: Mapping[str, Family] = {
     name: family for family in registry.FAMILIES if family.by_node is not None for name in family.by_node.metrics
 }
@@ -284,7 +285,7 @@ def _judged(
     chosen, lacking = _where(table, one.where)
     if chosen.empty:
         return _not_tested(one, f"nothing of the kind was measured{lacking}")
-    if chosen["oversubscribed"].any():
+    if chosen["oversubscribed"].any() and one.metric not in family.counted:
         return _not_tested(one, "it was measured oversubscribed")
     if "complete" in chosen and not chosen["complete"].all():
         return _not_tested(one, "a record is incomplete")
@@ -292,7 +293,7 @@ def _judged(
         return _not_tested(one, f"not all that it asks for was measured: no {lacking}")
     chosen, without = _kinds_with(chosen, one)
     known = ~np.isnan(chosen[one.metric].to_numpy(np.float64))  # infinity means never, and counts
-    reliable = chosen[chosen["reliable"].to_numpy(bool) & known]
+    reliable = chosen[_counting(chosen, one).to_numpy(bool) & known]
     if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
         needed = "all are needed" if one.take in EXTREMES else "half are needed"
         return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are reliable, {needed}{without}")
@@ -300,8 +301,16 @@ def _judged(
     value, low, high = (take(_bound(reliable, one.metric, end)) for end in ("", "_ci95_low", "_ci95_high"))
     evidence = [f"{len(reliable)} of {len(chosen)} points are reliable and count{without}"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
-    evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, family)}")
+    evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family)}")
     return _result(one, value, low, high, evidence)
+
+
+def _counting(rows: pd.DataFrame, one: Criterion) -> pd.Series[bool]:
+    """Whether each row counts: whether it is reliable. A metric that is counted must only be valid. Where a table says
+    which rows are doubtful, the others count however wide their intervals are: one on one side of a bound is sure."""
+    if one.metric in FAMILY_OF[one.metric].counted:
+        return rows["valid"].astype(bool)
+    return ~rows["doubtful"].astype(bool) if "doubtful" in rows else rows["reliable"].astype(bool)
 
 
 def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
@@ -314,7 +323,7 @@ def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
     has = rows[one.metric].notna()
     cannot = pd.Series(data=False, index=rows.index)
     if has.any():
-        reliable = rows["reliable"].astype(bool)
+        reliable = _counting(rows, one)
         for axis in FAMILY_OF[one.metric].axes:
             if axis.of == "point" and axis.kind == "text":
                 kind = rows[axis.name]
@@ -368,9 +377,13 @@ def _missing(where: Mapping[str, tuple[Any, ...]], combinations: Iterable[tuple[
     return ", ".join(f"{key} {clean(value)}" for key, value in zip(where, lacking, strict=True))
 
 
-def _point_words(row: pd.Series[Any], family: Family) -> str:
-    points = (axis.name for axis in family.axes if axis.of == "point")
-    names = ("toolchain", "network", "configuration", "collective", "approach", *points)
+def _point_words(row: pd.Series[Any], rows: pd.DataFrame, family: Family) -> str:
+    """The values that name a row: those of the axes of points, of the main axes of cases, and of those others in which
+    the rows differ."""
+    own = (
+        axis.name for axis in family.axes if axis.of == "point" or (axis.name in rows and rows[axis.name].nunique() > 1)
+    )
+    names = dict.fromkeys(("toolchain", "network", "configuration", "collective", "approach", *own))
     return ", ".join(f"{name} {row[name]}" for name in names if name in row and row[name] != "")
 
 

@@ -84,6 +84,7 @@ def header(
     )
     first["plan"]["parameters"] = {
         "kernel": list(kernels), "size": [KERNELS[one][0] for one in kernels], "method": ["campaign"],
+        "virtual_node_ranks": [(own or {}).get("virtual_node_ranks", 0)],
     }  # fmt: skip
     first["own"] = {
         "shared_nodes": 1, "virtual_node_ranks": 0, "dgemm": "OpenBLAS", "ratings": "generated", "noise": 0.5,

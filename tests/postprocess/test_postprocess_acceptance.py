@@ -11,8 +11,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mpi_campaign import ROOT
 from postprocess.families.hybrid_kernels.record import load_kernels
 from postprocess.families.hybrid_kernels.table import kernels_table
+from postprocess.families.hybrid_kernels.verdict import MOST_COPIES, places
 from postprocess.families.mpi_impact.record import load_impact
 from postprocess.families.mpi_impact.table import impact_table
 from postprocess.families.nbc_overlap.points import points_of
@@ -251,6 +253,38 @@ def test_rows_of_a_kind_that_cannot_have_the_metric_do_not_count(tmp_path: Path)
     assert verdict(table, "where: {benchmark: hybrid}").evidence == (
         "nothing of the kind was measured; benchmark is hybrid_kernels there",
     )
+
+
+@pytest.mark.parametrize(
+    ("copies", "errors", "verdict", "says"),
+    [
+        (1.05, 0, PASS, "holds"),
+        (2.0, 0, FAIL, "does not hold"),
+        (1.05, 1, NOT_TESTED, "cannot be told, summa of size 362 is not valid"),
+    ],
+    ids=("one copy", "two copies", "a wrong result"),
+)
+def test_what_is_counted_needs_no_cores_and_no_interval(
+    tmp_path: Path, copies: float, errors: int, verdict: str, says: str
+) -> None:
+    """Copies in memory, where ranks share cores and no time was measured. The report judges alike."""
+    lines = synthetic_hybrid_kernels.record(oversubscribed=True, own={"memory_only": True})
+    for index, kernel in enumerate(synthetic_hybrid_kernels.KERNELS):
+        line = synthetic_hybrid_kernels.point(
+            index, kernel=kernel, repetitions=0, data_errors=errors if kernel == "summa" else 0
+        )
+        line["own"]["variants"]["hybrid"]["replicated_bytes"] = round(copies * line["own"]["copy_bytes"])
+        lines[1 + index] = line
+    table = kernels_table([load_kernels(synthetic.write(tmp_path / "r.jsonl", lines))])
+    found = read_criteria(ROOT / "docs" / "benchmarks" / "hybrid-targets.yaml")
+    (of_kernels,) = (criterion for criterion in found.criteria if criterion.metric == "copies_per_node")
+    assert of_kernels.at_most == MOST_COPIES
+    (result,) = judge(replace(found, criteria=(of_kernels,)), {"hybrid_kernels": table}, [])
+    assert result.verdict == verdict, result
+    (place,) = places(table)
+    assert f": {says}; " in place.memory
+    timed = judge(one(tmp_path, "metric: t_ns", "at_most: 1"), {"hybrid_kernels": table}, [])[0]
+    assert timed.evidence == ("it was measured oversubscribed",)
 
 
 def test_cases_of_every_family_can_be_chosen_by_benchmark(tmp_path: Path) -> None:

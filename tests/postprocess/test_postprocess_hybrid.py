@@ -13,18 +13,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mpi_campaign import ROOT
 from postprocess.drawing.curve_plot import write_charts
 from postprocess.families import registry
-from postprocess.families.hybrid import claims, inside
+from postprocess.families.hybrid import claims, inside, once
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.charts import BEST, OVER_NODES, RATIO, TIME, charts
 from postprocess.families.hybrid.entry import BOUNDS, HYBRID
 from postprocess.families.hybrid.record import load_hybrid
-from postprocess.families.hybrid.section import hybrid_view, verdicts
+from postprocess.families.hybrid.section import hybrid_view, verdicts, with_once
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
+from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, judge, read_criteria
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_hybrid import (
     FASTER,
@@ -175,8 +177,7 @@ def test_the_best_setting_of_the_library_is_the_one_that_it_is_fastest_with(tmp_
     assert whole["ratio_to_best_library"].to_numpy() == pytest.approx(1.25, rel=0.01)
     assert set(whole["best_verdict"]) == {"slower"}
     assert set(whole[whole["intranode"] == "usual"]["verdict"]) == {"faster"}
-    (said,) = {said.partition(": ")[2] for said in verdicts(whole)}
-    assert said == "slower at 4 KiB"
+    assert {tuple(row[3:]) for row in verdicts(whole)} == {("", "4 KiB", "")}
 
 
 def test_one_setting_is_the_best_of_itself(tmp_path: Path) -> None:
@@ -350,6 +351,64 @@ def test_a_control_is_of_the_same_setting(tmp_path: Path) -> None:
     assert row["verdict"] == "cannot be told"
 
 
+NIGHTLY_SIZES = (8, 64, 800, 4096, 16384, 65536, 262144, 1048576)
+
+
+def criteria_of(claim: claims.Claim, operation: str) -> Criteria:
+    """The criterion of the file of targets that states the same."""
+    whole = read_criteria(ROOT / "docs" / "benchmarks" / "hybrid-targets.yaml")
+    (found,) = (
+        one
+        for one in whole.criteria
+        if one.metric == claim.column
+        and one.at_most == pytest.approx(claim.bound, rel=1e-12)
+        and one.where["operation"] == (operation,)
+        and one.where["timed"] == (claim.timed,)
+        and one.where["message_bytes"]
+        == tuple(size for size in NIGHTLY_SIZES if claim.least_bytes <= size <= claim.most_bytes)
+    )
+    return replace(whole, criteria=(found,))
+
+
+def test_the_file_of_targets_states_every_claim() -> None:
+    for claim in claims.CLAIMS:
+        for operation in claim.operations:
+            (found,) = criteria_of(claim, operation).criteria
+            assert found.where["variant"] == (claims.OWN_CHOICE,)
+            assert set(found.where["intranode"]) == set(claim.settings)
+            assert (found.take, found.at_least) == ("max", None)
+
+
+WORDS = {claims.HOLDS: PASS, claims.MISSED: FAIL, claims.CANNOT_TELL: NOT_TESTED}
+
+
+@pytest.mark.parametrize(
+    ("truth", "header"),
+    [
+        (replace(FASTER, ratio_noise=0.002), {}),
+        (replace(FASTER, papers=0.7), {}),
+        (SLOWER, {}),
+        (THE_SAME, {}),
+        (Truth(whole=0.3, ratio_noise=0.3), {}),
+        (Truth(by_variant={"spin": 0.8, "barrier": 0.7, "paper": 1.2}, ratio_noise=0.002), {}),
+        (FASTER, {"oversubscribed": True}),
+        (FASTER, {"own": {"virtual_node_ranks": 1, "shared_nodes": 2}}),
+    ],
+    ids=("faster", "paper's faster", "slower", "the same", "wide", "controls that are off", "shared cores", "virtual"),
+)
+def test_the_report_and_accept_judge_alike(tmp_path: Path, truth: Truth, header: dict[str, Any]) -> None:
+    records = [
+        record(truth, OPERATIONS, WITH_CONTROL, NIGHTLY_SIZES, asked={"intranode": one}, **header) for one in SETTINGS
+    ]
+    table = table_of(tmp_path, *records)
+    found = {(row["target"], row["operation"]): row["verdict"] for row in claims.targets(table).to_dict("records")}
+    assert len(found) == sum(len(claim.operations) for claim in claims.CLAIMS)
+    for claim in claims.CLAIMS:
+        for operation in claim.operations:
+            (result,) = judge(criteria_of(claim, operation), {"hybrid": table}, [])
+            assert result.verdict == WORDS[found[claim.what, operation]], result
+
+
 def test_faster_from_a_size_on_is_said(tmp_path: Path) -> None:
     table = table_of(tmp_path, *whole_run(replace(FASTER, by_size={8: 0.5, 4096: 1.2})))
     ((_, faster),) = claims.break_evens(table)
@@ -400,17 +459,64 @@ def test_times_over_nodes_have_a_chart_and_uneven_nodes_are_told(tmp_path: Path)
 
 def test_what_fewer_ranks_pay_once_is_told(tmp_path: Path) -> None:
     fewer = [{"ranks": 2, **ONE_OFF}, {"ranks": 4, **ONE_OFF}]
-    path = synthetic.write(tmp_path / "a.jsonl", record(own={"one_off_of_fewer": fewer}))
+    lines = record(own={"one_off_of_fewer": fewer})
+    lines[0].update({name: value for name, value in synthetic.header(8).items() if name in ("ranks", "placement")})
+    path = synthetic.write(tmp_path / "a.jsonl", lines)
     check_record(path)
-    facts = dict(inside.timing([load_hybrid(path)]))
-    assert facts["once, of fewer ranks: making the communicators"] == "2 ranks 110 µs, 4 ranks 110 µs"
+    loaded = load_hybrid(path)
+    table = once.once_table([loaded])
+    assert list(table[once.OF_RANKS]) == [2, 4, 8]
+    assert set(table["comm_create_ns"]) == {110_000} and set(table["memory_create_1_mib_ns"]) == {85_000}
+    shown = once.SHOWN.text(table).splitlines()
+    assert len(shown) == 4 and "memory, 64 KiB" in shown[0] and "110 µs" in shown[3]
+    found = hybrid_view(hybrid_table([loaded]), (), 100)
+    assert found is not None and found.once is None
+    told = with_once(found, [loaded], 100).once
+    assert told is not None and told.count == 3
+    assert once.once_table([]).empty
 
 
 def test_what_is_paid_once_is_paid_back_by_calls_that_save_time(tmp_path: Path) -> None:
-    row = rows_of(tmp_path)[WHOLE]
-    saved = 0.2 * library_ns(FASTER, 4096)
-    assert row["pays_back_calls"] == pytest.approx((110_000 + 85_000) / saved, rel=0.05)
-    assert math.isnan(rows_of(tmp_path, SLOWER)[WHOLE]["pays_back_calls"])
+    windows = {
+        "memory_create_8_bytes_ns": [1000],
+        "memory_create_64_kib_ns": [90_000],
+        "memory_create_1_mib_ns": [10**6],
+    }
+    sizes = (8, 4096, 262144, 4 << 20)
+    lines = record(FASTER, ("allgather", "bcast"), sizes=sizes, own={"one_off": {**ONE_OFF, **windows}})
+    table = table_of(tmp_path, lines)
+    whole = table[table["timed"] == WHOLE].set_index(["operation", "message_bytes"])
+    for operation, memory_ns in (
+        ("bcast", (1000, 90_000, 10**6, 10**6)),
+        ("allgather", (90_000, 90_000, 10**6, 10**6)),  # of two blocks
+    ):
+        for size, window_ns in zip(sizes, memory_ns, strict=True):
+            saved = 0.2 * library_ns(FASTER, size)
+            calls = whole.loc[(operation, size), "pays_back_calls"]
+            assert calls == pytest.approx((110_000 + window_ns) / saved, rel=0.05)
+    heads, cells = once.pays_back(table)
+    assert heads == ["library", "collective", "8 B", "4 KiB", "256 KiB", "4 MiB"]
+    assert [row[1] for row in cells] == ["allgather", "bcast"]
+    assert int(cells[1][2]) == math.ceil(whole.loc[("bcast", 8), "pays_back_calls"])
+    slower = table_of(tmp_path / "b", record(SLOWER))
+    assert slower["pays_back_calls"][slower["timed"] == WHOLE].isna().all()
+    assert {cell for row in once.pays_back(slower)[1] for cell in row[2:]} == {"–"}
+
+
+def test_the_answers_at_a_glance_are_those_of_the_targets(tmp_path: Path) -> None:
+    truth = Truth(by_size={4096: 1.2}, ratio_noise=0.002)
+    rows = claims.at_a_glance(table_of(tmp_path, *whole_run(truth, OPERATIONS, WITH_CONTROL)))
+    assert [row.operation for row in rows] == list(OPERATIONS)
+    found = dict(zip(claims.KINDS, rows[2].answers, strict=True))
+    assert found[claims.SHORT] == ("holds", "0.80 at 800 B") or found[claims.SHORT][1].startswith("0.80 at ")
+    assert found[claims.LONG] == ("missed", "1.20 at 4 KiB")
+    assert rows[0].answers[0] == ("", "")  # no target for short messages
+    assert rows[0].faster == "from 1 MiB on"
+    smoke = claims.at_a_glance(table_of(tmp_path / "b", record(FASTER, OPERATIONS, WITH_CONTROL, (8, 4096))))
+    assert {answer for row in smoke for answer in row.answers if answer[0]} == {
+        ("cannot be told", "only usual was measured"), ("cannot be told", "1 MiB was not measured"),
+    }  # fmt: skip
+    assert {row.faster for row in smoke} == {"cannot be told, only usual was measured"}
 
 
 def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
@@ -496,7 +602,7 @@ def test_a_chart_has_points_of_one_state_of_the_cores(tmp_path: Path) -> None:
 def test_the_section_says_a_verdict_per_collective_and_variant(tmp_path: Path) -> None:
     table = table_of(tmp_path, record(replace(FASTER, by_size={8: 1.5, 4096: 1.0}, ratio_noise=0.002)))
     (said,) = verdicts(table)
-    assert said.endswith("bcast, spin: faster at 256 KiB; slower at 8 B; cannot tell at 4 KiB")
+    assert said[1:] == ["bcast", "spin", "256 KiB", "8 B", "4 KiB"]
     view = hybrid_view(table, (), 100)
     assert view is not None and view.points.count == 6
     ((_, of_targets),) = view.targets
@@ -521,14 +627,14 @@ def test_a_report_has_the_section(tmp_path: Path) -> None:
     assert "Method for collectives with one copy per node: H. Zhou" in text
     assert text.count("Method for ") == 1
     assert "a wait against a copy" in text
-    assert "faster at 8 B, 4 KiB, 256 KiB" in text
+    assert "<td>8 B, 4 KiB, 256 KiB</td>" in text
+    assert "What is paid once" in text and "After how many calls it is paid back" in text
 
 
 def test_what_is_said_of_the_processes(tmp_path: Path) -> None:
     loaded = load_hybrid(synthetic.write(tmp_path / "a.jsonl", record(operations=OPERATIONS, network="shm")))
     assert inside.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
     facts = dict(inside.timing([loaded]))
-    assert facts["once: making the communicators"] == "110 µs"
     assert facts["ranks that share a copy"] == "1 group, real"
     assert list(inside.wrong(loaded)) == []
     assert inside.communicated_ns(loaded) > 0

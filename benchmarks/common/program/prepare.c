@@ -5,6 +5,7 @@
 #include "file.h"
 #include "json.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -95,6 +96,17 @@ void program_check_crowd(const struct program *program, char *error, size_t erro
                  "more nodes",
                  per_core, MOST_RANKS_PER_CORE);
     }
+}
+
+void program_check_virtual_nodes(const struct program *program, int64_t virtual_node_ranks, char *error,
+                                 size_t error_size) {
+    if (virtual_node_ranks < program->ranks || error[0] != '\0') {
+        return;
+    }
+    char fewer[32] = "";
+    snprintf(fewer, sizeof fewer, program->ranks > 2 ? "1 to %d" : "%d", program->ranks - 1);
+    snprintf(error, error_size, "--virtual-node-ranks: %" PRId64 " ranks of a virtual node are %s %d ranks: give %s",
+             virtual_node_ranks, virtual_node_ranks > program->ranks ? "more than all" : "all", program->ranks, fewer);
 }
 
 const char *program_thread_level_name(int level) {

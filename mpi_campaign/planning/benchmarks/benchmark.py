@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks.choice import Choice
-from mpi_campaign.planning.benchmarks.point_values import Number, PointValues
+from mpi_campaign.planning.benchmarks.point_values import PointValue, PointValues
 from mpi_campaign.planning.suites import Grid
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.families.family import Value
@@ -31,7 +31,7 @@ class Question:
     threads: int = 1
     ranks: int = 1
     grid: str = ""
-    points: Mapping[str, tuple[Number, ...]] = field(default_factory=dict, hash=False)
+    points: Mapping[str, tuple[PointValue, ...]] = field(default_factory=dict, hash=False)
     memory_bytes: int = 0
 
 
@@ -110,3 +110,7 @@ class Benchmark:
 
     def has(self, axis: str) -> bool:
         return any(choice.name == axis for choice in self.choices)
+
+    def point_values_named(self, name: str) -> PointValues | None:
+        """Its axis of points of that name; None where it has none."""
+        return next((values for values in self.point_values if values.name == name), None)

@@ -131,7 +131,8 @@ _ENTRIES = (
     Choice(
         axes.OPERATION,
         told=lambda _option, operation: ("--collective", operation),
-        about="The collective whose CPU time is measured, such as bcast; `campaign list` names all.",
+        about="The blocking collective that is measured, such as bcast; `campaign list` names all. hybrid has "
+        "allgather, bcast and allreduce.",
     ),
     Choice(
         axes.GRID_POINTS,

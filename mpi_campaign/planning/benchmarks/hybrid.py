@@ -3,25 +3,37 @@
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
+from mpi_campaign.planning.benchmarks.point_values import MESSAGE_BYTES, PointValues, check_whole_words
 from postprocess.families import axes
+
+OPERATIONS = PointValues(
+    axes.OPERATION.name, "--operation", "The collective.", legal=("allgather", "bcast", "allreduce"),
+    of_axis=axes.OPERATION,
+)  # fmt: skip
 
 
 def impossible(question: Question) -> Impossible | None:
     """Why a case cannot be measured as it was asked for. The program says it in the same words."""
-    cache, method, virtual = (
-        question.parameters[axis.name] for axis in (axes.CACHE, axes.METHOD, axes.VIRTUAL_NODE_RANKS)
-    )
+    cache, method = (question.parameters[axis.name] for axis in (axes.CACHE, axes.METHOD))
     if cache == "cold" and method == "paper":
         return Impossible(
             "--cache cold: --method paper has batches of many calls, whose data are in caches; leave one of the two out"
         )
-    if int(virtual) >= question.ranks:
-        all_of = "all" if int(virtual) == question.ranks else "more than all"
-        fewer = "1" if question.ranks == 2 else f"1 to {question.ranks - 1}"
-        return Impossible(
-            f"--virtual-node-ranks: {virtual} ranks of a virtual node are {all_of} {question.ranks} ranks: give {fewer}"
-        )
-    return None
+    if question.points.get(OPERATIONS.name) == ():
+        return Impossible(f"hybrid has the operations {', '.join(OPERATIONS.legal)} only")
+    return check_whole_words(question.points.get(MESSAGE_BYTES.name, ())) or too_large_nodes(question)
+
+
+def too_large_nodes(question: Question) -> Impossible | None:
+    """Why there cannot be virtual nodes of so many ranks."""
+    virtual = int(question.parameters[axes.VIRTUAL_NODE_RANKS.name])
+    if virtual < question.ranks:
+        return None
+    all_of = "all" if virtual == question.ranks else "more than all"
+    fewer = "1" if question.ranks == 2 else f"1 to {question.ranks - 1}"
+    return Impossible(
+        f"--virtual-node-ranks: {virtual} ranks of a virtual node are {all_of} {question.ranks} ranks: give {fewer}"
+    )
 
 
 HYBRID = Benchmark(
@@ -31,5 +43,6 @@ HYBRID = Benchmark(
     configurations=("basic",),
     within_a_node=True,
     most_seconds={"smoke": 25, "nightly": 40, "full": 300},
+    point_values=(OPERATIONS, MESSAGE_BYTES),
     impossible=impossible,
 )

@@ -2,14 +2,19 @@
 
 import math
 
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
+from mpi_campaign.planning.benchmarks.hybrid import too_large_nodes
 from mpi_campaign.planning.benchmarks.point_values import PointValues
 
 MOST_SIZE = 10**9
 LEAST_ITEMS = 64
 """The program's own limits. Which sizes fit the memory and the grid of the nodes, it says itself."""
+KERNELS = PointValues("kernel", "--kernel", "The kernel that is solved.", legal=("summa", "poisson", "bpmf"))
+_SIZES = {"summa_order": "summa", "poisson_rows": "poisson", "bpmf_items": "bpmf"}
+"""The kernel of each option for sizes."""
 
 
 def grid_of_ranks(ranks: int) -> tuple[int, int]:
@@ -19,21 +24,33 @@ def grid_of_ranks(ranks: int) -> tuple[int, int]:
 
 
 def impossible(question: Question) -> Impossible | None:
-    """Why the ranks cannot divide the sizes that were asked for."""
+    """Why a case cannot be measured as it was asked for. Raises CampaignError for sizes that do not divide."""
+    chosen = question.points.get(KERNELS.name, KERNELS.legal)
+    for name, kernel in _SIZES.items():
+        if name in question.points and kernel not in chosen:
+            return Impossible(
+                f"--{name.replace('_', '-')}: its kernel, {kernel}, is not among those of --kernel: add --kernel "
+                f"{kernel}, or leave it out"
+            )
+    check_division(question)
+    return too_large_nodes(question)
+
+
+def check_division(question: Question) -> None:
+    """Refuse sizes that the ranks of a case cannot divide. Raises CampaignError."""
     rows, columns = grid_of_ranks(question.ranks)
     unit = math.lcm(rows, columns)
     for order in map(int, question.points.get("summa_order", ())):
         if order % unit:
-            return Impossible(
+            raise CampaignError(
                 f"--summa-order: {order} cannot be divided on a grid of {rows} x {columns} ranks; multiples of {unit} "
                 f"can, such as {(order // unit + 1) * unit}"
             )
     fewest = min(map(int, question.points.get("poisson_rows", ())), default=question.ranks)
     if fewest < question.ranks:
-        return Impossible(
+        raise CampaignError(
             f"--poisson-rows: {fewest} rows cannot be divided among {question.ranks} ranks; at least {question.ranks}"
         )
-    return None
 
 
 HYBRID_KERNELS = Benchmark(
@@ -44,6 +61,7 @@ HYBRID_KERNELS = Benchmark(
     within_a_node=True,
     most_seconds={"smoke": 20, "nightly": 30, "full": 300},
     point_values=(
+        KERNELS,
         PointValues(
             "summa_order", "--summa-order", "Orders n of the matrices that SUMMA multiplies, such as 512.",
             most=MOST_SIZE,

@@ -41,7 +41,7 @@ CHOICES: Mapping[str, Choice] = {
 POINT_VALUES: Mapping[str, PointValues] = {
     values.name: values for benchmark in BENCHMARKS.values() for values in benchmark.point_values
 }
-"""Every axis of points within a case of which values can be asked for."""
+"""Every axis of points within a case of which values can be asked for. Benchmarks may differ in the legal values."""
 
 _ALL: Mapping[str, Choice] = {**CHOICES, **{name: entry.choice for name, entry in PLACED.items()}}
 
@@ -63,16 +63,11 @@ def loading(asked: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def with_axis(name: str) -> list[str]:
-    """The benchmarks that have an axis."""
-    return [benchmark for benchmark, entry in BENCHMARKS.items() if entry.has(name)]
-
-
-def with_point_values(name: str) -> list[str]:
-    """The benchmarks that have an axis of points of which values can be asked for."""
+    """The benchmarks that have an axis of cases, or one of points, of which values can be asked for."""
     return [
         benchmark
         for benchmark, entry in BENCHMARKS.items()
-        if any(values.name == name for values in entry.point_values)
+        if entry.has(name) or entry.point_values_named(name) is not None
     ]
 
 

@@ -6,11 +6,9 @@ from dataclasses import replace
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.point_values import MESSAGE_BYTES
+from mpi_campaign.planning.benchmarks.point_values import MESSAGE_BYTES, check_whole_words
 from postprocess.families.axes import SEND, SENT_NEVER
 from postprocess.families.family import Value
-
-WORD_BYTES = 8
 
 
 def _sends(parameters: Mapping[str, Value]) -> bool:
@@ -19,13 +17,7 @@ def _sends(parameters: Mapping[str, Value]) -> bool:
 
 def impossible(question: Question) -> Impossible | None:
     """Why a case cannot have the sizes that were asked for."""
-    for size in question.points.get(MESSAGE_BYTES.name, ()):
-        if size % WORD_BYTES:
-            return Impossible(
-                f"{MESSAGE_BYTES.option} {size}: messages are of whole words of {WORD_BYTES} bytes, so ask for "
-                f"{int(size // WORD_BYTES + 1) * WORD_BYTES}"
-            )
-    return None
+    return check_whole_words(question.points.get(MESSAGE_BYTES.name, ()))
 
 
 SYNC_OVERLAP = Benchmark(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postprocess.families import sampled
 from postprocess.families.family import Bound, Condition, Family, Found, Inside, Metric, TableFile
-from postprocess.families.hybrid import claims, inside, state
+from postprocess.families.hybrid import claims, inside, once, state
 from postprocess.families.hybrid.axes import AXES
 from postprocess.families.hybrid.record import FAMILY, hybrid_record
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
@@ -13,6 +13,7 @@ from postprocess.statistics.limits import LEAST_RATIO
 
 TITLE = "Collectives with one copy per node"
 FILE = "hybrid.parquet"
+ONCE_FILE = "hybrid_once.parquet"
 METRICS = (
     Metric(
         "ratio_to_library", "time of a hybrid collective / of MPI's", ratio=True, state="reliable", usual=True,
@@ -28,7 +29,8 @@ BOUNDS = (Bound("whole_ratio_to_library", absolute=False, margin=LEAST_RATIO),)
 
 
 def _text(found: Found) -> str:
-    return "\n\n".join(filter(None, [SHOWN.text(found.table), claims.text(found.table)]))
+    paid_once = once.SHOWN.text(once.once_table(found.records))
+    return "\n\n".join(filter(None, [SHOWN.text(found.table), paid_once, claims.text(found.table)]))
 
 
 def _short_text(found: Found) -> str:
@@ -37,9 +39,9 @@ def _short_text(found: Found) -> str:
 
 def _drawing() -> sampled.Drawing:
     from postprocess.families.hybrid.charts import charts  # noqa: PLC0415 - it takes a second to load
-    from postprocess.families.hybrid.section import hybrid_view  # noqa: PLC0415 - likewise
+    from postprocess.families.hybrid.section import hybrid_view, with_once  # noqa: PLC0415 - likewise
 
-    return sampled.Drawing(hybrid_view, charts)
+    return sampled.Drawing(hybrid_view, charts, with_once)
 
 
 HYBRID = Family(
@@ -52,7 +54,7 @@ HYBRID = Family(
     columns=COLUMNS,
     axes=AXES,
     metrics=METRICS,
-    files=(TableFile(FILE),),
+    files=(TableFile(FILE), TableFile(ONCE_FILE, lambda found: once.once_table(found.records))),
     launches=sampled.launches(FILE, AXES, METRICS),
     text=_text,
     short_text=_short_text,

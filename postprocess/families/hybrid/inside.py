@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from postprocess.drawing.text import duration, plural
 from postprocess.families import sampled
 from postprocess.families.family import Details, Spent
 from postprocess.families.hybrid.record import HybridRecord
 from postprocess.families.hybrid.table import case_of, configuration_words
 from postprocess.records.header import keeps_apart
-
-_ONCE = {
-    "comm_create_ns": "making the communicators",
-    "comm_create_with_table_ns": "the same with a table of all ranks",
-    "gather_create_ns": "parameters of an allgather",
-    "memory_create_8_bytes_ns": "a node's memory, 8 bytes",
-    "memory_create_64_kib_ns": "a node's memory, 64 KiB",
-    "memory_create_1_mib_ns": "a node's memory, 1 MiB",
-}
-"""What is paid once: the counterpart of table 2 of Zhou et al. 2020."""
 
 
 def words(record: HybridRecord) -> str:
@@ -41,7 +29,7 @@ def covered(records: Sequence[HybridRecord]) -> Details:
 
 
 def timing(records: Sequence[HybridRecord]) -> Details:
-    """Facts about starts, clocks, nodes and what is paid once, over the records of one configuration."""
+    """Facts about starts, clocks and nodes, over the records of one configuration."""
     points = [point for record in records for point in record.points]
     starts = dict.fromkeys(point.start_method for point in points)
     residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
@@ -52,31 +40,11 @@ def timing(records: Sequence[HybridRecord]) -> Details:
     facts = [
         ("start of a repetition", "; ".join(starts)),
         ("ranks that share a copy", "; ".join(groups)),
-        *((f"once: {title}", once(records, name)) for name, title in _ONCE.items()),
-        *((f"once, of fewer ranks: {title}", _of_fewer(records, name)) for name, title in _ONCE.items()),
         ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
         ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
         ("late repetitions thrown away", str(late) if late else ""),
     ]
     return [(name, value) for name, value in facts if value and points]
-
-
-def once(records: Sequence[HybridRecord], name: str) -> str:
-    """The median of what is paid once, on the slowest rank, over all records; empty where it was not measured."""
-    times = [record.one_off_ns[name] for record in records if name in record.one_off_ns]
-    return duration(float(np.median(np.concatenate(times)))) if times and sum(map(len, times)) else ""
-
-
-def _of_fewer(records: Sequence[HybridRecord], name: str) -> str:
-    """The same of fewer ranks: ``2 ranks 110 µs, 4 ranks 170 µs``; empty where there were none."""
-    numbers = sorted({ranks for record in records for ranks in record.one_off_of_fewer_ns})
-    medians = {
-        ranks: np.concatenate(
-            [one.one_off_of_fewer_ns[ranks][name] for one in records if ranks in one.one_off_of_fewer_ns]
-        )
-        for ranks in numbers
-    }
-    return ", ".join(f"{plural(ranks, 'rank')} {duration(float(np.median(of)))}" for ranks, of in medians.items())
 
 
 def wrong(record: HybridRecord) -> Iterator[str]:

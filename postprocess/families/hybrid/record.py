@@ -22,6 +22,10 @@ BATCHES = ("library_whole", "hybrid_whole", "library_alone", "hybrid_alone")
 """What is timed in turn in each repetition: a batch of calls of either library, whole and alone."""
 LATER_BATCHES = ("papers_whole", "papers_alone")
 """The same by the paper's own method, which records before method 2 do not have."""
+WINDOW_BYTES: Mapping[str, int] = {
+    "memory_create_8_bytes_ns": 8, "memory_create_64_kib_ns": 65536, "memory_create_1_mib_ns": 1048576,
+}  # fmt: skip
+"""The windows whose making is timed, ascending."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +83,11 @@ class HybridRecord(RecordFile):
         """The median time of making the communicators; NaN if it was not measured."""
         return _median(times for name, times in self.one_off_ns.items() if name == "comm_create_ns")
 
-    @property
-    def memory_create_ns(self) -> float:
-        """The median time of making the memory of a node, which does not depend on its size; NaN likewise."""
-        return _median(times for name, times in self.one_off_ns.items() if name.startswith("memory_create_"))
+    def memory_create_ns(self, buffer_bytes: int) -> float:
+        """The median time of making the memory of a node for a buffer of this size: that of the smallest window that
+        was timed and has room for it, or of the largest one; NaN likewise."""
+        name = next((name for name, room in WINDOW_BYTES.items() if room >= buffer_bytes), list(WINDOW_BYTES)[-1])
+        return _median([self.one_off_ns[name]] if name in self.one_off_ns else [])
 
 
 def _median(times: Iterable[Nanoseconds]) -> float:

@@ -1,9 +1,10 @@
-"""The section of the report about hybrid collectives: verdicts, curves, and the table of all points."""
+"""The section of the report about hybrid collectives: verdicts, curves, and the tables of points and of what is paid
+once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -11,9 +12,20 @@ from postprocess.drawing.columns import PointsView, rows_of
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.drawing.text import size
 from postprocess.families import axes
+from postprocess.families.hybrid import once
 from postprocess.families.hybrid.axes import WHOLE
 from postprocess.families.hybrid.charts import charts
-from postprocess.families.hybrid.claims import HEADS, break_evens, cells, counts_words, targets
+from postprocess.families.hybrid.claims import (
+    GLANCE,
+    HEADS,
+    Glance,
+    at_a_glance,
+    break_evens,
+    cells,
+    counts_words,
+    targets,
+)
+from postprocess.families.hybrid.record import HybridRecord
 from postprocess.families.hybrid.table import CANNOT_TELL, FASTER, SETTING, SHOWN, SLOWER, configuration_words
 
 
@@ -28,16 +40,25 @@ class Summary:
 
 @dataclass(frozen=True)
 class HybridView:
-    """The section of the report, and its card. targets: the texts under `heads` for each case. verdicts: a sentence per
-    library, collective and variant. files: the addresses of the pictures."""
+    """The section of the report, and its card.
+
+    glance: the answers of each case and collective, under `glance_heads`.  targets: the texts under `heads` for each
+    case.  verdicts: the texts under `verdict_heads`.  once: what is paid once; None before `with_once`.
+    pays_back: heads, and rows of texts.  files: the addresses of the pictures.
+    """
 
     summaries: list[Summary]
+    glance_heads: Sequence[str]
+    glance: list[Glance]
     heads: Sequence[str]
     targets: list[tuple[str, list[list[str]]]]
-    verdicts: list[str]
+    verdict_heads: Sequence[str]
+    verdicts: list[list[str]]
     charts: list[ChartView]
     points: PointsView
+    pays_back: tuple[list[str], list[list[str]]]
     files: Sequence[str]
+    once: PointsView | None = None
 
 
 def hybrid_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> HybridView | None:
@@ -51,39 +72,46 @@ def hybrid_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> Hy
     ]
     return HybridView(
         summaries=summaries,
+        glance_heads=GLANCE,
+        glance=at_a_glance(table),
         heads=HEADS,
         targets=[
             (str(case), list(map(cells, rows_of(rows)))) for case, rows in of_claims.groupby("library", sort=False)
         ],
+        verdict_heads=VERDICT_HEADS,
         verdicts=verdicts(table),
         charts=list(map(chart_view, charts(table))),
         points=SHOWN.view(table, most_rows),
+        pays_back=once.pays_back(table),
         files=files,
     )
+
+
+def with_once(view: HybridView, records: Sequence[HybridRecord], most_rows: int) -> HybridView:
+    """The view with what is paid once, which only the records tell."""
+    return replace(view, once=once.SHOWN.view(once.once_table(records), most_rows))
 
 
 _CASE = [
     "toolchain", "provider", "configuration", "network", "ranks", "shared_nodes", "nodes_are",
     axes.VIRTUAL_NODE_RANKS.name, axes.CACHE.name, axes.METHOD.name, "operation", "variant",
 ]  # fmt: skip
+VERDICT_HEADS = ("library", "collective", "variant", f"{FASTER} at", f"{SLOWER} at", CANNOT_TELL)
 
 
-def verdicts(table: pd.DataFrame) -> list[str]:
-    """For each library, collective and variant: at which sizes the whole of writing, collective and reading is faster
-    or slower than with the MPI library at the best of its settings that were measured, and where one cannot tell."""
+def verdicts(table: pd.DataFrame) -> list[list[str]]:
+    """For each library, collective and variant, under VERDICT_HEADS: at which sizes the whole of writing, collective
+    and reading is faster or slower than with the MPI library at the best of its settings that were measured, and where
+    one cannot tell."""
     whole = table[table["timed"] == WHOLE]
     said = []
     for _, rows in whole.groupby(_CASE, sort=False):
         ordered = rows_of(rows.sort_values("message_bytes"))
-        parts = [
-            f"{words} at {', '.join(dict.fromkeys(size(row['message_bytes']) for row in chosen))}"
-            for words, chosen in (
-                (word, [row for row in ordered if row["best_verdict"] == word])
-                for word in (FASTER, SLOWER, CANNOT_TELL)
-            )
-            if chosen
-        ]
+        sizes = {
+            word: ", ".join(dict.fromkeys(size(row["message_bytes"]) for row in ordered if row["best_verdict"] == word))
+            for word in (FASTER, SLOWER, CANNOT_TELL)
+        }
         first = ordered[0] | {SETTING: axes.INTRANODE.usual}
-        case = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
-        said.append(f"{case}, {first['operation']}, {first['variant']}: {'; '.join(parts)}")
+        case = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}, {first['ranks']} ranks"
+        said.append([case, str(first["operation"]), str(first["variant"]), *sizes.values()])
     return said

@@ -11,11 +11,15 @@ than most of the point (`state`) are left out.
                        (the axis `intranode`): each setting has a launch of its own, in which the hybrid library is the
                        common yardstick, so that no times of different launches are compared
     ratio_to_papers_own    t_ns / the time of the paper's own method, in the same repetitions
+    control            the same ratio of the paper's own method to itself, which should be 1, at the same place: of the
+                       same collective, size and setting of the MPI library
+    ratio_to_papers_own_widened    ratio_to_papers_own with a wider interval: where the interval of the control excludes
+                       1, both ends are moved outwards by the factor of its far end (`off_by`)
     verdict            `faster` or `slower` where the whole interval is on that side of 1, however wide it is, and
                        there are no other doubts; else `cannot tell`
     best_verdict       the same of `ratio_to_best_library`
-    pays_back_calls    after how many calls the time saved is that of making the communicators and the node's memory;
-                       NaN where nothing is saved
+    pays_back_calls    after how many calls the time saved is that of making the communicators and the node's memory for
+                       a buffer of this size; NaN where nothing is saved
 
 The interval of `ratio_to_best_library` reaches from the largest lower to the largest upper end over the settings: its
 upper end bounds the ratio to the best setting whichever that is, because it bounds that of each.
@@ -43,13 +47,15 @@ from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
+ALLGATHER = "allgather"
 PAPERS_OWN: Mapping[str, str] = {"allgather": "barrier", "bcast": "barrier", "allreduce": "paper"}
 """The variant that is the paper's own method (Zhou et al. 2020, sections 5.2.2 to 5.2.4)."""
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
 }  # fmt: skip
 _OWN = ("t_ns", "t_library_ns", "ratio_to_library", "ratio_to_papers_own")
-_ESTIMATES = (*_OWN, "ratio_to_best_library")
+PAPERS_RATIO, WIDENED = "ratio_to_papers_own", "ratio_to_papers_own_widened"
+_ESTIMATES = (*_OWN, WIDENED, "ratio_to_best_library")
 _ENDS = ("", "_ci95_low", "_ci95_high")
 UNKNOWN = Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
 SETTING = axes.INTRANODE.name
@@ -57,6 +63,8 @@ _ALL_BUT_SETTING = (
     *(name for name in CASE if name != SETTING), "shared_nodes", "nodes_are", "operation", "variant", "timed",
     "message_bytes",
 )  # fmt: skip
+_OF_CONTROL = (*CASE, "operation", "timed", "message_bytes")
+"""What a row and its control have in common."""
 _OF_POINT = (
     "operation", "variant", "message_bytes", "repetitions", "warmup_repetitions",
     "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
@@ -65,7 +73,7 @@ _OF_POINT = (
 COLUMNS = (
     *CASE, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
     "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
-    *(f"{name}{end}" for name in _ESTIMATES for end in _ENDS), "best_setting", "settings",
+    *(f"{name}{end}" for name in _ESTIMATES for end in _ENDS), "control", "best_setting", "settings",
     "handover_ns", "best_handover_ns", "other_state_repetitions", "t_mean_ns", "t_library_mean_ns",
     "evicts", "takes_papers", "verdict", "best_verdict", "pays_back_calls", "comm_create_ns", "memory_create_ns",
     "cutoff_bytes",
@@ -91,7 +99,30 @@ were left out, because it was another.
 def hybrid_table(records: Sequence[HybridRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
     """Two rows per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
     rows = sampled.rows_of(records, failed, _rows)
-    return sampled.table_of(_with_best(rows), COLUMNS, "doubtful")
+    return sampled.table_of(_with_controls(_with_best(rows)), COLUMNS, "doubtful")
+
+
+def _with_controls(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with `control` and `ratio_to_papers_own_widened`."""
+    controls = {_values(row, _OF_CONTROL): row for row in rows if row["variant"] == PAPERS_OWN[row["operation"]]}
+    return [{**row, **_beside_control(row, controls.get(_values(row, _OF_CONTROL)))} for row in rows]
+
+
+def _beside_control(row: Mapping[str, Any], control: Mapping[str, Any] | None) -> dict[str, float]:
+    value, low, high = (row[f"{PAPERS_RATIO}{end}"] for end in _ENDS)
+    factor = off_by(control)
+    widened = Estimate(np.float64(value), np.float64(low / factor), np.float64(high * factor))
+    return {**dict(_columns(WIDENED, widened)), "control": math.nan if control is None else control[PAPERS_RATIO]}
+
+
+def off_by(control: Mapping[str, Any] | None) -> float:
+    """The factor by which a ratio to the paper's own method may be off. control: the row of this method itself."""
+    if control is None:
+        return math.inf
+    low, high = control[f"{PAPERS_RATIO}_ci95_low"], control[f"{PAPERS_RATIO}_ci95_high"]
+    if control["doubtful"] or not (math.isfinite(low) and math.isfinite(high)):
+        return math.inf
+    return 1.0 if low <= 1 <= high else float(max(1 / low, high))
 
 
 def _with_best(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -144,7 +175,6 @@ def case_of(record: HybridRecord) -> dict[str, Any]:
         "nodes_are": sampled.nodes_are(header.nodes, record.shared_nodes, record.virtual_node_ranks, numa=record.numa),
         "blocks": record.blocks,
         "comm_create_ns": record.comm_create_ns,
-        "memory_create_ns": record.memory_create_ns,
         "cutoff_bytes": record.cutoff_bytes,
     }
 
@@ -172,7 +202,9 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 ),
             ]
             reasons = [*doubts, *sampled.too_wide(found["ratio_to_library"], validity.WIDEST_INTERVAL)]
-            once = record.comm_create_ns + record.memory_create_ns
+            blocks = header.ranks if point.operation == ALLGATHER else 1
+            memory_create_ns = record.memory_create_ns(blocks * point.message_bytes)
+            once = record.comm_create_ns + memory_create_ns
             yield {
                 **case,
                 "baseline": f"library, {case[SETTING].replace('_', ' ')}",
@@ -189,6 +221,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 **{column: value for name in _OWN for column, value in _columns(name, found[name])},
                 **{name: getattr(point, name) for name in _OF_POINT},
                 "verdict": CANNOT_TELL if doubts else verdict(found["ratio_to_library"]),
+                "memory_create_ns": memory_create_ns,
                 "pays_back_calls": pays_back_calls(once, found["t_library_ns"], found["t_ns"]),
                 "calls": point.calls[own],
                 "library_calls": point.calls[library],

@@ -76,7 +76,7 @@ _COLOURS = {MPI: "blue", OPENMP: "orange", HYBRID: "green"}
 """A variant keeps its colour in all pictures that have a curve for it."""
 _WHERE = [
     "toolchain", "provider", "network", "configuration", "shared_nodes", "nodes_are", "threads_per_rank",
-    "given_up_cores", axes.NAMED_CORES.name, axes.METHOD.name, "kernel",
+    "given_up_cores", axes.NAMED_CORES.name, axes.VIRTUAL_NODE_RANKS.name, axes.METHOD.name, "kernel",
 ]  # fmt: skip
 
 

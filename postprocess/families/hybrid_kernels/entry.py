@@ -52,6 +52,7 @@ HYBRID_KERNELS = Family(
     view=kernels_record,
     table=sampled.table_by(kernels_table),
     columns=COLUMNS,
+    counted=("copies_per_node",),
     axes=AXES,
     metrics=METRICS,
     files=(TableFile(FILE),),

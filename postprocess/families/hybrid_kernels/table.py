@@ -32,7 +32,15 @@ from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes, sampled
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import CASE, VARIANT
-from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS, KernelPoint, KernelsRecord
+from postprocess.families.hybrid_kernels.record import (
+    FAMILY,
+    HYBRID,
+    MPI,
+    OPENMP,
+    VARIANTS,
+    KernelPoint,
+    KernelsRecord,
+)
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
@@ -74,10 +82,10 @@ def kernels_table(
 def case_of(record: KernelsRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
-    parameters = {name: values[0] for name, values in header.plan.parameters.items() if name in CASE}
     return {
         **sampled.case_of(header, CASE),
-        **parameters,
+        **axes.asked(header.plan.parameters, axes.of_records(FAMILY)),
+        axes.VIRTUAL_NODE_RANKS.name: record.virtual_node_ranks,
         "shared_nodes": record.shared_nodes,
         "ranks_per_node": math.ceil(header.ranks / record.shared_nodes),
         "nodes_are": sampled.nodes_are(header.nodes, record.shared_nodes, record.virtual_node_ranks),
@@ -176,7 +184,7 @@ def record_numbers(record: KernelsRecord) -> dict[str, float]:
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values."""
-    return axes.configuration_words(row, (axes.NAMED_CORES, axes.METHOD))
+    return axes.configuration_words(row, (axes.NAMED_CORES, *axes.of_records(FAMILY)))
 
 
 def remarks(row: Mapping[Any, Any]) -> list[str]:

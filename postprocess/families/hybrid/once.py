@@ -1,0 +1,104 @@
+"""What is paid once, on the slowest rank, by number of ranks and size of a window: the counterpart of table 2 of Zhou
+et al. 2020; and after how many calls the time that they save is as long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.columns import Columns, rows_of
+from postprocess.drawing.text import duration, size
+from postprocess.families.hybrid.axes import CASE, WHOLE
+from postprocess.families.hybrid.claims import OWN_CHOICE
+from postprocess.families.hybrid.record import HybridRecord
+from postprocess.families.hybrid.table import case_of, configuration_words
+from postprocess.statistics.metrics import as_float, median_estimate
+
+ONCE: Mapping[str, str] = {
+    "comm_create_ns": "communicators",
+    "comm_create_with_table_ns": "with a table of all ranks",
+    "gather_create_ns": "parameters of an allgather",
+    "memory_create_8_bytes_ns": "memory, 8 B",
+    "memory_create_64_kib_ns": "memory, 64 KiB",
+    "memory_create_1_mib_ns": "memory, 1 MiB",
+}
+"""What is paid once, each with a head of a column."""
+OF_RANKS = "of_ranks"
+COLUMNS = (
+    *CASE,
+    "shared_nodes",
+    "nodes_are",
+    OF_RANKS,
+    *(f"{name}{end}" for name in ONCE for end in ("", "_ci95_low", "_ci95_high")),
+    "record",
+)
+"""The columns of `once_table`. `of_ranks`: how many of the ranks pay it. Times are medians, in ns, with their 95 %
+intervals; NaN where there is none."""
+
+
+def once_table(records: Sequence[HybridRecord]) -> pd.DataFrame:
+    """A row for each record and each number of its ranks for which it was measured; the columns are COLUMNS."""
+    return pd.DataFrame([row for record in records for row in _rows(record)], columns=list(COLUMNS))
+
+
+def _rows(record: HybridRecord) -> Iterator[dict[str, Any]]:
+    whole = {record.header.ranks: record.one_off_ns} if any(map(len, record.one_off_ns.values())) else {}
+    for ranks, times in sorted({**record.one_off_of_fewer_ns, **whole}.items()):
+        row = {**case_of(record), OF_RANKS: ranks, "record": record.name}
+        for name in ONCE:
+            estimate = median_estimate(times.get(name, ()))
+            ends = zip(("", "_ci95_low", "_ci95_high"), (estimate.value, estimate.low, estimate.high), strict=True)
+            row |= {f"{name}{end}": as_float(value) for end, value in ends}
+        yield row
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        str(row["toolchain"]),
+        str(row["network"]),
+        configuration_words(row),
+        str(row[OF_RANKS]),
+        *(_words(row, name) for name in ONCE),
+    ]
+
+
+def _words(row: Mapping[Any, Any], name: str) -> str:
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high"))
+    if not math.isfinite(value):
+        return ""
+    return duration(value) + (f" [{duration(low)}, {duration(high)}]" if math.isfinite(low) else "")
+
+
+SHOWN = Columns(
+    heads=("toolchain", "network", "configuration", "ranks", *ONCE.values()),
+    right=frozenset(range(3, 4 + len(ONCE))),
+    cells=_cells,
+)
+"""The columns of a table of `once_table` for a reader."""
+
+
+def pays_back(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """After how many calls of each size the own choice pays back what is paid once: heads, and a row of cells for each
+    case and collective of a table of `hybrid_table`. A dash: it saves no time."""
+    own = table[(table["variant"] == OWN_CHOICE) & (table["timed"] == WHOLE) & table["valid"]]
+    sizes = sorted(set(own["message_bytes"]))
+    keys = [*CASE, "operation"]
+    rows = []
+    for _, of_case in own.groupby(keys, sort=False, dropna=False):
+        cells = {row["message_bytes"]: row["pays_back_calls"] for row in rows_of(of_case)}
+        first = rows_of(of_case)[0]
+        rows.append(
+            [
+                f"{first['toolchain']}, {configuration_words(first)}, {first['network']}, {first['ranks']} ranks",
+                str(first["operation"]),
+                *(_calls(cells[one]) if one in cells else "" for one in sizes),
+            ]
+        )
+    return ["library", "collective", *map(size, sizes)], rows
+
+
+def _calls(calls: float) -> str:
+    return str(math.ceil(calls)) if math.isfinite(calls) else "–"

@@ -1,0 +1,63 @@
+"""What `show` and `report` answer where a run lacks what is asked for, or a record of it is damaged: alike for every
+family of benchmarks."""
+
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign.archive.run_folders import RunFolder
+from postprocess.families import registry
+from postprocess.records.run import load_run
+from tests.archives import EVERY, archived, name_of
+from tests.support import Command, refused
+
+FAMILIES = ("nbc_overlap", "mpi_impact", "partitioned", "cpu_overhead", "hybrid", "hybrid_kernels", "sync_overlap")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    return archived(tmp_path, name_of(1), **EVERY)
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=("table", "JSON"))
+def test_what_a_run_has_no_record_of_is_refused_with_what_it_has(
+    inside: Command, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    run = str(archived(tmp_path, name_of(1)).path)
+    for name in ("hybrid", "hybrid_kernels", "cpu_overhead", "loggp", "peers", "osu"):
+        refused(
+            inside("show", run, "--benchmark", name, *words),
+            f"run {name_of(1)} has no record of {name}; it has nbc_overlap (overlap of nonblocking collectives)",
+        )
+    refused(inside("show", run, "--impact", *words), "has no record of mpi_impact")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_damaged_record_is_named_and_the_rest_is_shown(
+    inside: Command, run: RunFolder, tmp_path: Path, family: str
+) -> None:
+    loaded = load_run(run.path)
+    path = registry.read(loaded, registry.BY_NAME[family]).records[0].path
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0], lines[1][: len(lines[1]) // 2] + "\n", *lines[2:]]))
+    page = tmp_path / "report.html"
+    commands = [("show",), ("show", "--json"), ("show", "--provenance")]
+    if family == "hybrid":
+        commands.append(("report", "-o", str(page), "--format", "svg", "--metric", "r_comm"))
+    for command, *words in commands:
+        done = inside(command, str(run.path), *words)
+        assert done.returncode == 1, done.stderr
+        told = [line for line in done.stderr.splitlines() if line.startswith("campaign: ")]
+        assert len(told) == 1 and path.name in told[0], done.stderr
+        assert done.stdout
+    assert page.is_file() == (family == "hybrid")
+
+
+def test_a_run_that_grows_may_have_a_record_that_is_being_written(inside: Command, run: RunFolder) -> None:
+    run.partial.parent.mkdir(parents=True, exist_ok=True)
+    run.archived.rename(run.partial)
+    path = next(iter(sorted((run.partial / "records").glob("*.jsonl"))))
+    path.write_text("{")
+    done = inside("show", str(run.partial))
+    assert done.returncode == 0
+    assert path.name in done.stderr
