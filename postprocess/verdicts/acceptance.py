@@ -293,24 +293,28 @@ def _judged(
         return _not_tested(one, f"not all that it asks for was measured: no {lacking}")
     chosen, without = _kinds_with(chosen, one)
     known = ~np.isnan(chosen[one.metric].to_numpy(np.float64))  # infinity means never, and counts
-    reliable = chosen[_counting(chosen, one).to_numpy(bool) & known]
+    counting, state = _counting(chosen, one)
+    reliable = chosen[counting.to_numpy(bool) & known]
     if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
         needed = "all are needed" if one.take in EXTREMES else "half are needed"
-        return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are reliable, {needed}{without}")
+        return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are {state}, {needed}{without}")
     take = TAKE[one.take]
     value, low, high = (take(_bound(reliable, one.metric, end)) for end in ("", "_ci95_low", "_ci95_high"))
-    evidence = [f"{len(reliable)} of {len(chosen)} points are reliable and count{without}"]
+    evidence = [f"{len(reliable)} of {len(chosen)} points are {state} and count{without}"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
     evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family)}")
     return _result(one, value, low, high, evidence)
 
 
-def _counting(rows: pd.DataFrame, one: Criterion) -> pd.Series[bool]:
-    """Whether each row counts: whether it is reliable. A metric that is counted must only be valid. Where a table says
-    which rows are doubtful, the others count however wide their intervals are: one on one side of a bound is sure."""
+def _counting(rows: pd.DataFrame, one: Criterion) -> tuple[pd.Series[bool], str]:
+    """Whether each row counts, and what it must be for that: reliable. A metric that is counted must only be valid.
+    Where a table says which rows are doubtful, the others count however wide their intervals are: one that is wholly on
+    one side of a bound is sure."""
     if one.metric in FAMILY_OF[one.metric].counted:
-        return rows["valid"].astype(bool)
-    return ~rows["doubtful"].astype(bool) if "doubtful" in rows else rows["reliable"].astype(bool)
+        return rows["valid"].astype(bool), "valid"
+    if "doubtful" in rows:
+        return ~rows["doubtful"].astype(bool), "without doubts"
+    return rows["reliable"].astype(bool), "reliable"
 
 
 def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
@@ -323,7 +327,7 @@ def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
     has = rows[one.metric].notna()
     cannot = pd.Series(data=False, index=rows.index)
     if has.any():
-        reliable = _counting(rows, one)
+        reliable, _ = _counting(rows, one)
         for axis in FAMILY_OF[one.metric].axes:
             if axis.of == "point" and axis.kind == "text":
                 kind = rows[axis.name]
