@@ -46,6 +46,17 @@ def assert_the_table_is_of_the_record(found: HybridRecord, printed: str) -> None
         assert float(row[8]) == pytest.approx(int(row[7]) / int(row[6]), abs=0.02)
 
 
+METHODS = {
+    "spin": {"each", "slices", "leader", "reduce"},
+    "barrier": {"auto"},
+    "paper": {"leader", "reduce"},
+    "method1": {"reduce"},
+    "method1_barrier": {"reduce"},
+    "method2": {"leader"},
+}
+"""How each variant may reduce within a node."""
+
+
 @pytest.mark.rare  # ten points; the next test measures three
 @pytest.mark.parametrize("toolchain", [MPICH, OPENMPI])
 def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: Path, toolchain: str) -> None:
@@ -62,6 +73,10 @@ def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: P
         assert one.data_errors == 0
         assert one.repetitions >= 9
         assert one.calls["hybrid_whole"] == one.calls["papers_whole"]
+        assert one.node_method in (METHODS[one.variant] if one.operation == "allreduce" else {""})
+        assert one.papers_node_method in (METHODS["paper"] if one.operation == "allreduce" else {""})
+        if one.variant == "paper":
+            assert one.node_method == one.papers_node_method
     assert all(len(times) == 9 and (times > 0).all() for times in found.one_off_ns.values())
     table = hybrid_table([found])
     assert len(table) == 2 * len(found.points)
@@ -91,6 +106,11 @@ def test_cold_caches_on_uneven_nodes(built: Path, tmp_path: Path) -> None:
     assert found.node_ranks == (2, 1)
     assert set(found.one_off_of_fewer_ns) == {2}
     assert all(set(point.calls.values()) == {1} for point in found.points)
+    # Nothing is tried.
+    assert {(point.evicts, point.node_method, point.papers_node_method) for point in found.points} == {
+        (False, "", ""),
+        (False, "auto", "paper"),
+    }
 
 
 SETTINGS = {

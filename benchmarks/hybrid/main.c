@@ -315,7 +315,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "hybrid",
         .family = "hybrid",
-        .method = 4,
+        .method = 5,
         .configurations = true,
         .repeats = true,
         .help =

@@ -26,16 +26,10 @@ enum {
     ROOT = 0,
     LINE = 128,
     BATCH_TARGET_NS = 500000, /* so long that the error of the clock and the spread of starts are below 1 % */
-    LEAST_TRIED =
-        4096,   /* ways of the own choice are tried from so many bytes of a result on: of fewer the wait decides */
-    TRIALS = 3, /* of each way, in turn: the shortest of each count, so preemption does not */
-    SETTLING_CALLS = 4, /* before each batch: each of the two buffers of long messages is used twice */
-    CHECKED_CALLS = 8   /* whole calls before a point in which every element is checked; MPICH changes its algorithm
-                           after five calls on a communicator */
+    SETTLING_CALLS = 4,       /* before each batch: each of the two buffers of long messages is used twice */
+    CHECKED_CALLS = 8 /* whole calls before a point in which every element is checked; MPICH changes its algorithm
+                         after five calls on a communicator */
 };
-
-/* Another way is taken where it is faster by more than this: as much as trials of the same may differ by. */
-static const double LEAST_GAIN = 0.05;
 
 /* ---- sizes ---- */
 
@@ -209,9 +203,9 @@ static void *library_own(const struct rounds *o) {
     }
 }
 
-static void call_library(struct rounds *o, const struct variant *variant, enum timed timed) {
+static void call_library(struct rounds *o, enum hybrid_method method, enum timed timed) {
     const int count = (int)o->point.count;
-    (void)variant;
+    (void)method;
     o->call++;
     if (timed != ALONE) {
         write_own(o, library_own(o));
@@ -232,7 +226,7 @@ static void call_library(struct rounds *o, const struct variant *variant, enum t
     }
 }
 
-static void call_hybrid(struct rounds *o, const struct variant *variant, enum timed timed) {
+static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed timed) {
     hybrid_memory *memory = o->point.memory;
     void *own = NULL;
     const void *result = NULL;
@@ -258,7 +252,7 @@ static void call_hybrid(struct rounds *o, const struct variant *variant, enum ti
         HYBRID_CHECK(hybrid_broadcast(memory, o->point.count, MPI_UINT64_T, ROOT));
         break;
     default:
-        HYBRID_CHECK(hybrid_allreduce(memory, o->point.count, MPI_DOUBLE, MPI_SUM, variant->method));
+        HYBRID_CHECK(hybrid_allreduce(memory, o->point.count, MPI_DOUBLE, MPI_SUM, method));
     }
     if (timed != ALONE) {
         HYBRID_CHECK(hybrid_read(memory, &result));
@@ -270,7 +264,7 @@ static void call_hybrid(struct rounds *o, const struct variant *variant, enum ti
 /* ---- the parts of a repetition ---- */
 
 struct batch_kind {
-    void (*call)(struct rounds *o, const struct variant *variant, enum timed timed);
+    void (*call)(struct rounds *o, enum hybrid_method method, enum timed timed);
     bool papers; /* by the paper's own method, instead of the point's variant */
     enum timed timed;
     const char *calls; /* the name of their number in the record */
@@ -285,12 +279,12 @@ static const struct batch_kind batch_kinds[BATCHES] = {
 };
 
 static void make_calls(struct rounds *o, const struct batch_kind *kind, int64_t calls) {
-    const bool papers = kind->papers || o->point.takes_papers;
-    const struct variant *variant = papers ? variant_of_paper(o->point.operation) : o->point.variant;
+    const struct variant *variant = kind->papers ? variant_of_paper(o->point.operation) : o->point.variant;
+    const struct hybrid_way *way = kind->papers ? &o->point.papers_way : &o->point.way;
     HYBRID_CHECK(hybrid_comm_set_sync(o->comm, variant->sync));
-    HYBRID_CHECK(hybrid_memory_set_eviction(o->point.memory, variant->tries_ways && o->point.evicts));
+    HYBRID_CHECK(hybrid_memory_set_eviction(o->point.memory, way->evicts));
     for (int64_t i = 0; i < calls; i++) {
-        kind->call(o, variant, kind->timed);
+        kind->call(o, way->method, kind->timed);
     }
 }
 
@@ -430,56 +424,31 @@ static int64_t choose_calls(struct rounds *o, enum batch batch) {
     return taken_ns;
 }
 
-/* How the library's own choice is made at a point; the first is how it is made untried. */
-struct way {
-    bool evicts;
-    bool takes_papers;
-};
-static const struct way ways[] = {{false, false}, {true, false}, {false, true}};
-enum { WAYS = sizeof ways / sizeof *ways };
-
-static void take_way(struct rounds *o, const struct way *way) {
-    o->point.evicts = way->evicts;
-    o->point.takes_papers = way->takes_papers;
+/* A round of the trials. A call that fails ends the group. */
+static int make_round(hybrid_memory *memory, enum hybrid_method method, void *context) {
+    struct rounds *o = context;
+    (void)memory;
+    call_hybrid(o, method, WHOLE);
+    return MPI_SUCCESS;
 }
 
-/* Collective: which of the ways there are at the point. */
-static void find_ways(struct rounds *o, bool there_is[WAYS]) {
-    int evicts = hybrid_memory_set_eviction(o->point.memory, true) == MPI_SUCCESS;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &evicts, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    for (int i = 0; i < WAYS; i++) {
-        there_is[i] =
-            (!ways[i].evicts || evicts) && (!ways[i].takes_papers || o->point.operation == OPERATION_ALLREDUCE);
+/* Collective: the way in which the hybrid library makes a variant's calls at the point. */
+static struct hybrid_way find_way(struct rounds *o, const struct variant *variant) {
+    struct hybrid_way way = {.method = variant->method};
+    const bool warm = o->other_bytes == 0; /* trials are: with cold caches they would say nothing */
+    if (variant->trials != NULL && warm) {
+        HYBRID_CHECK(hybrid_comm_set_sync(o->comm, variant->sync));
+        HYBRID_CHECK(hybrid_memory_tune(o->point.memory, variant->trials, make_round, o, &way));
     }
+    return way;
 }
 
-/* Collective: finds out which way is the fastest, if the point's variant may try. */
-static void choose_way(struct rounds *o) {
-    int64_t shortest_ns[WAYS];
-    int64_t taken_ns = 0;
-    bool there_is[WAYS];
-    take_way(o, &ways[0]);
-    if (!o->point.variant->tries_ways || o->point.result_bytes < LEAST_TRIED || o->other_bytes > 0) {
-        return; /* with cold caches trials of many calls would say nothing: theirs are warm */
-    }
-    find_ways(o, there_is);
-    const int64_t calls = calls_search(MPI_COMM_WORLD, call_hybrid_whole, o, BATCH_TARGET_NS, &taken_ns);
-    for (int i = 0; i < TRIALS * WAYS; i++) {
-        const int way = i % WAYS;
-        if (there_is[way]) {
-            take_way(o, &ways[way]);
-            taken_ns = calls_time(MPI_COMM_WORLD, call_hybrid_whole, o, BATCH_TARGET_NS, calls);
-            shortest_ns[way] = i < WAYS || taken_ns < shortest_ns[way] ? taken_ns : shortest_ns[way];
-        }
-    }
-    int chosen = 0;
-    for (int way = 1; way < WAYS; way++) {
-        const double least_gain = chosen == 0 ? LEAST_GAIN : 0;
-        if (there_is[way] && (double)shortest_ns[way] < (1 - least_gain) * (double)shortest_ns[chosen]) {
-            chosen = way;
-        }
-    }
-    take_way(o, &ways[chosen]);
+/* Collective. The paper's own method is the same in both places, so that it can be compared with itself. */
+static void find_ways(struct rounds *o) {
+    const struct variant *papers = variant_of_paper(o->point.operation);
+    phase_enter(PHASE_CALL);
+    o->point.papers_way = find_way(o, papers);
+    o->point.way = o->point.variant == papers ? o->point.papers_way : find_way(o, o->point.variant);
 }
 
 static bool begin(void *context, struct sampler_point *p) {
@@ -492,7 +461,7 @@ static bool begin(void *context, struct sampler_point *p) {
         const size_t bytes = (size_t)o->message_bytes[p->at[AXIS_MESSAGE]];
         const size_t blocks = operation == OPERATION_ALLGATHER ? (size_t)o->info.ranks : 1;
         o->point.operation = operation;
-        take_way(o, &ways[0]);
+        o->point.way = o->point.papers_way = (struct hybrid_way){.method = HYBRID_METHOD_AUTO};
         o->point.variant = variant_of(o, p->at);
         o->point.bytes = bytes;
         o->point.count = bytes / ELEMENT;
@@ -505,14 +474,14 @@ static bool begin(void *context, struct sampler_point *p) {
         }
     }
     phase_collective(operation_names[operation]);
+    find_ways(o);
+    o->point.choice_handover_ns = handover_time(o->between_cores);
     phase_enter(PHASE_CALL);
     for (int i = 0; i < CHECKED_CALLS; i++) {
         make_calls(o, &(struct batch_kind){.call = call_library, .timed = WHOLE_CHECKED}, 1);
         make_calls(o, &(struct batch_kind){.call = call_hybrid, .timed = WHOLE_CHECKED}, 1);
         make_calls(o, &(struct batch_kind){.call = call_hybrid, .papers = true, .timed = WHOLE_CHECKED}, 1);
     }
-    choose_way(o);
-    o->point.choice_handover_ns = handover_time(o->between_cores);
     p->shortest_ns = INT64_MAX;
     for (int batch = 0; batch < BATCHES; batch++) {
         const int64_t taken_ns = choose_calls(o, (enum batch)batch);
@@ -553,6 +522,13 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
     json_put_integer(line, "message_bytes", o->message_bytes[p->at[AXIS_MESSAGE]]);
 }
 
+/* Only an allreduce has a method. */
+static void put_method(const struct rounds *o, json_line *line, const char *name, const struct hybrid_way *way) {
+    if (o->point.operation == OPERATION_ALLREDUCE) {
+        json_put_string(line, name, node_method_name(way->method));
+    }
+}
+
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct rounds *o = context;
     (void)p;
@@ -560,8 +536,9 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     for (int batch = 0; batch < BATCHES; batch++) {
         json_put_integer(line, batch_kinds[batch].calls, o->point.calls[batch]);
     }
-    json_put_boolean(line, "evicts", o->point.evicts);
-    json_put_boolean(line, "takes_papers", o->point.takes_papers);
+    json_put_boolean(line, "evicts", o->point.way.evicts);
+    put_method(o, line, "node_method", &o->point.way);
+    put_method(o, line, "papers_node_method", &o->point.papers_way);
     json_put_integer(line, "choice_handover_ns", o->point.choice_handover_ns);
 }
 

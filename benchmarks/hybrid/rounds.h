@@ -44,10 +44,10 @@ struct rounds {
         void *sent; /* the MPI library's buffers: those of an allreduce; the others have one for both */
         void *received;
         size_t result_bytes;
-        bool evicts;                /* of a variant that tries ways: eviction was found to be faster here */
-        bool takes_papers;          /* likewise: the paper's own method */
-        int64_t choice_handover_ns; /* of a hand-over right after the way was chosen; on a node's first rank */
-        int64_t handover_least_ns;  /* on a node's first rank, of those of a repetition */
+        struct hybrid_way way;        /* in which the hybrid library makes its calls */
+        struct hybrid_way papers_way; /* likewise, by the paper's own method */
+        int64_t choice_handover_ns;   /* of a hand-over right after the way was chosen; on a node's first rank */
+        int64_t handover_least_ns;    /* on a node's first rank, of those of a repetition */
         int64_t handover_most_ns;
     } point;             /* that is being measured */
     uint64_t call;       /* counts calls: contents are made of it */

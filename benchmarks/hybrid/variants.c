@@ -6,13 +6,20 @@ const char *const operation_names[] = {"allgather", "bcast", "allreduce", NULL};
 
 enum { SPIN, BARRIER, PAPER, METHOD1, METHOD1_BARRIER, METHOD2 };
 
+static const struct hybrid_trials everything = {.method_count = 0};
+
+/* Its two methods, whichever is faster at the point: a cut-off that is right at every size. */
+static const enum hybrid_method papers_methods[] = {HYBRID_METHOD_PAPER, HYBRID_METHOD_LEADER, HYBRID_METHOD_REDUCE};
+static const struct hybrid_trials papers_trials = {
+    .methods = papers_methods, .method_count = sizeof papers_methods / sizeof *papers_methods, .never_evicts = true};
+
 const struct variant variant_table[VARIANTS] = {
     [SPIN] = {.name = "spin",
-              .tries_ways = true,
               .sync = HYBRID_SPIN,
               .method = HYBRID_METHOD_AUTO,
-              .help = "the library's own choice; eviction of what was read, or the paper's own method, where that was "
-                      "faster in trials"},
+              .trials = &everything,
+              .help = "the library's own choice: in trials the fastest of its methods, without or with eviction of "
+                      "what was read"},
     [BARRIER] = {.name = "barrier",
                  .sync = HYBRID_BARRIER,
                  .method = HYBRID_METHOD_AUTO,
@@ -21,7 +28,9 @@ const struct variant variant_table[VARIANTS] = {
                .of_allreduce_only = true,
                .sync = HYBRID_SPIN,
                .method = HYBRID_METHOD_PAPER,
-               .help = "the paper's choice: method 2 up to its cut-off, method 1 above, spinning (section 5.2.4)"},
+               .trials = &papers_trials,
+               .help = "the paper's own method: its method 1 or 2, whichever was faster in trials, spinning (section "
+                       "5.2.4)"},
     [METHOD1] = {.name = "method1",
                  .of_allreduce_only = true,
                  .sync = HYBRID_SPIN,
@@ -41,6 +50,14 @@ const struct variant variant_table[VARIANTS] = {
 
 const struct variant *variant_of_paper(enum operation operation) {
     return &variant_table[operation == OPERATION_ALLREDUCE ? PAPER : BARRIER];
+}
+
+const char *node_method_name(enum hybrid_method method) {
+    static const char *const names[] = {
+        [HYBRID_METHOD_AUTO] = "auto",     [HYBRID_METHOD_PAPER] = "paper",   [HYBRID_METHOD_REDUCE] = "reduce",
+        [HYBRID_METHOD_LEADER] = "leader", [HYBRID_METHOD_SLICES] = "slices", [HYBRID_METHOD_EACH] = "each",
+    };
+    return names[method];
 }
 
 const char *const *variant_names(void) {

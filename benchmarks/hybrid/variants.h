@@ -12,9 +12,9 @@ struct variant {
     const char *name;
     const char *help;
     bool of_allreduce_only;
-    bool tries_ways; /* eviction (hybrid_memory_set_eviction) and the paper's own method, where one of them is faster */
     enum hybrid_sync sync;
-    enum hybrid_method method;
+    enum hybrid_method method;          /* untried */
+    const struct hybrid_trials *trials; /* what hybrid_memory_tune tries before each point; NULL: nothing */
 };
 
 enum { VARIANTS = 6 };
@@ -22,6 +22,9 @@ extern const struct variant variant_table[VARIANTS];
 
 /* The paper's own method (sections 5.2.2 to 5.2.4). */
 const struct variant *variant_of_paper(enum operation operation);
+
+/* The name of a method in records. */
+const char *node_method_name(enum hybrid_method method);
 
 /* NULL-terminated, as the choices of an option. */
 extern const char *const operation_names[];

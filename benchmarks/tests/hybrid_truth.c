@@ -3,7 +3,7 @@
  * JSON object: how the ranks are placed, the results that were checked, and those that were wrong. pytest launches it.
  *
  *     mpiexec -n 4 hybrid_truth [spin|barrier] [numa] [per-node=K] [round-robin] [table] [rounds=N]
- *                               [buffers=1] [late=writer|reader|leader|any] [late-us=N] [all-types] [evict]
+ *                               [buffers=1] [late=writer|reader|leader|any] [late-us=N] [all-types] [evict] [tune]
  *     mpiexec -n 2 hybrid_truth wrong
  *     mpiexec -n 2 hybrid_truth_checked violate=write-in-read|read-after-end|write-unnamed|overlap|mismatch [buffers=1]
  *
@@ -40,6 +40,7 @@ static struct settings {
     int buffers;
     bool all_types;
     bool evict;
+    bool tune;
     bool wrong;
     const char *violate;
 } settings = {.rounds = 4, .buffers = 2, .late_us = 200};
@@ -51,6 +52,8 @@ static void die(const char *what, int code) {
     MPI_Abort(MPI_COMM_WORLD, 1);
     exit(1);
 }
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #define GOOD(call)                                                                                                     \
     do {                                                                                                               \
@@ -190,27 +193,31 @@ static void try_allgatherv(bool reversed, bool overlapped) {
     free(places);
 }
 
+static void try_broadcast_from(int root, hybrid_memory *memory, size_t count, bool overlapped) {
+    for (int i = 0; i < settings.rounds; i++, round_number++) {
+        void *own = NULL;
+        GOOD(hybrid_write_message(memory, count * sizeof(int64_t), root, &own));
+        if (rank == root) {
+            late_before_collective();
+            write_row(own, 0, count);
+        }
+        if (overlapped) {
+            GOOD(hybrid_broadcast_start(memory, count, MPI_INT64_T, root));
+            GOOD(hybrid_wait(memory));
+        } else {
+            GOOD(hybrid_broadcast(memory, count, MPI_INT64_T, root));
+        }
+        const int64_t *message = result_of(memory);
+        for (size_t j = 0; j < count; j++) {
+            expect("broadcast", j, message[j], value(root, 0, j));
+        }
+        GOOD(hybrid_read_end(memory));
+    }
+}
+
 static void try_broadcast(hybrid_memory *memory, size_t count, bool overlapped) {
     for (int root = 0; root < ranks; root++) {
-        for (int i = 0; i < settings.rounds; i++, round_number++) {
-            void *own = NULL;
-            GOOD(hybrid_write_message(memory, count * sizeof(int64_t), root, &own));
-            if (rank == root) {
-                late_before_collective();
-                write_row(own, 0, count);
-            }
-            if (overlapped) {
-                GOOD(hybrid_broadcast_start(memory, count, MPI_INT64_T, root));
-                GOOD(hybrid_wait(memory));
-            } else {
-                GOOD(hybrid_broadcast(memory, count, MPI_INT64_T, root));
-            }
-            const int64_t *message = result_of(memory);
-            for (size_t j = 0; j < count; j++) {
-                expect("broadcast", j, message[j], value(root, 0, j));
-            }
-            GOOD(hybrid_read_end(memory));
-        }
+        try_broadcast_from(root, memory, count, overlapped);
     }
 }
 
@@ -341,6 +348,89 @@ static void try_cutoff(void) {
     GOOD(hybrid_comm_set_cutoff(comm, info.cutoff_bytes));
 }
 
+/* ---- tuning ---- */
+
+/* Rounds of the trials, whose results are checked as all others are. */
+struct tried {
+    size_t count;
+    bool slow[HYBRID_METHOD_EACH + 1]; /* methods that are made slow on purpose */
+};
+
+static int tried_allgather(hybrid_memory *memory, enum hybrid_method method, void *context) {
+    expect("method of an allgather", 0, method, HYBRID_METHOD_AUTO);
+    try_allgather(memory, ((const struct tried *)context)->count, false);
+    return MPI_SUCCESS;
+}
+
+static int tried_broadcast(hybrid_memory *memory, enum hybrid_method method, void *context) {
+    expect("method of a broadcast", 0, method, HYBRID_METHOD_AUTO);
+    try_broadcast_from(ranks - 1, memory, ((const struct tried *)context)->count, false);
+    return MPI_SUCCESS;
+}
+
+static int tried_allreduce(hybrid_memory *memory, enum hybrid_method method, void *context) {
+    const struct tried *tried = context;
+    if (tried->slow[method]) {
+        sleep_us(1000);
+    }
+    try_allreduce(memory, tried->count, method, false);
+    return MPI_SUCCESS;
+}
+
+static int tried_reduce_scatter(hybrid_memory *memory, enum hybrid_method method, void *context) {
+    try_reduce_scatter(memory, ((const struct tried *)context)->count, method, true);
+    return MPI_SUCCESS;
+}
+
+/* Returns the way that was chosen; it must be that of all ranks, and one of those that were asked for. */
+static struct hybrid_way tuned(hybrid_memory *memory, const struct hybrid_trials *trials, hybrid_round *round,
+                               struct tried *tried) {
+    struct hybrid_way way = {.method = HYBRID_METHOD_PAPER, .evicts = true};
+    int ends[2];
+    bool asked = trials == NULL || trials->method_count == 0;
+    const int rounds = settings.rounds;
+    settings.rounds = 1;
+    GOOD(hybrid_memory_tune(memory, trials, round, tried, &way));
+    settings.rounds = rounds;
+    ends[0] = 2 * (int)way.method + way.evicts;
+    ends[1] = -ends[0];
+    GOOD(MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    expect("way of another rank", 0, ends[0], -ends[1]);
+    expect("method that another stands for", 0, way.method == HYBRID_METHOD_PAPER, false);
+    for (size_t i = 0; trials != NULL && i < trials->method_count; i++) {
+        asked = asked || trials->methods[i] == way.method;
+    }
+    expect("method that was asked for", 0, asked, true);
+    return way;
+}
+
+static void try_tuning(hybrid_memory *gathered, hybrid_memory *message, hybrid_memory *reduced, size_t count) {
+    static const enum hybrid_method of_paper[] = {HYBRID_METHOD_REDUCE, HYBRID_METHOD_LEADER};
+    static const struct hybrid_trials papers = {.methods = of_paper, .method_count = 2, .never_evicts = true};
+    static const struct hybrid_trials one = {.methods = of_paper + 1, .method_count = 1, .never_evicts = true};
+    struct tried tried = {.count = count};
+    expect("method of an allgather", 0, tuned(gathered, NULL, tried_allgather, &tried).method, HYBRID_METHOD_AUTO);
+    try_allgather(gathered, count, false);
+    expect("method of a broadcast", 0, tuned(message, NULL, tried_broadcast, &tried).method, HYBRID_METHOD_AUTO);
+    try_broadcast(message, count, false);
+    const struct hybrid_way way = tuned(reduced, NULL, tried_allreduce, &tried);
+    expect("method that AUTO stands for", 0, way.method == HYBRID_METHOD_AUTO, false);
+    try_allreduce(reduced, count, way.method, true);
+    try_reduce_scatter(reduced, count, tuned(reduced, NULL, tried_reduce_scatter, &tried).method, false);
+    expect("eviction that was not asked for", 0, tuned(reduced, &papers, tried_allreduce, &tried).evicts, false);
+    expect("the only method", 0, tuned(reduced, &one, tried_allreduce, &tried).method, HYBRID_METHOD_LEADER);
+    /* Where all methods but one sleep, that one is the fastest; ranks that share cores may sleep anywhere. */
+    for (size_t i = 0; i < COUNT(of_paper) && !info.oversubscribed; i++) {
+        for (int method = 0; method <= HYBRID_METHOD_EACH; method++) {
+            tried.slow[method] = method != (int)of_paper[i];
+        }
+        expect("the fastest method", i, tuned(reduced, NULL, tried_allreduce, &tried).method, of_paper[i]);
+    }
+    GOOD(hybrid_memory_set_eviction(gathered, settings.evict));
+    GOOD(hybrid_memory_set_eviction(message, settings.evict));
+    GOOD(hybrid_memory_set_eviction(reduced, settings.evict));
+}
+
 /* ---- types and operations ---- */
 
 enum value_kind { WHOLE, REAL, COMPLEX, PAIR };
@@ -438,8 +528,6 @@ static void try_type(hybrid_memory *memory, const struct type *t, MPI_Op op, siz
         GOOD(hybrid_read_end(memory));
     }
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static void try_all_types(hybrid_memory *memory) {
     const MPI_Op of_whole[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD, MPI_LAND,
@@ -592,6 +680,9 @@ static void try_everything(void) {
             try_reduce_scatter(reduced, counts[i], methods[j], (i + j) % 2 == 1);
         }
     }
+    if (settings.tune) {
+        try_tuning(gathered, message, reduced, MOST_ELEMENTS);
+    }
     if (settings.all_types) {
         try_all_types(reduced);
     }
@@ -691,6 +782,40 @@ static void tell(const char *what, int code) {
     }
 }
 
+static int half_a_round(hybrid_memory *memory, enum hybrid_method method, void *context) {
+    void *own = NULL;
+    (void)context;
+    GOOD(hybrid_write_input(memory, 64, &own));
+    memset(own, 0, 64);
+    return hybrid_allreduce(memory, 8, MPI_DOUBLE, MPI_SUM, method);
+}
+
+static int no_round(hybrid_memory *memory, enum hybrid_method method, void *context) {
+    (void)memory;
+    (void)method;
+    (void)context;
+    return MPI_SUCCESS;
+}
+
+static int round_that_fails(hybrid_memory *memory, enum hybrid_method method, void *context) {
+    (void)method;
+    return hybrid_write_input(memory, 1 << 20, context);
+}
+
+static void tune_wrongly(hybrid_memory *memory) {
+    static const enum hybrid_method none[] = {(enum hybrid_method)99};
+    struct hybrid_way way;
+    void *own = NULL;
+    tell("tune without a round", hybrid_memory_tune(memory, NULL, NULL, NULL, &way));
+    tell("tune with a method out of range",
+         hybrid_memory_tune(memory, &(struct hybrid_trials){.methods = none, .method_count = 1}, no_round, NULL, &way));
+    tell("tune with no round", hybrid_memory_tune(memory, NULL, no_round, NULL, &way));
+    tell("tune with a round that fails", hybrid_memory_tune(memory, NULL, round_that_fails, &own, &way));
+    tell("tune with half a round", hybrid_memory_tune(memory, NULL, half_a_round, NULL, &way));
+    tell("tune in a phase", hybrid_memory_tune(memory, NULL, no_round, NULL, &way));
+    GOOD(hybrid_read_end(memory));
+}
+
 static void make_wrong_calls(void) {
     hybrid_comm *freed = NULL;
     hybrid_comm *copy = NULL;
@@ -742,9 +867,11 @@ static void make_wrong_calls(void) {
     tell("write before the read phase has ended", hybrid_write_input(memory, 64, &own));
     GOOD(hybrid_read_end(memory));
     tell("read after its end", hybrid_read(memory, &result));
+    tune_wrongly(memory);
     same = memory;
     GOOD(hybrid_memory_free(&memory));
     tell("memory freed twice", hybrid_memory_free(&memory));
+    tell("tune a memory that was freed", hybrid_memory_tune(same, NULL, no_round, NULL, &(struct hybrid_way){0}));
     tell("memory freed twice by a copy", hybrid_memory_free(&same));
     hybrid_gather *gather = NULL;
     const size_t overlapping[2] = {0, 1};
@@ -810,6 +937,8 @@ static void read_word(const char *word) {
         s->all_types = true;
     } else if (strcmp(word, "evict") == 0) {
         s->evict = true;
+    } else if (strcmp(word, "tune") == 0) {
+        s->tune = true;
     } else if (strcmp(word, "wrong") == 0) {
         s->wrong = true;
     } else if (starts(word, "per-node=", &rest)) {

@@ -86,7 +86,7 @@ def point(
     own = {
         **{f"{name}_calls": number for name, number in calls.items()},
         "evicts": False,
-        "takes_papers": False,
+        **({"node_method": "each", "papers_node_method": "leader"} if operation == "allreduce" else {}),
         "choice_handover_ns": int(truth.handover_ns),
     }
     return synthetic.changed(synthetic.sampled_point(index, parameters, series, own), **changes)
@@ -117,7 +117,7 @@ def header(
         "intranode": ["usual"], "cache": ["warm"], "method": ["campaign"], "virtual_node_ranks": [0],
         **{name: [value] for name, value in (asked or {}).items()},
     }  # fmt: skip
-    first["method"] = 4
+    first["method"] = 5
     first["own"] = {
         "shared_nodes": 1, "virtual_node_ranks": 0, "numa": False, "blocks": True, "cutoff_bytes": 2048,
         "node_ranks": [2], "one_off": ONE_OFF, "one_off_of_fewer": [],

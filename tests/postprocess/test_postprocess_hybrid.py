@@ -428,7 +428,7 @@ def test_an_older_record_has_usual_values(tmp_path: Path) -> None:
     for line in lines[1:-1]:
         for name in ("t_papers_whole_ns", "t_papers_alone_ns", "handover_least_ns", "handover_most_ns"):
             del line["series"][name]
-        for name in ("papers_whole_calls", "papers_alone_calls", "evicts", "takes_papers", "choice_handover_ns"):
+        for name in ("papers_whole_calls", "papers_alone_calls", "evicts", "choice_handover_ns"):
             del line["own"][name]
     path = synthetic.write(tmp_path / "a.jsonl", lines)
     check_record(path)
@@ -575,17 +575,41 @@ def test_charts_have_a_curve_per_variant_and_one_of_the_mpi_library(tmp_path: Pa
 
 
 def test_a_way_that_was_chosen_in_another_state_is_told(tmp_path: Path) -> None:
-    lines = record()
-    lines[1]["own"] |= {"choice_handover_ns": 240, "takes_papers": True}
+    lines = record(operations=("allreduce",))
+    lines[1]["own"] |= {"choice_handover_ns": 240, "node_method": "leader"}
     table = hybrid_table([load_hybrid(synthetic.write(tmp_path / "a.jsonl", lines))])
     first = table[table["index"] == lines[1]["index"]]
     assert all(
         "its way was chosen when the cores were in another state: a hand-over took 240 ns" in one
         for one in first["flags"]
     )
-    assert all("by the paper's own method, which was faster in trials" in one for one in first["flags"])
+    assert all("its own choice is the paper's method 2" in one for one in first["flags"])
+    assert set(first["node_method"]) == {"leader"} and set(first["papers_node_method"]) == {"leader"}
     others = table[table["index"] != lines[1]["index"]]
-    assert len(others) and not any("chosen" in " ".join(one) for one in others["flags"])
+    assert len(others) and not any("cho" in " ".join(one) for one in others["flags"])
+
+
+@pytest.mark.parametrize(("takes_papers", "says"), [(True, "reduce"), (False, "")])
+def test_a_record_that_only_says_whether_the_papers_method_was_taken(
+    tmp_path: Path, *, takes_papers: bool, says: str
+) -> None:
+    lines = record(operations=("allreduce", "bcast"))
+    lines[0]["method"] = 4
+    for line in lines[1:-1]:
+        for name in {"node_method", "papers_node_method"} & set(line["own"]):
+            del line["own"][name]
+        line["own"]["takes_papers"] = takes_papers and line["parameters"]["operation"] == "allreduce"
+    path = synthetic.write(tmp_path / "a.jsonl", lines)
+    check_record(path)
+    found = load_hybrid(path)
+    assert {(point.operation, point.node_method) for point in found.points} == {("allreduce", says), ("bcast", "")}
+
+
+def test_an_allreduce_says_how_it_was_reduced(tmp_path: Path) -> None:
+    lines = record(operations=("allreduce",))
+    del lines[1]["own"]["node_method"]
+    with pytest.raises(RecordError, match="node_method"):
+        load_hybrid(synthetic.write(tmp_path / "a.jsonl", lines))
 
 
 def test_a_chart_has_points_of_one_state_of_the_cores(tmp_path: Path) -> None:

@@ -33,6 +33,12 @@ int collective_multiply(size_t a, size_t b, size_t *product);
 /* Returns MPI_ERR_COUNT and a line where leaders would exchange more elements than an int can count. */
 int collective_countable(const hybrid_memory *m, size_t elements);
 
+/* Allreduce and reduce_scatter: returns MPI_ERR_ARG and a line where it is no method. */
+int reduce_check_method(enum hybrid_method method);
+
+/* Likewise: the method that the call's stands for. */
+enum hybrid_method reduce_method(const hybrid_memory *m, const struct call *call);
+
 /* Makes the whole collective. */
 int collective_run(hybrid_memory *m, const struct call *call);
 

@@ -10,7 +10,7 @@
 
 enum { CACHE_LINE = 64 };
 
-static bool is_possible(void) {
+bool eviction_is_possible(void) {
     enum { FEATURES = 7, CLFLUSHOPT = 1 << 23 };
     unsigned a = 0;
     unsigned b = 0;
@@ -26,7 +26,7 @@ __attribute__((target("clflushopt"))) static void evict(const char *begin, const
     }
 }
 #else
-static bool is_possible(void) {
+bool eviction_is_possible(void) {
     return false;
 }
 
@@ -62,7 +62,7 @@ int hybrid_memory_set_eviction(hybrid_memory *memory, bool evicts) {
     if (memory == NULL || !handle_exists(memory)) {
         return error_set(MPI_ERR_ARG, "the hybrid_memory does not exist, or was freed");
     }
-    if (evicts && !is_possible()) {
+    if (evicts && !eviction_is_possible()) {
         return error_set(MPI_ERR_UNSUPPORTED_OPERATION, "this processor has no instruction that evicts cache lines");
     }
     memory->evicts = evicts;

@@ -9,6 +9,9 @@
 
 #include "memory.h"
 
+/* Whether the processor can. */
+bool eviction_is_possible(void);
+
 /* Evicts the lines of so many bytes, where this was asked for (hybrid_memory_set_eviction). */
 void eviction_of(const hybrid_memory *m, const void *begin, size_t bytes);
 

@@ -162,6 +162,41 @@ int hybrid_memory_free(hybrid_memory **memory);
  */
 int hybrid_memory_set_eviction(hybrid_memory *memory, bool evicts);
 
+/* A way to make the rounds of a memory. */
+struct hybrid_way {
+    enum hybrid_method method; /* of an allreduce or a reduce_scatter, else METHOD_AUTO */
+    bool evicts;
+};
+
+/* What hybrid_memory_tune tries. Zero: all. */
+struct hybrid_trials {
+    const enum hybrid_method *methods; /* of an allreduce or a reduce_scatter */
+    size_t method_count;               /* 0: AUTO, SLICES, LEADER and REDUCE */
+    bool never_evicts;
+};
+
+/* One round as the application makes it, from hybrid_write_begin (or one of its short forms) to hybrid_read_end, with
+ * what it writes and reads. method: for hybrid_allreduce or hybrid_reduce_scatter. Returns MPI_SUCCESS or an error
+ * code, the same on all ranks. */
+typedef int hybrid_round(hybrid_memory *memory, enum hybrid_method method, void *context);
+
+/*
+ * Finds out by trials in which way the application's rounds are fastest, sets the memory's eviction to it, and returns
+ * it: the same on all ranks. Give its method to the calls: it is the one that AUTO, PAPER or EACH stand for at this
+ * size. Other sizes, and other ways to write and read, may have another best way. The memory must be between two
+ * rounds.
+ *
+ * The ways take turns, seven times each, in trials of at least half a millisecond; of each the median counts, on the
+ * slowest rank. The first method without eviction is taken unless another way is faster by more than 5 %. Results do
+ * not depend on the way, except that REDUCE reduces in the order of MPI_Reduce: leave it out of the methods where the
+ * last bit counts.
+ *
+ * MPI_ERR_ARG: the memory, the round or a method does not exist; MPI_ERR_RMA_SYNC: the memory is in a phase, or `round`
+ * makes no whole round of it. An error of `round` ends the trials.
+ */
+int hybrid_memory_tune(hybrid_memory *memory, const struct hybrid_trials *trials, hybrid_round *round, void *context,
+                       struct hybrid_way *way);
+
 /* Local: bytes of one buffer on this node, and of the whole window. */
 int hybrid_memory_bytes(const hybrid_memory *memory, size_t *buffer_bytes, size_t *window_bytes);
 

@@ -53,7 +53,7 @@ static enum hybrid_method large_method(const hybrid_memory *m, const struct call
     return pair && call->kind == &collective_allreduce ? HYBRID_METHOD_EACH : HYBRID_METHOD_SLICES;
 }
 
-static enum hybrid_method method_of(const hybrid_memory *m, const struct call *call) {
+enum hybrid_method reduce_method(const hybrid_memory *m, const struct call *call) {
     const bool small = row_count(m, call) * call->element_bytes <= m->comm->cutoff_bytes;
     switch (call->method) {
     case HYBRID_METHOD_AUTO:
@@ -69,7 +69,13 @@ static enum hybrid_method method_of(const hybrid_memory *m, const struct call *c
 
 /* MPI_Reduce must not write where it reads. */
 static char *node_result(const hybrid_memory *m, const struct call *call) {
-    return row(m, call, method_of(m, call) == HYBRID_METHOD_REDUCE ? m->comm->node_ranks : 0);
+    return row(m, call, reduce_method(m, call) == HYBRID_METHOD_REDUCE ? m->comm->node_ranks : 0);
+}
+
+int reduce_check_method(enum hybrid_method method) {
+    return method >= HYBRID_METHOD_AUTO && method <= HYBRID_METHOD_EACH
+               ? MPI_SUCCESS
+               : error_set(MPI_ERR_ARG, "method %d: it is one of enum hybrid_method", (int)method);
 }
 
 static int check(hybrid_memory *m, const struct call *call) {
@@ -84,10 +90,8 @@ static int check(hybrid_memory *m, const struct call *call) {
     }
     TRY(collective_multiply(memory_stride(bytes), (size_t)m->comm->node_ranks + 2, &bytes));
     TRY(memory_has(m, bytes));
-    if (call->method < HYBRID_METHOD_AUTO || call->method > HYBRID_METHOD_EACH) {
-        return error_set(MPI_ERR_ARG, "method %d: it is one of enum hybrid_method", (int)call->method);
-    }
-    if (method_of(m, call) == HYBRID_METHOD_REDUCE && elements > INT_MAX) {
+    TRY(reduce_check_method(call->method));
+    if (reduce_method(m, call) == HYBRID_METHOD_REDUCE && elements > INT_MAX) {
         return error_set(MPI_ERR_COUNT, "%zu elements: MPI_Reduce counts at most %d; take another method", elements,
                          INT_MAX);
     }
@@ -172,7 +176,7 @@ static int reduce_each(hybrid_memory *m, const struct call *call) {
 static int reduce_node(hybrid_memory *m, const struct call *call) {
     size_t begin = 0;
     size_t end = row_count(m, call);
-    switch (method_of(m, call)) {
+    switch (reduce_method(m, call)) {
     case HYBRID_METHOD_REDUCE:
         TRY_MPI(MPI_Win_sync(m->win));
         TRY_MPI(MPI_Reduce(row(m, call, m->comm->node_rank), comm_leads(m->comm) ? node_result(m, call) : NULL,
@@ -194,7 +198,7 @@ static int reduce_node(hybrid_memory *m, const struct call *call) {
 /* The end of the call: after slices of a single node everybody waits for everybody, otherwise for the leader; where
  * each rank has reduced for itself, for nobody. */
 static int leave(hybrid_memory *m, const struct call *call, int status) {
-    const enum hybrid_method method = method_of(m, call);
+    const enum hybrid_method method = reduce_method(m, call);
     if (method == HYBRID_METHOD_EACH) {
         return status;
     }
@@ -207,7 +211,7 @@ static int leave(hybrid_memory *m, const struct call *call, int status) {
 
 /* Where the result of a single node lies. */
 static const char *single_result(const hybrid_memory *m, const struct call *call) {
-    return method_of(m, call) == HYBRID_METHOD_EACH ? m->own_result : node_result(m, call);
+    return reduce_method(m, call) == HYBRID_METHOD_EACH ? m->own_result : node_result(m, call);
 }
 
 /* ---- allreduce ---- */
@@ -225,7 +229,7 @@ static int allreduce_bridge(hybrid_memory *m, const struct call *call, MPI_Reque
 
 static int allreduce_after(hybrid_memory *m, const struct call *call, int status) {
     m->result = m->comm->nodes > 1 ? whole_result(m, call) : single_result(m, call);
-    m->result_bytes = method_of(m, call) == HYBRID_METHOD_EACH ? 0 : call->count * call->element_bytes;
+    m->result_bytes = reduce_method(m, call) == HYBRID_METHOD_EACH ? 0 : call->count * call->element_bytes;
     return leave(m, call, status);
 }
 

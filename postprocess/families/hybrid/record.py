@@ -40,7 +40,8 @@ class HybridPoint(Sampling):
     each other, of those that were timed after each batch: int64, a value per valid repetition, 0 where no two ranks
     share a node. Empty in records before method 2.
     evicts: whether ranks evicted what they had read from their caches (variants that try it).
-    takes_papers: whether the paper's own method was taken, because it was faster in trials (likewise).
+    node_method, papers_node_method: how the node's memory was reduced, and in the batches by the paper's own method; ""
+    where nothing is reduced, and in records that do not say.
     choice_handover_ns: the time of a hand-over right after these trials; 0 where it is not known.
     """
 
@@ -52,7 +53,8 @@ class HybridPoint(Sampling):
     handover_least_ns: Nanoseconds
     handover_most_ns: Nanoseconds
     evicts: bool
-    takes_papers: bool
+    node_method: str
+    papers_node_method: str
     choice_handover_ns: int
 
 
@@ -148,9 +150,20 @@ def _point(point: Point, method: int) -> HybridPoint:
         handover_least_ns=least,
         handover_most_ns=most,
         evicts=method > 1 and own.flag("evicts"),
-        takes_papers=method > 3 and own.flag("takes_papers"),
+        **_node_methods(parameters.text("operation"), own, method),
         choice_handover_ns=own.count("choice_handover_ns") if method > 3 else 0,
     )
+
+
+def _node_methods(operation: str, own: Fields, method: int) -> dict[str, str]:
+    """In records of method 4 the own choice may have been the paper's own method, which was tried with long messages
+    only: MPI_Reduce within the node."""
+    names = ("node_method", "papers_node_method")
+    if operation != "allreduce" or method < 4:
+        return dict.fromkeys(names, "")
+    if method == 4:
+        return {**dict.fromkeys(names, ""), **({"node_method": "reduce"} if own.flag("takes_papers") else {})}
+    return {name: own.text(name) for name in names}
 
 
 def _handovers(point: Point, name: str, method: int) -> Nanoseconds:

@@ -68,15 +68,15 @@ _OF_CONTROL = (*CASE, "operation", "timed", "message_bytes")
 _OF_POINT = (
     "operation", "variant", "message_bytes", "repetitions", "warmup_repetitions",
     "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
-    "start_method", "index", "evicts", "takes_papers",
+    "start_method", "index", "evicts", "node_method", "papers_node_method",
 )  # fmt: skip
 COLUMNS = (
     *CASE, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
     "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
     *(f"{name}{end}" for name in _ESTIMATES for end in _ENDS), "control", "best_setting", "settings",
     "handover_ns", "best_handover_ns", "other_state_repetitions", "t_mean_ns", "t_library_mean_ns",
-    "evicts", "takes_papers", "verdict", "best_verdict", "pays_back_calls", "comm_create_ns", "memory_create_ns",
-    "cutoff_bytes",
+    "evicts", "node_method", "papers_node_method", "verdict", "best_verdict", "pays_back_calls", "comm_create_ns",
+    "memory_create_ns", "cutoff_bytes",
     "calls", "library_calls",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
@@ -89,7 +89,8 @@ Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no un
 `library_calls` are those of a batch. `t_mean_ns` and `t_library_mean_ns` are means, as Zhou et al. report times.
 `doubtful`: there are reasons against a verdict, not only a wide interval.
 `settings` are those of the MPI library that were compared, `best_setting` the one with which it was fastest.
-`evicts`: ranks evicted from their caches what they had read. `takes_papers`: they took the paper's own method.
+`evicts`: ranks evicted from their caches what they had read. `node_method`: how an allreduce was reduced within the
+node, and `papers_node_method` in the batches by the paper's own method; "" where nothing says it.
 `handover_ns`: the median time in which ranks of a node handed a cache line to each other, NaN where it is not known or
 no two ranks share a node; `best_handover_ns`: that beside `best_setting`. `other_state_repetitions`: repetitions that
 were left out, because it was another.

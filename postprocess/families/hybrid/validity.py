@@ -27,6 +27,8 @@ CLOCK_LIMIT = 0.01
 COPIES = ("allgather", "bcast")
 """The collectives in which the MPI library copies within a node, and the hybrid library only waits."""
 
+PAPERS_METHODS = {"reduce": "the paper's method 1", "leader": "the paper's method 2"}
+
 
 def doubts(
     point: HybridPoint, batches: tuple[str, str], nodes: str, network: str, *, oversubscribed: bool
@@ -60,6 +62,6 @@ def flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> list[str]:
 def _flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[str]:
     if alone and shared_nodes == 1 and point.operation in COPIES:
         yield "a wait against a copy"
-    if point.takes_papers:
-        yield "by the paper's own method, which was faster in trials"
+    if point.variant == "spin" and point.node_method in PAPERS_METHODS:
+        yield f"its own choice is {PAPERS_METHODS[point.node_method]}"
     yield from sampled.flags_of_start(point, "times are the longest of the ranks' own")
