@@ -21,8 +21,7 @@ static const double TRIAL_SECONDS = 0.0005;
 /* After this time no further turn begins: where ranks share cores, a single round can take milliseconds. */
 static const double ENOUGH_SECONDS = 1;
 
-/* Another way than the first is taken where it is faster by more than this: trials of the same way differ by as much.
- */
+/* Another way than the first is taken where it is faster by more than this: as much as trials of one way differ by. */
 static const double LEAST_GAIN = 0.05;
 
 struct tuning {

@@ -138,11 +138,11 @@ def _point(point: Point, method: int) -> HybridPoint:
     parameters, own = Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
     batches = (*BATCHES, *(LATER_BATCHES if method > 1 else ()))
     least, most = (_handovers(point, name, method) for name in ("handover_least_ns", "handover_most_ns"))
-    sampling = sampling_of(point)
+    operation, sampling = parameters.text("operation"), sampling_of(point)
     check_starts(point)
     return HybridPoint(
         **sampling,
-        operation=parameters.text("operation"),
+        operation=operation,
         variant=parameters.text("variant"),
         message_bytes=parameters.positive("message_bytes"),
         calls={batch: own.positive(f"{batch}_calls") for batch in batches},
@@ -150,20 +150,20 @@ def _point(point: Point, method: int) -> HybridPoint:
         handover_least_ns=least,
         handover_most_ns=most,
         evicts=method > 1 and own.flag("evicts"),
-        **_node_methods(parameters.text("operation"), own, method),
+        node_method=_node_method(own, "node_method", operation, method),
+        papers_node_method=_node_method(own, "papers_node_method", operation, method),
         choice_handover_ns=own.count("choice_handover_ns") if method > 3 else 0,
     )
 
 
-def _node_methods(operation: str, own: Fields, method: int) -> dict[str, str]:
+def _node_method(own: Fields, name: str, operation: str, method: int) -> str:
     """In records of method 4 the own choice may have been the paper's own method, which was tried with long messages
     only: MPI_Reduce within the node."""
-    names = ("node_method", "papers_node_method")
     if operation != "allreduce" or method < 4:
-        return dict.fromkeys(names, "")
+        return ""
     if method == 4:
-        return {**dict.fromkeys(names, ""), **({"node_method": "reduce"} if own.flag("takes_papers") else {})}
-    return {name: own.text(name) for name in names}
+        return "reduce" if name == "node_method" and own.flag("takes_papers") else ""
+    return own.text(name)
 
 
 def _handovers(point: Point, name: str, method: int) -> Nanoseconds:
