@@ -186,10 +186,10 @@ typedef int hybrid_round(hybrid_memory *memory, enum hybrid_method method, void 
  * size. Other sizes, and other ways to write and read, may have another best way. The memory must be between two
  * rounds.
  *
- * The ways take turns, seven times each, in trials of at least half a millisecond; of each the median counts, on the
- * slowest rank. The first method without eviction is taken unless another way is faster by more than 5 %. Results do
- * not depend on the way, except that REDUCE reduces in the order of MPI_Reduce: leave it out of the methods where the
- * last bit counts.
+ * The ways take turns, seven times each, in trials of at least half a millisecond; after a second no further turn
+ * begins. Of each way the median counts, on the slowest rank. The first method without eviction is taken unless another
+ * way is faster by more than 5 %. Results do not depend on the way, except that REDUCE reduces in the order of
+ * MPI_Reduce: leave it out of the methods where the last bit counts.
  *
  * MPI_ERR_ARG: the memory, the round or a method does not exist; MPI_ERR_RMA_SYNC: the memory is in a phase, or `round`
  * makes no whole round of it. An error of `round` ends the trials.
