@@ -258,7 +258,8 @@ def test_of_a_family_of_several_benchmarks_one_is_shown_alone(run: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("show",), ("show", "--json"), ("show", "--peers"), ("show", "--impact"), ("show", "--provenance")]
+    "words",
+    [("show",), ("show", "--json"), ("show", "--benchmark", "hybrid"), ("show", "--impact"), ("show", "--provenance")],
 )
 def test_a_command_reads_every_record_once(words: tuple[str, ...], run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read = counted(monkeypatch)

@@ -41,7 +41,8 @@ intervals; NaN where there is none."""
 
 def once_table(records: Sequence[HybridRecord]) -> pd.DataFrame:
     """A row for each record and each number of its ranks for which it was measured; the columns are COLUMNS."""
-    return pd.DataFrame([row for record in records for row in _rows(record)], columns=list(COLUMNS))
+    made: pd.DataFrame = pd.DataFrame([row for record in records for row in _rows(record)], columns=list(COLUMNS))
+    return made
 
 
 def _rows(record: HybridRecord) -> Iterator[dict[str, Any]]:
