@@ -205,6 +205,7 @@ def test_the_library_passes_under_the_sanitizers(tmp_path: Path) -> None:
         (3, ("per-node=2", "late=any")),
         (4, ("per-node=2", "round-robin")),
         (3, ("buffers=1", "per-node=2", "late=any", "rounds=2")),
+        (2, ("tune", "rounds=1")),
     ):
         assert truth(build, MPICH, ranks, *words, env=env)["faults"] == 0
     done = launch(build / "hybrid_truth", "wrong", toolchain=MPICH, env=env)
