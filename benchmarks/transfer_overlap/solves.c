@@ -354,21 +354,27 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const struct repetition_series series[] = {
-    {.name = "t_nonoverlap_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END, .stops = true},
-    {.name = "t_overlap_ns", .over = OVER_SPAN, .term = VARIANT_BEGIN, .end = VARIANT_END, .stops = true},
-    {.name = "t_comm_ns", .over = OVER_SPAN, .term = COMMUNICATION_BEGIN, .end = COMMUNICATION_END},
-    {.name = "t_comp_ns", .over = OVER_LARGEST, .term = COMPUTATION},
-    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+enum { T_NONOVERLAP, T_OVERLAP, T_COMM, T_COMP, START_IMBALANCE, SERIES };
+static const struct repetition_series series[SERIES] = {
+    [T_NONOVERLAP] =
+        {.name = "t_nonoverlap_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END, .stops = true},
+    [T_OVERLAP] = {.name = "t_overlap_ns", .over = OVER_SPAN, .term = VARIANT_BEGIN, .end = VARIANT_END, .stops = true},
+    [T_COMM] = {.name = "t_comm_ns", .over = OVER_SPAN, .term = COMMUNICATION_BEGIN, .end = COMMUNICATION_END},
+    [T_COMP] = {.name = "t_comp_ns", .over = OVER_LARGEST, .term = COMPUTATION},
+    [START_IMBALANCE] = {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
+
+/* 1 - improvement. */
+static const struct samples_ratio time_ratio = {.numerator = T_OVERLAP, .denominator = T_NONOVERLAP, .width = 1};
 
 const struct sampler_kind solves_points = {
     .samples.repeated = {.parts = parts,
                          .part_count = COUNT(parts),
                          .terms = TERMS,
                          .series = series,
-                         .series_count = COUNT(series),
+                         .series_count = SERIES,
                          .wrong = wrong},
+    .samples.ratio = &time_ratio,
     .weight = weight,
     .begin = begin,
     .faults = count_faults,

@@ -1,6 +1,9 @@
 /*
  * variants - the versions of the solver that are compared: a table. A new version is a new entry.
  *
+ * The controls come first. So they get their share of the budget, whatever the versions after them take of it: without
+ * a control that is known well, nothing can be said of the versions.
+ *
  * All compute the interface rows first and the interior then, so that a version differs from nonoverlap in nothing but
  * the communication.
  */

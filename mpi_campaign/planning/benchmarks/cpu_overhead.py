@@ -17,7 +17,7 @@ LOGGP = Benchmark(
     test="loggp",
     tests_file="cpu_overhead",
     configurations=("basic", "async", "dedicated"),
-    most_seconds={"smoke": 10, "nightly": 4, "full": 20},
+    most_seconds={"smoke": 15, "nightly": 4, "full": 20},
     # The fewest launches whose median has an interval.
     least_launches=MIN_REPETITIONS,
 )
