@@ -29,6 +29,10 @@ enum { SCALES = 16 };
 /* About how long a solve takes for each unknown of a rank, seconds: only to divide the budget. */
 #define SECONDS_PER_UNKNOWN 1e-6
 
+/* The budget of a control, in budgets of another version: so the two controls have half of that of all eight versions.
+ * Where they are not known well, nothing can be said of the others. */
+#define CONTROL_BUDGETS 3
+
 double solves_bytes(int64_t points, int64_t unknowns, int ranks) {
     return partition_bytes(points) + domain_bytes(points, ranks) + solver_bytes(points, ranks, unknowns);
 }
@@ -296,7 +300,8 @@ static const struct variant *variant_of(const struct solves *o, const size_t at[
 static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct solves *o = context;
     const double unknowns = (double)o->grid_points[at[AXIS_POINTS]] * (double)o->unknowns[at[AXIS_UNKNOWNS]];
-    return SECONDS_PER_UNKNOWN * unknowns / o->program->ranks + 1e-3; /* starts and checks */
+    const int budgets = variant_is_control(variant_of(o, at)) ? CONTROL_BUDGETS : 1;
+    return budgets * (SECONDS_PER_UNKNOWN * unknowns / o->program->ranks + 1e-3); /* starts and checks */
 }
 
 static bool begin(void *context, struct sampler_point *p) {

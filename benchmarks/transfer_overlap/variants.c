@@ -53,6 +53,10 @@ struct variant variant_reference(const struct variant *v) {
     return reference;
 }
 
+bool variant_is_control(const struct variant *v) {
+    return !v->early || v->way == HALO_NOTHING;
+}
+
 const char *const *variant_names(void) {
     static const char *names[VARIANT_COUNT + 1]; /* the last stays NULL */
     for (size_t i = 0; i < VARIANT_COUNT; i++) {

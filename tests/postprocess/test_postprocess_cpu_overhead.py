@@ -372,8 +372,8 @@ def test_availability_is_the_work_from_which_a_collective_takes_longer(
         assert row["availability_ci95_low"] == pytest.approx(low, abs=0.01)
         assert row["availability_ci95_high"] == pytest.approx(high, abs=0.01, nan_ok=True)
     assert table[table["message_bytes"] == 8]["availability"].isna().all()
-    (sentence,) = [one for one in claims.sentences(table) if "fits beside it" in one]
-    assert sentence.endswith(f"longer: ibcast {says} (1 KiB)")
+    (sentence,) = [one for one in claims.sentences(table) if "fits beside a nonblocking" in one]
+    assert sentence.endswith(f"a share of its time: ibcast {says} (1 KiB)")
     assert "Work that fits beside the nonblocking collective" in cpu_text(table)
 
 

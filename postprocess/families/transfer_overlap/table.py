@@ -73,7 +73,7 @@ def transfer_table(
     records: Sequence[TransferRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS, "above_bound")
+    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS, "above_bound", "reference_drifts")
 
 
 def case_of(record: TransferRecord) -> dict[str, Any]:
