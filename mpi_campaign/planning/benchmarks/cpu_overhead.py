@@ -9,7 +9,7 @@ CPU_OVERHEAD = Benchmark(
     test="cpu_overhead",
     choices=choices.of_family("cpu_overhead"),
     configurations=("basic", "async", "dedicated"),
-    most_seconds={"smoke": 3, "nightly": 8, "full": 60},
+    most_seconds={"smoke": 2, "nightly": 8, "full": 60},
 )
 
 LOGGP = Benchmark(
