@@ -545,7 +545,7 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     text = page.read_text()
     assert "<h2>CPU time of collectives</h2>" in text
     assert "as figure 3 of Hoefler et al. 2006" in text
-    assert text.count("<p><strong>openmpi@5.0.11, basic, wire:2gbit</strong></p>") == 1
-    assert "<li>the negative control, the blocking call against itself" in text
+    assert text.count("<summary><strong>openmpi@5.0.11, basic, wire:2gbit</strong></summary>") == 1
+    assert "<li>The negative control, the blocking call against itself" in text
     assert text.count("bcast: 0.70") >= 3
     assert "No point was measured" not in text
