@@ -3,7 +3,7 @@
 import ast
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -392,6 +392,41 @@ def test_an_mpich_that_does_not_end_is_not_started(
         if isinstance(answer, Impossible):
             assert "hangs in MPI_Finalize" in answer.reason
     assert ("async" in launches.progresses_in("mpich", tmp_path, version, network)) is had
+
+
+@pytest.mark.parametrize("device", ["ch3:sock", "ch3:nemesis"])
+def test_an_mpich_on_its_older_device_gets_no_variables_of_the_newer_one(tmp_path: Path, device: str) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mpichversion").write_text(f"#!/bin/sh\necho 'MPICH Device:    \t{device}'\n")
+    (tmp_path / "bin" / "mpichversion").chmod(0o755)
+
+    def answer(network: str = WIRE, **told: str) -> Answer:
+        return launches.launch("mpich", Request(tmp_path, "4.0.2", "basic", network, EIGHT_CORES, told=told))
+
+    def env(network: str = WIRE, **told: str) -> Mapping[str, str]:
+        settings = answer(network, **told)
+        assert isinstance(settings, Settings), settings
+        return settings.env
+
+    def reason(network: str = WIRE, **told: str) -> str:
+        impossible = answer(network, **told)
+        assert isinstance(impossible, Impossible)
+        return impossible.reason
+
+    assert env()["MPIR_CVAR_NOLOCAL"] == "1"
+    assert not [name for name in env() if "CH4" in name or name.startswith(("FI_", "UCX_"))]
+    assert env(protocol="eager")["MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"] == str(256 << 10)
+    assert env(protocol="rendezvous")["MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"] == str(8 << 10)
+    asked = Request(tmp_path, "4.0.2", "basic", WIRE, EIGHT_CORES)
+    assert registry.library("mpich").eager_limit(asked) == "MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE"
+    assert f"built on {device}, which has no single copy by the kernel" in reason(protocol="copied")
+    assert "no virtual interfaces" in reason(interfaces="per_thread")
+    assert "MPICH 4.0.2 has no variable that makes waits give the CPU up" in reason(library_setting="yielding")
+    if device == "ch3:sock":
+        assert "ch3:sock, which has no shared memory: take --network wire" in reason("shm")
+    else:
+        assert "no choice of collectives within a node" in reason("shm", intranode="point_to_point")
+        env("shm")
 
 
 def test_an_unknown_mpi_is_plain_basic_and_what_the_application_does_itself() -> None:

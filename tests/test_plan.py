@@ -525,6 +525,36 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
         assert bool(re.search(name, shown)) == (("wire:2gbit", configuration, protocol) in sides)
 
 
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (
+            {"benchmarks": ("transfer_overlap",)},
+            "--suite planted is about sync_overlap only: leave out --benchmark tra",
+        ),
+        (
+            {"sends": ("never",)},
+            "--suite planted has --send early only: leave out --send never, or take another --suite",
+        ),
+    ],
+)
+def test_the_suite_of_planted_cases_refuses_what_nothing_is_planted_for(asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(CampaignError, match=re.escape(says)):
+        plan.check(Options.of(suite="planted", **asked))
+    plan.check(Options.of(suite="planted", benchmarks=("sync_overlap",), sends=("early",), protocols=("eager",)))
+
+
+def test_a_refusal_names_no_configuration_that_nobody_asked_for() -> None:
+    asked: dict[str, Any] = {"benchmarks": ("transfer_overlap",), "grid_points": ("8",), "unknowns": ("1",)}
+    with pytest.raises(
+        CampaignError, match=r"^nothing can run: --grid-points: 8 points [^;]*; ask [^;]* \(what can"
+    ) as told:
+        planned(MPICH, **asked)
+    assert "dedicated" not in str(told.value)
+    with pytest.raises(CampaignError, match="dedicated needs 2 cores per rank"):
+        planned(MPICH, **asked, configurations=("dedicated",))
+
+
 def test_the_suite_of_planted_cases_has_one_network_where_one_is_asked_for_or_can_be_had() -> None:
     asked = planned(MPICH, suite="planted", network="wire:1gbit", message_bytes=("64",))
     assert asked.options.points == {"message_bytes": ("64",)}

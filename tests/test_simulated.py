@@ -94,7 +94,7 @@ def blas_root() -> Path:
 
 def test_planted_parameters_are_found_within_5_percent(simulate: Simulate) -> None:
     table = cpu_table([any_record(load_record(simulate("loggp", 2, 10, "--start", "barrier")))])
-    assert len(table) == 6
+    assert len(table) == 8
     assert table["valid"].all()
     row = table.iloc[0]
     assert row["pair"] == "between_nodes"

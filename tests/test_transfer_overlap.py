@@ -134,7 +134,7 @@ def test_wrong_data_are_told_where_no_time_is_left_for_a_repetition(built: Path,
         (2, ("--grid-points", "0"), "'0' is not a whole number from 1 to 100000000"),
         (2, ("--grid-points", "100000000", "--unknowns", "21"), "of a rank, more than half of its share of memory"),
         (2, ("--grid-points", "100000000", "--unknowns", "1000"), "more values than MPI counts"),
-        (2, ("--variant", "magic"), "unknown 'magic'; choose from nonoverlap, overlap"),
+        (2, ("--variant", "magic"), "unknown 'magic'; choose from nonoverlap, nothing, overlap"),
         (2, ("--grid-points", "900", "--max-iterations", "5"), "after 5 iterations the residual is 0."),
     ],
 )

@@ -208,6 +208,8 @@ int main(int argc, char **argv) {
         .method = 1,
         .configurations = true,
         .repeats = true,
+        .max_repetitions = 400,
+        .usual_budget_seconds = 60, /* a repetition of a large system takes seconds */
         .help = "usage: mpiexec -n RANKS transfer_overlap [OPTION]...\n\n"
                 "Solves a system on an unstructured grid by conjugate gradients, in versions that differ in when and "
                 "how they\n"
@@ -218,7 +220,10 @@ int main(int argc, char **argv) {
                 "  t_overlap_ns     the same solve by the tested version\n"
                 "  t_comm_ns        the exchanges of a solve alone (pipelined: and its sums)\n"
                 "  t_comp_ns        the computation of a solve alone\n"
-                "  improvement      (t_nonoverlap - t_overlap) / t_nonoverlap: above 0, the tested version pays\n",
+                "  improvement      (t_nonoverlap - t_overlap) / t_nonoverlap: above 0, the tested version pays\n\n"
+                "A version is repeated until the intervals of its times and of the improvement are narrow. Without "
+                "--budget-seconds\n"
+                "the budget is 60 s.\n",
         .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,

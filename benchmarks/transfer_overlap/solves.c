@@ -29,6 +29,10 @@ enum { SCALES = 16 };
 /* About how long a solve takes for each unknown of a rank, seconds: only to divide the budget. */
 #define SECONDS_PER_UNKNOWN 1e-6
 
+/* The budget of a control, in budgets of another version: so the two controls have half of that of all eight versions.
+ * Where they are not known well, nothing can be said of the others. */
+#define CONTROL_BUDGETS 3
+
 double solves_bytes(int64_t points, int64_t unknowns, int ranks) {
     return partition_bytes(points) + domain_bytes(points, ranks) + solver_bytes(points, ranks, unknowns);
 }
@@ -296,7 +300,8 @@ static const struct variant *variant_of(const struct solves *o, const size_t at[
 static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct solves *o = context;
     const double unknowns = (double)o->grid_points[at[AXIS_POINTS]] * (double)o->unknowns[at[AXIS_UNKNOWNS]];
-    return SECONDS_PER_UNKNOWN * unknowns / o->program->ranks + 1e-3; /* starts and checks */
+    const int budgets = variant_is_control(variant_of(o, at)) ? CONTROL_BUDGETS : 1;
+    return budgets * (SECONDS_PER_UNKNOWN * unknowns / o->program->ranks + 1e-3); /* starts and checks */
 }
 
 static bool begin(void *context, struct sampler_point *p) {
@@ -354,21 +359,27 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const struct repetition_series series[] = {
-    {.name = "t_nonoverlap_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END, .stops = true},
-    {.name = "t_overlap_ns", .over = OVER_SPAN, .term = VARIANT_BEGIN, .end = VARIANT_END, .stops = true},
-    {.name = "t_comm_ns", .over = OVER_SPAN, .term = COMMUNICATION_BEGIN, .end = COMMUNICATION_END},
-    {.name = "t_comp_ns", .over = OVER_LARGEST, .term = COMPUTATION},
-    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+enum { T_NONOVERLAP, T_OVERLAP, T_COMM, T_COMP, START_IMBALANCE, SERIES };
+static const struct repetition_series series[SERIES] = {
+    [T_NONOVERLAP] =
+        {.name = "t_nonoverlap_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END, .stops = true},
+    [T_OVERLAP] = {.name = "t_overlap_ns", .over = OVER_SPAN, .term = VARIANT_BEGIN, .end = VARIANT_END, .stops = true},
+    [T_COMM] = {.name = "t_comm_ns", .over = OVER_SPAN, .term = COMMUNICATION_BEGIN, .end = COMMUNICATION_END},
+    [T_COMP] = {.name = "t_comp_ns", .over = OVER_LARGEST, .term = COMPUTATION},
+    [START_IMBALANCE] = {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
+
+/* 1 - improvement. */
+static const struct samples_ratio time_ratio = {.numerator = T_OVERLAP, .denominator = T_NONOVERLAP, .width = 1};
 
 const struct sampler_kind solves_points = {
     .samples.repeated = {.parts = parts,
                          .part_count = COUNT(parts),
                          .terms = TERMS,
                          .series = series,
-                         .series_count = COUNT(series),
+                         .series_count = SERIES,
                          .wrong = wrong},
+    .samples.ratio = &time_ratio,
     .weight = weight,
     .begin = begin,
     .faults = count_faults,

@@ -7,6 +7,11 @@ const struct variant variant_table[VARIANT_COUNT] = {
                             .what = "computes all, then exchanges: the reference (White & Bova 1999, figure 10)",
                             .way = HALO_POINT_TO_POINT,
                             .equivalent = true},
+    {.name = "nothing",
+     .what = "as overlap, with an exchange of nothing on both sides of the comparison: the negative control",
+     .way = HALO_NOTHING,
+     .early = true,
+     .equivalent = true},
     {.name = "overlap",
      .what = "computes the interface, starts the exchange, computes the interior, waits (figure 11)",
      .way = HALO_POINT_TO_POINT,
@@ -40,17 +45,16 @@ const struct variant variant_table[VARIANT_COUNT] = {
      .way = HALO_POINT_TO_POINT,
      .early = true,
      .pipelined = true},
-    {.name = "nothing",
-     .what = "as overlap, with an exchange of nothing on both sides of the comparison: the negative control",
-     .way = HALO_NOTHING,
-     .early = true,
-     .equivalent = true},
 };
 
 struct variant variant_reference(const struct variant *v) {
     struct variant reference = variant_table[VARIANT_NONOVERLAP];
     reference.way = v->way == HALO_NOTHING ? HALO_NOTHING : reference.way;
     return reference;
+}
+
+bool variant_is_control(const struct variant *v) {
+    return !v->early || v->way == HALO_NOTHING;
 }
 
 const char *const *variant_names(void) {

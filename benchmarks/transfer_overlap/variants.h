@@ -1,6 +1,8 @@
 /*
  * variants - the versions of the solver that are compared: a table. A new version is a new entry.
  *
+ * The controls come first, so that they get their share of the budget whatever the versions after them take of it.
+ *
  * All compute the interface rows first and the interior then, so that a version differs from nonoverlap in nothing but
  * the communication.
  */
@@ -27,6 +29,9 @@ extern const struct variant variant_table[VARIANT_COUNT];
 
 /* What a variant is compared with: nonoverlap; with an exchange of nothing, where the variant exchanges nothing. */
 struct variant variant_reference(const struct variant *v);
+
+/* Returns whether a variant cannot bring anything: the reference itself, and an exchange of nothing. */
+bool variant_is_control(const struct variant *v);
 
 /* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
 const char *const *variant_names(void);

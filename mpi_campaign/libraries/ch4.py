@@ -1,6 +1,7 @@
 """Settings that several libraries share because they are made from MPICH: names of variables, and the progress thread
 and networks of its device ch4."""
 
+import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -140,6 +141,7 @@ BINARY_INTERFACE = "MPICH's"
 SHARED_MEMORY = ("mpich_shm_*",)
 
 
+@functools.cache
 def device(prefix: Path) -> str:
     """The device that an MPICH, or a library made from it, was built on: `ch4:ofi`. Its own program is asked for that;
     empty where there is none or it does not say."""

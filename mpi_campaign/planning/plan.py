@@ -474,6 +474,7 @@ def _check_names(options: Options) -> None:
     for name, texts in options.axes.items():
         for text in texts:
             CHOICES[name].read(text)
+    _check_suite(options)
     for name, texts in options.points.items():
         POINT_VALUES[name].read(texts)
     partitions = known_systems.load(options.system, options.partition).partitions
@@ -498,6 +499,28 @@ def _check_names(options: Options) -> None:
             check_rate(rate)
         except ValueError as error:
             raise CampaignError(f"network '{options.network}': {error}") from error
+
+
+def _check_suite(options: Options) -> None:
+    """Refuse what a suite with fixed contents has nothing to say about. Raises CampaignError."""
+    suite = suites.SUITES[options.suite]
+    if not suite.fixed:
+        return
+    others = "or take another --suite"
+    for benchmark in options.benchmarks:
+        if benchmark not in suite.benchmarks:
+            raise CampaignError(
+                f"--suite {options.suite} is about {', '.join(suite.benchmarks)} only: leave out "
+                f"--benchmark {benchmark}, {others}"
+            )
+    for name, texts in options.axes.items():
+        of_suite = suite.axes.get(name, ())
+        for text in texts:
+            if of_suite and CHOICES[name].read(text) not in of_suite:
+                raise CampaignError(
+                    f"--suite {options.suite} has {CHOICES[name].option} {', '.join(map(str, of_suite))} only: leave "
+                    f"out {CHOICES[name].option} {text}, {others}"
+                )
 
 
 def _check_numbers(options: Options) -> None:
@@ -832,7 +855,7 @@ def make_plan(
     _check_points(options, cases)
     plan = _within_budget(Plan(options, network, placements, tuple(cases), skipped))
     if not plan.to_measure:
-        reasons = "; ".join(dict.fromkeys(skipped.values()))
+        reasons = "; ".join(_reasons(options, cases, skipped))
         raise CampaignError(f"nothing can run: {reasons} (what can: ./campaign list)")
     if options.interleave and len(plan.sides) < 2:
         raise CampaignError(
@@ -840,6 +863,13 @@ def make_plan(
             "name at least two with --toolchain or --configuration"
         )
     return plan
+
+
+def _reasons(options: Options, cases: Sequence[Case], skipped: Mapping[str, str]) -> list[str]:
+    """Why no case can run. Where nobody asked for a configuration, those of `basic`, which needs the least, suffice:
+    what others need beside is not why it cannot run."""
+    of_basic = [skipped[case.stem] for case in cases if case.configuration == "basic" and case.stem in skipped]
+    return list(dict.fromkeys(skipped.values() if options.configurations else of_basic or skipped.values()))
 
 
 def _points_of(

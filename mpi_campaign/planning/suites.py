@@ -178,6 +178,7 @@ class Suite:
     has one node; empty: over one network.
     points: the values of axes of points that it measures where a run asks for none, by `PointValues.name`.
     left_out: from the network, the configuration and the values of the axes of a case, why it does not measure it.
+    fixed: it is about the answers of its own benchmarks and values of axes: others cannot be asked for in it.
     grows: the suite may exceed its budget, so that each case gets the grid's `least_case_seconds`. More cores mean more
     configurations, and each of their points has to be measured.
     """
@@ -196,6 +197,7 @@ class Suite:
     networks: tuple[str, ...] = ()
     points: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     left_out: Callable[[str, str, Mapping[str, Value]], str] = _nothing_left_out
+    fixed: bool = False
     grows: bool = False
 
     def values(self, axis: Axis) -> tuple[Value, ...]:
@@ -275,6 +277,7 @@ SUITES: Mapping[str, Suite] = {
         networks=("shm", "wire"),
         points={"message_bytes": ("64", "4096", "65536", "1048576")},
         left_out=_not_planted,
+        fixed=True,
     ),
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",

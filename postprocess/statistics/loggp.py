@@ -5,8 +5,10 @@ sender can send the next one after the gap g. Times are in ns, G and gamma in ns
 
 Sources: A. Alexandrov et al., "LogGP", 1995 (the model); T. Hoefler et al., "A Case for Non-Blocking Collective
 Operations", 2006, equations 1 to 6 (predictions); T. Hoefler, A. Lichei, W. Rehm, "Low-Overhead LogGP Parameter
-Assessment for Modern Interconnection Networks", 2007 (o of the sender, g, G, L); T. Kielmann, H. E. Bal, K. Verstoep,
-"Fast Measurement of LogP Parameters for Message Passing Platforms", 2000 (o of the receiver);
+Assessment for Modern Interconnection Networks", 2007 (o of the sender, g, G, L; sizes of one protocol have a line of
+their own); F. Ino, N. Fujimoto, K. Hagihara, "LogGPS: A Parallel Computational Model for Synchronization Analysis",
+2001 (S, the size from which a message waits for its receiver, divides the protocols); T. Kielmann, H. E. Bal,
+K. Verstoep, "Fast Measurement of LogP Parameters for Message Passing Platforms", 2000 (o of the receiver);
 D. N. Politis, J. P. Romano, "A Circular Block-Resampling Procedure for Stationary Data", 1992, and P. Hall,
 J. L. Horowitz, B.-Y. Jing, "On Blocking Rules for the Bootstrap with Dependent Data", 1995 (intervals).
 """
@@ -121,13 +123,16 @@ class Fitted:
     """The parameters of messages of all sizes, with 95 % intervals.
 
     latency: L, without o.  send_overhead, receive_overhead: o of messages of the smallest size.
-    gap, gap_per_byte: g and G, of the sizes whose gaps o does not hide.
+    gap, gap_per_byte: g and G, of the sizes whose gaps o does not hide, where these are at least LEAST_SIZES and two
+    of them are long. Otherwise G is of the longest messages of one protocol (`long_messages`).
     gamma_hot: of operands that are in a cache, of the largest size up to HOT_BYTES.  gamma_cold: of others, of the
     largest size.
     hides_gap: o is as long as the gap of the smallest size. Then g cannot be seen, and `gap` is this gap, which is an
     upper bound of g.
+    hides_gap_per_byte: the sender or the receiver is busy for as long as the gaps of the sizes that G is of. Then one
+    of them copies the bytes, or sends them itself, and G is the time per byte of that, an upper bound of G.
     misfit: the largest difference of a measured gap from the fitted line, relative to the line, of those sizes.
-    fitted_sizes: how many sizes the line goes through.
+    fitted_bytes: the sizes that the line goes through, ascending.
     """
 
     latency: Estimate
@@ -138,8 +143,9 @@ class Fitted:
     gamma_hot: Estimate
     gamma_cold: Estimate
     hides_gap: bool
+    hides_gap_per_byte: bool
     misfit: float
-    fitted_sizes: int
+    fitted_bytes: tuple[int, ...]
 
     @property
     def parameters(self) -> Parameters:
@@ -164,6 +170,8 @@ def line(sizes: Sequence[int], times: Sequence[float]) -> tuple[float, float]:
 HOT_BYTES = 65536
 """Two operands of this size fit into half of a second-level cache of 256 KiB. Whether two larger ones stay in that
 cache depends on where their pages happen to lie, which differs between launches."""
+LEAST_SIZES = 3
+"""Any line goes through two gaps, so that nothing tests it."""
 LEAST_SEEN = 1.05
 """A gap that is no longer than this factor times o of the sender or of the receiver is taken for that o."""
 
@@ -173,8 +181,23 @@ def _is_seen(times: Times) -> bool:
     return _median(times.gap) > LEAST_SEEN * longest
 
 
-def fit(of_sizes: Sequence[Times]) -> Fitted:
+def long_messages(sizes: Sequence[int], waiting_bytes: float = math.nan) -> list[bool]:
+    """Which sizes are the LEAST_SIZES largest ones of one protocol, the one of the largest size, if it has so many.
+
+    sizes: ascending.  waiting_bytes: the smallest size that waits for its receiver; NaN where none does. Otherwise the
+    sizes are those of the other protocol; where that has too few of them, too, of both.
+    """
+    waits = [size >= waiting_bytes for size in sizes]
+    protocols = [[i for i, one in enumerate(waits) if one == of] for of in (waits[-1], not waits[-1])]
+    everything = list(range(len(sizes)))
+    chosen = next((one for one in protocols if len(one) >= LEAST_SIZES), everything)[-LEAST_SIZES:]
+    return [i in chosen for i in everything]
+
+
+def fit(of_sizes: Sequence[Times], waiting_bytes: float = math.nan) -> Fitted:
     """The parameters from the medians of what was measured. Raises ValueError without two sizes.
+
+    waiting_bytes: the smallest size that waits for its receiver; NaN where none does.
 
     o and L are those of the smallest size s: L = PRTT(1, 0, s) / 2 - o_send - o_receive - (s - 1) G. The intervals are
     percentiles over resampled repetitions (bootstrap, 500 resamples, always the same ones; `resampled`). They do not
@@ -184,7 +207,10 @@ def fit(of_sizes: Sequence[Times]) -> Fitted:
     if len({one.message_bytes for one in ordered}) < 2:
         raise ValueError("g and G need messages of at least two sizes")
     seen = [_is_seen(one) for one in ordered]
-    fitted = seen if sum(seen) > 1 else [True] * len(ordered)
+    sizes = [one.message_bytes for one in ordered]
+    long = long_messages(sizes, waiting_bytes)
+    long_seen = sum(one for one, is_long in zip(seen, long, strict=True) if is_long)
+    fitted = seen if sum(seen) >= LEAST_SIZES and long_seen > 1 else long
     whole = [np.arange(one.round_trip.size) for one in ordered]
     rng = np.random.default_rng(_SEED)
     value = _fit_of(ordered, whole, fitted, seen[0])
@@ -202,7 +228,19 @@ def fit(of_sizes: Sequence[Times]) -> Fitted:
         for one, expected, chosen in zip(ordered, line_of, fitted, strict=True)
         if chosen
     ]
-    return Fitted(latency, send, receive, gap, per_byte, hot, cold, not seen[0], max(differences), sum(fitted))
+    return Fitted(
+        latency=latency,
+        send_overhead=send,
+        receive_overhead=receive,
+        gap=gap,
+        gap_per_byte=per_byte,
+        gamma_hot=hot,
+        gamma_cold=cold,
+        hides_gap=not seen[0],
+        hides_gap_per_byte=any(chosen and not one for one, chosen in zip(seen, fitted, strict=True)),
+        misfit=max(differences),
+        fitted_bytes=tuple(size for size, chosen in zip(sizes, fitted, strict=True) if chosen),
+    )
 
 
 def resampled(rng: np.random.Generator, n: int) -> Indices:
@@ -239,7 +277,8 @@ def _median(values: Floats) -> float:
 def _fit_of(ordered: Sequence[Times], repetitions: Sequence[Indices], fitted: Sequence[bool], sees_gap: bool) -> Floats:
     """L, o_send, o_receive, g, G, gamma hot, gamma cold and the start of the line, from some repetitions of each size.
 
-    fitted: the sizes that the line goes through.  sees_gap: g is the start of the line, else the gap of the first size.
+    fitted: the sizes that the line goes through.  sees_gap: o does not hide the gap of the first size. Then g is the
+    start of a line that goes through that size, or the gap of that size less that of its bytes. Else g is this gap.
     """
     gaps = [_median(one.gap[of]) for one, of in zip(ordered, repetitions, strict=True)]
     start, per_byte = line(
@@ -253,4 +292,6 @@ def _fit_of(ordered: Sequence[Times], repetitions: Sequence[Indices], fitted: Se
     send, receive = _median(first.send_overhead[of_first]), _median(first.receive[of_first])
     latency = _median(first.round_trip[of_first]) / 2 - send - receive - (first.message_bytes - 1) * per_byte
     gammas = [_median(times[repetitions[i]]) / ordered[i].message_bytes for times, i in reduced]
-    return np.array([latency, send, receive, start if sees_gap else gaps[0], per_byte, *gammas, start])
+    of_bytes = (first.message_bytes - 1) * per_byte
+    gap = (start if fitted[0] else gaps[0] - of_bytes) if sees_gap else gaps[0]
+    return np.array([latency, send, receive, gap, per_byte, *gammas, start])

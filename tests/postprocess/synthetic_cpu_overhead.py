@@ -160,6 +160,7 @@ def with_one_more(lines: Lines, one: dict[str, Any]) -> Lines:
 class Messages:
     """The truth of messages: parameters of the LogGP model, in ns, and ns per byte.
 
+    busy_per_byte: what o of the sender grows by with every byte, as where the sender copies or sends them itself.
     waiting_bytes: the smallest message that waits for its receiver.
     """
 
@@ -168,6 +169,7 @@ class Messages:
     receive: float = 300.0
     gap: float = 450.0
     gap_per_byte: float = 0.25
+    busy_per_byte: float = 0.0
     gamma_hot: float = 0.1
     gamma_cold: float = 0.4
     waiting_bytes: int = 8192
@@ -179,12 +181,13 @@ def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: flo
     rng = np.random.default_rng([index, message_bytes])
     trains, messages, exchanges, delay = 40, 16, 600, 10 * abs(truth.latency)
     bytes_ns = (message_bytes - 1) * truth.gap_per_byte
+    send = truth.send + (message_bytes - 1) * truth.busy_per_byte
     round_trip = 2 * (truth.send + truth.latency + bytes_ns + truth.receive)
-    between = max(truth.send, truth.receive, truth.gap + bytes_ns)
+    between = max(send, truth.receive, truth.gap + bytes_ns)
     medians = {
         "t_round_trips_ns": exchanges * round_trip,
         "t_trains_ns": trains * (round_trip + (messages - 1) * between),
-        "t_delayed_trains_ns": trains * (round_trip + (messages - 1) * max(truth.send + delay, between)),
+        "t_delayed_trains_ns": trains * (round_trip + (messages - 1) * max(send + delay, between)),
         "t_delays_ns": trains * (messages - 1) * delay,
         "t_receives_ns": exchanges * (truth.receive + clock_ns),
         "t_sends_ns": exchanges * (delay if message_bytes >= truth.waiting_bytes else truth.send),

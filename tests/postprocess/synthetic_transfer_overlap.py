@@ -23,11 +23,16 @@ class Truth:
 
     improvement: of every version that is no control.  of: that of single versions.
     comm_ns, comp_ns: of a solve; the solve without overlap takes both.
+    slower: by versions, by how much the machine is slower while they are measured, relative.  jumps: likewise, by how
+    much more in the later half of their repetitions.  later: likewise, what they bring more there.
     noise: relative deviation of a repetition, the same for all of its times.  spread: deviation of an improvement.
     """
 
     improvement: float = 0.0
     of: Mapping[str, float] = field(default_factory=dict)
+    slower: Mapping[str, float] = field(default_factory=dict)
+    jumps: Mapping[str, float] = field(default_factory=dict)
+    later: Mapping[str, float] = field(default_factory=dict)
     comm_ns: float = 1e6
     comp_ns: float = 4e6
     noise: float = 0.05
@@ -52,11 +57,14 @@ def point(
     gained = 0.0 if variant in CONTROLS else truth.improvement
     gained = truth.of.get(variant, gained)
     comm = 0.0 if variant == NOTHING else truth.comm_ns
+    is_later = np.arange(repetitions) >= repetitions / 2
     common = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
+    common = common * (1 + truth.slower.get(variant, 0.0)) * (1 + truth.jumps.get(variant, 0.0) * is_later)
+    gains = gained + truth.later.get(variant, 0.0) * is_later
     before = (comm + truth.comp_ns) * common
     series = {
         "t_nonoverlap_ns": before,
-        "t_overlap_ns": before * (1 - gained + synthetic.around_0(rng, truth.spread, repetitions)),
+        "t_overlap_ns": before * (1 - gains + synthetic.around_0(rng, truth.spread, repetitions)),
         "t_comm_ns": comm * common,
         "t_comp_ns": truth.comp_ns * common,
     }

@@ -159,6 +159,42 @@ def test_a_gap_that_is_no_longer_than_o_cannot_be_seen(tmp_path: Path) -> None:
     assert "≤ 800 ns" in cpu_text(table)
 
 
+def test_gaps_of_long_messages_that_o_hides_bound_the_gap_per_byte(tmp_path: Path) -> None:
+    """As of TCP on one machine: the sender is busy with every byte, and only short messages have a gap beyond o."""
+    truth = Messages(busy_per_byte=0.3, gap_per_byte=0.2, waiting_bytes=131072, noise=0.0)
+    sizes = (8, 64, 8192, 32768, 131072, 262144, 524288)
+    table = table_of(tmp_path, messages_record(truth, sizes=sizes))
+    row = table.iloc[0]
+    assert table["reliable"].all()
+    assert row["G_hidden"] and not row["g_hidden"]
+    assert (row["G_from_bytes"], row["G_to_bytes"]) == (131072, 524288)
+    assert row["G_ns_per_byte"] == pytest.approx(0.3, rel=0.01)
+    assert row["g_ns"] == pytest.approx(truth.gap, rel=0.01)
+    assert row["L_ns"] == pytest.approx(truth.latency, rel=0.01)
+    assert row["flags"] == [
+        "o is not shorter than the gaps of messages of 128 KiB to 512 KiB, which G is of: G is at most this"
+    ]
+    assert "≤ 0.300 [0.300, 0.300] ns" in cpu_text(table)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=2, max_size=12, unique=True), st.integers(1, 10**6))
+def test_long_messages_are_the_largest_of_one_protocol(sizes: list[int], waiting_bytes: int) -> None:
+    sizes.sort()
+    chosen = [size for size, one in zip(sizes, loggp.long_messages(sizes, waiting_bytes), strict=True) if one]
+    of_largest = [size for size in sizes if (size >= waiting_bytes) == (sizes[-1] >= waiting_bytes)]
+    others = [size for size in sizes if size not in of_largest]
+    assert chosen == next((one for one in (of_largest, others) if len(one) >= 3), sizes)[-3:]
+
+
+def test_sizes_of_which_o_hides_most_do_not_make_a_line_by_chance(tmp_path: Path) -> None:
+    """A gap in the middle was disturbed, so that three sizes seem to be seen: G is of long ones all the same."""
+    truth = Messages(busy_per_byte=0.3, gap_per_byte=0.2, waiting_bytes=8192, noise=0.0)
+    lines = messages_record(truth, sizes=(8, 64, 8192, 131072, 262144))
+    lines[3]["series"]["t_trains_ns"] = [round(1.2 * time) for time in lines[3]["series"]["t_trains_ns"]]
+    row = table_of(tmp_path, lines).iloc[0]
+    assert (row["G_from_bytes"], row["G_to_bytes"]) == (8192, 262144)
+
+
 def test_a_line_through_two_gaps_tells_no_gap_per_byte(tmp_path: Path) -> None:
     """Nothing tests it. It is not reliable, and no reference is made of it."""
     messages = loggp_record(load_record(synthetic.write(tmp_path / "two.jsonl", messages_record(sizes=(8, 64)))))

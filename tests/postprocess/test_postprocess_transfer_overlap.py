@@ -191,6 +191,66 @@ def test_where_a_solve_has_more_than_its_parts_its_whole_is_told_beside_the_boun
     ) in whole.words
 
 
+def test_references_that_stand_still_are_not_said_to_drift(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(OVERLAPS, unknowns=(1, 16)))
+    assert not table["reference_drifts"].any()
+    assert table["reference_fastest_ns"].notna().all()
+    assert (np.abs(table["improvement_change"].to_numpy(np.float64)) < 0.02).all()
+    assert "drift" not in verdict_text(table)
+
+
+def test_an_exchange_of_nothing_has_a_faster_reference_and_is_no_drift(tmp_path: Path) -> None:
+    """Its reference exchanges nothing either."""
+    table = table_of(tmp_path, record(OVERLAPS)).set_index("variant")
+    assert table.loc[NOTHING, "t_nonoverlap_ns"] < 0.9 * table.loc["overlap", "t_nonoverlap_ns"]
+    assert not table["reference_drifts"].any()
+    assert table["reference_fastest_ns"].nunique() == 1
+
+
+def test_a_reference_that_drifts_over_the_versions_is_flagged_and_their_improvements_stand(tmp_path: Path) -> None:
+    slower = {"persistent": 0.5, "neighborhood": 0.2}
+    drifting = table_of(tmp_path, record(replace(OVERLAPS, slower=slower, noise=0.01)))
+    steady = table_of(tmp_path, record(replace(OVERLAPS, noise=0.01)))
+    assert drifting["reference_drifts"].all() and drifting["reliable"].all()
+    for (_, row), (_, other) in zip(drifting.iterrows(), steady.iterrows(), strict=True):
+        assert row["improvement"] == pytest.approx(other["improvement"], abs=1e-6)
+        assert [("different states of the machine" in flag) for flag in row["flags"]] == (
+            [True] if row["variant"] in slower else []
+        )
+    (verdict,) = verdicts(drifting)
+    assert verdict.outcome == PAYS
+    assert verdict.drifts.startswith("the reference drifts over the versions, from 5 ms to 7.5 ms: each version is")
+    assert verdict.drifts in verdict_text(drifting)
+    (of_two,) = verdicts(table_of(tmp_path, record(replace(OVERLAPS, slower=slower, noise=0.01)), record(OVERLAPS)))
+    assert of_two.drifts.startswith("the reference drifts over the versions in 1 of 2 launches, from ")
+    view = transfer_view(drifting, (), 5)
+    assert view is not None and view.verdicts[0].notes == [verdict.drifts]
+
+
+def test_a_drift_smaller_than_what_matters_is_none(tmp_path: Path) -> None:
+    table = table_of(tmp_path, record(replace(OVERLAPS, slower={"persistent": 0.02}, noise=0.001)))
+    assert not table["reference_drifts"].any()
+
+
+def test_a_jump_of_the_machine_within_a_point_spoils_no_improvement_made_within_repetitions(tmp_path: Path) -> None:
+    row = row_of(tmp_path, replace(OVERLAPS, jumps={"overlap": 1.0}, noise=0.01), repetitions=40)
+    assert row["reliable"]
+    assert row["improvement"] == pytest.approx(0.15, abs=0.005)
+    assert row["reference_change"] == pytest.approx(1.0, rel=0.02)
+    assert row["flags"] == ["its reference changed by +99 % from the earlier to the later half"]
+    few = row_of(tmp_path, replace(OVERLAPS, jumps={"overlap": 1.0}), repetitions=11)
+    assert math.isnan(few["reference_change"])  # halves of 5 have no interval
+
+
+def test_an_improvement_that_changes_within_a_point_is_that_of_no_state(tmp_path: Path) -> None:
+    row = row_of(tmp_path, replace(OVERLAPS, later={"overlap": 0.08}), repetitions=40)
+    assert row["improvement_ci95_high"] - row["improvement_ci95_low"] < 0.10
+    assert row["improvement_change"] == pytest.approx(0.08, abs=0.01)
+    assert row["unreliable_reasons"] == [
+        "the improvement changed by +0.08 from the earlier to the later half of the repetitions"
+    ]
+
+
 def test_applications_are_systems_libraries_and_configurations(tmp_path: Path) -> None:
     table = table_of(
         tmp_path, record(OVERLAPS, unknowns=(1, 16)), record(SERIALISED, unknowns=(1,), configuration="async")
@@ -216,7 +276,7 @@ def test_two_launches_make_an_answer_sure_and_unreliable_points_do_not_count(tmp
 def test_residuals_that_differ_where_they_must_not_are_a_fault(tmp_path: Path) -> None:
     good = record()
     bad = record()
-    bad[2]["own"]["history"] = "0" * 16
+    bad[3]["own"]["history"] = "0" * 16
     paths = [synthetic.write(tmp_path / f"{number}.jsonl", lines) for number, lines in enumerate((good, bad))]
     first, second = (load_transfer_overlap(path) for path in paths)
     assert not list(inside.wrong(first))
@@ -273,8 +333,8 @@ def test_a_chart_has_a_curve_and_a_bound_for_each_configuration(tmp_path: Path) 
     table = table_of(tmp_path, record(OVERLAPS), record(SERIALISED, configuration="async"))
     (chart,) = charts(table)
     assert [curve.name for curve in chart.curves] == ["basic", "basic: bound", "async", "async: bound"]
-    assert chart.horizontal.words(chart.places[-1]) == NOTHING
-    assert [mark.value for mark in chart.curves[0].marks] == pytest.approx([0, *[0.15] * 6, 0], abs=1e-6)
+    assert [chart.horizontal.words(place) for place in chart.places[:2]] == list(CONTROLS)
+    assert [mark.value for mark in chart.curves[0].marks] == pytest.approx([0, 0, *[0.15] * 6], abs=1e-6)
     assert len(write_charts([chart], tmp_path / "drawn", "transfer-overlap", ("svg",))) == 1
     view = transfer_view(table, (), 5)
     assert view is not None

@@ -60,6 +60,10 @@ static bool plan_exchange(hybrid_gather *g) {
             (int)(g->direct ? gather_displacement(g, layout_rank(g->comm->layout, node, 0)) : packed);
         packed += elements;
     }
+    g->even = g->counted;
+    for (int node = 0; node < nodes && g->even; node++) {
+        g->even = g->node_counts[node] == g->node_counts[0] && g->node_places[node] == node * g->node_counts[0];
+    }
     return true;
 }
 

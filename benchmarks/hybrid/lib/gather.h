@@ -19,6 +19,7 @@ struct hybrid_gather {
     int *node_places;      /* [nodes]: where it is put: in the buffer where `direct`, else in the staging memory */
     bool direct;           /* each node's blocks are one piece of the buffer */
     bool counted;          /* node_counts and node_places fit into int */
+    bool even;             /* all leaders send as much, one node's blocks after the other's */
     size_t elements;       /* of all blocks */
 };
 

@@ -9,7 +9,7 @@ CPU_OVERHEAD = Benchmark(
     test="cpu_overhead",
     choices=choices.of_family("cpu_overhead"),
     configurations=("basic", "async", "dedicated"),
-    most_seconds={"smoke": 3, "nightly": 8, "full": 60},
+    most_seconds={"smoke": 2, "nightly": 8, "full": 60},
 )
 
 LOGGP = Benchmark(
@@ -17,7 +17,7 @@ LOGGP = Benchmark(
     test="loggp",
     tests_file="cpu_overhead",
     configurations=("basic", "async", "dedicated"),
-    most_seconds={"smoke": 10, "nightly": 4, "full": 20},
+    most_seconds={"smoke": 15, "nightly": 4, "full": 20},
     # The fewest launches whose median has an interval.
     least_launches=MIN_REPETITIONS,
 )

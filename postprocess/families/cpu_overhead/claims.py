@@ -253,8 +253,8 @@ def _of_soaking(rows: pd.DataFrame) -> Iterator[str]:
     if not known.empty:
         best = known.loc[known["soaked_share"].idxmax()]
         yield (
-            f"a thread of the lowest priority beside the blocking call gets at most "
-            f"{_share(_of_row(best, 'soaked_share'))} of its time, in {_cell(best)}"
+            f"a thread of the lowest priority beside the blocking call gets {_share(_of_row(best, 'soaked_share'))} of "
+            f"its time, in {_cell(best)}, where it gets most"
         )
 
 
@@ -268,8 +268,8 @@ def _of_availability(rows: pd.DataFrame) -> Iterator[str]:
             for operation, of_operation in of_ranks.groupby(axes.OPERATION.name, sort=False)
         )
         yield (
-            f"work for so much of the time of a nonblocking collective on {ranks} ranks fits beside it without making "
-            f"it longer: {'; '.join(found)}"
+            f"the work that fits beside a nonblocking collective on {ranks} ranks without making it longer, as a share "
+            f"of its time: {'; '.join(found)}"
         )
 
 

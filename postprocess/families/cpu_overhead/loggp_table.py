@@ -9,6 +9,7 @@ Each is the median over repetitions, with the distribution-free 95 % interval of
 belong to all sizes together that were asked for of a pair of ranks (`loggp.fit`): every row of the pair has them. The
 LogGP parameter o is that of the smallest size. These are of the pair, too:
 
+    G_from_bytes, G_to_bytes    the smallest and the largest size of the line that G is the slope of
     eager_bytes     the largest size that is sent without waiting for the receiver, below all others
     waiting_bytes   the smallest size that waits for the receiver: the eager threshold; NaN where none does
 
@@ -22,6 +23,8 @@ of a case (`with_runs`). Every row of these has it, in columns that begin with `
     run_eager_bytes         the largest size that no launch was seen to wait with, of those that each launch names
     run_waiting_bytes       the smallest size from which on every launch waits
     run_g_hidden            whether g cannot be seen in at least half of the launches
+    run_G_hidden            the same of G
+    run_G_from_bytes, run_G_to_bytes    the smallest and the largest size that G of a launch is of
     run_misfit              the median of their misfits
 """
 
@@ -34,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from postprocess.drawing.text import percent
+from postprocess.drawing.text import percent, size
 from postprocess.families import sampled
 from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessagePoint
 from postprocess.statistics import loggp
@@ -53,15 +56,14 @@ PARAMETERS: Mapping[str, str] = {
 OF_RUN = tuple(f"run_{name}" for name in (*OF_SIZE, *PARAMETERS))
 """The estimates over launches."""
 PLAIN_OF_RUN = (
-    "launches", "launches_reliable", "run_eager_bytes", "run_waiting_bytes", "run_g_hidden", "run_misfit",
+    "launches", "launches_reliable", "run_eager_bytes", "run_waiting_bytes", "run_g_hidden", "run_G_hidden",
+    "run_G_from_bytes", "run_G_to_bytes", "run_misfit",
 )  # fmt: skip
 _ENDS = ("", "_ci95_low", "_ci95_high")
 WAITS = 0.5
 """A send to a late receiver that takes more than this share of the delay waits for the receiver (loggp.c says why)."""
 MISFIT_LIMIT = 0.5
 """Gaps that differ by more from the fitted line are not those of one protocol."""
-LEAST_SIZES = 3
-"""Any line goes through two gaps, so that nothing tests it: with fewer sizes than this, G is not reliable."""
 WIDEST_INTERVAL = 0.1
 """A point whose round trips have a wider interval, relative to their median, is not reliable."""
 
@@ -83,7 +85,11 @@ def fits(record: LogGPRecord) -> dict[str, loggp.Fitted]:
     for point in record.points:
         if point.is_asked and not sampled.invalid_reasons(point):
             found.setdefault(point.pair, []).append(corrected(point, clock_ns_of(record)))
-    return {pair: loggp.fit(times) for pair, times in found.items() if len({one.message_bytes for one in times}) > 1}
+    return {
+        pair: loggp.fit(times, threshold_of([point for point in record.points if point.pair == pair])[1])
+        for pair, times in found.items()
+        if len({one.message_bytes for one in times}) > 1
+    }
 
 
 def threshold_of(points: Sequence[MessagePoint]) -> tuple[float, float]:
@@ -128,9 +134,9 @@ def doubts_about_line(fitted: loggp.Fitted | None) -> list[str]:
     """Reasons why G of a pair, and L, which rests on it, are not reliable."""
     if fitted is None or not math.isfinite(as_float(fitted.latency.value)):
         return ["no line goes through the gaps: fewer than two sizes, or a gap that is not above 0"]
-    few = f"G is of a line through {fitted.fitted_sizes} gaps: no third one tests it"
+    few = f"G is of a line through {len(fitted.fitted_bytes)} gaps: no third one tests it"
     return [
-        *([few] if fitted.fitted_sizes < LEAST_SIZES else []),
+        *([few] if len(fitted.fitted_bytes) < loggp.LEAST_SIZES else []),
         *(
             ["G is surely below 0: the gaps do not grow with the size"]
             if as_float(fitted.gap_per_byte.high) < 0
@@ -139,11 +145,23 @@ def doubts_about_line(fitted: loggp.Fitted | None) -> list[str]:
     ]
 
 
-def flags_of(*, hides_gap: bool, misfit: float, latency_high: float) -> list[str]:
-    """What a reader should know of the parameters of a pair.  latency_high: the upper end of L's interval."""
+def flags_of(
+    *, hides_gap: bool, per_byte_hidden_from: tuple[float, float] | None, misfit: float, latency_high: float
+) -> list[str]:
+    """What a reader should know of the parameters of a pair.
+
+    per_byte_hidden_from: the sizes that G is of, from and to, where o hides G.  latency_high: the upper end of L's
+    interval.
+    """
+    sizes = " to ".join(size(end) for end in per_byte_hidden_from or ())
     return [
         *(["L is below 0: the overheads of sender and receiver overlap"] if latency_high < 0 else []),
         *(["o is not shorter than the gap: g cannot be seen, and is at most this"] if hides_gap else []),
+        *(
+            [f"o is not shorter than the gaps of messages of {sizes}, which G is of: G is at most this"]
+            if sizes
+            else []
+        ),
         *([f"gaps differ by {percent(misfit)} from the line: no single protocol"] if misfit > MISFIT_LIMIT else []),
     ]
 
@@ -179,12 +197,20 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
             "index": point.index,
             **dict(zip(("eager_bytes", "waiting_bytes"), thresholds[point.pair], strict=True)),
             "g_hidden": fitted is not None and fitted.hides_gap,
+            "G_hidden": fitted is not None and fitted.hides_gap_per_byte,
+            "G_from_bytes": float(fitted.fitted_bytes[0]) if fitted is not None else math.nan,
+            "G_to_bytes": float(fitted.fitted_bytes[-1]) if fitted is not None else math.nan,
             "misfit": fitted.misfit if fitted is not None else math.nan,
             "valid": not invalid,
             "reliable": not reasons,
             "unreliable_reasons": reasons,
             "flags": flags_of(
-                hides_gap=fitted.hides_gap, misfit=fitted.misfit, latency_high=as_float(fitted.latency.high)
+                hides_gap=fitted.hides_gap,
+                per_byte_hidden_from=(fitted.fitted_bytes[0], fitted.fitted_bytes[-1])
+                if fitted.hides_gap_per_byte
+                else None,
+                misfit=fitted.misfit,
+                latency_high=as_float(fitted.latency.high),
             )
             if fitted is not None and point.message_bytes == smallest
             else [],
@@ -213,10 +239,13 @@ def _run_of(launches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "launches": len(valid),
         "launches_reliable": sum(row["reliable"] for row in valid),
         "run_g_hidden": bool(valid) and 2 * sum(row["g_hidden"] for row in valid) >= len(valid),
+        "run_G_hidden": bool(valid) and 2 * sum(row["G_hidden"] for row in valid) >= len(valid),
     }
     for name, of_column, number in (
         ("run_eager_bytes", "eager_bytes", np.min),  # NaN where one is
         ("run_waiting_bytes", "waiting_bytes", np.max),
+        ("run_G_from_bytes", "G_from_bytes", np.fmin.reduce),  # those of launches that have a line
+        ("run_G_to_bytes", "G_to_bytes", np.fmax.reduce),
         ("run_misfit", "misfit", np.median),
     ):
         found[name] = float(number([row[of_column] for row in valid])) if valid else math.nan
@@ -235,6 +264,7 @@ def run_remarks(row: Mapping[Any, Any]) -> list[str]:
         *([] if math.isfinite(row["run_L_ns_ci95_low"]) else [f"no interval: it needs {MIN_REPETITIONS} launches"]),
         *flags_of(
             hides_gap=bool(row["run_g_hidden"]),
+            per_byte_hidden_from=(row["run_G_from_bytes"], row["run_G_to_bytes"]) if row["run_G_hidden"] else None,
             misfit=float(row["run_misfit"]),
             latency_high=float(row["run_L_ns_ci95_high"]),
         ),

@@ -137,13 +137,16 @@ def _threshold(row: Mapping[Any, Any], of: str) -> str:
 
 def _parameter_cells(row: Mapping[Any, Any], of: str = "") -> list[str]:
     """The texts of the parameters.  of: before the names of their columns."""
-    at_most = "≤ " if row[f"{of}g_hidden"] and math.isfinite(row[f"{of}g_ns"]) else ""
+    at_most = {
+        name: "≤ " if row[f"{of}{name[0]}_hidden"] and math.isfinite(row[f"{of}{name}"]) else ""
+        for name in ("g_ns", "G_ns_per_byte")
+    }
     return [
         _time(row, f"{of}L_ns"),
         _time(row, f"{of}o_send_ns"),
         _time(row, f"{of}o_recv_ns"),
-        f"{at_most}{_time(row, f'{of}g_ns')}",
-        _per_byte(row, f"{of}G_ns_per_byte"),
+        f"{at_most['g_ns']}{_time(row, f'{of}g_ns')}",
+        f"{at_most['G_ns_per_byte']}{_per_byte(row, f'{of}G_ns_per_byte')}",
         _per_byte(row, f"{of}gamma_hot_ns_per_byte", "ps"),
         _per_byte(row, f"{of}gamma_cold_ns_per_byte", "ps"),
         _threshold(row, of),

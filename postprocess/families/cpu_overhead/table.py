@@ -81,7 +81,8 @@ _OF_POINT = (
 COLUMNS = (
     "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "pair",
     *(f"{name}{end}" for name in _ALL_ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
-    "cpu_all_ranks_ns", "cpu_ticks", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden", "misfit",
+    "cpu_all_ranks_ns", "cpu_ticks", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden",
+    "G_hidden", "G_from_bytes", "G_to_bytes", "misfit",
     *loggp_table.PLAIN_OF_RUN,
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
     "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
@@ -93,8 +94,8 @@ Times and switches are medians of one call, times in nanoseconds, sizes in bytes
 is NaN, an unknown text empty. `calls` are those of a batch.
 """
 _ABSENT: Mapping[str, Any] = {
-    axes.OPERATION.name: "", "way": "", "pair": "", "calls": 0, "g_hidden": False, "launches": 0,
-    "launches_reliable": 0, "run_g_hidden": False,
+    axes.OPERATION.name: "", "way": "", "pair": "", "calls": 0, "g_hidden": False, "G_hidden": False, "launches": 0,
+    "launches_reliable": 0, "run_g_hidden": False, "run_G_hidden": False,
 }  # fmt: skip
 """What a row has in columns of the other program that are no numbers. In the others it has NaN."""
 AnyRecord: TypeAlias = CpuRecord | LogGPRecord

@@ -16,13 +16,13 @@ VARIANT = Axis(
     of="point",
     values={
         NONOVERLAP: "computes all, then exchanges (White & Bova 1999, figure 10): the reference, against itself",
+        NOTHING: "as overlap, with an exchange of nothing on both sides: the negative control",
         "overlap": "computes the interface, starts the exchange, computes the interior, waits (figure 11)",
         "overlap_test": "the same, and calls MPI_Testall while it computes the interior",
         "persistent": "as overlap, with persistent requests",
         "neighborhood": "as overlap, with MPI_Ineighbor_alltoallv",
         "double_buffered": "sends half of the interface while it computes the rest, with MPI_Ialltoallv (Hoefler 2006)",
         PIPELINED: "as overlap, and the sums overlap the product, with MPI_Iallreduce (Ghysels & Vanroose 2014)",
-        NOTHING: "as overlap, with an exchange of nothing on both sides: the negative control",
     },
 )
 """The version of the solver."""

@@ -11,7 +11,7 @@ from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.families.transfer_overlap.charts import charts
 from postprocess.families.transfer_overlap.table import SHOWN
-from postprocess.families.transfer_overlap.verdict import application_words, unreliable_words, verdicts
+from postprocess.families.transfer_overlap.verdict import application_words, notes, verdicts
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class VerdictView:
 
     application: str
     words: str
-    unreliable: str
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -37,5 +37,5 @@ def transfer_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> 
     """What the section shows; None for an empty table."""
     if table.empty:
         return None
-    answers = [VerdictView(application_words(one.values), one.words, unreliable_words(one)) for one in verdicts(table)]
+    answers = [VerdictView(application_words(one.values), one.words, notes(one)) for one in verdicts(table)]
     return TransferView(answers, list(map(chart_view, charts(table))), SHOWN.view(table, most_rows), files)

@@ -11,6 +11,14 @@ statistics (`metrics.median_estimate`).
 `improvement_joint` has the interval that holds for all versions of a case at once (C. E. Bonferroni 1936): of six
 versions without any effect, one would leave 0 out of its 95 % interval every fourth time.
 
+`drift` says whether the reference stood still:
+
+    reference_fastest_ns, reference_slowest_ns  the medians of t_nonoverlap, the shortest and the longest one of the
+                            versions of the launch on the row's system that exchange anything
+    reference_drifts        whether these surely differ
+    reference_change        by how much t_nonoverlap is longer in the later half of the row's repetitions, relative
+    improvement_change      by how much the improvement is larger there
+
 `validity` says what a point may be used for.
 """
 
@@ -26,7 +34,7 @@ import pandas as pd
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes, sampled
-from postprocess.families.transfer_overlap import validity
+from postprocess.families.transfer_overlap import drift, validity
 from postprocess.families.transfer_overlap.axes import CASE, CONTROLS, VARIANT
 from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, TransferRecord
 from postprocess.records.header import NAMED
@@ -35,7 +43,8 @@ from postprocess.statistics import transfer_overlap as formulas
 from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, median_estimate
 
 RATIOS = ("improvement", "bound")
-_ESTIMATES = (*SERIES, *RATIOS)
+_CHANGES = ("reference_change", "improvement_change")
+_ESTIMATES = (*SERIES, *RATIOS, *_CHANGES)
 _OF_POINT = (
     "iterations", "residual", "history", "reference_iterations", "reference_residual",
     "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "exchanged_bytes",
@@ -46,6 +55,7 @@ COLUMNS = (
     *CASE, NAMED, VARIANT.name,
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
     "improvement_joint_ci95_low", "improvement_joint_ci95_high", "above_bound",
+    "reference_fastest_ns", "reference_slowest_ns", "reference_drifts",
     "iterations", "residual", "history", "reference_iterations", "reference_residual",
     "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "message_bytes", "exchanged_bytes",
     "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
@@ -63,7 +73,7 @@ def transfer_table(
     records: Sequence[TransferRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS, "above_bound")
+    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS, "above_bound", "reference_drifts")
 
 
 def case_of(record: TransferRecord) -> dict[str, Any]:
@@ -88,20 +98,34 @@ def _versions(record: TransferRecord, point: TransferPoint) -> int:
     return sum((one.grid_points, one.unknowns) == system and one.variant not in CONTROLS for one in record.points)
 
 
+def _references(record: TransferRecord) -> dict[tuple[int, int], drift.Between]:
+    """Whether the references of the versions agree, for each system by its points and unknowns."""
+    systems = dict.fromkeys((point.grid_points, point.unknowns) for point in record.points)
+    return {
+        system: drift.between_versions([one for one in record.points if (one.grid_points, one.unknowns) == system])
+        for system in systems
+    }
+
+
 def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
-    header, case = record.header, case_of(record)
+    header, case, references = record.header, case_of(record), _references(record)
     for point in record.points:
+        between = references[point.grid_points, point.unknowns]
         ratios = ratios_of(point)
         found = {
             **{name: median_estimate(getattr(point, name)) for name in SERIES},
             **{name: median_estimate(values) for name, values in ratios.items()},
+            "reference_change": drift.change_of_times(point.t_nonoverlap_ns),
+            "improvement_change": drift.change_of_ratio(ratios["improvement"]),
         }
         confidence = 1 - (1 - CONFIDENCE) / max(_versions(record, point), 1)
         joint = median_estimate(ratios["improvement"], confidence)
         improvement, bound = found["improvement"], found["bound"]
         reasons = [
             *failed_reasons(failed),
-            *validity.unreliable_reasons(point, improvement, oversubscribed=header.oversubscribed),
+            *validity.unreliable_reasons(
+                point, improvement, found["improvement_change"], oversubscribed=header.oversubscribed
+            ),
         ]
         yield {
             **case,
@@ -112,6 +136,9 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             "improvement_joint_ci95_low": as_float(joint.low),
             "improvement_joint_ci95_high": as_float(joint.high),
             "above_bound": point.variant not in CONTROLS and validity.is_above(improvement, bound),
+            "reference_fastest_ns": between.fastest,
+            "reference_slowest_ns": between.slowest,
+            "reference_drifts": between.drifts,
             **{name: getattr(point, name) for name in _OF_POINT},
             "message_bytes": point.exchanged_bytes // max(point.messages, 1),
             "clock_method": point.clock.method,
@@ -119,7 +146,10 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             "valid": not sampled.invalid_reasons(point),
             "reliable": not reasons,
             "unreliable_reasons": reasons,
-            "flags": validity.flags(point, improvement, bound),
+            "flags": [
+                *validity.flags(point, improvement, bound),
+                *validity.drift_flags(point, between, found["reference_change"]),
+            ],
             "oversubscribed": header.oversubscribed,
             "shared_core": header.shared_core,
             "complete": record.complete,

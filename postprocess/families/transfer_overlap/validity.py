@@ -5,6 +5,8 @@ valid       There are at least 6 valid repetitions (fewer have no interval) and 
             more or two fewer. The medians are right.
 reliable    Valid, the case did not fail, and
             * the 95 % interval of the improvement is at most 0.10 wide;
+            * the improvement does not surely differ by more than 3 % between the earlier and the later half of the
+              repetitions: otherwise its median is that of none of the two states (`drift`);
             * the clocks agree to within 1 % of a solve, because a solve is timed from the first rank's start to the
               last one's end. If their error is not known, that is a flag;
             * the ranks are not oversubscribed: a rank that waits for a core has not overlapped anything.
@@ -12,6 +14,9 @@ flags       Worth knowing, but the improvement stands:
             * its whole interval is above that of the bound: the version without overlap is at fault, as that of one
               library was in the paper (table II);
             * a control has an improvement whose interval is not around 0;
+            * the reference is surely slower than that of another version of the launch by more than 3 %, or in one half
+              of the repetitions than in the other. The improvement is made within repetitions, so it stands; but
+              versions were measured in different states, and are not compared with each other;
             * the largest part has more than 10 % more points than the mean: ranks wait for that rank;
             * most repetitions started late, or so many that measuring stopped;
             * repetitions were started by a barrier, or there was no common clock.
@@ -23,8 +28,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from postprocess.drawing.text import duration, interval, percent, ratio
+from postprocess.drawing.text import change, duration, interval, percent, ratio
 from postprocess.families import sampled
+from postprocess.families.transfer_overlap import drift
 from postprocess.families.transfer_overlap.axes import CONTROLS
 from postprocess.families.transfer_overlap.record import TransferPoint
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
@@ -34,14 +40,24 @@ CLOCK_LIMIT = 0.01
 IMBALANCE_LIMIT = 1.10
 
 
-def unreliable_reasons(point: TransferPoint, improvement: Estimate, *, oversubscribed: bool) -> list[str]:
-    """Reasons why the improvement of a point answers nothing. They include `invalid_reasons`."""
+def unreliable_reasons(
+    point: TransferPoint, improvement: Estimate, improvement_change: Estimate, *, oversubscribed: bool
+) -> list[str]:
+    """Reasons why the improvement of a point answers nothing. They include `invalid_reasons`.
+
+    improvement_change: how much larger it is in the later half of the repetitions (`drift.change_of_ratio`).
+    """
     reasons = sampled.invalid_reasons(point)
     if point.stop_reason == "not_measured":
         return reasons
     width = as_float(improvement.high) - as_float(improvement.low)
     if point.repetitions >= MIN_REPETITIONS and not width <= WIDEST_INTERVAL:
         reasons.append(f"the interval of the improvement is {width:.2f} wide, more than {WIDEST_INTERVAL:.2f}")
+    if drift.is_sure(improvement_change):
+        reasons.append(
+            f"the improvement changed by {as_float(improvement_change.value):+.2f} from the earlier to the later half "
+            "of the repetitions"
+        )
     residual, shorter = point.clock.residual_ns, min(_median(point.t_nonoverlap_ns), _median(point.t_overlap_ns))
     if residual is not None and residual > CLOCK_LIMIT * shorter:
         reasons.append(f"clocks disagree by {duration(residual)}")
@@ -58,6 +74,25 @@ def is_above(improvement: Estimate, bound: Estimate) -> bool:
 def flags(point: TransferPoint, improvement: Estimate, bound: Estimate) -> list[str]:
     """The flags of a point."""
     return list(_flags(point, improvement, bound)) if point.repetitions else []
+
+
+def drift_flags(point: TransferPoint, between: drift.Between, reference_change: Estimate) -> list[str]:
+    """The flags of a reference that did not stand still.  between: the references of all versions of the launch."""
+    return [
+        *(
+            [
+                f"its reference takes {duration(_median(point.t_nonoverlap_ns))}, that of another version of the "
+                f"launch {duration(between.fastest)}: they were measured in different states of the machine"
+            ]
+            if point.index in between.slower
+            else []
+        ),
+        *(
+            [f"its reference changed by {change(as_float(reference_change.value))} from the earlier to the later half"]
+            if drift.is_sure(reference_change)
+            else []
+        ),
+    ]
 
 
 def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate) -> Iterator[str]:

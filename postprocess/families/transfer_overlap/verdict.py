@@ -5,6 +5,10 @@ difference that matters (3 %). Otherwise it cannot be told. "Surely" rests on th
 of the case at once, and only reliable points count. An answer is `likely` where it rests on a single launch, because
 the interval of one launch does not include how much launches differ.
 
+Every version has solves of the reference beside its own. Where the reference drifts over the versions of a launch
+(`drift`), what each brings stands, and so does the answer. Which of them brings most is not told then: a sentence says
+so.
+
 The controls are judged beside it. Where an exchange of nothing, or the reference against itself, surely brings more or
 costs more than the least difference, the comparison is disturbed and nothing is claimed.
 """
@@ -18,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.text import interval, plural
+from postprocess.drawing.text import duration, interval, plural
 from postprocess.families import axes
 from postprocess.families.transfer_overlap.axes import CONTROLS
 from postprocess.families.transfer_overlap.table import points_text
@@ -68,12 +72,14 @@ class Verdict:
     values: by the names in APPLICATION.  versions: what those bring that have a reliable point, first the one that
     brings most for sure.
     disturbed: a sentence about a control that is surely not 0; empty where there is none.
+    drifts: a sentence about a reference that drifted over the versions of a launch; empty where none did.
     unreliable: how many of its points do not count, of how many.
     """
 
     values: Mapping[str, Any]
     versions: tuple[Found, ...]
     disturbed: str
+    drifts: str
     unreliable: tuple[int, int]
 
     @property
@@ -140,7 +146,23 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
     disturbed = "; ".join(
         f"the control {one.variant} must bring nothing, and brings {interval(one.low, one.high)}" for one in off
     )
-    return Verdict(values, tuple(versions), disturbed, (len(rows) - int(rows["reliable"].sum()), len(rows)))
+    return Verdict(
+        values, tuple(versions), disturbed, _drifts(rows), (len(rows) - int(rows["reliable"].sum()), len(rows))
+    )
+
+
+def _drifts(rows: pd.DataFrame) -> str:
+    """The sentence about the references of an application, of its launches together."""
+    drifting = rows[rows["reference_drifts"]]
+    if drifting.empty:
+        return ""
+    count, of_all = drifting["record"].nunique(), rows["record"].nunique()
+    where = f" in {count} of {plural(of_all, 'launch')}" if of_all > 1 else ""
+    fastest, slowest = drifting["reference_fastest_ns"].min(), drifting["reference_slowest_ns"].max()
+    return (
+        f"the reference drifts over the versions{where}, from {duration(fastest)} to {duration(slowest)}: each version "
+        "is compared with the reference beside it, so what it brings stands, and which one brings most does not"
+    )
 
 
 def _found(variant: str, rows: pd.DataFrame) -> Found:
@@ -169,6 +191,11 @@ def application_words(values: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def notes(verdict: Verdict) -> list[str]:
+    """What else to know of an application, each a sentence."""
+    return [one for one in (unreliable_words(verdict), verdict.drifts) if one]
+
+
 def unreliable_words(verdict: Verdict) -> str:
     """How many points of an application do not count; empty where all do."""
     count, of_all = verdict.unreliable
@@ -180,5 +207,5 @@ def verdict_text(table: pd.DataFrame) -> str:
     lines = []
     for verdict in verdicts(table):
         lines.append(f"{application_words(verdict.values)}: programming for overlap: {verdict.words}")
-        lines += [f"  {unreliable_words(verdict)}"] if verdict.unreliable[0] else []
+        lines += [f"  {note}" for note in notes(verdict)]
     return "\n".join(lines)
