@@ -49,8 +49,8 @@ ADDED = (
     ),
     (
         "mpi_campaign/libraries/mpich.py",
-        "networks=ch4.NETWORKS",
-        'networks={**ch4.NETWORKS, "verbs": same(FI_PROVIDER="verbs")}',
+        '    networks={\n        "shm"',
+        '    networks={\n        "verbs": same(FI_PROVIDER="verbs"),\n        "shm"',
     ),
 )
 
