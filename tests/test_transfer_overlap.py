@@ -149,7 +149,7 @@ def test_a_refused_run_leaves_a_record_that_says_why(built: Path, tmp_path: Path
     words = ("--grid-points", "900", "--max-iterations", "5", "--record", str(record))
     assert launch(built / "transfer_overlap", *words, toolchain=MPICH).returncode == 2
     check_record(record)
-    assert "raise --max-iterations or --tolerance" in load_transfer_overlap(record).incomplete
+    assert load_transfer_overlap(record).incomplete.endswith("raise --max-iterations")
 
 
 @pytest.mark.rare  # other families have a helper, too

@@ -81,7 +81,7 @@ static void describe_divergence(const struct solves *o, const struct variant *v,
         snprintf(error, error_size,
                  "%s, %" PRId64 " points, unknowns per point: %" PRId64
                  ": after %d iterations the residual is %.3g of the first one, not %.3g; raise "
-                 "--max-iterations or --tolerance",
+                 "--max-iterations",
                  v->name, o->system.points, o->system.unknowns, found->iterations, solve_residual(found), o->tolerance);
     }
 }
