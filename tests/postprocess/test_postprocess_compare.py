@@ -220,7 +220,7 @@ def test_a_latency_below_0_is_neither_slower_nor_faster_nor_the_same(latencies: 
     """The overheads overlap: a change says nothing of the network. It is shown, and counts as no test."""
     both = [launches(seed=seed).assign(L_ns=lambda t: t["t_measured_ns"] % 50) for seed in (1, 2)]
     sides = [one.assign(L_ns=one["L_ns"] + latency) for one, latency in zip(both, latencies, strict=True)]
-    found = compare(*sides, metrics=["L_ns"])
+    found = compare(sides[0], sides[1], metrics=["L_ns"])
     assert verdicts(found, "L_ns") == {UNKNOWN}
     (reason,) = set(found.rows["reason"])
     assert reason.startswith("below 0 on a side: the overheads of sender and receiver overlap")
