@@ -60,6 +60,15 @@ def ratio(value: float) -> str:
     return f"{rounded:.2f}" if abs(rounded) < 100 else f"{rounded:.0f}"
 
 
+def percent_with_decimal(low: float, high: float | None = None) -> str:
+    """A ratio in per cent with one decimal, ``12.4 %``, or an interval of two, ``[-0.4 %, 1.1 %]``; ``-`` for NaN."""
+    ends = [low] if high is None else [low, high]
+    if not all(map(math.isfinite, ends)):
+        return "-"
+    texts = [f"{round(100 * end, 1) + 0.0:.1f} %" for end in ends]
+    return texts[0] if high is None else f"[{', '.join(texts)}]"
+
+
 def interval(low: float, high: float) -> str:
     """An interval of ratios, ``[0.05, 0.31]``; ``-`` if a bound is not finite."""
     return f"[{ratio(low)}, {ratio(high)}]" if math.isfinite(low) and math.isfinite(high) else "-"

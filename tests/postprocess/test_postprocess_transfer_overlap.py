@@ -115,7 +115,7 @@ def test_an_improvement_above_the_bound_is_flagged_as_a_fault_of_the_baseline(tm
     row = row_of(tmp_path, Truth(improvement=0.733))
     assert row["above_bound"]
     assert row["flags"] == [
-        "the improvement is above the bound of 0.20: the version without overlap takes longer than its parts"
+        "the improvement is above the bound of 20.0 %: the version without overlap takes longer than its parts"
     ]
     (verdict,) = verdicts(table_of(tmp_path, record(Truth(improvement=0.733))))
     assert verdict.words.endswith("that is more than the times allow: the version without overlap is at fault")

@@ -34,6 +34,7 @@ def _point_cells(row: Mapping[Any, Any]) -> list[str]:
         str(row["operation"]),
         str(row["communicator_ranks"]),
         size(row["message_bytes"]) if row["message_bytes"] else "",
+        str(row["launch"]),
     ]
 
 
@@ -197,13 +198,13 @@ def _count(number: float) -> str:
     return f"{number:.0f}" if math.isfinite(number) else ""
 
 
-_HEADS = ("toolchain", "network", "configuration", "collective", "ranks", "message")
+_HEADS = ("toolchain", "network", "configuration", "collective", "ranks", "message", "launch")
 BLOCKING_CALLS = Columns(
     heads=(
         *_HEADS, "time", "CPU share", "95 %", "user", "95 %", "idle", "95 %", "idle time", "thread", "again", "95 %",
         "waits", "preempted", "calls", "reps", "remarks",
     ),
-    right=frozenset(range(4, 21)),
+    right=frozenset(range(4, 22)),
     cells=_blocking_cells,
 )  # fmt: skip
 WAYS = Columns(
@@ -211,23 +212,23 @@ WAYS = Columns(
         *_HEADS, "way", "time", "x blocking", "95 %", "CPU share", "CPU change", "95 %", "soaked", "95 %", "reps",
         "remarks",
     ),
-    right=frozenset({4, 5, *range(7, 15)}),
+    right=frozenset({4, 5, 6, *range(8, 17)}),
     cells=_way_cells,
 )  # fmt: skip
 LATE_RANKS = Columns(
     heads=(
         *_HEADS, "time", "CPU share", "95 %", "idle time", "thread", "waits", "preempted", "reps", "remarks",
     ),
-    right=frozenset(range(4, 14)),
+    right=frozenset(range(4, 15)),
     cells=_late_cells,
 )  # fmt: skip
 NODES = Columns(
     heads=(*_HEADS, "of ranks", "95 %", "of the node", "95 %", "soft interrupts", "95 %", "reps", "remarks"),
-    right=frozenset(range(4, 13)),
+    right=frozenset(range(4, 14)),
     cells=_node_cells,
 )
 AVAILABILITY = Columns(
-    heads=(*_HEADS, "available", "95 %", "steps"), right=frozenset(range(4, 9)), cells=_availability_cells
+    heads=(*_HEADS, "available", "95 %", "steps"), right=frozenset(range(4, 10)), cells=_availability_cells
 )
 
 _PARAMETER_HEADS = (
@@ -248,7 +249,7 @@ PREDICTED = Columns(
         *_HEADS, "one call", "predicted", "ratio", "in a batch", "CPU time", "predicted", "CPU share", "predicted",
         "remarks",
     ),
-    right=frozenset(range(4, 14)),
+    right=frozenset(range(4, 15)),
     cells=_predicted_cells,
 )  # fmt: skip
 

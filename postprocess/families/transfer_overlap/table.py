@@ -33,7 +33,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
-from postprocess.drawing.text import duration, interval, ratio, size
+from postprocess.drawing.text import duration, percent_with_decimal, size
 from postprocess.families import axes, sampled
 from postprocess.families.transfer_overlap import drift, validity
 from postprocess.families.transfer_overlap.axes import CASE, CONTROLS, VARIANT
@@ -214,11 +214,12 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         points_text(row["grid_points"]),
         str(row["unknowns"]),
         str(row["variant"]),
+        str(row["launch"]),
         duration(row["t_nonoverlap_ns"]),
         duration(row["t_overlap_ns"]),
-        ratio(row["improvement"]),
-        interval(row["improvement_ci95_low"], row["improvement_ci95_high"]),
-        ratio(row["bound"]),
+        percent_with_decimal(row["improvement"]),
+        percent_with_decimal(row["improvement_ci95_low"], row["improvement_ci95_high"]),
+        percent_with_decimal(row["bound"]),
         duration(row["t_comm_ns"]),
         duration(row["t_comp_ns"]),
         size(row["message_bytes"]) if row["messages"] else "none",
@@ -231,11 +232,11 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
 
 SHOWN = Columns(
     heads=(
-        "toolchain", "network", "configuration", "points", "unknowns", "version", "nonoverlap", "version's",
+        "toolchain", "network", "configuration", "points", "unknowns", "version", "launch", "nonoverlap", "version's",
         "improvement", "95 %", "bound", "exchanges", "computation", "message", "iterations", "residual", "reps",
         "remarks",
     ),
-    right=frozenset((3, 4, *range(6, 17))),
+    right=frozenset((3, 4, *range(6, 18))),
     cells=_cells,
 )  # fmt: skip
 """The columns of a table of `transfer_table` for a reader."""

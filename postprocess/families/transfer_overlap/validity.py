@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from postprocess.drawing.text import change, duration, interval, percent, ratio
+from postprocess.drawing.text import change, duration, percent, percent_with_decimal
 from postprocess.families import sampled
 from postprocess.families.transfer_overlap import drift
 from postprocess.families.transfer_overlap.axes import CONTROLS
@@ -114,10 +114,11 @@ def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: 
         )
     if point.variant in CONTROLS:
         if low > 0 or high < 0:
-            yield f"a control with an improvement of {interval(low, high)}, which is not 0: the comparison is disturbed"
+            around = percent_with_decimal(low, high)
+            yield f"a control with an improvement of {around}, which is not 0: the comparison is disturbed"
     elif bound_stands(parts) and is_above(improvement, bound):
         yield (
-            f"the improvement is above the bound of {ratio(as_float(bound.value))}: "
+            f"the improvement is above the bound of {percent_with_decimal(as_float(bound.value))}: "
             "the version without overlap takes longer than its parts"
         )
     if point.imbalance > IMBALANCE_LIMIT:
