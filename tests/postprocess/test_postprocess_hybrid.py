@@ -420,6 +420,26 @@ def test_faster_from_a_size_on_is_said(tmp_path: Path) -> None:
 
 def test_an_older_record_has_usual_values(tmp_path: Path) -> None:
     lines = record()
+@pytest.mark.parametrize("doubt", [False, True])
+def test_accept_counts_a_ratio_to_the_best_setting_once_and_names_this_setting(tmp_path: Path, *, doubt: bool) -> None:
+    truths = {"usual": FASTER, "shared_memory": replace(SLOWER, by_size={16384: 1.5}), "point_to_point": FASTER}
+    records = [
+        record(truth, ("bcast",), sizes=NIGHTLY_SIZES, asked={"intranode": one}) for one, truth in truths.items()
+    ]
+    table = table_of(tmp_path, *records)
+    if doubt:  # one of three rows is doubtful, so the point is
+        doubtful = (table["intranode"] == "usual") & (table["message_bytes"] == 16384)
+        table = table.assign(doubtful=doubtful)
+    (claim,) = (one for one in claims.CLAIMS if one.kind == claims.LONG and "bcast" in one.operations)
+    (result,) = judge(criteria_of(claim, "bcast"), {"hybrid": table}, [])
+    if doubt:
+        assert result.evidence == ("only 4 of 5 points are without doubts, all are needed",)
+    else:
+        assert result.evidence[0] == "5 of 5 points are without doubts and count"
+        assert "1.5, " in result.evidence[1] and "intranode shared_memory" in result.evidence[1]
+        assert "message_bytes 16384" in result.evidence[1]
+
+
     for name in ("intranode", "cache", "method", "virtual_node_ranks"):
         del lines[0]["plan"]["parameters"][name]
     for name in ("node_ranks", "one_off_of_fewer"):
