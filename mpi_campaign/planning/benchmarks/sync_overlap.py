@@ -25,7 +25,7 @@ SYNC_OVERLAP = Benchmark(
     test="sync_overlap",
     choices=choices.of_family("sync_overlap"),
     configurations=("basic", "async", "dedicated", "apphelper"),
-    most_seconds={"smoke": 5, "nightly": 15, "full": 120},
+    most_seconds={"smoke": 3, "nightly": 15, "full": 120},
     point_values=(replace(MESSAGE_BYTES, has=_sends, of="messages that are sent, early or late"),),
     impossible=impossible,
 )
