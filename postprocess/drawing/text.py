@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 _NANOSECOND_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 _BYTE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
@@ -60,9 +61,15 @@ def ratio(value: float) -> str:
     return f"{rounded:.2f}" if abs(rounded) < 100 else f"{rounded:.0f}"
 
 
-def interval(low: float, high: float) -> str:
+def quotient(value: float) -> str:
+    """A ratio of times, which is never 0: as `ratio`, and below 0.1 with three significant digits, ``0.00213``."""
+    shown = float(f"{value:.3g}")
+    return f"{value:.{2 - math.floor(math.log10(shown))}f}" if 0 < shown < 0.1 else ratio(value)
+
+
+def interval(low: float, high: float, *, words: Callable[[float], str] = ratio) -> str:
     """An interval of ratios, ``[0.05, 0.31]``; ``-`` if a bound is not finite."""
-    return f"[{ratio(low)}, {ratio(high)}]" if math.isfinite(low) and math.isfinite(high) else "-"
+    return f"[{words(low)}, {words(high)}]" if math.isfinite(low) and math.isfinite(high) else "-"
 
 
 def percent(fraction: float) -> str:
