@@ -107,6 +107,8 @@ WRONG = {
     "comm freed twice": "MPI_ERR_COMM: the hybrid_comm does not exist, or was freed",
     "comm freed twice by a copy": "MPI_ERR_COMM: the hybrid_comm does not exist, or was freed",
     "rank out of range": "MPI_ERR_RANK: rank 2: the parent has ranks 0 to 1",
+    "cut-off of a method that has none": "MPI_ERR_ARG: hybrid_comm_find_cutoff: the methods with a cut-off are ",
+    "cut-off without a place": "MPI_ERR_ARG: hybrid_comm_find_cutoff: the methods with a cut-off are ",
     "size overflows": "MPI_ERR_COUNT: 9223372036854775807 elements of 8 bytes: ",
     "buffers out of range": "MPI_ERR_ARG: 9 buffers: a memory has 1 to 8",
     "window too large": "MPI_ERR_NO_MEM: the window of node 0 has 2814749767",
@@ -266,23 +268,29 @@ def recipes_files() -> tuple[str, ...]:
     return names
 
 
-def test_an_application_uses_the_installed_library(built: Path, tmp_path: Path) -> None:
-    """By CMake's package, and by the options that pkg-config prints."""
+@pytest.mark.parametrize("alone", [False, True], ids=["with the benchmarks", "alone"])
+def test_an_application_uses_the_installed_library(built: Path, tmp_path: Path, alone: bool) -> None:
+    """By CMake's package, and by the options that pkg-config prints; the library was built with the benchmarks or
+    alone."""
     mpi = resolving.resolve(resolving.parse(MPICH), print)
     env = {**os.environ, **builds.environment(mpi.family, mpi.version, mpi.prefix)}
     prefix, source, cmake = tmp_path / "installed here", tmp_path / "source", str(ROOT / ".venv" / "bin" / "cmake")
-    _run(cmake, "--install", str(built), "--prefix", str(prefix), env=env)
+    options = [
+        "-GNinja", f"-DCMAKE_MAKE_PROGRAM={Path(cmake).with_name('ninja')}", f"-DCMAKE_C_COMPILER={machine.compiler()}",
+        f"-DMPI_C_COMPILER={mpi.mpicc}",
+    ]  # fmt: skip
+    library = tmp_path / "library" if alone else built
+    if alone:
+        _run(cmake, "-S", str(ROOT / "benchmarks" / "hybrid" / "lib"), "-B", str(library), *options, env=env)
+        _run(cmake, "--build", str(library), env=env)
+    _run(cmake, "--install", str(library), "--prefix", str(prefix), env=env)
     installed = {path.name for path in prefix.rglob("*hybrid_collectives*") if path.is_file()}
     assert set(recipes_files()) == {name for name in installed if not re.search(r"-targets-\w+\.cmake$", name)}
     source.mkdir()
     (source / "application.c").write_text(APPLICATION)
     (source / "CMakeLists.txt").write_text(PROJECT)
     made = tmp_path / "made"
-    options = [
-        "-GNinja", f"-DCMAKE_MAKE_PROGRAM={Path(cmake).with_name('ninja')}", f"-DCMAKE_C_COMPILER={machine.compiler()}",
-        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DMPI_C_COMPILER={mpi.mpicc}",
-    ]  # fmt: skip
-    _run(cmake, "-S", str(source), "-B", str(made), *options, env=env)
+    _run(cmake, "-S", str(source), "-B", str(made), *options, f"-DCMAKE_PREFIX_PATH={prefix}", env=env)
     _run(cmake, "--build", str(made), env=env)
     assert "gathered 40 41, code 0" in launch(made / "application", toolchain=MPICH).stdout
     finder = shutil.which("pkg-config")

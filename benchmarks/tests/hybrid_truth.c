@@ -333,19 +333,72 @@ static void try_mixture(void) {
     GOOD(hybrid_comm_set_sync(comm, settings.of_comm.sync));
 }
 
-/* The cut-off that is found is the same on all ranks, and is used. */
-static void try_cutoff(void) {
+/* ---- the cut-off ---- */
+
+/* Replaces MPI_Reduce, which the library calls for METHOD_REDUCE alone. */
+static struct {
+    int64_t calls;
+    bool slow;
+    bool fails;
+} reductions;
+
+int MPI_Reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm among) {
+    reductions.calls++;
+    if (reductions.slow) {
+        sleep_us(200);
+    }
+    return reductions.fails ? MPI_ERR_OTHER : PMPI_Reduce(in, out, count, type, op, root, among);
+}
+
+static size_t cutoff_of(hybrid_comm *of) {
+    struct hybrid_info now;
+    GOOD(hybrid_comm_info(of, &now));
+    return now.cutoff_bytes;
+}
+
+/* Returns the cut-off that is found: the same on all ranks, one of those that are tried, and in force. */
+static size_t found_cutoff(hybrid_comm *of, enum hybrid_method method) {
     size_t found = 1;
-    struct hybrid_info after;
     unsigned long long ends[2];
-    GOOD(hybrid_comm_find_cutoff(comm, HYBRID_METHOD_SLICES, &found));
-    GOOD(hybrid_comm_info(comm, &after));
-    expect("cut-off", 0, (int64_t)after.cutoff_bytes, (int64_t)found);
+    GOOD(hybrid_comm_find_cutoff(of, method, &found));
+    expect("cut-off", 0, (int64_t)cutoff_of(of), (int64_t)found);
+    expect("cut-off is a power of two", 0, found <= 65536 && (found & (found - 1)) == 0, true);
     ends[0] = found;
     ends[1] = ~(unsigned long long)found;
     GOOD(MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UNSIGNED_LONG_LONG, MPI_MAX, MPI_COMM_WORLD));
     expect("cut-off of another rank", 0, (int64_t)ends[0], (int64_t)~ends[1]);
+    return found;
+}
+
+/* The two sides of AUTO's cut-off are compared where they differ, and the paper's method 1 is neither of them. */
+static void try_cutoff(void) {
+    const bool same = info.nodes == 1 && info.node_ranks == 2;
+    const int64_t calls = reductions.calls;
+    const size_t found = found_cutoff(comm, HYBRID_METHOD_AUTO);
+    expect("cut-off of a method that takes the same on both sides", 0, !same || found == info.cutoff_bytes, true);
+    expect("calls of MPI_Reduce for the cut-off of AUTO", 0, reductions.calls, calls);
     GOOD(hybrid_comm_set_cutoff(comm, info.cutoff_bytes));
+}
+
+/* The paper's cut-off divides its methods 2 and 1: where method 1 is slow, it is the largest size that is tried; where
+ * method 1 fails, it stays as it is, and no memory stays. */
+static void try_papers_cutoff(void) {
+    hybrid_comm *own = NULL;
+    size_t found = 1;
+    const int64_t calls = reductions.calls;
+    GOOD(hybrid_comm_create(MPI_COMM_WORLD, &settings.of_comm, &own));
+    found_cutoff(own, HYBRID_METHOD_PAPER);
+    expect("MPI_Reduce is timed for the paper's cut-off", 0, reductions.calls > calls, true);
+    reductions.slow = true;
+    const size_t largest = found_cutoff(own, HYBRID_METHOD_PAPER);
+    expect("cut-off where method 1 is slow", 0, info.oversubscribed ? 65536 : (int64_t)largest, 65536);
+    reductions.slow = false;
+    GOOD(hybrid_comm_set_cutoff(own, 100));
+    reductions.fails = true;
+    expect("code where method 1 fails", 0, hybrid_comm_find_cutoff(own, HYBRID_METHOD_PAPER, &found), MPI_ERR_OTHER);
+    reductions.fails = false;
+    expect("cut-off after an error", 0, (int64_t)cutoff_of(own), 100);
+    expect("memories after an error", 0, hybrid_comm_free(&own), MPI_SUCCESS);
 }
 
 /* ---- tuning ---- */
@@ -695,6 +748,9 @@ static void try_everything(void) {
     }
     try_mixture();
     try_cutoff();
+    if (settings.tune) {
+        try_papers_cutoff();
+    }
     for (size_t j = 0; j < COUNT(methods); j++) {
         const int code = try_noncommutative(methods[j]);
         expect("code of an operation that does not commute", j, code, info.blocks ? MPI_SUCCESS : MPI_ERR_OP);
@@ -825,6 +881,7 @@ static void make_wrong_calls(void) {
     const void *result = NULL;
     int node = 0;
     int node_rank = 0;
+    size_t cutoff = 0;
     tell("parent null", hybrid_comm_create(MPI_COMM_NULL, NULL, &freed));
     tell("settings out of range",
          hybrid_comm_create(MPI_COMM_WORLD, &(struct hybrid_settings){.ranks_per_node = -1}, &freed));
@@ -840,6 +897,8 @@ static void make_wrong_calls(void) {
     tell("comm freed twice", hybrid_comm_free(&freed));
     tell("comm freed twice by a copy", hybrid_comm_free(&copy));
     tell("rank out of range", hybrid_comm_translate(comm, ranks, &node, &node_rank));
+    tell("cut-off of a method that has none", hybrid_comm_find_cutoff(comm, HYBRID_METHOD_SLICES, &cutoff));
+    tell("cut-off without a place", hybrid_comm_find_cutoff(comm, HYBRID_METHOD_AUTO, NULL));
     tell("size overflows", hybrid_memory_create(comm, SIZE_MAX / 2, 8, HYBRID_PER_RANK, &memory));
     tell("buffers out of range", hybrid_memory_create_buffers(comm, 8, 8, HYBRID_ONE, 9, &memory));
     tell("window too large", hybrid_memory_create(comm, (size_t)1 << 44, 8, HYBRID_ONE, &memory));

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from postprocess.drawing.curves import PALE, Chart, Curve
+from postprocess.drawing.curves import DASHED, PALE, Chart, Curve, Style
 from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import clean
 
@@ -81,9 +81,16 @@ def _axes(ax: Axes, chart: Chart) -> None:
     ax.set_ylim(chart.low, chart.high)
     if math.isfinite(chart.level):
         ax.axhline(chart.level, color="#c1272d", linewidth=1.2, zorder=1.5)
+    if chart.has_upright:
+        ax.axvline(chart.upright, color="0.4", linewidth=1.0, linestyle=DASHED, zorder=1.5)
     ax.set_axisbelow(True)
     ax.grid(axis="y", color="0.9", linewidth=0.6, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def _inside(style: Style) -> str:
+    """The colour within the outline of marks."""
+    return "white" if style.hollow else style.colour
 
 
 def _draw(ax: Axes, chart: Chart, curve: Curve, shift: float) -> None:
@@ -95,13 +102,16 @@ def _draw(ax: Axes, chart: Chart, curve: Curve, shift: float) -> None:
             ax.plot(places, values, style.line, color=style.colour, alpha=opacity, linewidth=1.3, zorder=2)
     ax.plot(
         [], [], linestyle=joining, color=style.colour, alpha=style.opacity, linewidth=1.3, marker=style.marker,
-        markersize=5, label=clean(curve.name),
+        markersize=5, markerfacecolor=_inside(style), label=clean(curve.name),
     )  # fmt: skip
     if not style.marker:
         return
     for mark in curve.marks:
         opacity = PALE * style.opacity if mark.pale else style.opacity
         place = mark.place + shift
-        ax.plot([place], [mark.value], style.marker, color=style.colour, alpha=opacity, markersize=5, zorder=3)
+        ax.plot(
+            [place], [mark.value], style.marker, color=style.colour, alpha=opacity, markersize=5,
+            markerfacecolor=_inside(style), zorder=3,
+        )  # fmt: skip
         if math.isfinite(mark.low) and math.isfinite(mark.high):
             ax.vlines(place, mark.low, mark.high, color=style.colour, alpha=opacity, linewidth=1.1, zorder=3)

@@ -51,11 +51,12 @@ class CurveView:
     lines: list[tuple[str, float]]
     marks: list[MarkView]
     joined: bool
+    hollow: bool
 
 
 @dataclass(frozen=True)
 class ChartView:
-    """A chart. `level` is the place of the line across it, -1 where it has none."""
+    """A chart. `level` is the place of the line across it, `upright` that of an upright line, -1 where it has none."""
 
     title: str
     figures: str
@@ -65,6 +66,7 @@ class ChartView:
     height: float
     left: float
     level: float
+    upright: float
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
     curves: list[CurveView]
@@ -118,6 +120,7 @@ def chart_view(chart: Chart) -> ChartView:
             lines,
             marks,
             joined=chart.joins(curve),
+            hollow=style.hollow,
         )
 
     return ChartView(
@@ -129,6 +132,7 @@ def chart_view(chart: Chart) -> ChartView:
         height=bottom + 24,
         left=_LEFT,
         level=y(chart.level),
+        upright=x(chart.upright) if chart.has_upright else -1.0,
         x_ticks=[(x(one), chart.horizontal.words(one)) for one in chart.shown_places(_MOST_LABELS)],
         y_ticks=[(y(value), chart.vertical.words(value)) for value in chart.ticks()],
         curves=[curve_view(curve, shift) for curve, shift in zip(chart.curves, chart.shifts(), strict=True)],

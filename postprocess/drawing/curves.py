@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.text import duration, interval, plural, ratio, size
+from postprocess.drawing.text import duration, interval, plural, quotient, ratio, size
 
 SOLID, DASHED, DASH_DOTTED, DOTTED = "-", "--", "-.", ":"
 """How a line is drawn, as matplotlib names it."""
@@ -52,13 +52,15 @@ class Mark:
 class Style:
     """The look of a curve.
 
-    marker: one of `curve_view.SHAPES`; empty: only its line is drawn.  opacity: above 0, at most 1.
+    marker: one of `curve_view.SHAPES`; empty: only its line is drawn.  opacity: above 0, at most 1.  hollow: whether
+    only the outline of its marks is drawn.
     """
 
     colour: str = COLOURS["grey"]
     marker: str = "o"
     line: str = SOLID
     opacity: float = 1.0
+    hollow: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,13 +103,19 @@ def ratio_axis(name: str) -> Axis:
     return Axis(name, log=False, words=ratio)
 
 
+def quotient_axis(name: str) -> Axis:
+    """A linear axis of ratios of times, of which small ones matter, too."""
+    return Axis(name, log=False, words=quotient)
+
+
 @dataclass(frozen=True)
 class Chart:
     """A picture with curves.
 
     kind: which of the family's charts it is.  figures: the figures of a paper that have the same curves, and the paper.
     low, high: the values at the lower and the upper edge.  level: the value of a line across the picture, such as the
-    gain 1; NaN for none.  left_out: how many points cannot be drawn, and lost: why not.
+    gain 1; NaN for none.  upright: the place of an upright line; NaN for none.  left_out: how many points cannot be
+    drawn, and lost: why not.  remarks: what else a reader should know, a phrase each.
     """
 
     kind: str
@@ -121,11 +129,18 @@ class Chart:
     level: float = math.nan
     left_out: int = 0
     lost: str = "without a value"
+    upright: float = math.nan
+    remarks: tuple[str, ...] = ()
 
     @property
     def places(self) -> list[float]:
         """The places of the horizontal axis that have a mark, ascending."""
         return sorted({mark.place for curve in self.curves for mark in curve.marks})
+
+    @property
+    def has_upright(self) -> bool:
+        """Whether the upright line is between its places."""
+        return bool(self.places) and self.places[0] <= self.upright <= self.places[-1]
 
     @property
     def notes(self) -> list[str]:
@@ -134,6 +149,7 @@ class Chart:
         return [
             *([f"{plural(pale, 'mark')} pale: not reliable, the table says why"] if pale else []),
             *([f"{plural(self.left_out, 'point')} {self.lost} left out"] if self.left_out else []),
+            *self.remarks,
         ]
 
     def shifts(self) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 _NANOSECOND_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 _BYTE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
@@ -60,18 +61,20 @@ def ratio(value: float) -> str:
     return f"{rounded:.2f}" if abs(rounded) < 100 else f"{rounded:.0f}"
 
 
-def percent_with_decimal(low: float, high: float | None = None) -> str:
-    """A ratio in per cent with one decimal, ``12.4 %``, or an interval of two, ``[-0.4 %, 1.1 %]``; ``-`` for NaN."""
-    ends = [low] if high is None else [low, high]
-    if not all(map(math.isfinite, ends)):
-        return "-"
-    texts = [f"{round(100 * end, 1) + 0.0:.1f} %" for end in ends]
-    return texts[0] if high is None else f"[{', '.join(texts)}]"
+def percent_with_decimal(fraction: float) -> str:
+    """A fraction in per cent with one decimal: ``12.4 %``; ``-`` for NaN."""
+    return f"{round(100 * fraction, 1) + 0.0:.1f} %" if math.isfinite(fraction) else "-"
 
 
-def interval(low: float, high: float) -> str:
+def quotient(value: float) -> str:
+    """A ratio of times, which is never 0: as `ratio`, and below 0.1 with three significant digits, ``0.00213``."""
+    shown = float(f"{value:.3g}")
+    return f"{value:.{2 - math.floor(math.log10(shown))}f}" if 0 < shown < 0.1 else ratio(value)
+
+
+def interval(low: float, high: float, *, words: Callable[[float], str] = ratio) -> str:
     """An interval of ratios, ``[0.05, 0.31]``; ``-`` if a bound is not finite."""
-    return f"[{ratio(low)}, {ratio(high)}]" if math.isfinite(low) and math.isfinite(high) else "-"
+    return f"[{words(low)}, {words(high)}]" if math.isfinite(low) and math.isfinite(high) else "-"
 
 
 def percent(fraction: float) -> str:

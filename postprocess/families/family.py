@@ -137,6 +137,19 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Over:
+    """A metric that is over all values of an axis, such as the largest ratio over the settings of an MPI library. Rows
+    that differ in nothing but this axis have the same value of it.
+
+    metric, axis: their names.  decides: the column with the value of the axis that the metric is of.
+    """
+
+    metric: str
+    axis: str
+    decides: str
+
+
+@dataclass(frozen=True)
 class Bound:
     """A number of a record that is checked against a reference value.
 
@@ -361,6 +374,7 @@ class Family:
     columns: the names of the table's columns.
     counted: those of them that are counted, not timed. They are exact: they have no interval and need none, and they
     are the same where ranks share cores.
+    over: those of the columns that are over all values of an axis.
     beside: the family with whose results its own are shown side by side.
     files: its tables that are archived with a run.
     launches: how its launches are read from archived tables; None where they are not compared.
@@ -397,6 +411,7 @@ class Family:
     axes: tuple[Axis, ...] = ()
     sizes: tuple[Axis, ...] = ()
     metrics: tuple[Metric, ...] = ()
+    over: tuple[Over, ...] = ()
     beside: Family | None = None
     files: tuple[TableFile, ...] = ()
     launches: Launches | None = None

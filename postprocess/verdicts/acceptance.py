@@ -292,9 +292,10 @@ def _judged(
     if lacking:
         return _not_tested(one, f"not all that it asks for was measured: no {lacking}")
     chosen, without = _kinds_with(chosen, one)
-    known = ~np.isnan(chosen[one.metric].to_numpy(np.float64))  # infinity means never, and counts
+    known = chosen[one.metric].notna()  # infinity means never, and counts
     counting, state = _counting(chosen, one)
-    reliable = chosen[counting.to_numpy(bool) & known]
+    chosen, counting = _each_once(chosen, counting & known, one)
+    reliable = chosen[counting.to_numpy(bool)]
     if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
         needed = "all are needed" if one.take in EXTREMES else "half are needed"
         return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are {state}, {needed}{without}")
@@ -302,7 +303,7 @@ def _judged(
     value, low, high = (take(_bound(reliable, one.metric, end)) for end in ("", "_ci95_low", "_ci95_high"))
     evidence = [f"{len(reliable)} of {len(chosen)} points are {state} and count{without}"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
-    evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family)}")
+    evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family, one.metric)}")
     return _result(one, value, low, high, evidence)
 
 
@@ -315,6 +316,23 @@ def _counting(rows: pd.DataFrame, one: Criterion) -> tuple[pd.Series[bool], str]
     if "doubtful" in rows:
         return ~rows["doubtful"].astype(bool), "without doubts"
     return rows["reliable"].astype(bool), "reliable"
+
+
+def _each_once(rows: pd.DataFrame, counting: pd.Series[bool], one: Criterion) -> tuple[pd.DataFrame, pd.Series[bool]]:
+    """The rows without copies, and whether each counts.
+
+    A metric over all values of an axis (`Over`) has the same value in the row of each of them. One of these rows is
+    kept, with the value of the axis that decides. It counts if all of them count.
+    """
+    family = FAMILY_OF[one.metric]
+    over = next((over for over in family.over if over.metric == one.metric), None)
+    if over is None:
+        return rows, counting
+    others = [axis.name for axis in family.axes if axis.name != over.axis and axis.name in rows]
+    number = rows.groupby(others, sort=False, dropna=False).ngroup()
+    first = ~number.duplicated()
+    named: pd.DataFrame = rows.assign(**{over.axis: rows[over.decides]})
+    return named[first], counting.groupby(number).transform("all")[first]
 
 
 def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
@@ -381,11 +399,14 @@ def _missing(where: Mapping[str, tuple[Any, ...]], combinations: Iterable[tuple[
     return ", ".join(f"{key} {clean(value)}" for key, value in zip(where, lacking, strict=True))
 
 
-def _point_words(row: pd.Series[Any], rows: pd.DataFrame, family: Family) -> str:
+def _point_words(row: pd.Series[Any], rows: pd.DataFrame, family: Family, metric: str) -> str:
     """The values that name a row: those of the axes of points, of the main axes of cases, and of those others in which
-    the rows differ."""
+    the rows differ, or of which one decides (`Over`)."""
+    deciding = {over.axis for over in family.over if over.metric == metric}
     own = (
-        axis.name for axis in family.axes if axis.of == "point" or (axis.name in rows and rows[axis.name].nunique() > 1)
+        axis.name
+        for axis in family.axes
+        if axis.of == "point" or axis.name in deciding or (axis.name in rows and rows[axis.name].nunique() > 1)
     )
     names = dict.fromkeys(("toolchain", "network", "configuration", "collective", "approach", *own))
     return ", ".join(f"{name} {row[name]}" for name in names if name in row and row[name] != "")

@@ -36,6 +36,10 @@ int collective_countable(const hybrid_memory *m, size_t elements);
 /* Allreduce and reduce_scatter: returns MPI_ERR_ARG and a line where it is no method. */
 int reduce_check_method(enum hybrid_method method);
 
+/* Likewise: what AUTO or PAPER stands for, up to the cut-off (small) or above it. */
+enum hybrid_method reduce_divided(const hybrid_comm *comm, const struct collective *kind, enum hybrid_method method,
+                                  bool small);
+
 /* Likewise: the method that the call's stands for. */
 enum hybrid_method reduce_method(const hybrid_memory *m, const struct call *call);
 

@@ -120,10 +120,12 @@ int hybrid_comm_translate(const hybrid_comm *comm, int rank, int *node, int *nod
 int hybrid_comm_set_sync(hybrid_comm *comm, enum hybrid_sync sync);
 int hybrid_comm_set_cutoff(hybrid_comm *comm, size_t cutoff_bytes);
 
-/* Measures what METHOD_AUTO takes up to the cut-off and `other` (REDUCE or SLICES) for sums of doubles from 64 bytes to
- * 64 KiB, sets the cut-off to the largest size up to which that is not slower, and returns it. A size takes 40 to 360
- * calls: the fewer, the longer they take. */
-int hybrid_comm_find_cutoff(hybrid_comm *comm, enum hybrid_method other, size_t *cutoff_bytes);
+/* Finds by trials where the cut-off of METHOD_AUTO or METHOD_PAPER lies here: sets it to the largest size, of 64 bytes
+ * to 64 KiB in powers of two, up to which sums of doubles by what `method` takes below its cut-off are not slower than
+ * by what it takes above, and returns it; 0 where they are at 64 bytes. A hybrid_comm has one cut-off for both methods.
+ * It stays as it is after an error, and where `method` takes the same on both sides, as AUTO does for an allreduce of
+ * two ranks on one node. A size takes 40 to 360 calls: the fewer, the longer they take. MPI_ERR_ARG: another method. */
+int hybrid_comm_find_cutoff(hybrid_comm *comm, enum hybrid_method method, size_t *cutoff_bytes);
 
 /* ---- memory of a node ---- */
 

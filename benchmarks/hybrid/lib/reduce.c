@@ -40,26 +40,32 @@ static char *whole_result(const hybrid_memory *m, const struct call *call) {
  * two cores was at hand. */
 enum { MOST_WHO_REDUCE_ALL = 8 };
 
-/* What is done up to the cut-off. */
-static enum hybrid_method small_method(const hybrid_memory *m) {
-    return m->comm->nodes == 1 && m->comm->node_ranks <= MOST_WHO_REDUCE_ALL ? HYBRID_METHOD_EACH
-                                                                             : HYBRID_METHOD_LEADER;
+/* What AUTO does up to the cut-off. */
+static enum hybrid_method small_method(const hybrid_comm *comm) {
+    return comm->nodes == 1 && comm->node_ranks <= MOST_WHO_REDUCE_ALL ? HYBRID_METHOD_EACH : HYBRID_METHOD_LEADER;
 }
 
-/* What is done above the cut-off. Of two ranks each reads as many bytes of the other either way, but in slices they
- * wait once more. */
-static enum hybrid_method large_method(const hybrid_memory *m, const struct call *call) {
-    const bool pair = m->comm->nodes == 1 && m->comm->node_ranks == 2;
-    return pair && call->kind == &collective_allreduce ? HYBRID_METHOD_EACH : HYBRID_METHOD_SLICES;
+/* What it does above. Of two ranks each reads as many bytes of the other either way, but in slices they wait once
+ * more. */
+static enum hybrid_method large_method(const hybrid_comm *comm, const struct collective *kind) {
+    const bool pair = comm->nodes == 1 && comm->node_ranks == 2;
+    return pair && kind == &collective_allreduce ? HYBRID_METHOD_EACH : HYBRID_METHOD_SLICES;
+}
+
+enum hybrid_method reduce_divided(const hybrid_comm *comm, const struct collective *kind, enum hybrid_method method,
+                                  bool small) {
+    if (method == HYBRID_METHOD_PAPER) {
+        return small ? HYBRID_METHOD_LEADER : HYBRID_METHOD_REDUCE;
+    }
+    return small ? small_method(comm) : large_method(comm, kind);
 }
 
 enum hybrid_method reduce_method(const hybrid_memory *m, const struct call *call) {
     const bool small = row_count(m, call) * call->element_bytes <= m->comm->cutoff_bytes;
     switch (call->method) {
     case HYBRID_METHOD_AUTO:
-        return small ? small_method(m) : large_method(m, call);
     case HYBRID_METHOD_PAPER:
-        return small ? HYBRID_METHOD_LEADER : HYBRID_METHOD_REDUCE;
+        return reduce_divided(m->comm, call->kind, call->method, small);
     case HYBRID_METHOD_EACH:
         return m->comm->nodes == 1 ? HYBRID_METHOD_EACH : HYBRID_METHOD_LEADER;
     default:

@@ -4,7 +4,12 @@ A chart has the points of one library, placement and collective, timed alone or 
 ratio to the MPI library with a curve per variant, or the times of one call with a curve for the MPI library, too. Where
 a run has several settings of the MPI library, the ratio is that to the best of them, and the times are those with the
 library as it comes (`usual`). As figure 12, a chart has the times against the number of nodes, where a run has several
-such numbers. Points that were measured in different states of the cores (`state`) are in charts of their own.
+such numbers. Where points of a run were measured in different states of the cores (`state`), a curve is of one state,
+and the marks of all but the state with the shortest hand-overs are hollow.
+
+The counterpart of figure 15 has the time of an allreduce by the paper's method 2 over that by its method 1, a curve per
+setting of the MPI library, and the cut-off that the library had. The two times are those of two points of a launch, so
+their ratio has no interval. Where the two were measured in different states of the cores, there is no mark.
 """
 
 from __future__ import annotations
@@ -20,32 +25,38 @@ from postprocess.drawing.curves import (
     DASHED,
     MESSAGE,
     NODES,
+    SOLID,
     Axis,
     Chart,
     Curve,
+    Mark,
     Style,
     mark_of,
-    ratio_axis,
+    quotient_axis,
     sure_values,
     time_axis,
 )
-from postprocess.drawing.text import plural, size
+from postprocess.drawing.text import plural, quotient, size
 from postprocess.families import axes
 from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE
-from postprocess.families.hybrid.table import SETTING, configuration_words
+from postprocess.families.hybrid.table import SETTING, configuration_words, states_words, with_states
 
 RATIO, BEST, TIME, OVER_NODES = "ratio_to_library", "ratio_to_best_library", "t_ns", "over_nodes"
-"""The kinds of charts. All but the last are the column that they show, against the message size."""
+METHODS = "methods"
+"""The kinds of charts. The first three are the column that they show, against the message size."""
+METHOD_1, METHOD_2 = "method1", "method2"
+"""The variants that are the paper's two methods."""
 _OF_LIBRARY = "t_library_ns"
 _FIGURES: Mapping[str, str] = {
     "allgather": "figure 12 of Zhou et al. 2020",
     "bcast": "figure 13 of Zhou et al. 2020",
-    "allreduce": "figures 14 to 16 of Zhou et al. 2020",
+    "allreduce": "figures 14 and 16 of Zhou et al. 2020",
 }
 _VERTICAL: Mapping[str, Axis] = {
-    RATIO: ratio_axis("time of the hybrid library / of MPI"),
-    BEST: ratio_axis("time of the hybrid library / of MPI at its best"),
+    RATIO: quotient_axis("time of the hybrid library / of MPI"),
+    BEST: quotient_axis("time of the hybrid library / of MPI at its best"),
+    METHODS: quotient_axis("time by method 2 / by method 1"),
     TIME: time_axis("a call"),
 }
 _COLOURS = {
@@ -57,6 +68,7 @@ _COLOURS = {
     "method2": "violet",
 }
 """A variant keeps its colour in every picture."""
+_SETTING_COLOURS = {"usual": "blue", "shared_memory": "orange", "point_to_point": "green"}
 _PLACE = ["shared_nodes", "nodes_are", axes.VIRTUAL_NODE_RANKS.name]
 _GROUP = [
     "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
@@ -68,35 +80,27 @@ PAPERS_BYTES = 800
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `hybrid_table`, as far as there is a curve."""
-    for _, rows in table.groupby([*_GROUP, *_PLACE], sort=False):
+    named = with_states(table)
+    for _, rows in named.groupby([*_GROUP, *_PLACE], sort=False):
         several = rows[SETTING].nunique() > 1
         usual = (rows[SETTING] == axes.INTRANODE.usual).any()
         first: pd.DataFrame = rows[rows[SETTING] == (axes.INTRANODE.usual if usual else rows[SETTING].iloc[0])]
         for kind in (BEST if several else RATIO, TIME):
-            for of_state, words in _by_state(first, "best_handover_ns" if kind == BEST else "handover_ns"):
-                yield from _chart(kind, kind, of_state, "message_bytes", _title(kind, of_state) + words)
-    for _, rows in table.groupby([*_GROUP, SETTING], sort=False):
+            yield from _chart(kind, kind, first, "message_bytes", _title(kind, first))
+        yield from _of_methods(rows)
+    for _, rows in named.groupby([*_GROUP, SETTING], sort=False):
         closest = min(rows["message_bytes"].unique(), key=lambda one: abs(np.log(one / PAPERS_BYTES)))
         of_size: pd.DataFrame = rows[rows["message_bytes"] == closest]
         if rows["shared_nodes"].nunique() > 1:
-            for of_state, words in _by_state(of_size, "handover_ns"):
-                yield from _chart(OVER_NODES, TIME, of_state, "shared_nodes", _title_over_nodes(of_state) + words)
-
-
-def _by_state(rows: pd.DataFrame, column: str) -> Iterator[tuple[pd.DataFrame, str]]:
-    """The rows of each state of the cores, and words that name it; no words where there is one state."""
-    number = np.asarray(state.states(rows[column].tolist()))
-    for one in np.unique(number):
-        of_state: pd.DataFrame = rows[number == one]
-        least, most = (state.words(float(end)) for end in (of_state[column].min(), of_state[column].max()))
-        yield of_state, f", hand-overs of {least} to {most}" if (number != one).any() else ""
+            yield from _chart(OVER_NODES, TIME, of_size, "shared_nodes", _title_over_nodes(of_size))
 
 
 def _chart(kind: str, column: str, rows: pd.DataFrame, against: str, title: str) -> Iterator[Chart]:
     drawn: pd.DataFrame = rows[np.isfinite(rows[column].to_numpy(np.float64))]
     if drawn.empty:
         return
-    curves = tuple(_curves(drawn, column, against))
+    of_state = "best_state" if kind == BEST else "state"
+    curves = tuple(_curves(drawn, column, against, of_state))
     low, high = sure_values(curves)
     yield Chart(
         kind=kind,
@@ -109,7 +113,56 @@ def _chart(kind: str, column: str, rows: pd.DataFrame, against: str, title: str)
         curves=curves,
         level=np.nan if column == TIME else 1.0,
         left_out=len(rows) - len(drawn),
+        remarks=_remarks(drawn, of_state),
     )
+
+
+def _remarks(drawn: pd.DataFrame, column: str) -> tuple[str, ...]:
+    """What the marks of each state of the cores stand for; nothing where all are full."""
+    hollow = set(drawn[column]) - {"", state.NEAR}
+    return (*states_words(drawn, column), f"hollow marks: {state.joined(hollow)}") if hollow else ()
+
+
+def _of_methods(rows: pd.DataFrame) -> Iterator[Chart]:
+    """The chart of the paper's two methods of an allreduce, if both were measured. rows: of one case, all settings."""
+    one, two = (rows[rows["variant"] == method] for method in (METHOD_1, METHOD_2))
+    pairs: pd.DataFrame = two.merge(one, on=["record", "message_bytes"], suffixes=("", "_of_1"))
+    alike = pairs[pairs["state"] == pairs["state_of_1"]]
+    drawn = alike[np.isfinite((alike["t_ns"] / alike["t_ns_of_1"]).to_numpy(np.float64))]
+    if drawn.empty:
+        return
+    curves = tuple(
+        Curve(
+            _curve_name(setting.replace("_", " "), named),
+            _style(_SETTING_COLOURS.get(setting, "grey"), named),
+            tuple(_mark_of_methods(int(str(place)), of_place) for place, of_place in of_state.groupby("message_bytes")),
+        )
+        for setting, named, of_state in _by_name_and_state(drawn, SETTING, "state")
+    )
+    low, high = sure_values(curves)
+    first = {str(name): value for name, value in rows.iloc[0].items()} | {SETTING: axes.INTRANODE.usual}
+    cutoff = float(drawn["cutoff_bytes"].iloc[0])
+    yield Chart(
+        kind=METHODS,
+        title=f"Method 2 against method 1: {_where(first)}, {_nodes(first)}",
+        figures="figure 15 of Zhou et al. 2020",
+        horizontal=MESSAGE,
+        vertical=_VERTICAL[METHODS],
+        low=min(0.0, low),
+        high=max(1.0, high) + 0.05,
+        curves=curves,
+        level=1.0,
+        left_out=len(pairs) - len(drawn),
+        lost="of which the two methods were measured in different states of the cores",
+        upright=cutoff,
+        remarks=(f"upright line: the cut-off of {size(cutoff)}", "no intervals", *_remarks(drawn, "state")),
+    )
+
+
+def _mark_of_methods(place: int, rows: pd.DataFrame) -> Mark:
+    value = float(np.median(rows["t_ns"] / rows["t_ns_of_1"]))
+    pale = not (rows["reliable"].astype(bool) & rows["reliable_of_1"].astype(bool)).any()
+    return Mark(place, value, np.nan, np.nan, quotient(value), pale=pale)
 
 
 def _title(kind: str, rows: pd.DataFrame) -> str:
@@ -118,8 +171,7 @@ def _title(kind: str, rows: pd.DataFrame) -> str:
     settings = f" (of {str(first['settings']).replace('_', ' ')})" if kind == BEST else ""
     if kind == BEST:
         first[SETTING] = axes.INTRANODE.usual
-    nodes = f"{plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
-    return f"{what[kind]}{settings}: {_where(first)}, {nodes}"
+    return f"{what[kind]}{settings}: {_where(first)}, {_nodes(first)}"
 
 
 def _title_over_nodes(rows: pd.DataFrame) -> str:
@@ -128,17 +180,43 @@ def _title_over_nodes(rows: pd.DataFrame) -> str:
     return f"Time of a call over nodes: {_where(first)}, {size(first['message_bytes'])}, nodes are {kinds}"
 
 
+def _nodes(first: Mapping[str, Any]) -> str:
+    return f"{plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
+
+
 def _where(first: Mapping[str, Any]) -> str:
     timed = "alone" if first["timed"] == ALONE else "with writing and reading"
     case = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
     return f"{first['operation']} {timed}, {case}, {plural(int(first['ranks']), 'rank')}"
 
 
-def _curves(drawn: pd.DataFrame, column: str, against: str) -> Iterator[Curve]:
+def _curves(drawn: pd.DataFrame, column: str, against: str, of_state: str) -> Iterator[Curve]:
     if column == TIME:
-        yield _curve("MPI library", Style(COLOURS["black"], line=DASHED), drawn, _OF_LIBRARY, against)
-    for variant, rows in drawn.groupby("variant", sort=False):
-        yield _curve(str(variant), Style(COLOURS[_COLOURS.get(str(variant), "grey")]), rows, column, against)
+        library = drawn.assign(variant="MPI library")
+        for name, named, rows in _by_name_and_state(library, "variant", of_state):
+            style = _style("black", named, line=DASHED)
+            yield _curve(_curve_name(name, named), style, rows, _OF_LIBRARY, against)
+    for variant, named, rows in _by_name_and_state(drawn, "variant", of_state):
+        style = _style(_COLOURS.get(variant, "grey"), named)
+        yield _curve(_curve_name(variant, named), style, rows, column, against)
+
+
+def _by_name_and_state(rows: pd.DataFrame, column: str, of_state: str) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Each value of a column, with each state of the cores that it has, the shortest hand-overs first, and their
+    rows."""
+    for name, of_name in rows.groupby(column, sort=False):
+        for one in ("", *state.NAMES):
+            of_both: pd.DataFrame = of_name[of_name[of_state] == one]
+            if len(of_both):
+                yield str(name), one, of_both
+
+
+def _curve_name(name: str, of_state: str) -> str:
+    return name if of_state in ("", state.NEAR) else f"{name}, {of_state}"
+
+
+def _style(colour: str, of_state: str, line: str = SOLID) -> Style:
+    return Style(COLOURS[colour], line=line, hollow=of_state not in ("", state.NEAR))
 
 
 def _curve(name: str, style: Style, rows: pd.DataFrame, column: str, against: str) -> Curve:

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from postprocess.drawing.columns import Columns, rows_of
-from postprocess.drawing.text import ratio, size
+from postprocess.drawing.text import quotient, ratio, size
 from postprocess.families import axes
 from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE, WHOLE
@@ -33,6 +33,7 @@ from postprocess.families.hybrid.table import (
     SETTING,
     WIDENED,
     configuration_words,
+    with_states,
 )
 
 Column: TypeAlias = Literal["ratio_to_library", "ratio_to_best_library", "ratio_to_papers_own_widened"]
@@ -127,18 +128,21 @@ _GROUP = [
 COLUMNS = (
     "library", "operation", "timed", "target", "kind", "verdict", "lacking", "bound", "ratio", "ratio_ci95_low",
     "ratio_ci95_high", "message_bytes", "setting", "control_least", "control_most", "handover_ns", "missed_bytes",
+    "state",
 )  # fmt: skip
 """The columns of `targets`. `library` says the whole case, `kind` is one of KINDS. `lacking` says what was not
 measured, where that is why the verdict is not that the target holds. `ratio` is the largest, at `message_bytes` and
 with the `setting` of the MPI library; `handover_ns` is the state of the cores there. `control_least` and
 `control_most` are the least and the largest ratio of the paper's own method to itself at the sizes and settings of the
 target; NaN for a target that is about another ratio. `missed_bytes` are the sizes at which the target is surely
-missed."""
+missed. `state` names the state of the cores at these sizes, or at the largest ratio of a target that is not missed;
+empty where the run has one state."""
 
 
 def targets(table: pd.DataFrame) -> pd.DataFrame:
     """A row for each case, claim and collective of a table of `hybrid_table`; the columns are COLUMNS."""
-    found = [one for _, rows in table.groupby(_GROUP, sort=False) for one in _of_claims(_where(rows), rows_of(rows))]
+    grouped = with_states(table).groupby(_GROUP, sort=False)
+    found = [one for _, rows in grouped for one in _of_claims(_where(rows), rows_of(rows))]
     made: pd.DataFrame = pd.DataFrame(found, columns=list(COLUMNS))
     return made
 
@@ -148,7 +152,7 @@ def break_evens(table: pd.DataFrame) -> list[tuple[str, list[str]]]:
     faster than with the MPI library at its best, or what lacks to tell, a phrase per collective."""
     return [
         (_where(rows), [f"{operation}: {words}" for operation, words in _faster(rows_of(rows)).items()])
-        for _, rows in table.groupby(_GROUP, sort=False)
+        for _, rows in with_states(table).groupby(_GROUP, sort=False)
     ]
 
 
@@ -177,20 +181,26 @@ def at_a_glance(table: pd.DataFrame) -> list[Glance]:
         Glance(
             where := _where(rows), operation, words, [judged.get((where, operation, kind), ("", "")) for kind in KINDS]
         )
-        for _, rows in table.groupby(_GROUP, sort=False)
+        for _, rows in with_states(table).groupby(_GROUP, sort=False)
         for operation, words in _faster(rows_of(rows)).items()
     ]
 
 
 def _short_words(row: Mapping[str, Any]) -> str:
-    """What explains a verdict: what lacks, or the largest ratio and its size."""
-    return str(row["lacking"]) or f"{_ratio_words(row).partition(' [')[0]} at {size(row['message_bytes'])}"
+    """What explains a verdict: what lacks, or the largest ratio, its size and the state of the cores."""
+    at = f"{_ratio_words(row).partition(' [')[0]} at {size(row['message_bytes'])}"
+    return str(row["lacking"]) or ", ".join(filter(None, [at, row["state"]]))
 
 
 def counts_words(of_targets: pd.DataFrame) -> str:
-    """How many targets hold: ``5 of 13 targets hold, 6 missed, 2 cannot be told``."""
+    """How many targets hold: ``5 of 13 targets hold, 6 missed (4 far, 2 near), 2 cannot be told``."""
     counts = [int((of_targets["verdict"] == verdict).sum()) for verdict in (HOLDS, MISSED, CANNOT_TELL)]
-    return f"{counts[0]} of {len(of_targets)} targets hold, {counts[1]} missed, {counts[2]} cannot be told"
+    states = of_targets[of_targets["verdict"] == MISSED]["state"].value_counts()
+    missed = ", ".join(f"{count} {one}" for one, count in states.items() if one)
+    return (
+        f"{counts[0]} of {len(of_targets)} targets hold, {counts[1]} missed{f' ({missed})' if missed else ''}, "
+        f"{counts[2]} cannot be told"
+    )
 
 
 def _where(rows: pd.DataFrame) -> str:
@@ -228,11 +238,12 @@ def _judged(rows: Sequence[dict[str, Any]], claim: Claim) -> dict[str, Any]:
     """The columns about a claim. rows: those that the claim covers, of which at least one has the ratio."""
     low, high = f"{claim.column}_ci95_low", f"{claim.column}_ci95_high"
     lacks = lacking(rows, claim.settings, claim.first_bytes, claim.last_bytes)
-    missed = [row["message_bytes"] for row in rows if row[low] > claim.bound and not row["doubtful"]]
+    missed = [row for row in rows if row[low] > claim.bound and not row["doubtful"]]
     sure = all(row[high] <= claim.bound and not row["doubtful"] for row in rows)
     controls = [row["control"] for row in rows if claim.column == WIDENED and math.isfinite(row["control"])]
     largest = max((row for row in rows if math.isfinite(row[claim.column])), key=lambda row: float(row[claim.column]))
     of_best = claim.column == _BEST
+    states = [row["best_state" if of_best else "state"] for row in (missed or [largest])]
     return {
         "timed": claim.timed,
         "target": claim.what,
@@ -248,12 +259,14 @@ def _judged(rows: Sequence[dict[str, Any]], claim: Claim) -> dict[str, Any]:
         "control_least": min(controls, default=math.nan),
         "control_most": max(controls, default=math.nan),
         "handover_ns": largest["best_handover_ns" if of_best else "handover_ns"],
-        "missed_bytes": sorted(set(missed)),
+        "missed_bytes": sorted({row["message_bytes"] for row in missed}),
+        "state": state.joined(states),
     }
 
 
 def _faster(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """By collective, from which size on it is surely faster, or what lacks to tell."""
+    """By collective, from which size on it is surely faster, and in which states of the cores it was measured; or what
+    lacks to tell."""
     found = {}
     for operation in PAPERS_OWN:
         own = [
@@ -266,7 +279,8 @@ def _faster(rows: Sequence[dict[str, Any]]) -> dict[str, str]:
         if own:
             lacks = lacking(own, tuple(axes.INTRANODE.values), LEAST_BYTES, MOST_BYTES)
             words = f"from {size(min(from_then_on))} on" if from_then_on else "at no size"
-            found[operation] = f"{CANNOT_TELL}, {lacks}" if lacks else words
+            states = state.joined(row["best_state"] for row in own)
+            found[operation] = f"{CANNOT_TELL}, {lacks}" if lacks else f"{words} ({states})" if states else words
     return found
 
 
@@ -275,7 +289,7 @@ def _ratio_words(row: Mapping[Any, Any]) -> str:
     side of the bound its ends are."""
     values, bound = [row["ratio"], row["ratio_ci95_low"], row["ratio_ci95_high"]], row["bound"]
     close = any(math.isfinite(one) and ratio(one) == ratio(bound) for one in values)
-    texts = [f"{one:.3f}" if close and math.isfinite(one) else ratio(one) for one in values]
+    texts = [f"{one:.3f}" if close and math.isfinite(one) else quotient(one) for one in values]
     return f"{texts[0]} [{texts[1]}, {texts[2]}]" if all(map(math.isfinite, values)) else texts[0]
 
 
@@ -295,7 +309,7 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
         f"{row['verdict']}: {row['lacking']}" if row["lacking"] else str(row["verdict"]),
         f"{_ratio_words(row)} at {size(row['message_bytes'])}, {setting}",
         f"{ratio(controls[0])} to {ratio(controls[1])}" if all(map(math.isfinite, controls)) else "",
-        state.words(row["handover_ns"]),
+        ", ".join(filter(None, [state.words(row["handover_ns"]), row["state"]])),
         ", ".join(map(size, row["missed_bytes"])),
     ]
 

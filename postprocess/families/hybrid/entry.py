@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from postprocess.families import sampled
-from postprocess.families.family import Bound, Condition, Family, Found, Inside, Metric, TableFile
+from postprocess.families.family import Bound, Condition, Family, Found, Inside, Metric, Over, TableFile
 from postprocess.families.hybrid import claims, inside, once, state
 from postprocess.families.hybrid.axes import AXES
 from postprocess.families.hybrid.record import FAMILY, hybrid_record
-from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
+from postprocess.families.hybrid.table import COLUMNS, SETTING, SHOWN, hybrid_table, record_numbers
 from postprocess.families.papers import ZHOU_2020
 from postprocess.statistics.limits import LEAST_RATIO
 
@@ -54,6 +54,7 @@ HYBRID = Family(
     columns=COLUMNS,
     axes=AXES,
     metrics=METRICS,
+    over=(Over("ratio_to_best_library", SETTING, "best_setting"),),
     files=(TableFile(FILE), TableFile(ONCE_FILE, lambda found: once.once_table(found.records))),
     launches=sampled.launches(FILE, AXES, METRICS),
     text=_text,

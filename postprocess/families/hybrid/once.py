@@ -83,7 +83,7 @@ SHOWN = Columns(
 
 def pays_back(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     """After how many calls of each size the own choice pays back what is paid once: heads, and a row of cells for each
-    case and collective of a table of `hybrid_table`. A dash: it saves no time."""
+    case and collective of a table of `hybrid_table`. A dash: it is not surely faster."""
     own = table[(table["variant"] == OWN_CHOICE) & (table["timed"] == WHOLE) & table["valid"]]
     sizes = sorted(set(own["message_bytes"]))
     keys = [*CASE, "operation"]

@@ -26,7 +26,16 @@ from postprocess.families.hybrid.claims import (
     targets,
 )
 from postprocess.families.hybrid.record import HybridRecord
-from postprocess.families.hybrid.table import CANNOT_TELL, FASTER, SETTING, SHOWN, SLOWER, configuration_words
+from postprocess.families.hybrid.table import (
+    CANNOT_TELL,
+    FASTER,
+    SETTING,
+    SHOWN,
+    SLOWER,
+    configuration_words,
+    states_words,
+    with_states,
+)
 
 
 @dataclass(frozen=True)
@@ -44,10 +53,12 @@ class HybridView:
 
     glance: the answers of each case and collective, under `glance_heads`.  targets: the texts under `heads` for each
     case.  verdicts: the texts under `verdict_heads`.  once: what is paid once; None before `with_once`.
+    states: how long hand-overs took in each state of the cores; empty where the run has one state.
     pays_back: heads, and rows of texts.  files: the addresses of the pictures.
     """
 
     summaries: list[Summary]
+    states: list[str]
     glance_heads: Sequence[str]
     glance: list[Glance]
     heads: Sequence[str]
@@ -72,6 +83,7 @@ def hybrid_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> Hy
     ]
     return HybridView(
         summaries=summaries,
+        states=states_words(with_states(table)),
         glance_heads=GLANCE,
         glance=at_a_glance(table),
         heads=HEADS,

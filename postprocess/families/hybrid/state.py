@@ -12,7 +12,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +26,9 @@ to each other, and those of the other state are 4 times as long or more."""
 OTHER_POINT = 2.0
 """The same between points. Measured in two runs on virtual machines of two cores: the medians of points in one state
 are 21 to 34 ns, in the other 139 to 190 ns. The factor is half-way between them, the root of 139 / 34."""
+NEAR = "near"
+NAMES = (NEAR, "far", "farther", "farthest")
+"""The names of states where there are several, the one with the shortest hand-overs first."""
 
 
 def in_one_state(point: HybridPoint) -> tuple[HybridPoint, int]:
@@ -59,12 +62,25 @@ def handover_ns(point: HybridPoint) -> float:
     return median if median > 0 else math.nan
 
 
-def states(handovers_ns: Sequence[float]) -> list[int]:
-    """The number of each point's state, from 0 for the shortest hand-overs: those of a state lie within a factor of
-    OTHER_POINT of the next. Points whose hand-over is not known are in state 0."""
+def begins(handovers_ns: Sequence[float]) -> list[float]:
+    """The shortest hand-over of each state but the first: those of a state lie within a factor of OTHER_POINT of the
+    next."""
     known = sorted({one for one in handovers_ns if math.isfinite(one)})
-    begins = [after for before, after in itertools.pairwise(known) if after > OTHER_POINT * before]
-    return [bisect.bisect_right(begins, one) if math.isfinite(one) else 0 for one in handovers_ns]
+    return [after for before, after in itertools.pairwise(known) if after > OTHER_POINT * before]
+
+
+def name(handover_ns: float, of_states: Sequence[float]) -> str:
+    """The name of the state of a hand-over, one of NAMES. Empty where there is one state, or the hand-over is not
+    known. of_states: as of `begins`."""
+    if not of_states or not math.isfinite(handover_ns):
+        return ""
+    return NAMES[min(bisect.bisect_right(of_states, handover_ns), len(NAMES) - 1)]
+
+
+def joined(names: Iterable[str]) -> str:
+    """The names of states, the shortest hand-overs first: ``near and far``."""
+    there = set(names)
+    return " and ".join(one for one in NAMES if one in there)
 
 
 def words(time_ns: float) -> str:

@@ -19,7 +19,7 @@ than most of the point (`state`) are left out.
                        there are no other doubts; else `cannot tell`
     best_verdict       the same of `ratio_to_best_library`
     pays_back_calls    after how many calls the time saved is that of making the communicators and the node's memory for
-                       a buffer of this size; NaN where nothing is saved
+                       a buffer of this size; NaN where the verdict is not `faster`
 
 The interval of `ratio_to_best_library` reaches from the largest lower to the largest upper end over the settings: its
 upper end bounds the ratio to the best setting whichever that is, because it bounds that of each.
@@ -37,7 +37,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
-from postprocess.drawing.text import duration, interval, ratio, size
+from postprocess.drawing.text import duration, interval, quotient, size
 from postprocess.families import axes, sampled
 from postprocess.families.hybrid import state, validity
 from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
@@ -63,6 +63,8 @@ _ALL_BUT_SETTING = (
     *(name for name in CASE if name != SETTING), "shared_nodes", "nodes_are", "operation", "variant", "timed",
     "message_bytes",
 )  # fmt: skip
+_PLACED = ["ranks", "shared_nodes", "nodes_are", axes.VIRTUAL_NODE_RANKS.name]
+"""What decides, beside the machine, which cores hand cache lines to each other."""
 _OF_CONTROL = (*CASE, "operation", "timed", "message_bytes")
 """What a row and its control have in common."""
 _OF_POINT = (
@@ -202,6 +204,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                     point, (own, library), case["nodes_are"], header.network, oversubscribed=header.oversubscribed
                 ),
             ]
+            said = CANNOT_TELL if doubts else verdict(found["ratio_to_library"])
             reasons = [*doubts, *sampled.too_wide(found["ratio_to_library"], validity.WIDEST_INTERVAL)]
             blocks = header.ranks if point.operation == ALLGATHER else 1
             memory_create_ns = record.memory_create_ns(blocks * point.message_bytes)
@@ -221,9 +224,9 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "t_library_mean_ns": float(t_library_ns.mean()) if t_library_ns.size else math.nan,
                 **{column: value for name in _OWN for column, value in _columns(name, found[name])},
                 **{name: getattr(point, name) for name in _OF_POINT},
-                "verdict": CANNOT_TELL if doubts else verdict(found["ratio_to_library"]),
+                "verdict": said,
                 "memory_create_ns": memory_create_ns,
-                "pays_back_calls": pays_back_calls(once, found["t_library_ns"], found["t_ns"]),
+                "pays_back_calls": pays_back_calls(once, found, said),
                 "calls": point.calls[own],
                 "library_calls": point.calls[library],
                 "clock_method": point.clock.method,
@@ -243,16 +246,36 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
             }
 
 
+def with_states(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with `state` and `best_state`: the names of the states of the cores in `handover_ns` and
+    `best_handover_ns`, among all rows of as many ranks and nodes. Empty where these rows have one state."""
+    named: pd.DataFrame = table.assign(state="", best_state="")
+    for _, rows in table.groupby(_PLACED, dropna=False):
+        begins = state.begins(rows["handover_ns"].tolist())
+        for column in ("state", "best_state"):
+            handovers = rows[column.replace("state", "handover_ns")]
+            named.loc[rows.index, column] = [state.name(one, begins) for one in handovers]
+    return named
+
+
+def states_words(rows: pd.DataFrame, column: str = "state") -> list[str]:
+    """For each state of the cores that the rows have, how long hand-overs took in it. column: that with its name."""
+    handovers = column.replace("state", "handover_ns")
+    found = [(one, rows[rows[column] == one][handovers]) for one in state.NAMES if (rows[column] == one).any()]
+    return [f"{one}: hand-overs of {state.words(of.min())} to {state.words(of.max())}" for one, of in found]
+
+
 def verdict(estimate: Estimate) -> str:
     """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
     low, high = as_float(estimate.low), as_float(estimate.high)
     return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
 
 
-def pays_back_calls(once_ns: float, t_library: Estimate, t_own: Estimate) -> float:
-    """After how many calls the time that they save is `once_ns`; NaN where they save none."""
-    saved = as_float(t_library.value) - as_float(t_own.value)
-    return once_ns / saved if saved > 0 else math.nan
+def pays_back_calls(once_ns: float, found: Mapping[str, Estimate], said: str) -> float:
+    """After how many calls the time that they save is `once_ns`; NaN where they are not surely faster. said: their
+    verdict."""
+    saved = as_float(found["t_library_ns"].value) - as_float(found["t_ns"].value)
+    return once_ns / saved if said == FASTER and saved > 0 else math.nan
 
 
 def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
@@ -297,8 +320,9 @@ def remarks(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _with_interval(row: Mapping[Any, Any], name: str) -> tuple[str, str]:
-    known = math.isfinite(row[name])
-    return (ratio(row[name]), interval(row[f"{name}_ci95_low"], row[f"{name}_ci95_high"])) if known else ("", "")
+    if not math.isfinite(row[name]):
+        return "", ""
+    return quotient(row[name]), interval(row[f"{name}_ci95_low"], row[f"{name}_ci95_high"], words=quotient)
 
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:

@@ -33,7 +33,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
-from postprocess.drawing.text import duration, percent_with_decimal, size
+from postprocess.drawing.text import duration, interval, percent_with_decimal, size
 from postprocess.families import axes, sampled
 from postprocess.families.transfer_overlap import drift, validity
 from postprocess.families.transfer_overlap.axes import CASE, CONTROLS, VARIANT
@@ -218,7 +218,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         duration(row["t_nonoverlap_ns"]),
         duration(row["t_overlap_ns"]),
         percent_with_decimal(row["improvement"]),
-        percent_with_decimal(row["improvement_ci95_low"], row["improvement_ci95_high"]),
+        interval(row["improvement_ci95_low"], row["improvement_ci95_high"], words=percent_with_decimal),
         percent_with_decimal(row["bound"]),
         duration(row["t_comm_ns"]),
         duration(row["t_comp_ns"]),

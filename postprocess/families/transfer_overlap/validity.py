@@ -31,7 +31,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from postprocess.drawing.text import change, duration, percent, percent_with_decimal
+from postprocess.drawing.text import change, duration, interval, percent, percent_with_decimal
 from postprocess.families import sampled
 from postprocess.families.transfer_overlap import drift
 from postprocess.families.transfer_overlap.axes import CONTROLS
@@ -114,7 +114,7 @@ def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: 
         )
     if point.variant in CONTROLS:
         if low > 0 or high < 0:
-            around = percent_with_decimal(low, high)
+            around = interval(low, high, words=percent_with_decimal)
             yield f"a control with an improvement of {around}, which is not 0: the comparison is disturbed"
     elif bound_stands(parts) and is_above(improvement, bound):
         yield (
