@@ -103,6 +103,7 @@ class Metric:
     with_work: how it depends on the work done: a time grows in proportion, a rate falls, anything else stays.
     condition: what must be alike on both sides; None where nothing is known that would have to be.
     least: the least difference that matters, of a difference that is no share of anything; else that of `Limits`.
+    below_0: why a change is neither better nor worse if one of its ends is below 0; empty where this is no matter.
     """
 
     name: str
@@ -115,6 +116,11 @@ class Metric:
     with_work: Literal["time", "rate", "neither"] = "neither"
     condition: Condition | None = None
     least: float | None = None
+    below_0: str = ""
+
+    def has_direction(self, values: Floats) -> NDArray[np.bool_]:
+        """Whether a change from or to each value is better or worse."""
+        return ~(values < (0 if self.below_0 else -math.inf))
 
     def least_difference(self, limits: Limits) -> float:
         """The least difference that matters, where the effect is a difference."""

@@ -33,6 +33,15 @@ def improvement_bound(t_comm: ArrayLike, t_comp: ArrayLike) -> Floats:
     return _divided(np.minimum(comm, comp), comm + comp)
 
 
+def parts_of_whole(t_comm: ArrayLike, t_comp: ArrayLike, t_nonoverlap: ArrayLike) -> Floats:
+    """(t_comm + t_comp) / t_nonoverlap: what the parts, each alone, take of a solve that does them one after the other.
+
+    A solve may have more than these parts, so that this is below 1. Above 1, a part took longer alone than in a solve.
+    """
+    comm, comp = np.asarray(t_comm, np.float64), np.asarray(t_comp, np.float64)
+    return _divided(comm + comp, np.asarray(t_nonoverlap, np.float64))
+
+
 def _divided(numerator: Floats, denominator: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(denominator > 0, numerator / denominator, np.nan)

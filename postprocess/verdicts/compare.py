@@ -222,19 +222,20 @@ def _compared(
         blocks, _ = numbered(names.iloc[cases], group_columns(names))
     result = effects.effects(case, sides, scaled, cases.size, blocks)
     unscaled = np.exp if metric.ratio else np.asarray
-    known = np.isfinite(result.p_value)
+    directed = metric.has_direction(result.centres).all(axis=1)
+    known = np.isfinite(result.p_value) & directed
     few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
     least = f"{effects.FEWEST_LAUNCHES} of both sides together are the least{' (--repeat 3)' * (unit == LAUNCH)}"
     reason = np.select(
         [
             known, ~count[cases, 0], ~count[cases, 1], without[cases, 0], without[cases, 1],
-            other[cases], ~match[cases].all(axis=1), few,
+            other[cases], ~match[cases].all(axis=1), few, ~directed,
         ],
         [
             "", f"no {metric.state} launch of A", f"no {metric.state} launch of B",
             "a launch of A is not above 0: no ratio", "a launch of B is not above 0: no ratio",
             metric.condition.words if metric.condition is not None else "", _other_sizes(metric),
-            f"too few {PLURAL[unit]}: {least}",
+            f"too few {PLURAL[unit]}: {least}", f"below 0 on a side: {metric.below_0}",
         ],
         f"the {PLURAL[unit]} agree to the last digit: how much they differ is not known",
     )  # fmt: skip
@@ -247,7 +248,7 @@ def _compared(
         effect=unscaled(result.effect),
         effect_ci95_low=unscaled(result.low),
         effect_ci95_high=unscaled(result.high),
-        p_value=result.p_value,
+        p_value=np.where(directed, result.p_value, np.nan),
         reason=reason,
     )
     return table
@@ -327,7 +328,7 @@ def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     """The rows with a column `verdict`.
 
     A case differs where its q-value is at most the false-discovery rate and its effect is large enough to matter. A
-    case is the same where its whole interval is too small to matter.
+    case is the same where its whole interval is too small to matter. A case with a reason why not has no verdict.
     """
     ratio = rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
     least = least_differences(rows, limits)
@@ -339,9 +340,10 @@ def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
         rows["metric"].map({name: one.better == "larger" for name, one in METRICS.items()}).to_numpy(bool)
     )
     up, down = significant & (effect >= more), significant & (effect <= less)
+    worse, better = np.where(larger_is_better, [down, up], [up, down])
     verdict = np.select(
-        [np.where(larger_is_better, down, up), np.where(larger_is_better, up, down), (low >= less) & (high <= more)],
-        [SLOWER, FASTER, SAME],
+        [rows["reason"].to_numpy(str) != "", worse, better, (low >= less) & (high <= more)],
+        [UNKNOWN, SLOWER, FASTER, SAME],
         UNKNOWN,
     )
     table: pd.DataFrame = rows.assign(verdict=verdict)

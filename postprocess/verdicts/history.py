@@ -285,7 +285,8 @@ def _steps(series: Series, limits: Limits, most: float) -> Iterator[Change]:
         before, after = series.values[first:last], series.values[begin:end]
         effect, low, high = _effect(before, after, METRICS[series.metric])
         p_value = float(stats.mannwhitneyu(before, after).pvalue)
-        verdict = _verdict(effect, METRICS[series.metric], limits)
+        directed = METRICS[series.metric].has_direction(np.array([np.median(before), np.median(after)])).all()
+        verdict = _verdict(effect, METRICS[series.metric], limits) if directed else ""
         yield Change(
             series.case,
             series.metric,

@@ -208,11 +208,23 @@ def test_a_time_that_may_be_below_0_is_compared_by_difference() -> None:
     assert latency.has_effect(np.array([-1000.0, 0.0])).all()
     assert latency.is_worse(-950, -1100, Limits()) and not latency.is_worse(-1050, -1100, Limits())
     before, after = launches(), launches(seed=2)
-    before["L_ns"] = before["t_measured_ns"] % 50 - 1100
-    after["L_ns"] = after["t_measured_ns"] % 50 - 600
+    before["L_ns"] = before["t_measured_ns"] % 50 + 100
+    after["L_ns"] = after["t_measured_ns"] % 50 + 600
     found = compare(before, after, metrics=["L_ns"])
     assert verdicts(found, "L_ns") == {SLOWER}
     assert {compare_text.effect_words("L_ns", round(one, -2)) for one in found.rows["effect"]} == {"+500 ns"}
+
+
+@pytest.mark.parametrize("latencies", [(-1100, -600), (-600, -1100), (-200, 300), (300, -200), (-1100, -1100)])
+def test_a_latency_below_0_is_neither_slower_nor_faster_nor_the_same(latencies: tuple[float, float]) -> None:
+    """The overheads overlap: a change says nothing of the network. It is shown, and counts as no test."""
+    both = [launches(seed=seed).assign(L_ns=lambda t: t["t_measured_ns"] % 50) for seed in (1, 2)]
+    sides = [one.assign(L_ns=one["L_ns"] + latency) for one, latency in zip(both, latencies, strict=True)]
+    found = compare(*sides, metrics=["L_ns"])
+    assert verdicts(found, "L_ns") == {UNKNOWN}
+    (reason,) = set(found.rows["reason"])
+    assert reason.startswith("below 0 on a side: the overheads of sender and receiver overlap")
+    assert np.isfinite(found.rows["effect"]).all() and found.rows["q_value"].isna().all()
 
 
 def test_a_time_that_one_side_could_not_measure_is_told_of() -> None:

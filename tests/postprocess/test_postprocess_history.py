@@ -130,6 +130,13 @@ def test_more_speed_up_is_better_and_its_loss_stands_until_it_is_undone() -> Non
     assert [standing(told[series.key], [series]) for series in (lost, undone, gained)] == [[change], [], []]
 
 
+def test_a_change_of_a_latency_below_0_is_neither_better_nor_worse() -> None:
+    """It says nothing of the network (`Metric.below_0`)."""
+    assert changes_of([with_changes(nights({0: -2000.0, 20: -1000.0}, metric="L_ns"))]) == []
+    (change,) = changes_of([with_changes(nights({0: 1000.0, 20: 2000.0}, metric="L_ns"))])
+    assert change.verdict == SLOWER
+
+
 def test_a_change_too_small_to_matter_is_none() -> None:
     assert changes_of([with_changes(nights({0: 1e7, 30: 1.02e7}, noise=0.002))]) == []
 

@@ -217,11 +217,17 @@ def test_a_latency_below_0_is_no_time_of_the_network(tmp_path: Path) -> None:
     assert "cannot be told, since L is below 0: the overheads of sender and receiver overlap: o " in verdict
 
 
-def test_times_of_two_protocols_are_called_so(tmp_path: Path) -> None:
+def test_a_line_through_gaps_of_two_protocols_is_not_reliable(tmp_path: Path) -> None:
+    """Neither is what rests on it, G and L, of which no reference is made."""
     lines = messages_record(sizes=(8, 512, 32768, 65536))
     lines[2] = message_point(1, Messages(gap=20000), 512, lines[0]["timer"]["overhead_ns"])
-    (row, *_) = table_of(tmp_path, lines).to_dict("records")
-    assert row["flags"][-1].endswith("from the line: no single protocol")
+    messages = loggp_record(load_record(synthetic.write(tmp_path / "two.jsonl", lines)))
+    for row in cpu_table([messages]).to_dict("records"):
+        assert row["valid"] and not row["reliable"]
+        (reason,) = row["unreliable_reasons"]
+        assert reason.endswith("from the line: no single protocol")
+    numbers = loggp_table.numbers_of(messages)
+    assert "o_ns" in numbers and "L_ns" not in numbers and "G_ns_per_byte" not in numbers
 
 
 def test_few_repetitions_have_no_interval_and_one_size_has_no_line(tmp_path: Path) -> None:

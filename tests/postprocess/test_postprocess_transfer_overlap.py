@@ -123,6 +123,34 @@ def test_an_improvement_above_the_bound_is_flagged_as_a_fault_of_the_baseline(tm
     assert not at_the_bound["above_bound"]
 
 
+@pytest.mark.parametrize(("longer", "stands"), [(1.0, True), (1.08, True), (1.12, False), (3.0, False)])
+def test_a_bound_of_parts_that_take_longer_than_the_whole_is_none(tmp_path: Path, longer: float, stands: bool) -> None:
+    """As where a progress thread comes into the computation alone. The improvement stands: its times are others."""
+    lines = record(OVERLAPS, versions=("overlap",))
+    for name in ("t_comm_ns", "t_comp_ns"):
+        lines[1]["series"][name] = [round(longer * time) for time in lines[1]["series"][name]]
+    table = table_of(tmp_path, lines)
+    row = table.iloc[0]
+    assert row["parts_of_whole"] == pytest.approx(longer, rel=0.01)
+    assert row["reliable"] and row["bound_stands"] == stands
+    assert [flag.endswith("solve without overlap: the bound is none") for flag in row["flags"]] == [True] * (not stands)
+    (verdict,) = verdicts(table)
+    assert ("the times allow 20.0 %" in verdict.words) == stands
+    assert ("what the times allow is not known" in verdict.words) != stands
+    (chart,) = charts(table)
+    assert any(curve.name.endswith(": bound") for curve in chart.curves) == stands
+
+
+def test_a_computation_that_is_disturbed_in_most_repetitions_gives_no_bound(tmp_path: Path) -> None:
+    """Its interval holds both states."""
+    lines = record(OVERLAPS, versions=("overlap",))
+    times = lines[1]["series"]["t_comp_ns"]
+    lines[1]["series"]["t_comp_ns"] = [time * (2 if i % 7 < 4 else 1) for i, time in enumerate(times)]
+    row = table_of(tmp_path, lines).iloc[0]
+    assert row["parts_of_whole_ci95_low"] < 1.05 and row["parts_of_whole"] > 1.5
+    assert not row["bound_stands"]
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

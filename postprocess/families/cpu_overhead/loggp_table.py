@@ -63,7 +63,7 @@ _ENDS = ("", "_ci95_low", "_ci95_high")
 WAITS = 0.5
 """A send to a late receiver that takes more than this share of the delay waits for the receiver (loggp.c says why)."""
 MISFIT_LIMIT = 0.5
-"""Gaps that differ by more from the fitted line are not those of one protocol."""
+"""Gaps that differ by more from the fitted line are not those of one protocol: its slope is none of G."""
 WIDEST_INTERVAL = 0.1
 """A point whose round trips have a wider interval, relative to their median, is not reliable."""
 
@@ -142,12 +142,16 @@ def doubts_about_line(fitted: loggp.Fitted | None) -> list[str]:
             if as_float(fitted.gap_per_byte.high) < 0
             else []
         ),
+        *misfit_words(fitted.misfit),
     ]
 
 
-def flags_of(
-    *, hides_gap: bool, per_byte_hidden_from: tuple[float, float] | None, misfit: float, latency_high: float
-) -> list[str]:
+def misfit_words(misfit: float) -> list[str]:
+    """Why a line is that of no protocol, if it is."""
+    return [f"gaps differ by {percent(misfit)} from the line: no single protocol"] if misfit > MISFIT_LIMIT else []
+
+
+def flags_of(*, hides_gap: bool, per_byte_hidden_from: tuple[float, float] | None, latency_high: float) -> list[str]:
     """What a reader should know of the parameters of a pair.
 
     per_byte_hidden_from: the sizes that G is of, from and to, where o hides G.  latency_high: the upper end of L's
@@ -162,7 +166,6 @@ def flags_of(
             if sizes
             else []
         ),
-        *([f"gaps differ by {percent(misfit)} from the line: no single protocol"] if misfit > MISFIT_LIMIT else []),
     ]
 
 
@@ -209,7 +212,6 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
                 per_byte_hidden_from=(fitted.fitted_bytes[0], fitted.fitted_bytes[-1])
                 if fitted.hides_gap_per_byte
                 else None,
-                misfit=fitted.misfit,
                 latency_high=as_float(fitted.latency.high),
             )
             if fitted is not None and point.message_bytes == smallest
@@ -265,9 +267,9 @@ def run_remarks(row: Mapping[Any, Any]) -> list[str]:
         *flags_of(
             hides_gap=bool(row["run_g_hidden"]),
             per_byte_hidden_from=(row["run_G_from_bytes"], row["run_G_to_bytes"]) if row["run_G_hidden"] else None,
-            misfit=float(row["run_misfit"]),
             latency_high=float(row["run_L_ns_ci95_high"]),
         ),
+        *misfit_words(float(row["run_misfit"])),
     ]
 
 

@@ -1,7 +1,7 @@
 """The improvement of each version of the solver: the counterparts of tables I and II of White & Bova 1999.
 
 A chart has the points of one library, network, placement and system, and two curves for each configuration: what each
-version brought, and the bound that the measured times allow.
+version brought, and the bound that the measured times allow, where it stands.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _curves(known: pd.DataFrame) -> Iterator[Curve]:
         bounds = tuple(
             mark_of(place, of_version, "bound", _VERTICAL)
             for place, of_version in shown
-            if np.isfinite(of_version["bound"].to_numpy(np.float64)).all()
+            if np.isfinite(of_version["bound"].to_numpy(np.float64)).all() and of_version["bound_stands"].all()
         )
         if bounds:
             yield Curve(f"{name}: bound", Style(colour, marker="", line=DASHED), bounds)

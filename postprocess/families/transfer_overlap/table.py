@@ -7,6 +7,7 @@ statistics (`metrics.median_estimate`).
 
     improvement     (t_nonoverlap - t_overlap) / t_nonoverlap        `transfer_overlap.improvement`
     bound           min(t_comm, t_comp) / (t_comm + t_comp)          `transfer_overlap.improvement_bound`
+    parts_of_whole  (t_comm + t_comp) / t_nonoverlap                 `transfer_overlap.parts_of_whole`
 
 `improvement_joint` has the interval that holds for all versions of a case at once (C. E. Bonferroni 1936): of six
 versions without any effect, one would leave 0 out of its 95 % interval every fourth time.
@@ -42,7 +43,7 @@ from postprocess.records.run import failed_reasons
 from postprocess.statistics import transfer_overlap as formulas
 from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, median_estimate
 
-RATIOS = ("improvement", "bound")
+RATIOS = ("improvement", "bound", "parts_of_whole")
 _CHANGES = ("reference_change", "improvement_change")
 _ESTIMATES = (*SERIES, *RATIOS, *_CHANGES)
 _OF_POINT = (
@@ -54,7 +55,7 @@ _OF_POINT = (
 COLUMNS = (
     *CASE, NAMED, VARIANT.name,
     *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
-    "improvement_joint_ci95_low", "improvement_joint_ci95_high", "above_bound",
+    "improvement_joint_ci95_low", "improvement_joint_ci95_high", "bound_stands", "above_bound",
     "reference_fastest_ns", "reference_slowest_ns", "reference_drifts",
     "iterations", "residual", "history", "reference_iterations", "reference_residual",
     "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "message_bytes", "exchanged_bytes",
@@ -73,7 +74,9 @@ def transfer_table(
     records: Sequence[TransferRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS, "above_bound", "reference_drifts")
+    return sampled.table_of(
+        sampled.rows_of(records, failed, _rows), COLUMNS, "bound_stands", "above_bound", "reference_drifts"
+    )
 
 
 def case_of(record: TransferRecord) -> dict[str, Any]:
@@ -89,6 +92,7 @@ def ratios_of(point: TransferPoint) -> dict[str, Floats]:
     return {
         "improvement": formulas.improvement(point.t_nonoverlap_ns, point.t_overlap_ns),
         "bound": formulas.improvement_bound(point.t_comm_ns, point.t_comp_ns),
+        "parts_of_whole": formulas.parts_of_whole(point.t_comm_ns, point.t_comp_ns, point.t_nonoverlap_ns),
     }
 
 
@@ -121,6 +125,7 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
         confidence = 1 - (1 - CONFIDENCE) / max(_versions(record, point), 1)
         joint = median_estimate(ratios["improvement"], confidence)
         improvement, bound = found["improvement"], found["bound"]
+        bound_stands = validity.bound_stands(found["parts_of_whole"])
         reasons = [
             *failed_reasons(failed),
             *validity.unreliable_reasons(
@@ -135,7 +140,8 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             **{column: value for name in _ESTIMATES for column, value in _columns(name, found[name])},
             "improvement_joint_ci95_low": as_float(joint.low),
             "improvement_joint_ci95_high": as_float(joint.high),
-            "above_bound": point.variant not in CONTROLS and validity.is_above(improvement, bound),
+            "bound_stands": bound_stands,
+            "above_bound": (bound_stands and point.variant not in CONTROLS and validity.is_above(improvement, bound)),
             "reference_fastest_ns": between.fastest,
             "reference_slowest_ns": between.slowest,
             "reference_drifts": between.drifts,
@@ -147,7 +153,7 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             "reliable": not reasons,
             "unreliable_reasons": reasons,
             "flags": [
-                *validity.flags(point, improvement, bound),
+                *validity.flags(point, improvement, bound, found["parts_of_whole"]),
                 *validity.drift_flags(point, between, found["reference_change"]),
             ],
             "oversubscribed": header.oversubscribed,

@@ -13,6 +13,9 @@ reliable    Valid, the case did not fail, and
 flags       Worth knowing, but the improvement stands:
             * its whole interval is above that of the bound: the version without overlap is at fault, as that of one
               library was in the paper (table II);
+            * exchanges and computation, each measured alone, take together more than 10 % longer than a whole solve
+              without overlap. A part took longer alone than in the solve, so that the bound made of both is none. (10 %
+              of a solve in either part move the bound by less than 0.10, which is what an improvement may be in doubt);
             * a control has an improvement whose interval is not around 0;
             * the reference is surely slower than that of another version of the launch by more than 3 %, or in one half
               of the repetitions than in the other. The improvement is made within repetitions, so it stands; but
@@ -38,6 +41,7 @@ from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
 IMBALANCE_LIMIT = 1.10
+PARTS_LIMIT = 1.10
 
 
 def unreliable_reasons(
@@ -71,9 +75,14 @@ def is_above(improvement: Estimate, bound: Estimate) -> bool:
     return as_float(improvement.low) > max(as_float(bound.high), 0.0)
 
 
-def flags(point: TransferPoint, improvement: Estimate, bound: Estimate) -> list[str]:
-    """The flags of a point."""
-    return list(_flags(point, improvement, bound)) if point.repetitions else []
+def bound_stands(parts: Estimate) -> bool:
+    """Whether the parts of a solve, each alone, are not much longer than the whole.  parts: `parts_of_whole`."""
+    return not as_float(parts.value) > PARTS_LIMIT
+
+
+def flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: Estimate) -> list[str]:
+    """The flags of a point.  parts: as in `bound_stands`."""
+    return list(_flags(point, improvement, bound, parts)) if point.repetitions else []
 
 
 def drift_flags(point: TransferPoint, between: drift.Between, reference_change: Estimate) -> list[str]:
@@ -95,12 +104,18 @@ def drift_flags(point: TransferPoint, between: drift.Between, reference_change: 
     ]
 
 
-def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate) -> Iterator[str]:
+def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: Estimate) -> Iterator[str]:
     low, high = as_float(improvement.low), as_float(improvement.high)
+    if not bound_stands(parts):
+        alone = (duration(_median(times)) for times in (point.t_comm_ns, point.t_comp_ns))
+        yield (
+            f"alone, the exchanges take {next(alone)} and the computation {next(alone)}, together "
+            f"{as_float(parts.value):.2f} times the solve without overlap: the bound is none"
+        )
     if point.variant in CONTROLS:
         if low > 0 or high < 0:
             yield f"a control with an improvement of {interval(low, high)}, which is not 0: the comparison is disturbed"
-    elif is_above(improvement, bound):
+    elif bound_stands(parts) and is_above(improvement, bound):
         yield (
             f"the improvement is above the bound of {ratio(as_float(bound.value))}: "
             "the version without overlap takes longer than its parts"

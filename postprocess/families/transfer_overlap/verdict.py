@@ -15,6 +15,7 @@ costs more than the least difference, the comparison is disturbed and nothing is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +44,8 @@ APPLICATION = (
 class Found:
     """What a version brings, over the launches that measured it.
 
-    improvement: the median of theirs.  low, high: an interval that holds all of theirs.  bound: the median of theirs.
+    improvement: the median of theirs.  low, high: an interval that holds all of theirs.  bound: the median of those
+    that stand (`validity.bound_stands`); NaN where none does.
     share_of_whole: what the shorter of exchanges and computation is of the whole solve without overlap, likewise. The
     solve has global sums besides, which neither of the two contains, so this is less than the bound.
     """
@@ -103,6 +105,8 @@ class Verdict:
         likely = "likely " if min(found.launches for found in self.versions) < LEAST_LAUNCHES else ""
         brings = f"{best.variant} brings {_percent(best.improvement)} {_range(best)}"
         allowed = f"the times allow {_percent(best.bound)}"
+        if not math.isfinite(best.bound):
+            allowed = "what the times allow is not known, since its parts alone take longer than a solve"
         if best.share_of_whole < SUMS_MATTER * best.bound:
             allowed += (
                 f" of exchanges and computation, which leave out the solver's sums: "
@@ -166,14 +170,15 @@ def _drifts(rows: pd.DataFrame) -> str:
 
 
 def _found(variant: str, rows: pd.DataFrame) -> Found:
-    shorter = rows[["t_comm_ns", "t_comp_ns"]].min(axis=1)
+    standing = rows[rows["bound_stands"]]
+    shorter = standing[["t_comm_ns", "t_comp_ns"]].min(axis=1)
     return Found(
         variant=variant,
         improvement=float(rows["improvement"].median()),
         low=float(rows["improvement_joint_ci95_low"].min()),
         high=float(rows["improvement_joint_ci95_high"].max()),
-        bound=float(rows["bound"].median()),
-        share_of_whole=float((shorter / rows["t_nonoverlap_ns"]).median()),
+        bound=float(standing["bound"].median()),
+        share_of_whole=float((shorter / standing["t_nonoverlap_ns"]).median()),
         launches=int(rows["record"].nunique()),
         above_bound=bool(rows["above_bound"].all()),
     )
