@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpi_campaign import ROOT
+from postprocess.records.header import version_in_short
 from postprocess.records.reading import load_record
 from postprocess.records.storage import record_files
 from tests.support import Command
@@ -47,3 +48,18 @@ def test_of_other_benchmarks_alone_the_program_and_its_library_are_told(tmp_path
     }
     assert not {"built", "says"}.intersection(*told.values())
     assert "IMB-NBC 2021.11 of impi-rt 2021.18.1 sha256:" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "in_short"),
+    [
+        ("Open MPI v5.0.11, package: Open MPI root@host\n", "Open MPI v5.0.11, package: Open MPI root@host"),
+        (
+            "MPICH Version:\t4.0.2\nMPICH Device:\tch3:sock\nMPICH configure:\t-x\n",
+            "MPICH Version: 4.0.2, device ch3:sock",
+        ),
+        ("", ""),
+    ],
+)
+def test_a_version_in_short_is_the_first_line_and_the_device(text: str, in_short: str) -> None:
+    assert version_in_short(text) == in_short

@@ -19,7 +19,7 @@ from mpi_campaign.toolchains.resolving import NAME, VERSION, Package
 from mpi_campaign.toolchains.spack.build import Build
 from postprocess.drawing.text import clean, short
 from postprocess.records import let_in, nodes
-from postprocess.records.header import Header
+from postprocess.records.header import Header, version_in_short
 from postprocess.records.host_limits import limits_words
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -104,8 +104,7 @@ def _toolchain_lines(entry: Mapping[str, Any], records: RecordFacts) -> Iterator
         f"{', changed' * (build.get('dirty') is True)}{blas}"
         for build, blas in builds
     )
-    versions = (record_header.mpi_library_version.strip().partition("\n")[0] for record_header in headers)
-    yield from dict.fromkeys(f"  says      {' '.join(version.split())}" for version in versions)
+    yield from dict.fromkeys(f"  says      {version_in_short(header.mpi_library_version)}" for header in headers)
     for toolchain, program, library in records.programs:
         if toolchain == entry.get("toolchain"):
             package = f" of {program.get('package')} {program.get('package_version')}" if program.get("package") else ""

@@ -25,7 +25,19 @@ KEEPING_APART = ("wire",)
 SIMULATOR = "SMPI "
 """How the version text of an MPI library begins that only simulates: SimGrid's."""
 
+_DEVICE = re.compile(r"^MPICH Device:\s*(\S+)", re.MULTILINE)
+
 Parameter: TypeAlias = int | float | str
+
+
+def version_in_short(text: str) -> str:
+    """The first line of what an MPI library says of its version, and MPICH's device, which decides how it waits.
+
+    MPICH's text fills a page, and most of it is how it was configured.
+    """
+    first_line = " ".join(text.strip().partition("\n")[0].split())
+    device = _DEVICE.search(text)
+    return f"{first_line}, device {device[1]}" if device else first_line
 
 
 def keeps_apart(network: str) -> bool:

@@ -13,7 +13,7 @@ from postprocess.drawing.text import duration, size
 from postprocess.families import registry
 from postprocess.families.family import Details, Family, Inside
 from postprocess.records.fields import Json
-from postprocess.records.header import Placement, Progress
+from postprocess.records.header import Placement, Progress, version_in_short
 from postprocess.records.run import Run
 
 
@@ -104,10 +104,7 @@ def _verified(name: str, observed: Observed) -> Verified:
         return "; ".join(dict.fromkeys(map(str, texts)))
 
     facts = [
-        (
-            "MPI library",
-            values(h.mpi_library_version.strip().partition("\n")[0] for h in headers),
-        ),  # MPICH's version fills a page
+        ("MPI library", values(version_in_short(h.mpi_library_version) for h in headers)),
         ("MPI standard", values(h.mpi_standard for h in headers)),
         ("thread level", values(f"{h.thread_level_required} asked, {h.thread_level_provided} given" for h in headers)),
         ("processes", values(f"{h.ranks} on {h.nodes} node(s), {h.threads_per_rank} thread(s) each" for h in headers)),
