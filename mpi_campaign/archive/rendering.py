@@ -159,8 +159,10 @@ def family_named(name: str, run: Run) -> Family:
     family = registry.BY_NAME.get(name) or registry.BY_BENCHMARK.get(name)
     if family is None:
         legal = dict.fromkeys(word for known in registry.FAMILIES for word in (known.name, *known.benchmarks))
-        has = f"run {run_name(run)} has {_measured_words(run) or 'none of them'}"
-        raise CampaignError(f"there is no benchmark '{name}'; there are: {', '.join(legal)}; {has}")
+        measured = _measured_words(run) or "none of them"
+        raise CampaignError(
+            f"there is no benchmark '{name}'; there are: {', '.join(legal)}; run {run_name(run)} has {measured}"
+        )
     return family
 
 
