@@ -205,7 +205,7 @@ def test_the_program_stops_where_its_twin_does(built: Path, tmp_path: Path, widt
     for work in stopped:
         count, interval = len(work.samples_ns) + work.warmup_repetitions, work.stop_reason == "interval"
         if interval:
-            assert count in set(stop_rules.looks(count))
+            assert count in set(stop_rules.looks(count)) or count >= MOST
             assert stop_rules.outlived(count, work.warmup_repetitions)
             assert stop_rules.settled(work.samples_ns, width)
         else:

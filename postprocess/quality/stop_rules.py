@@ -132,23 +132,21 @@ def adaptive(
     """The rule of this project: until the 95 % interval of the median is narrow, or `most` samples are kept.
 
     At a few numbers of samples (`looks`) it finds the warm-up, and stops if enough samples have followed it and what
-    follows it is `settled`. A warm-up that is not slower by half the asked width is none. The estimate is the median.
+    follows it is `settled`. From `most` samples on it looks after every sample, since a warm-up may have to be made up
+    for. A warm-up that is not slower by half the asked width is none. The estimate is the median.
     """
     series = times[begin:]
     at_looks = set(looks(len(series)))
-    next_look = most
-    for count in range(1, len(series) + 1):
-        capped = count >= next_look
-        if count not in at_looks and not capped:
+    for count in range(FEWEST_WITHOUT_EXTREMES, len(series) + 1):
+        if count < most and count not in at_looks:
             continue
         warmup = warmup_of(series[:count])
         warmup = warmup if warmup_matters(series[:count], warmup, asked_relative / 2) else 0
         kept = series[warmup:count]
-        enough = outlived(count, warmup) and len(kept) >= FEWEST_WITHOUT_EXTREMES
-        reached = count in at_looks and enough and settled(kept, asked_relative)
-        if reached or len(kept) >= most:
+        enough = len(kept) >= FEWEST_WITHOUT_EXTREMES
+        reached = enough and outlived(count, warmup) and settled(kept, asked_relative)
+        if reached or (enough and len(kept) >= most):
             return Stop(begin + count, kept, reached, float(np.median(kept)))
-        next_look = most + warmup
     return None
 
 

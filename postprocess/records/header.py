@@ -25,15 +25,15 @@ KEEPING_APART = ("wire",)
 SIMULATOR = "SMPI "
 """How the version text of an MPI library begins that only simulates: SimGrid's."""
 
-_DEVICE = re.compile(r"^MPICH Device:\s*(\S+)", re.MULTILINE)
+_DEVICE = re.compile(r"^\w+ Device:\s*(\S+)", re.MULTILINE)
 
 Parameter: TypeAlias = int | float | str
 
 
 def version_in_short(text: str) -> str:
-    """The first line of what an MPI library says of its version, and MPICH's device, which decides how it waits.
+    """The first line of what an MPI library says of its version, and the device it names, which decides how it waits.
 
-    MPICH's text fills a page, and most of it is how it was configured.
+    The text of some libraries fills a page, and most of it is how they were configured.
     """
     first_line = " ".join(text.strip().partition("\n")[0].split())
     device = _DEVICE.search(text)

@@ -71,6 +71,15 @@ def test_the_cap_is_no_interval() -> None:
     assert stop.width_relative > stop_rules.ASKED_WIDTH
 
 
+def test_at_the_cap_the_interval_is_looked_at_too() -> None:
+    """100 is none of the `looks`. These times are settled there, and not at the look before, 91."""
+    times = noise(200, 0.03, seed=32)
+    assert not stop_rules.settled(times[:91], stop_rules.ASKED_WIDTH)
+    stop = adaptive(times, most=100)
+    assert stop is not None
+    assert (stop.end, len(stop.kept), stop.reached) == (100, 100, True)
+
+
 def test_a_rule_does_not_see_what_is_before_its_begin_nor_after_its_end() -> None:
     times = noise(3000, 0.03)
     changed = times.copy()
