@@ -171,8 +171,8 @@ def jobs_of(plan: Plan, first: int = 1, is_whole: Callable[[str], bool] = lambda
     """The jobs of a plan, one for each number of nodes: whatever is compared is measured on the same nodes. Where each
     node is measured, there is one job, with all nodes.
 
-    first: the number of the first one.  is_whole: whether a case, by its stem, has a complete record already. A job of
-    such cases alone is left out.
+    first: the number of the first one.  is_whole: whether a case, by its stem, has a complete record already that was
+    checked. A job of such cases alone is left out.
     """
     by_nodes: dict[int, list[Round]] = {}
     for turn in plan.rounds:

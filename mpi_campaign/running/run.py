@@ -72,6 +72,7 @@ class Campaign:
         self.sizes_of = run_folders.find(options.sizes_of, output) if options.sizes_of else None
         self.later = ""
         self.request: batch.Request | None = None
+        self.unchecked: set[str] = set()
 
     def run(self, *, dry_run: bool) -> int:
         """Do the whole run. Returns the exit code. Raises CampaignError where nothing can run."""
@@ -478,7 +479,11 @@ class Campaign:
         """The jobs of the plan, numbered from `first`, and their descriptions, which are written."""
         request = self._request(plan.network)
         records = folder.partial / "records"
-        jobs = batch.jobs_of(plan, first, lambda stem: run_folders.is_complete(records / f"{stem}.jsonl"))
+
+        def is_whole(stem: str) -> bool:
+            return stem not in self.unchecked and run_folders.is_complete(records / f"{stem}.jsonl")
+
+        jobs = batch.jobs_of(plan, first, is_whole)
         descriptions = []
         for one in jobs:
             place = folder.jobs / str(one.number)
@@ -582,6 +587,8 @@ class Campaign:
         moved = [name for name in compared if name in began and _is_another(name, began[name], now[name])]
         if moved:
             notes = [*notes, f"resumed with another {' and another '.join(moved)}: see the sessions"]
+        missing = {case["case"] for case in before.get("cases", []) if case["result"] == "missing"}
+        self.unchecked = {case.stem for case in plan.cases if case.label in missing}
         notes_before = map(str, before.get("notes") or [])  # they apply to what was measured before
         notes = list(dict.fromkeys([*notes_before, *notes]))
         return {
