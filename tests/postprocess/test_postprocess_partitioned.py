@@ -185,17 +185,12 @@ def test_without_latency_there_is_no_model_and_still_a_gain(tmp_path: Path) -> N
     assert any("guessed bandwidth" in flag for flag in row_of(tmp_path, delay_guessed=True)["flags"])
 
 
-BAD_CLOCK = {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}
 UNRELIABLE: list[tuple[dict[str, Any], str, bool]] = [
     ({"repetitions": 0}, "not measured", False),
     ({"repetitions": MIN_REPETITIONS - 1}, "fewer than 6 repetitions (5)", False),
     ({"data_errors": 3}, "wrong data received (3 errors)", False),
     ({"truth": replace(EARLY, own_noise=0.5)}, "of the gain wide", True),
-    (
-        {"clock": {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}},
-        "clocks",
-        True,
-    ),
+    (synthetic.CLOCKS_DISAGREE, "clocks", True),
     ({"oversubscribed": True}, "oversubscribed", True),
 ]
 
