@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from postprocess.drawing.curve_plot import write_charts
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DASHED, SOLID
-from postprocess.families import axes, registry
+from postprocess.families import axes, registry, sampled_inside
 from postprocess.families.cpu_overhead import claims, inside
 from postprocess.families.cpu_overhead.charts import SHARE, TIME, USER, charts, rank_charts
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
@@ -473,12 +473,12 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
 def test_wrong_data_and_nothing_valid_are_faults(tmp_path: Path) -> None:
     lines = record()
     lines[1]["data_errors"] = 2
-    assert list(inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines)))) == [
+    assert list(sampled_inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines)))) == [
         "2 wrong values were received"
     ]
     lines = record(sizes=(8,))
     lines[1] = point(repetitions=3)
-    (fault,) = inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines)))
+    (fault,) = sampled_inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines)))
     assert fault == "none of its 1 points is valid: fewer than 6 repetitions (3)"
 
 

@@ -17,7 +17,7 @@ from mpi_campaign import ROOT
 from postprocess.drawing.curve_plot import chart_figure, write_charts
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.text import quotient
-from postprocess.families import registry
+from postprocess.families import registry, sampled_inside
 from postprocess.families.hybrid import claims, inside, once
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.charts import BEST, METHODS, OVER_NODES, RATIO, TIME, charts
@@ -758,7 +758,7 @@ def test_what_is_said_of_the_processes(tmp_path: Path) -> None:
     assert inside.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
     facts = dict(inside.timing([loaded]))
     assert facts["ranks that share a copy"] == "1 group, real"
-    assert list(inside.wrong(loaded)) == []
+    assert list(sampled_inside.wrong(loaded)) == []
     assert inside.communicated_ns(loaded) > 0
     assert inside.payload_bytes(loaded) == 0  # one node
     over = load_hybrid(synthetic.write(tmp_path / "b.jsonl", record(sizes=(4096,), network="wire:2gbit")))
