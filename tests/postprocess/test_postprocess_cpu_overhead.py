@@ -51,8 +51,7 @@ ALL = tuple(axes.OPERATION.values)
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return cpu_table([load_cpu_overhead(file) for file in files])
+    return cpu_table([load_cpu_overhead(file) for file in synthetic.written(path, records)])
 
 
 def row_of(path: Path, truth: Truth = POLLS, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:
@@ -401,21 +400,13 @@ def test_noise_that_both_times_share_does_not_widen_the_share(tmp_path: Path) ->
         (POLLS, {}, {"repetitions": 5}, "fewer than 6 repetitions (5)"),
         (POLLS, {}, {"data_errors": 3}, "wrong data received (3 errors)"),
         (POLLS, {}, {"repetitions": 0}, "not measured"),
-        (
-            POLLS,
-            {},
-            {"clock": {"method": "shared", "residual_ns": 1e6, "synchronisations": 2, "drift_ppm": 0.0}},
-            "clocks disagree by",
-        ),
+        (POLLS, {}, synthetic.CLOCKS_DISAGREE, "clocks disagree by"),
     ],
 )
 def test_what_is_not_reliable_says_why(
     tmp_path: Path, truth: Truth, header: dict[str, Any], changes: dict[str, Any], reason: str
 ) -> None:
-    row = row_of(tmp_path, truth, header=header, **changes)
-    assert not row["reliable"]
-    assert row["unreliable_reasons"][0].startswith(reason)
-    assert bool(row["valid"]) is not reason.startswith(("fewer", "wrong", "not measured"))
+    synthetic.check_unreliable(row_of(tmp_path, truth, header=header, **changes), reason)
 
 
 @given(st.floats(0, 1e12), st.floats(1, 1e12))

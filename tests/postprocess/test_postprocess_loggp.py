@@ -45,8 +45,7 @@ LARGE = st.floats(0, 1e6)
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return cpu_table([any_record(load_record(file)) for file in files])
+    return cpu_table([any_record(load_record(file)) for file in synthetic.written(path, records)])
 
 
 @pytest.mark.parametrize(("ranks", "rounds"), [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (64, 6), (65, 7)])

@@ -61,8 +61,7 @@ LARGE = 1 << 24
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return partitioned_table([load_partitioned(file) for file in files])
+    return partitioned_table([load_partitioned(file) for file in synthetic.written(path, records)])
 
 
 def row_of(
