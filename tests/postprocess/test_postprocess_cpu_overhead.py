@@ -322,12 +322,17 @@ def test_a_way_of_waiting_is_held_against_the_blocking_call(tmp_path: Path) -> N
 
 def test_the_idle_time_is_drawn_over_the_ranks_of_communicators(tmp_path: Path) -> None:
     lines = record(SLEEPS, sizes=(1024,), ranks=4, placement=synthetic.header(4)["placement"])
-    smaller = point(1, replace(SLEEPS, latency_ns=400), ranks=2)
-    smaller["rank_medians"] = {name: [*values, 0, 0] for name, values in smaller["rank_medians"].items()}
-    (chart,) = rank_charts(table_of(tmp_path, with_one_more(lines, smaller)))
-    assert chart.places == [2, 4]
-    first, second = chart.curves[0].marks
-    assert first.value < second.value
+    for ranks, latency_ns in ((2, 400), (3, 600)):
+        assert list(rank_charts(table_of(tmp_path, lines))) == []  # fewer than three make no curve
+        smaller = point(ranks, replace(SLEEPS, latency_ns=latency_ns), ranks=ranks)
+        smaller["index"] = ranks - 1
+        medians = smaller["rank_medians"].items()
+        smaller["rank_medians"] = {name: [*values, *[0] * (4 - ranks)] for name, values in medians}
+        lines = with_one_more(lines, smaller)
+    (chart,) = rank_charts(table_of(tmp_path, lines))
+    assert chart.places == [2, 3, 4]
+    first, second, third = chart.curves[0].marks
+    assert first.value < second.value < third.value
     assert list(rank_charts(table_of(tmp_path, record(SLEEPS)))) == []
 
 
@@ -519,7 +524,9 @@ def test_idle_times_that_are_not_above_0_are_left_out_and_counted(tmp_path: Path
     table = table_of(tmp_path, record(HELPED))
     _, share = charts(table)
     assert share.low < -1
-    mixed = table_of(tmp_path, record(HELPED, sizes=(8,)), record(SLEEPS, sizes=(64,)))
+    few = table_of(tmp_path, record(HELPED, sizes=(8,)), record(SLEEPS, sizes=(64, 512)))
+    assert [chart.kind for chart in charts(few)] == [USER, SHARE]  # two sizes with idle time make no curve
+    mixed = table_of(tmp_path, record(HELPED, sizes=(8,)), record(SLEEPS, sizes=(64, 512, 4096)))
     _, _, time = charts(mixed)
     assert time.notes == ["1 point not surely above 0, or not measured, left out"]
 
@@ -549,3 +556,4 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     assert "<li>The negative control, the blocking call against itself" in text
     assert text.count("bcast: 0.70") >= 3
     assert "No point was measured" not in text
+    assert "In all rows: toolchain openmpi@5.0.11, network wire:2gbit, configuration basic, ranks 2, launch 1." in text
