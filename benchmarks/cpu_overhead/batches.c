@@ -99,6 +99,11 @@ static const struct way *reference_way(const struct way *way) {
     return way->once ? way : &way_table[way->works ? WAY_NONBLOCKING : WAY_BLOCKING];
 }
 
+/* By how much the last rank comes late; 0 where none does. */
+static int64_t lateness_of(const struct batches *o, const size_t at[AXES]) {
+    return way_of(o, at)->late ? o->lateness_ns[at[AXIS_LATENESS]] : 0;
+}
+
 /* The rank that comes late to the calls of `late`. */
 static bool is_late(const struct batches *o) {
     return o->point.way->late && o->program->rank + 1 == o->communicators[o->cell.at[AXIS_COMMUNICATOR]];
@@ -287,9 +292,22 @@ static bool is_detailed(const struct batches *o, const size_t at[AXES]) {
     return found;
 }
 
+/* The smallest of the sizes for which other ways than `blocking` are measured. A collective without data has one. */
+static bool is_first_detailed(const struct batches *o, const size_t at[AXES]) {
+    bool found = is_detailed(o, at);
+    for (size_t i = 0; i < o->detailed_count; i++) {
+        found = found && o->detailed[i] >= message_of(o, at);
+    }
+    return found || message_of(o, at) == 0;
+}
+
 static bool is_point(const struct batches *o, const size_t at[AXES]) {
     const struct collective *collective = &o->blocking[at[AXIS_OPERATION]];
     const struct way *way = way_of(o, at);
+    /* The wait for a late rank is over before the data move: longer ones are measured with one size. */
+    if (at[AXIS_LATENESS] > 0 && !(way->late && is_first_detailed(o, at))) {
+        return false;
+    }
     if (!collective_has_message(collective) && at[AXIS_MESSAGE] > 0) {
         return false;
     }
@@ -309,7 +327,8 @@ static bool is_point(const struct batches *o, const size_t at[AXES]) {
 
 /* Advances to the next cell of the product that is a point, or the first one. false: there is none. */
 static bool next_cell(const struct batches *o, size_t at[AXES], bool first) {
-    const size_t counts[AXES] = {o->operation_count, o->communicator_count, o->message_count, o->way_count};
+    const size_t counts[AXES] = {o->operation_count, o->communicator_count, o->message_count, o->way_count,
+                                 o->lateness_count};
     do {
         size_t i = AXES;
         while (!first && i > 0 && ++at[i - 1] == counts[i - 1]) {
@@ -416,7 +435,7 @@ static bool begin(void *context, struct sampler_point *p) {
     o->point.own = way->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
     o->point.reference = reference_way(way)->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
     o->point.message_bytes = (uint64_t)message_of(o, o->cell.at);
-    o->point.units = is_late(o) ? work_units(o->target_ns) : 0;
+    o->point.units = is_late(o) ? work_units(lateness_of(o, o->cell.at)) : 0;
     phase_collective(o->point.own->mpi_name);
     phase_enter(PHASE_CALL);
     int64_t shortest = 0;
@@ -457,6 +476,9 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct batches *o = context;
     (void)p;
+    if (way_of(o, p->at)->late) {
+        json_put_integer(line, "lateness_ns", lateness_of(o, p->at));
+    }
     (void)s;
     json_put_integer(line, "calls", o->point.calls);
     json_put_integer(line, "reference_calls", o->point.reference_calls);
@@ -473,6 +495,8 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
              o->operations[p->at[AXIS_OPERATION]]->name, o->communicators[p->at[AXIS_COMMUNICATOR]],
              message_of(o, p->at), way_of(o, p->at)->name, work);
 }
+    } else if (way_of(o, p->at)->late) {
+        snprintf(work, sizeof work, " by %.0f ms", (double)lateness_of(o, p->at) / 1e6);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -546,7 +570,6 @@ bool batches_begin(struct program *program, void *context, sampler *s, char *rea
     o->comm = MPI_COMM_NULL;
     work_units(1); /* reads the CPU's speed */
     o->on_first_machine = is_on_first_machine();
-    ways_sharpen_sleeps();
     if (has_way(o, &way_table[WAY_SOAKING])) {
         placement_look_again(program->place);
         o->soaker = soaker_create(error, sizeof error);

@@ -8,7 +8,8 @@
  *
  * A batch has so many calls that the CPU clocks resolve its time. Their number is searched once per point. `once` has
  * one call, since models are about a call whose ranks begin together; `late` has one, for which the last rank comes
- * late by the time of a batch.
+ * late: by the time of a batch at least. What a library does while it waits may depend on how long that is, so there
+ * may be several such times.
  *
  * How much work fits beside an open collective (availability) is found by bisection: each step is a point.
  */
@@ -21,9 +22,9 @@
 #include "soaker.h"
 #include "ways.h"
 
-enum { AXIS_OPERATION, AXIS_COMMUNICATOR, AXIS_MESSAGE, AXIS_WAY, AXES };
+enum { AXIS_OPERATION, AXIS_COMMUNICATOR, AXIS_MESSAGE, AXIS_WAY, AXIS_LATENESS, AXES };
 
-enum { BATCHES_MOST_COMMUNICATORS = 64 };
+enum { BATCHES_MOST_COMMUNICATORS = 64, BATCHES_MOST_LATENESS = 16 };
 
 /* A point. */
 struct batches_cell {
@@ -49,6 +50,8 @@ struct batches {
     const int64_t *detailed; /* sizes for which other ways than `blocking` are measured */
     size_t detailed_count;
     int64_t bisections; /* steps of the search for the work that fits */
+    const int64_t *lateness_ns; /* of the last rank, in points of `late`; ascending */
+    size_t lateness_count;
     bool preset;        /* the sizes are a grid's: those that do not fit are no points */
     int64_t calls;      /* of every batch; 0: searched */
     int64_t target_ns;  /* the least time of a batch */

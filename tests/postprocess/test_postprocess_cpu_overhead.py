@@ -220,20 +220,39 @@ def test_a_setting_that_lets_another_thread_in_changes_something(tmp_path: Path)
 
 
 def test_a_rank_that_comes_late_shows_what_waiting_costs_the_others(tmp_path: Path) -> None:
-    """The library yields, but only in a wait that is long enough: in a call whose ranks come together it polls."""
+    """The library yields, but only in a wait that is long enough: in shorter ones it polls.
+
+    Older records do not tell how long: it was the least time of a batch.
+    """
 
     def of(setting: str, waits: Truth) -> Lines:
-        lines = with_one_more(record(POLLS, sizes=(1024,)), point(1, waits, way="late", work=0.9))
+        lines = with_one_more(record(POLLS, sizes=(1024,)), point(1, POLLS, way="late", work=0.9))
+        lines = with_one_more(lines, point(2, waits, way="late", work=0.9, lateness_ns=2_000_000_000))
         lines[0]["plan"]["parameters"]["library_setting"] = [setting]
         return lines
 
     table = table_of(tmp_path, of("usual", POLLS), of("yielding", SLEEPS))
+    assert list(table[table["way"] == "late"]["lateness_ns"]) == 2 * [10_000_000, 2_000_000_000]
+    assert set(table[table["way"] != "late"]["lateness_ns"]) == {0}
     text = cpu_text(table)
     assert "Waiting for a rank that comes late:" in text
-    usual, yielding, changed, _ = of_the_process(table)
-    assert "ranks that wait for one that comes late take 100 % [100 %, 100 %] of the CPU meanwhile" in usual
-    assert "library yielding, wire:2gbit: ranks that wait for one that comes late take 30 %" in yielding
-    assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, for which a rank comes late, where" in changed
+    usual, usual_long, yielding, yielding_long, changed, _ = of_the_process(table)
+    waits = "ranks that wait {} for one that comes late take so much of the CPU meanwhile, in 1 reliable point: bcast"
+    assert f"{waits.format('10 ms')} 100 % [100 %, 100 %]" in usual
+    assert f"{waits.format('2 s')} 100 % [100 %, 100 %]" in usual_long
+    assert f"library yielding, wire:2gbit: {waits.format('10 ms')} 100 %" in yielding
+    assert f"library yielding, wire:2gbit: {waits.format('2 s')} 30 %" in yielding_long
+    assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, for which a rank comes late by 2 s, where" in changed
+
+
+def test_a_setting_that_changes_nothing_is_told_so_of_the_waits_that_were_measured(tmp_path: Path) -> None:
+    def of(setting: str) -> Lines:
+        lines = with_one_more(record(POLLS, sizes=(1024,)), point(1, POLLS, way="late", work=0.9))
+        lines[0]["plan"]["parameters"]["library_setting"] = [setting]
+        return lines
+
+    *_, unchanged = of_the_process(table_of(tmp_path, of("usual"), of("blocking")))
+    assert "changes nothing for sure: the CPU share (2 points; waits of 10 ms for a late rank), the time" in unchanged
 
 
 @pytest.mark.parametrize(
@@ -555,5 +574,5 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     assert text.count("<summary><strong>openmpi@5.0.11, basic, wire:2gbit</strong></summary>") == 1
     assert "<li>The negative control, the blocking call against itself" in text
     assert text.count("bcast: 0.70") >= 3
-    assert "No point was measured" not in text
     assert "In all rows: toolchain openmpi@5.0.11, network wire:2gbit, configuration basic, ranks 2, launch 1." in text
+    assert "No point was measured" not in text

@@ -79,6 +79,7 @@ def _late_cells(row: Mapping[Any, Any]) -> list[str]:
     """The texts of a row of the way `late`. Times are those of the ranks that wait for the late one."""
     return [
         *_point_cells(row),
+        duration(row["lateness_ns"]),
         duration(row["t_wall_ns"]),
         *_with_interval(row, "cpu_share"),
         duration(row["idle_ns"]),
@@ -215,7 +216,8 @@ WAYS = Columns(
 )  # fmt: skip
 LATE_RANKS = Columns(
     heads=(
-        *_HEADS, "time", "CPU share", "95 %", "idle time", "thread", "waits", "preempted", "reps", "remarks",
+        *_HEADS, "late by", "time", "CPU share", "95 %", "idle time", "thread", "waits", "preempted", "reps",
+        "remarks",
     ),
     right=frozenset(range(4, 16)),
     cells=_late_cells,
@@ -230,10 +232,10 @@ AVAILABILITY = Columns(
 )
 
 _PAIR_HEADS = ("toolchain", "network", "configuration", "between")
-)  # fmt: skip
-LOGGP_PARAMETERS = Columns(
 _PARAMETER_HEADS = (
     "L", "o send", "o receive", "g", "G per byte", "γ/B, cached", "γ/B, not cached", "eager", "remarks",
+)  # fmt: skip
+LOGGP_PARAMETERS = Columns(
     heads=(*_PAIR_HEADS, "launches", *_PARAMETER_HEADS),
     right=frozenset(range(4, 12)),
     cells=_run_cells,
@@ -253,13 +255,13 @@ PREDICTED = Columns(
 )  # fmt: skip
 
 
-def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of blocking calls."""
 def leading_columns(columns: Columns) -> int:
     """How many columns of a table say what a row is of, before those that say what was found."""
     return len(_PAIR_HEADS) + 1 if columns in (LOGGP_PARAMETERS, LOGGP_LAUNCHES) else len(_HEADS)
 
 
+def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of blocking calls."""
     chosen: pd.DataFrame = table[table["way"] == BLOCKING]
     return chosen
 
