@@ -342,22 +342,27 @@ static bool next_cell(const struct batches *o, size_t at[AXES], bool first) {
     return true;
 }
 
-/* Rank 0: halves what the last step left open. */
-static void bisect(struct batches_cell *cell, const samples *last) {
-    const double with_work = (double)samples_median(last, 0);
-    const double without = (double)samples_median(last, 1);
-    if (without > 0 && with_work > growth * without) {
-        cell->growth_share = cell->share;
-    } else {
-        cell->free_share = cell->share;
+/* The series T_WALL and T_REFERENCE_WALL below: the collective with work, and without. */
+enum { SERIES_WALL, SERIES_REFERENCE_WALL };
+
+/* Rank 0: what the repetitions of a step tell. */
+static enum knee_answer answer_of_step(const samples *step, bool sure) {
+    const int side = samples_ratio_side(step, SERIES_WALL, SERIES_REFERENCE_WALL, growth, sure);
+    return side < 0 ? KNEE_FITS : side > 0 ? KNEE_TOO_MUCH : KNEE_UNTOLD;
+}
+
+/* A step is looked at again and again: so it must be sure. */
+static enum sampler_answer answer(void *context, const sampler *s) {
+    const struct batches *o = context;
+    if (!o->point.way->works) {
+        return SAMPLER_BY_INTERVALS;
     }
-    cell->share = (cell->free_share + cell->growth_share) / 2;
+    return answer_of_step(sampler_samples(s), true) == KNEE_UNTOLD ? SAMPLER_UNTOLD : SAMPLER_TOLD;
 }
 
 static void begin_bisection(struct batches_cell *cell, bool works) {
-    cell->free_share = 0;
-    cell->growth_share = works ? MOST_SHARE : 0;
-    cell->share = cell->growth_share / 2;
+    cell->knee = knee_begin(works ? MOST_SHARE : 0);
+    cell->share = knee_next(&cell->knee);
     cell->step = 0;
 }
 
@@ -369,8 +374,8 @@ static bool next_step(struct batches *o, const sampler *s) {
     }
     int64_t share = -1;
     if (o->program->rank == 0 && samples_count(sampler_samples(s)) > 0) {
-        bisect(cell, sampler_samples(s));
-        share = cell->share;
+        knee_note(&cell->knee, cell->share, answer_of_step(sampler_samples(s), false));
+        share = knee_next(&cell->knee);
     }
     MPI_CHECK(MPI_Bcast(&share, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
     cell->share = share;
@@ -471,14 +476,14 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
     json_put_integer(line, "communicator_ranks", o->communicators[p->at[AXIS_COMMUNICATOR]]);
     json_put_integer(line, "message_bytes", message_of(o, p->at));
     json_put_string(line, "way", way_of(o, p->at)->name);
+    if (way_of(o, p->at)->late) {
+        json_put_integer(line, "lateness_ns", lateness_of(o, p->at));
+    }
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct batches *o = context;
     (void)p;
-    if (way_of(o, p->at)->late) {
-        json_put_integer(line, "lateness_ns", lateness_of(o, p->at));
-    }
     (void)s;
     json_put_integer(line, "calls", o->point.calls);
     json_put_integer(line, "reference_calls", o->point.reference_calls);
@@ -490,20 +495,23 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
     char work[32] = "";
     if (way_of(o, p->at)->works) {
         snprintf(work, sizeof work, " %.2f", (double)o->cell.share / WHOLE);
+    } else if (way_of(o, p->at)->late) {
+        snprintf(work, sizeof work, " by %.0f ms", (double)lateness_of(o, p->at) / 1e6);
     }
     snprintf(text, text_size, "%s, %" PRId64 " ranks, %" PRId64 " bytes, %s%s",
              o->operations[p->at[AXIS_OPERATION]]->name, o->communicators[p->at[AXIS_COMMUNICATOR]],
              message_of(o, p->at), way_of(o, p->at)->name, work);
 }
-    } else if (way_of(o, p->at)->late) {
-        snprintf(work, sizeof work, " by %.0f ms", (double)lateness_of(o, p->at) / 1e6);
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Of a whole batch. */
 static const struct repetition_series series[] = {
-    {.name = "t_wall_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
-    {.name = "t_reference_wall_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END},
+    [SERIES_WALL] = {.name = "t_wall_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
+    [SERIES_REFERENCE_WALL] = {.name = "t_reference_wall_ns",
+                               .over = OVER_SPAN,
+                               .term = REFERENCE_BEGIN,
+                               .end = REFERENCE_END},
     {.name = "t_cpu_ns", .over = OVER_LARGEST, .term = CPU},
     {.name = "t_reference_cpu_ns", .over = OVER_LARGEST, .term = REFERENCE_CPU},
     {.name = "t_thread_cpu_ns", .over = OVER_LARGEST, .term = THREAD_CPU},
@@ -537,6 +545,7 @@ const struct sampler_kind batches_points = {
                 .rank_median_count = COUNT(rank_medians)},
     .next_point = next_point,
     .points_left = points_left,
+    .answer = answer,
     .begin = begin,
     .faults = count_faults,
     .parameters = put_parameters,

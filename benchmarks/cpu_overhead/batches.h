@@ -11,12 +11,14 @@
  * late: by the time of a batch at least. What a library does while it waits may depend on how long that is, so there
  * may be several such times.
  *
- * How much work fits beside an open collective (availability) is found by bisection: each step is a point.
+ * How much work fits beside an open collective (availability) is found by bisection (knee.h): each step is a point,
+ * which is repeated until its interval tells on which side of the knee it is.
  */
 #ifndef CAMPAIGN_BATCHES_H
 #define CAMPAIGN_BATCHES_H
 
 #include "exchange.h"
+#include "knee.h"
 #include "operations.h"
 #include "program.h"
 #include "soaker.h"
@@ -28,10 +30,9 @@ enum { BATCHES_MOST_COMMUNICATORS = 64, BATCHES_MOST_LATENESS = 16 };
 
 /* A point. */
 struct batches_cell {
-    size_t at[AXES];      /* indices of the values below */
-    int64_t share;        /* of `working`: the work relative to the time of the collective, millionths */
-    int64_t free_share;   /* the bisection so far: the largest work that fits, */
-    int64_t growth_share; /* and the smallest that does not */
+    size_t at[AXES]; /* indices of the values below */
+    int64_t share;   /* of `working`: the work relative to the time of the collective, millionths */
+    struct knee knee;
     int step;
 };
 
@@ -49,9 +50,9 @@ struct batches {
     size_t way_count;
     const int64_t *detailed; /* sizes for which other ways than `blocking` are measured */
     size_t detailed_count;
-    int64_t bisections; /* steps of the search for the work that fits */
     const int64_t *lateness_ns; /* of the last rank, in points of `late`; ascending */
     size_t lateness_count;
+    int64_t bisections; /* steps of the search for the work that fits */
     bool preset;        /* the sizes are a grid's: those that do not fit are no points */
     int64_t calls;      /* of every batch; 0: searched */
     int64_t target_ns;  /* the least time of a batch */
