@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
-from postprocess.drawing.text import duration, interval, percent, ratio, size
+from postprocess.drawing.text import duration, duration_and_interval, interval, percent, ratio, size
 from postprocess.families import axes, sampled_table
 from postprocess.families.cpu_overhead.axes import CASE
 from postprocess.families.cpu_overhead.claims import sentences
@@ -74,6 +74,7 @@ def _late_cells(row: Mapping[Any, Any]) -> list[str]:
     """The texts of a row of the way `late`. Times are those of the ranks that wait for the late one."""
     return [
         *_point_cells(row),
+        duration(row["lateness_ns"]),
         duration(row["t_wall_ns"]),
         *_with_interval(row, "cpu_share"),
         duration(row["idle_ns"]),
@@ -110,10 +111,8 @@ def _availability_cells(row: Mapping[Any, Any]) -> list[str]:
 
 def _time(row: Mapping[Any, Any], name: str) -> str:
     """A time with its interval."""
-    low, high = row[f"{name}_ci95_low"], row[f"{name}_ci95_high"]
-    if not math.isfinite(row[name]):
-        return ""
-    return f"{duration(row[name])} [{duration(low)}, {duration(high)}]" if low <= high else duration(row[name])
+    value, *ends = (float(row[f"{name}{end}"]) for end in ("", "_ci95_low", "_ci95_high"))
+    return duration_and_interval(value, *ends) if math.isfinite(value) else ""
 
 
 def _per_byte(row: Mapping[Any, Any], name: str, unit: str = "ns") -> str:
@@ -212,9 +211,10 @@ WAYS = Columns(
 )  # fmt: skip
 LATE_RANKS = Columns(
     heads=(
-        *_HEADS, "time", "CPU share", "95 %", "idle time", "thread", "waits", "preempted", "reps", "remarks",
+        *_HEADS, "late by", "time", "CPU share", "95 %", "idle time", "thread", "waits", "preempted", "reps",
+        "remarks",
     ),
-    right=frozenset(range(4, 15)),
+    right=frozenset(range(4, 16)),
     cells=_late_cells,
 )  # fmt: skip
 NODES = Columns(
@@ -226,16 +226,17 @@ AVAILABILITY = Columns(
     heads=(*_HEADS, "available", "95 %", "steps"), right=frozenset(range(4, 10)), cells=_availability_cells
 )
 
+_PAIR_HEADS = ("toolchain", "network", "configuration", "between")
 _PARAMETER_HEADS = (
-    "L", "o send", "o receive", "g", "G per byte", "γ per byte, cached", "γ per byte, not cached", "eager", "remarks",
+    "L", "o send", "o receive", "g", "G per byte", "γ/B, cached", "γ/B, not cached", "eager", "remarks",
 )  # fmt: skip
 LOGGP_PARAMETERS = Columns(
-    heads=("toolchain", "network", "configuration", "between", "launches", *_PARAMETER_HEADS),
+    heads=(*_PAIR_HEADS, "launches", *_PARAMETER_HEADS),
     right=frozenset(range(4, 12)),
     cells=_run_cells,
 )
 LOGGP_LAUNCHES = Columns(
-    heads=("toolchain", "network", "configuration", "between", "launch", *_PARAMETER_HEADS),
+    heads=(*_PAIR_HEADS, "launch", *_PARAMETER_HEADS),
     right=frozenset(range(4, 12)),
     cells=_launch_cells,
 )
@@ -247,6 +248,11 @@ PREDICTED = Columns(
     right=frozenset(range(4, 15)),
     cells=_predicted_cells,
 )  # fmt: skip
+
+
+def leading_columns(columns: Columns) -> int:
+    """How many columns of a table say what a row is of, before those that say what was found."""
+    return len(_PAIR_HEADS) + 1 if columns in (LOGGP_PARAMETERS, LOGGP_LAUNCHES) else len(_HEADS)
 
 
 def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:

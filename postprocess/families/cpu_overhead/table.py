@@ -74,9 +74,9 @@ _ALL_ESTIMATES = (
     *_ESTIMATES, *BY_TICKS, *_OF_NODE, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
     *loggp_table.OF_RUN,
 )  # fmt: skip
-_OF_POINT = ("communicator_ranks", "message_bytes", "way", "calls")
+_OF_POINT = ("communicator_ranks", "message_bytes", "way", "lateness_ns", "calls")
 COLUMNS = (
-    "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "pair",
+    "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "lateness_ns", "pair",
     *sampled_table.names_of_estimates(_ALL_ESTIMATES),
     "cpu_all_ranks_ns", "cpu_ticks", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden",
     "G_hidden", "G_from_bytes", "G_to_bytes", "misfit",
@@ -89,8 +89,8 @@ Times and switches are medians of one call, times in nanoseconds, sizes in bytes
 is NaN, an unknown text empty. `calls` are those of a batch.
 """
 _ABSENT: Mapping[str, Any] = {
-    axes.OPERATION.name: "", "way": "", "pair": "", "calls": 0, "g_hidden": False, "G_hidden": False, "launches": 0,
-    "launches_reliable": 0, "run_g_hidden": False, "run_G_hidden": False,
+    axes.OPERATION.name: "", "way": "", "lateness_ns": 0, "pair": "", "calls": 0, "g_hidden": False,
+    "G_hidden": False, "launches": 0, "launches_reliable": 0, "run_g_hidden": False, "run_G_hidden": False,
 }  # fmt: skip
 """What a row has in columns of the other program that are no numbers. In the others it has NaN."""
 AnyRecord: TypeAlias = CpuRecord | LogGPRecord
