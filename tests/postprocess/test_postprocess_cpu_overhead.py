@@ -449,7 +449,7 @@ def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
     ("operation", "blocks"),
     [
         ("barrier", 0), ("bcast", 3), ("gather", 3), ("scatter", 3), ("allgather", 12), ("alltoall", 12),
-        ("reduce", 3), ("allreduce", 4), ("scan", 3),
+        ("reduce", 3), ("allreduce", 4), ("reduce_scatter_block", 12), ("scan", 3),
     ],
 )  # fmt: skip
 def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, operation: str, blocks: int) -> None:
@@ -465,7 +465,16 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
         place["node"] = place["rank"] // 2
     lines[0]["nodes"] = 2
     two = load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines))
-    between = {"barrier": 0, "bcast": 1, "gather": 2, "scatter": 2, "allgather": 4, "alltoall": 8, "allreduce": 2}
+    between = {
+        "barrier": 0,
+        "bcast": 1,
+        "gather": 2,
+        "scatter": 2,
+        "allgather": 4,
+        "alltoall": 8,
+        "allreduce": 2,
+        "reduce_scatter_block": 4,
+    }
     expected = between.get(operation, 1) * one.message_bytes * 2 * one.calls * one.repetitions
     assert inside.payload_bytes(two) == expected
 
