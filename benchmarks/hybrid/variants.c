@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { SPIN, BARRIER, PAPER, METHOD1, METHOD1_BARRIER, METHOD2 };
+enum { SPIN, UNTUNED, BARRIER, PAPER, METHOD1, METHOD1_BARRIER, METHOD2 };
 
 static const struct hybrid_trials everything = {.method_count = 0};
 
@@ -18,6 +18,10 @@ const struct variant variant_table[VARIANTS] = {
               .trials = &everything,
               .help = "the library's own choice: in trials the fastest of its methods, without or with eviction of "
                       "what was read"},
+    [UNTUNED] = {.name = "untuned",
+                 .sync = HYBRID_SPIN,
+                 .method = HYBRID_METHOD_AUTO,
+                 .help = "what the library does untried: what an application gets that never calls hybrid_memory_tune"},
     [BARRIER] = {.name = "barrier",
                  .sync = HYBRID_BARRIER,
                  .method = HYBRID_METHOD_AUTO,

@@ -17,7 +17,7 @@ struct variant {
     const struct hybrid_trials *trials; /* what hybrid_memory_tune tries before each point; NULL: nothing */
 };
 
-enum { VARIANTS = 6 };
+enum { VARIANTS = 7 };
 extern const struct variant variant_table[VARIANTS];
 
 bool variant_makes(const struct variant *variant, const struct operation *operation);

@@ -57,6 +57,7 @@ _VERTICAL: Mapping[str, Axis] = {
 }
 _COLOURS = {
     "spin": "blue",
+    "untuned": "green",
     "barrier": "sky",
     "paper": "red",
     "method1": "orange",
