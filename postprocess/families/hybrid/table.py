@@ -41,15 +41,13 @@ from postprocess.drawing.text import duration, interval, quotient, size
 from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.hybrid import state, validity
 from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
+from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.record import FAMILY, HybridRecord
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
-ALLGATHER = "allgather"
-PAPERS_OWN: Mapping[str, str] = {"allgather": "barrier", "bcast": "barrier", "allreduce": "paper"}
-"""The variant that is the paper's own method (Zhou et al. 2020, sections 5.2.2 to 5.2.4)."""
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
 }  # fmt: skip
@@ -82,7 +80,7 @@ Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no un
 `library_calls` are those of a batch. `t_mean_ns` and `t_library_mean_ns` are means, as Zhou et al. report times.
 `doubtful`: there are reasons against a verdict, not only a wide interval.
 `settings` are those of the MPI library that were compared, `best_setting` the one with which it was fastest.
-`evicts`: ranks evicted from their caches what they had read. `node_method`: how an allreduce was reduced within the
+`evicts`: ranks evicted from their caches what they had read. `node_method`: how a reduction was made within the
 node, and `papers_node_method` in the batches by the paper's own method; "" where nothing says it.
 `handover_ns`: the median time in which ranks of a node handed a cache line to each other, NaN where it is not known or
 no two ranks share a node; `best_handover_ns`: that beside `best_setting`. `other_state_repetitions`: repetitions that
@@ -98,7 +96,9 @@ def hybrid_table(records: Sequence[HybridRecord], failed: Mapping[str, tuple[str
 
 def _with_controls(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with `control` and `ratio_to_papers_own_widened`."""
-    controls = {_values(row, _OF_CONTROL): row for row in rows if row["variant"] == PAPERS_OWN[row["operation"]]}
+    controls = {
+        _values(row, _OF_CONTROL): row for row in rows if row["variant"] == OPERATIONS[row["operation"]].papers_own
+    }
     return [{**row, **_beside_control(row, controls.get(_values(row, _OF_CONTROL)))} for row in rows]
 
 
@@ -200,7 +200,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
             ]
             said = CANNOT_TELL if doubts else verdict(found["ratio_to_library"])
             reasons = [*doubts, *sampled.too_wide(found["ratio_to_library"], validity.WIDEST_INTERVAL)]
-            blocks = header.ranks if point.operation == ALLGATHER else 1
+            blocks = header.ranks if OPERATIONS[point.operation].per_rank else 1
             memory_create_ns = record.memory_create_ns(blocks * point.message_bytes)
             once = record.comm_create_ns + memory_create_ns
             yield {
