@@ -500,7 +500,7 @@ def test_sides_in_other_states_of_the_cores_are_not_compared(
 
 
 def calls(slower: str = "", seed: int = 1) -> pd.DataFrame:
-    """Launches of blocking collectives: two operations, two ways of waiting, three sizes. One operation may be slower."""
+    """Launches of collectives: two operations, two ways of waiting, three sizes. One operation may be slower."""
     parts = [
         launches(
             1.2 if operation == slower else 1.0, cases=3, seed=seed + place, benchmark="cpu_overhead", collective="",
@@ -509,7 +509,8 @@ def calls(slower: str = "", seed: int = 1) -> pd.DataFrame:
         for place, (operation, way) in enumerate(itertools.product(("barrier", "bcast"), ("blocking", "once")))
     ]  # fmt: skip
     table = pd.concat(parts, ignore_index=True)
-    return table.assign(t_wall_ns=table["t_measured_ns"])
+    named: pd.DataFrame = table.assign(t_wall_ns=table["t_measured_ns"])
+    return named
 
 
 def test_cases_that_differ_in_more_than_two_axes_are_on_different_maps() -> None:
