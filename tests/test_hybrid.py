@@ -1,7 +1,6 @@
 """`hybrid` under real MPI libraries: every point, virtual nodes, wrong data, bad input; a run of it."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 from mpi_campaign.toolchains import resolving
+from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.record import HybridRecord, load_hybrid
 from postprocess.families.hybrid.table import hybrid_table
 from tests.support import Command, check_record, corruption, launch, only_line, recorded
@@ -28,7 +28,7 @@ def measured(folder: Path, path: Path, toolchain: str, *words: str, ranks: int =
 
 def assert_the_table_is_of_the_record(found: HybridRecord, printed: str) -> None:
     """What the program prints for people has the numbers of the record, in every row."""
-    rows = [line.split() for line in printed.splitlines() if re.match(r" *(allgather|bcast|allreduce) ", line)]
+    rows = [words for words in map(str.split, printed.splitlines()) if words and words[0] in OPERATIONS]
     assert len(rows) == len(found.points)
     for row, point in zip(rows, found.points, strict=True):
         assert row[:3] == [point.operation, point.variant, str(point.message_bytes)]
@@ -41,6 +41,7 @@ def assert_the_table_is_of_the_record(found: HybridRecord, printed: str) -> None
 
 METHODS = {
     "spin": {"each", "slices", "leader", "reduce"},
+    "untuned": {"auto"},
     "barrier": {"auto"},
     "paper": {"leader", "reduce"},
     "method1": {"reduce"},
@@ -50,24 +51,27 @@ METHODS = {
 """How each variant may reduce within a node."""
 
 
-@pytest.mark.rare  # ten points; the next test measures three
+@pytest.mark.rare  # twenty points; the next test measures five
 @pytest.mark.parametrize("toolchain", [MPICH, OPENMPI])
 def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: Path, toolchain: str) -> None:
     path = tmp_path / "record.jsonl"
-    found, printed = measured(build_for(toolchain), path, toolchain, "--message-bytes", "800")
-    ways = ("spin", "barrier")
-    more = ("paper", "method1", "method1_barrier", "method2")
+    every = ("--operation", ",".join(OPERATIONS))
+    found, printed = measured(build_for(toolchain), path, toolchain, *every, "--message-bytes", "800")
+    ways, reductions = ("spin", "untuned", "barrier"), ("paper",)
+    figures = ("method1", "method1_barrier", "method2")
     assert {(one.operation, one.variant, one.message_bytes) for one in found.points} == {
-        (operation, variant, 800)
-        for operation in ("allgather", "bcast", "allreduce")
-        for variant in (*ways, *(more if operation == "allreduce" else ()))
-    }
+        (name, variant, 800)
+        for name, operation in OPERATIONS.items()
+        for variant in (
+            *ways, *(reductions if operation.reduces else ()), *(figures if name == "allreduce" else ()),
+        )
+    }  # fmt: skip
     for one in found.points:
         assert one.data_errors == 0
         assert one.repetitions >= 9
         assert one.calls["hybrid_whole"] == one.calls["papers_whole"]
-        assert one.node_method in (METHODS[one.variant] if one.operation == "allreduce" else {""})
-        assert one.papers_node_method in (METHODS["paper"] if one.operation == "allreduce" else {""})
+        assert one.node_method in (METHODS[one.variant] if OPERATIONS[one.operation].reduces else {""})
+        assert one.papers_node_method in (METHODS["paper"] if OPERATIONS[one.operation].reduces else {""})
         if one.variant == "paper":
             assert one.node_method == one.papers_node_method
     assert all(len(times) == 9 and (times > 0).all() for times in found.one_off_ns.values())
@@ -78,7 +82,8 @@ def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: P
 
 
 def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) -> None:
-    words = ("--virtual-node-ranks", "1", "--variant", "spin", "--message-bytes", "800", "--method", "paper")
+    asked = ("--operation", ",".join(OPERATIONS), "--variant", "spin", "--message-bytes", "800")
+    words = ("--virtual-node-ranks", "1", *asked, "--method", "paper")
     found, printed = measured(built, tmp_path / "record.jsonl", MPICH, *words)
     assert_the_table_is_of_the_record(found, printed)
     assert (found.shared_nodes, found.header.nodes) == (2, 1)
@@ -94,7 +99,10 @@ def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) 
 
 @pytest.mark.rare
 def test_cold_caches_on_uneven_nodes(built: Path, tmp_path: Path) -> None:
-    words = ("--virtual-node-ranks", "2", "--variant", "spin", "--message-bytes", "65536", "--cache", "cold")
+    words = (
+        "--virtual-node-ranks", "2", "--operation", ",".join(OPERATIONS), "--variant", "spin",
+        "--message-bytes", "65536", "--cache", "cold",
+    )  # fmt: skip
     found, _ = measured(built, tmp_path / "record.jsonl", MPICH, *words, ranks=3)
     assert found.node_ranks == (2, 1)
     assert set(found.one_off_of_fewer_ns) == {2}
@@ -139,6 +147,7 @@ def test_a_setting_reaches_the_library_and_the_record(
     [
         ("allgather", "spin", "the MPI library", 1),
         ("allreduce", "method1", "the hybrid library", 0),  # MPI_Reduce within the node, of which rank 0 is the root
+        ("alltoall", "spin", "the MPI library", 1),
     ],
 )
 def test_wrong_data_of_either_library_end_the_run_and_are_told(
@@ -164,8 +173,8 @@ def test_wrong_data_of_either_library_end_the_run_and_are_told(
         (1, (), "1 rank: a collective needs at least 2"),
         (2, ("--message-bytes", "100"), "100 bytes are no whole words of 8 bytes"),
         (2, ("--message-bytes", "0"), "'0' is not a whole number from 8 to 2147483647"),
-        (2, ("--operation", "alltoall"), "unknown 'alltoall'; choose from allgather, bcast, allreduce"),
-        (2, ("--variant", "fast"), "unknown 'fast'; choose from spin, barrier, paper"),
+        (2, ("--operation", "scan"), "unknown 'scan'; choose from allgather, bcast, allreduce, reduce_scatter_block"),
+        (2, ("--variant", "fast"), "unknown 'fast'; choose from spin, untuned, barrier, paper"),
         (2, ("--round-robin",), "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes"),
         (2, ("--virtual-node-ranks", "-1"), "--virtual-node-ranks"),
         (2, ("--virtual-node-ranks", "2"), "--virtual-node-ranks: 2 ranks of a virtual node are all 2 ranks: give 1"),
@@ -189,7 +198,7 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
     rows = json.loads(campaign("show", str(run), "--benchmark", "hybrid", "--json").stdout)
     assert {(row["operation"], row["timed"]) for row in rows} == {
-        (operation, timed) for operation in ("allgather", "bcast", "allreduce") for timed in ("whole", "collective")
+        (operation, timed) for operation in PAPERS for timed in ("whole", "collective")
     }
     wanted = {
         "toolchain", "operation", "variant", "baseline", "timed", "message_bytes", "ranks", "nodes", "nodes_are",
@@ -203,13 +212,13 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
 @pytest.mark.timeout(600)
 def test_a_run_measures_the_points_that_are_asked_for(tmp_path: Path, campaign: Command) -> None:
     words = ("--toolchain", MPICH, "--network", "shm", "--budget-seconds", "15", "--output", str(tmp_path))
-    asked = ("--operation", "bcast", "--operation", "allgather", "--message-bytes", "64", "--message-bytes", "8192")
+    asked = ("--operation", "bcast", "--operation", "alltoall", "--message-bytes", "64", "--message-bytes", "8192")
     done = campaign("run", "--benchmark", "hybrid", *asked, *words, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     run = next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: ")
     rows = json.loads(campaign("show", run, "--benchmark", "hybrid", "--json").stdout)
     assert {(row["operation"], row["message_bytes"]) for row in rows} == {
-        (operation, size) for operation in ("bcast", "allgather") for size in (64, 8192)
+        (operation, size) for operation in ("bcast", "alltoall") for size in (64, 8192)
     }
     text = campaign("show", run, "--benchmark", "hybrid").stdout
     assert "memory, 64 KiB" in text and "only usual was measured" in text

@@ -23,7 +23,6 @@ enum { START, HANDOVER_LEAST, HANDOVER_MOST, FIRST_BEGIN, TERMS = FIRST_BEGIN + 
 
 enum {
     ELEMENT = sizeof(uint64_t),
-    ROOT = 0,
     LINE = 128,
     BATCH_TARGET_NS = 500000, /* so long that the error of the clock and the spread of starts are below 1 % */
     SETTLING_CALLS = 4,       /* before each batch: each of the two buffers of long messages is used twice */
@@ -33,29 +32,40 @@ enum {
 
 /* ---- sizes ---- */
 
-uint64_t rounds_bytes(const struct rounds *o, enum operation operation, uint64_t message_bytes) {
-    /* The MPI library's buffers, then this rank's share of two buffers of its node. */
-    switch (operation) {
-    case OPERATION_ALLGATHER:
-        return message_bytes * (uint64_t)o->info.ranks * 3;
-    case OPERATION_BCAST:
-        return message_bytes * 3;
+/* The bytes of one of the buffers of a node, by rank. */
+static uint64_t shared_bytes(const struct operation *operation, uint64_t contributed, uint64_t read) {
+    switch (operation->shape) {
+    case HYBRID_REDUCTION:
+        return 3 * contributed; /* its row, and at most two results */
+    case HYBRID_PAIRS:
+        return contributed + read;
     default:
-        return message_bytes * (2 + 2 * 3);
+        return read;
     }
 }
 
-uint64_t rounds_most_bytes(const struct rounds *o, enum operation operation) {
+uint64_t rounds_bytes(const struct rounds *o, const struct operation *operation, uint64_t message_bytes) {
+    const uint64_t contributed = message_bytes * operation_contributed_blocks(operation, o->info.ranks);
+    const uint64_t read = message_bytes * operation_read_blocks(operation, o->info.ranks);
+    const uint64_t library = read + (operation_in_place(operation) ? 0 : contributed);
+    const uint64_t exchanged = operation->shape == HYBRID_PAIRS && o->info.nodes > 1 ? contributed + read : 0;
+    return library + 2 * shared_bytes(operation, contributed, read) + exchanged;
+}
+
+uint64_t rounds_most_bytes(const struct rounds *o, const struct operation *operation) {
     const uint64_t fits = o->program->memory_bytes / 2 / rounds_bytes(o, operation, 1);
-    const uint64_t blocks = operation == OPERATION_ALLGATHER ? (uint64_t)o->info.ranks : 1;
+    /* What one call counts: of an exchange between nodes, the blocks of all pairs of ranks. */
+    const uint64_t ranks = (uint64_t)o->info.ranks;
+    const uint64_t of_rank = operation->scatters || operation_read_blocks(operation, o->info.ranks) > 1 ? ranks : 1;
+    const uint64_t blocks = operation->shape == HYBRID_PAIRS && o->info.nodes > 1 ? ranks * ranks : of_rank;
     const uint64_t counted = INT_MAX / blocks * ELEMENT;
     return (o->program->memory_bytes > 0 && fits < counted ? fits : counted) / ELEMENT * ELEMENT;
 }
 
 /* ---- contents ---- */
 
-/* Element i of a rank's contribution to a call. Words are an arithmetic progression modulo 2^64; terms are whole
- * numbers, so small that their sums are exact in any order. */
+/* Element i of a rank's contribution to a call, over all of its blocks. Words are an arithmetic progression modulo
+ * 2^64; terms are whole numbers, so small that their sums are exact in any order. */
 enum { TERM_PERIOD = 256, TERM_CALLS = 1009 };
 
 static uint64_t first_word(uint64_t call, int rank) {
@@ -117,49 +127,67 @@ static uint64_t sum_of_words(uint64_t first, uint64_t count) {
     return count * first + pairs;
 }
 
-/* What every rank must read, in all. */
-static uint64_t expected_sum(const struct rounds *o) {
-    const int ranks = o->info.ranks;
-    const size_t count = o->point.count;
-    if (o->point.operation == OPERATION_BCAST) {
-        return sum_of_words(first_word(o->call, ROOT), count);
-    }
-    if (o->point.operation == OPERATION_ALLGATHER) {
-        uint64_t sum = 0;
-        for (int rank = 0; rank < ranks; rank++) {
-            sum += sum_of_words(first_word(o->call, rank), count);
-        }
-        return sum;
-    }
+/* Of the first `count` terms, but for the first one's value. */
+static double sum_of_terms(size_t count) {
     const double whole = (double)(count / TERM_PERIOD) * (TERM_PERIOD - 1) * TERM_PERIOD / 2;
     const double rest = (double)(count % TERM_PERIOD);
-    const double of_ranks = first_term(o->call, 0) * ranks + (double)ranks * (ranks - 1) / 2;
-    return bits_of(of_ranks * (double)count + ranks * (whole + rest * (rest - 1) / 2));
+    return whole + rest * (rest - 1) / 2;
+}
+
+/* Which element of the contributions this rank's result begins with. */
+static size_t first_read(const struct rounds *o) {
+    return o->point.operation->scatters ? (size_t)o->info.rank * o->point.count : 0;
+}
+
+/* Who has contributed a block of a result that is no sum. */
+static int contributor(const struct rounds *o, size_t block) {
+    return o->point.operation->from_root ? ROOT : (int)block;
+}
+
+/* The first terms of all ranks, added. */
+static double first_terms(const struct rounds *o) {
+    const int ranks = o->info.ranks;
+    return first_term(o->call, 0) * ranks + (double)ranks * (ranks - 1) / 2;
+}
+
+/* What this rank must read, in all. */
+static uint64_t expected_sum(const struct rounds *o) {
+    const size_t count = o->point.count;
+    const size_t begin = first_read(o);
+    if (o->point.operation->reduces) {
+        const double of_each = sum_of_terms(begin + count) - sum_of_terms(begin);
+        return bits_of(first_terms(o) * (double)count + o->info.ranks * of_each);
+    }
+    uint64_t sum = 0;
+    for (size_t block = 0; block < o->point.blocks; block++) {
+        sum += sum_of_words(first_word(o->call, contributor(o, block)) + begin, count);
+    }
+    return sum;
 }
 
 static void count_fault(struct rounds *o, const char *who, const char *what) {
     if (o->faults++ == 0) {
         snprintf(o->fault, sizeof o->fault, "rank %d received wrong data from %s (%s, %zu bytes): %s", o->info.rank,
-                 who, operation_names[o->point.operation], o->point.bytes, what);
+                 who, o->point.operation->name, o->point.bytes, what);
     }
+}
+
+static bool is_right(const struct rounds *o, const void *result, size_t block, size_t i) {
+    const uint64_t *words = result;
+    const double *sums = result;
+    const size_t from = first_read(o) + i;
+    return o->point.operation->reduces
+               ? sums[i] == first_terms(o) + (double)o->info.ranks * (double)(from % TERM_PERIOD)
+               : words[block * o->point.count + i] == first_word(o->call, contributor(o, block)) + from;
 }
 
 /* Checks every element of a result. */
 static void check_elements(struct rounds *o, const char *who, const void *result) {
-    const size_t count = o->point.count;
-    const uint64_t *words = result;
-    const double *sums = result;
-    const int blocks = o->point.operation == OPERATION_ALLGATHER ? o->info.ranks : 1;
-    const int ranks = o->info.ranks;
-    const double of_ranks = first_term(o->call, 0) * ranks + (double)ranks * (ranks - 1) / 2;
-    for (int block = 0; block < blocks; block++) {
-        for (size_t i = 0; i < count; i++) {
-            const bool right = o->point.operation == OPERATION_ALLREDUCE
-                                   ? sums[i] == of_ranks + (double)ranks * (double)(i % TERM_PERIOD)
-                                   : words[(size_t)block * count + i] == first_word(o->call, block) + i;
-            if (!right) {
+    for (size_t block = 0; block < o->point.blocks; block++) {
+        for (size_t i = 0; i < o->point.count; i++) {
+            if (!is_right(o, result, block, i)) {
                 char what[64];
-                snprintf(what, sizeof what, "element %zu of block %d", i, block);
+                snprintf(what, sizeof what, "element %zu of block %zu", i, block);
                 count_fault(o, who, what);
                 return;
             }
@@ -168,17 +196,17 @@ static void check_elements(struct rounds *o, const char *who, const void *result
 }
 
 static void write_own(const struct rounds *o, void *own) {
-    if (o->point.operation == OPERATION_ALLREDUCE) {
-        write_terms(own, o->point.count, first_term(o->call, o->info.rank));
-    } else if (o->point.operation == OPERATION_ALLGATHER || o->info.rank == ROOT) {
-        write_words(own, o->point.count, first_word(o->call, o->info.rank));
+    const size_t count = o->point.contributed_bytes / ELEMENT;
+    if (o->point.operation->reduces) {
+        write_terms(own, count, first_term(o->call, o->info.rank));
+    } else if (!o->point.operation->from_root || o->info.rank == ROOT) {
+        write_words(own, count, first_word(o->call, o->info.rank));
     }
 }
 
 static void read_all(struct rounds *o, const char *who, const void *result, bool every_element) {
-    const size_t count = o->point.result_bytes / ELEMENT;
-    const uint64_t sum =
-        o->point.operation == OPERATION_ALLREDUCE ? read_terms(result, count) : read_words(result, count);
+    const size_t count = o->point.blocks * o->point.count;
+    const uint64_t sum = o->point.operation->reduces ? read_terms(result, count) : read_words(result, count);
     if (sum != expected_sum(o)) {
         count_fault(o, who, "their sum is wrong");
     }
@@ -193,34 +221,20 @@ enum timed { ALONE, WHOLE, WHOLE_CHECKED };
 
 /* Where the MPI library expects what this rank writes. Its allgather is at its best in place. */
 static void *library_own(const struct rounds *o) {
-    switch (o->point.operation) {
-    case OPERATION_ALLGATHER:
-        return (char *)o->point.received + (size_t)o->info.rank * o->point.bytes;
-    case OPERATION_BCAST:
-        return o->point.received;
-    default:
-        return o->point.sent;
+    const bool own_block = !o->point.operation->from_root;
+    if (operation_in_place(o->point.operation)) {
+        return (char *)o->point.received + (own_block ? (size_t)o->info.rank * o->point.bytes : 0);
     }
+    return o->point.sent;
 }
 
 static void call_library(struct rounds *o, enum hybrid_method method, enum timed timed) {
-    const int count = (int)o->point.count;
     (void)method;
     o->call++;
     if (timed != ALONE) {
         write_own(o, library_own(o));
     }
-    switch (o->point.operation) {
-    case OPERATION_ALLGATHER:
-        MPI_CHECK(
-            MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, o->point.received, count, MPI_UINT64_T, MPI_COMM_WORLD));
-        break;
-    case OPERATION_BCAST:
-        MPI_CHECK(MPI_Bcast(o->point.received, count, MPI_UINT64_T, ROOT, MPI_COMM_WORLD));
-        break;
-    default:
-        MPI_CHECK(MPI_Allreduce(o->point.sent, o->point.received, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
-    }
+    MPI_CHECK(o->point.operation->library(o->point.sent, o->point.received, (int)o->point.count));
     if (timed != ALONE) {
         read_all(o, "the MPI library", o->point.received, timed == WHOLE_CHECKED);
     }
@@ -231,29 +245,11 @@ static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed 
     void *own = NULL;
     const void *result = NULL;
     o->call++;
-    switch (o->point.operation) {
-    case OPERATION_ALLGATHER:
-        HYBRID_CHECK(hybrid_write_block(memory, o->point.bytes, &own));
-        break;
-    case OPERATION_BCAST:
-        HYBRID_CHECK(hybrid_write_message(memory, o->point.bytes, ROOT, &own));
-        break;
-    default:
-        HYBRID_CHECK(hybrid_write_input(memory, o->point.bytes, &own));
-    }
+    HYBRID_CHECK(o->point.operation->write(memory, o->point.contributed_bytes, &own));
     if (timed != ALONE) {
         write_own(o, own);
     }
-    switch (o->point.operation) {
-    case OPERATION_ALLGATHER:
-        HYBRID_CHECK(hybrid_allgather(memory, o->point.count, MPI_UINT64_T));
-        break;
-    case OPERATION_BCAST:
-        HYBRID_CHECK(hybrid_broadcast(memory, o->point.count, MPI_UINT64_T, ROOT));
-        break;
-    default:
-        HYBRID_CHECK(hybrid_allreduce(memory, o->point.count, MPI_DOUBLE, MPI_SUM, method));
-    }
+    HYBRID_CHECK(o->point.operation->hybrid(memory, o->point.count, method));
     if (timed != ALONE) {
         HYBRID_CHECK(hybrid_read(memory, &result));
         read_all(o, "the hybrid library", result, timed == WHOLE_CHECKED);
@@ -386,8 +382,8 @@ static bool wrong(void *context) {
 
 /* ---- points ---- */
 
-static enum operation operation_of(const struct rounds *o, const size_t at[SAMPLER_MOST_AXES]) {
-    return (enum operation)o->operations[at[AXIS_OPERATION]];
+static const struct operation *operation_of(const struct rounds *o, const size_t at[SAMPLER_MOST_AXES]) {
+    return &operation_table[o->operations[at[AXIS_OPERATION]]];
 }
 
 static const struct variant *variant_of(const struct rounds *o, const size_t at[SAMPLER_MOST_AXES]) {
@@ -396,8 +392,8 @@ static const struct variant *variant_of(const struct rounds *o, const size_t at[
 
 static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct rounds *o = context;
-    const enum operation operation = operation_of(o, at);
-    if (variant_of(o, at)->of_allreduce_only && operation != OPERATION_ALLREDUCE) {
+    const struct operation *operation = operation_of(o, at);
+    if (!variant_makes(variant_of(o, at), operation)) {
         return false;
     }
     return !o->preset || (uint64_t)o->message_bytes[at[AXIS_MESSAGE]] <= rounds_most_bytes(o, operation);
@@ -452,28 +448,25 @@ static void find_ways(struct rounds *o) {
 }
 
 static bool begin(void *context, struct sampler_point *p) {
-    static const enum hybrid_shape shapes[OPERATIONS] = {[OPERATION_ALLGATHER] = HYBRID_PER_RANK,
-                                                         [OPERATION_BCAST] = HYBRID_ONE,
-                                                         [OPERATION_ALLREDUCE] = HYBRID_REDUCTION};
     struct rounds *o = context;
-    const enum operation operation = operation_of(o, p->at);
+    const struct operation *operation = operation_of(o, p->at);
     if (o->point.memory == NULL) {
         const size_t bytes = (size_t)o->message_bytes[p->at[AXIS_MESSAGE]];
-        const size_t blocks = operation == OPERATION_ALLGATHER ? (size_t)o->info.ranks : 1;
         o->point.operation = operation;
         o->point.way = o->point.papers_way = (struct hybrid_way){.method = HYBRID_METHOD_AUTO};
         o->point.variant = variant_of(o, p->at);
         o->point.bytes = bytes;
         o->point.count = bytes / ELEMENT;
-        o->point.result_bytes = blocks * bytes;
-        o->point.received = buffer(blocks * bytes);
-        o->point.sent = operation == OPERATION_ALLREDUCE ? buffer(bytes) : NULL;
-        if (hybrid_memory_create(o->comm, o->point.count, ELEMENT, shapes[operation], &o->point.memory) !=
-            MPI_SUCCESS) {
+        o->point.contributed_bytes = operation_contributed_blocks(operation, o->info.ranks) * bytes;
+        o->point.blocks = operation_read_blocks(operation, o->info.ranks);
+        o->point.received = buffer(o->point.blocks * bytes);
+        o->point.sent = operation_in_place(operation) ? NULL : buffer(o->point.contributed_bytes);
+        if (hybrid_memory_create(o->comm, operation_memory_count(operation, o->info.ranks, o->point.count), ELEMENT,
+                                 operation->shape, &o->point.memory) != MPI_SUCCESS) {
             return false;
         }
     }
-    phase_collective(operation_names[operation]);
+    phase_collective(operation->name);
     find_ways(o);
     o->point.choice_handover_ns = handover_time(o->between_cores);
     phase_enter(PHASE_CALL);
@@ -517,14 +510,14 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
 
 static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
     const struct rounds *o = context;
-    json_put_string(line, "operation", operation_names[operation_of(o, p->at)]);
+    json_put_string(line, "operation", operation_of(o, p->at)->name);
     json_put_string(line, "variant", variant_of(o, p->at)->name);
     json_put_integer(line, "message_bytes", o->message_bytes[p->at[AXIS_MESSAGE]]);
 }
 
-/* Only an allreduce has a method. */
+/* Only a reduction has a method. */
 static void put_method(const struct rounds *o, json_line *line, const char *name, const struct hybrid_way *way) {
-    if (o->point.operation == OPERATION_ALLREDUCE) {
+    if (o->point.operation->reduces) {
         json_put_string(line, name, node_method_name(way->method));
     }
 }
@@ -544,8 +537,8 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct rounds *o = context;
-    snprintf(text, text_size, "%s, %s, %" PRId64 " bytes", operation_names[operation_of(o, p->at)],
-             variant_of(o, p->at)->name, o->message_bytes[p->at[AXIS_MESSAGE]]);
+    snprintf(text, text_size, "%s, %s, %" PRId64 " bytes", operation_of(o, p->at)->name, variant_of(o, p->at)->name,
+             o->message_bytes[p->at[AXIS_MESSAGE]]);
 }
 
 /* ---- the table for people: times of one call, and their ratios ---- */
@@ -553,7 +546,7 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 static void print_head(void *context) {
     (void)context;
     printf("# medians of one call, ns; ratio: hybrid / library, of the medians\n");
-    printf("%10s %16s %13s %15s %15s %6s %15s %15s %6s %5s  %s\n", "operation", "variant", "message_bytes",
+    printf("%20s %16s %13s %15s %15s %6s %15s %15s %6s %5s  %s\n", "operation", "variant", "message_bytes",
            "t_library_whole", "t_hybrid_whole", "ratio", "t_library_alone", "t_hybrid_alone", "ratio", "reps", "stop");
 }
 
@@ -572,7 +565,7 @@ static void print_times(const struct rounds *o, const sampler *s, enum batch lib
 static void print_row(void *context, const struct sampler_point *p, const sampler *s,
                       const struct record_point *record) {
     const struct rounds *o = context;
-    printf("%10s %16s %13" PRId64, operation_names[operation_of(o, p->at)], variant_of(o, p->at)->name,
+    printf("%20s %16s %13" PRId64, operation_of(o, p->at)->name, variant_of(o, p->at)->name,
            o->message_bytes[p->at[AXIS_MESSAGE]]);
     print_times(o, s, LIBRARY_WHOLE, HYBRID_WHOLE, record->repetitions > 0);
     print_times(o, s, LIBRARY_ALONE, HYBRID_ALONE, record->repetitions > 0);

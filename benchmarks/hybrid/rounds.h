@@ -11,6 +11,7 @@
 #define CAMPAIGN_ROUNDS_H
 
 #include "handover.h"
+#include "operations.h"
 #include "program.h"
 #include "variants.h"
 
@@ -35,15 +36,16 @@ struct rounds {
     size_t other_bytes; /* of other data, which are written before each batch; 0: none */
     char *other_data;
     struct {
-        enum operation operation;
+        const struct operation *operation;
         const struct variant *variant;
         size_t bytes; /* message_bytes */
         size_t count; /* elements of 8 bytes */
         int64_t calls[BATCHES];
         hybrid_memory *memory;
-        void *sent; /* the MPI library's buffers: those of an allreduce; the others have one for both */
+        void *sent; /* the MPI library's buffers; NULL where it has one for both (operation_in_place) */
         void *received;
-        size_t result_bytes;
+        size_t contributed_bytes;
+        size_t blocks;                /* that a rank reads */
         struct hybrid_way way;        /* in which the hybrid library makes its calls */
         struct hybrid_way papers_way; /* likewise, by the paper's own method */
         int64_t choice_handover_ns;   /* of a hand-over right after the way was chosen; on a node's first rank */
@@ -57,10 +59,10 @@ struct rounds {
 };
 
 /* Returns the bytes of the buffers that a rank needs for a message, its node's memory included. */
-uint64_t rounds_bytes(const struct rounds *o, enum operation operation, uint64_t message_bytes);
+uint64_t rounds_bytes(const struct rounds *o, const struct operation *operation, uint64_t message_bytes);
 
 /* Returns the largest message_bytes: the buffers take at most half of the memory of a rank, and MPI counts with int. */
-uint64_t rounds_most_bytes(const struct rounds *o, enum operation operation);
+uint64_t rounds_most_bytes(const struct rounds *o, const struct operation *operation);
 
 extern const struct sampler_kind rounds_points;
 

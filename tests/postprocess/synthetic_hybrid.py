@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from postprocess.families.hybrid.operations import OPERATIONS
 from tests.postprocess import synthetic
 
 Lines: TypeAlias = list[dict[str, Any]]
@@ -86,7 +87,7 @@ def point(
     own = {
         **{f"{name}_calls": number for name, number in calls.items()},
         "evicts": False,
-        **({"node_method": "each", "papers_node_method": "leader"} if operation == "allreduce" else {}),
+        **({"node_method": "each", "papers_node_method": "leader"} if OPERATIONS[operation].reduces else {}),
         "choice_handover_ns": int(truth.handover_ns),
     }
     return synthetic.changed(synthetic.sampled_point(index, parameters, series, own), **changes)

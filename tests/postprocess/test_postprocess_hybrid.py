@@ -17,11 +17,13 @@ from mpi_campaign import ROOT
 from postprocess.drawing.curve_plot import chart_figure, write_charts
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.text import quotient
-from postprocess.families import registry
+from postprocess.families import registry, sampled_inside
 from postprocess.families.hybrid import claims, inside, once
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.charts import BEST, METHODS, OVER_NODES, RATIO, TIME, charts
 from postprocess.families.hybrid.entry import BOUNDS, HYBRID
+from postprocess.families.hybrid.operations import OPERATIONS as EVERY
+from postprocess.families.hybrid.operations import PAPERS as OPERATIONS
 from postprocess.families.hybrid.record import load_hybrid
 from postprocess.families.hybrid.section import hybrid_view, verdicts, with_once
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
@@ -44,7 +46,6 @@ from tests.postprocess.synthetic_hybrid import (
 )
 from tests.support import check_record
 
-OPERATIONS = ("allgather", "bcast", "allreduce")
 VARIANTS = ("spin", "barrier")
 WITH_CONTROL = (*VARIANTS, "paper")
 """The own choice, and the paper's own method for every collective."""
@@ -552,6 +553,34 @@ def test_the_answers_at_a_glance_are_those_of_the_targets(tmp_path: Path) -> Non
     assert {row.faster for row in smoke} == {"cannot be told, only usual was measured"}
 
 
+def test_collectives_beyond_the_paper_have_answers_and_no_targets(tmp_path: Path) -> None:
+    beyond = [one for one in EVERY if one not in OPERATIONS]
+    records = whole_run(replace(FASTER, by_size={8: 1.2}, ratio_noise=0.002), beyond, WITH_CONTROL)
+    for number, lines in enumerate(records):
+        check_record(synthetic.write(tmp_path / "checked" / f"{number}.jsonl", lines))
+    table = table_of(tmp_path, *records)
+    assert beyond == ["reduce_scatter_block", "alltoall"]
+    assert claims.targets(table).empty
+    assert [(row.operation, row.faster) for row in claims.at_a_glance(table)] == [
+        (name, "from 800 B on") for name in beyond
+    ]
+    assert claims.text(table).endswith("reduce_scatter_block: from 800 B on, alltoall: from 800 B on")
+    view = hybrid_view(table, (), 100)
+    assert view is not None and not view.targets
+    assert {chart.figures for chart in charts(table)} == {""}
+    # Beside what the paper does with its own collectives: the control of a reduction is another variant.
+    controls = table[["operation", "variant"]][table["control"] == table["ratio_to_papers_own"]].drop_duplicates()
+    assert {tuple(one) for one in controls.to_numpy()} >= {("reduce_scatter_block", "paper"), ("alltoall", "barrier")}
+    assert set(table[table["operation"] == "reduce_scatter_block"]["node_method"]) == {"each"}
+
+
+def test_an_unknown_collective_is_refused(tmp_path: Path) -> None:
+    lines = record()
+    lines[1]["parameters"]["operation"] = "scan"
+    with pytest.raises(RecordError, match="'scan': one of allgather, bcast, allreduce"):
+        load_hybrid(synthetic.write(tmp_path / "a.jsonl", lines))
+
+
 def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
     truth = replace(FASTER, by_size={8: 0.4, 262144: 1.6})
     path = synthetic.write(tmp_path / "a.jsonl", record(truth))
@@ -755,7 +784,7 @@ def test_what_is_said_of_the_processes(tmp_path: Path) -> None:
     assert inside.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
     facts = dict(inside.timing([loaded]))
     assert facts["ranks that share a copy"] == "1 group, real"
-    assert list(inside.wrong(loaded)) == []
+    assert list(sampled_inside.wrong(loaded)) == []
     assert inside.communicated_ns(loaded) > 0
     assert inside.payload_bytes(loaded) == 0  # one node
     over = load_hybrid(synthetic.write(tmp_path / "b.jsonl", record(sizes=(4096,), network="wire:2gbit")))

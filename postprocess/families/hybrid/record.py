@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.sampled import Sampling, check_starts, sampling_of, times_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
@@ -33,7 +34,7 @@ class HybridPoint(Sampling):
     """One collective with one size, made by the MPI library, by a variant of the hybrid library and by the paper's own
     method in turn.
 
-    message_bytes: the buffer, or the block of one rank of an allgather.
+    message_bytes: the buffer, or the block of one rank (`Operation.per_rank`).
     calls, t_ns: by the names of BATCHES and LATER_BATCHES, the calls of a batch, and the time of a batch from the first
     rank's begin to the last rank's end: int64, a value per valid repetition.
     handover_least_ns, handover_most_ns: the least and the most time in which ranks of a node handed a cache line to
@@ -139,6 +140,8 @@ def _point(point: Point, method: int) -> HybridPoint:
     batches = (*BATCHES, *(LATER_BATCHES if method > 1 else ()))
     least, most = (_handovers(point, name, method) for name in ("handover_least_ns", "handover_most_ns"))
     operation, sampling = parameters.text("operation"), sampling_of(point)
+    if operation not in OPERATIONS:
+        fail(point.where, f"parameters.operation {operation!r}: one of {', '.join(OPERATIONS)}")
     check_starts(point)
     return HybridPoint(
         **sampling,
@@ -159,7 +162,7 @@ def _point(point: Point, method: int) -> HybridPoint:
 def _node_method(own: Fields, name: str, operation: str, method: int) -> str:
     """In records of method 4 the own choice may have been the paper's own method, which was tried with long messages
     only: MPI_Reduce within the node."""
-    if operation != "allreduce" or method < 4:
+    if not OPERATIONS[operation].reduces or method < 4:
         return ""
     if method == 4:
         return "reduce" if name == "node_method" and own.flag("takes_papers") else ""
