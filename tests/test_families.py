@@ -307,6 +307,20 @@ def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: p
     assert folder.report.is_file()
 
 
+def test_a_run_with_a_whole_record_that_nobody_checked_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = archived(tmp_path, name_of(1))
+    manifest = run_folders.read_manifest(folder)
+    manifest.pop("checksums")
+    folder.archived.rename(folder.partial)
+    manifest["cases"][0]["result"] = "missing"
+    monkeypatch.setattr(signal, "signal", lambda *_given: None)
+    assert ending.Campaign(Options(), tmp_path, [])._close(folder, manifest, interrupted=True) == 130
+    assert run_folders.read_manifest(folder)["status"] == "incomplete"
+    assert folder.partial.is_dir() and not folder.archived.exists()
+
+
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """How often each record is read from now on, by its name."""
     read: dict[str, int] = {}

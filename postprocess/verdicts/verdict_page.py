@@ -319,12 +319,11 @@ def _grid(rows: Sequence[Mapping[Hashable, Any]], axes: tuple[Axis | None, Axis 
     columns = sorted({x for x, _ in cells})
     which = target_words(first, _other_axes(first, axes))
     title = ", ".join(filter(None, [*names_of(first), *which, f"{metric.title}{', %' * metric.ratio}"]))
-    lines = [
-        (_words(up, y), [_grid_cell(cells.get((x, y))) for x in columns])
-        for y in sorted({y for _, y in cells}, reverse=True)
-    ]
-    heads = [_words(across, x) for x in columns]
-    return Grid(title, heads, lines, _case_filters(filters, first))
+    grows = [f"{axis.title} {where}" for axis, where in ((across, "to the right"), (up, "upwards")) if axis is not None]
+    ordinates = sorted({y for _, y in cells}, reverse=True)
+    heads, names = _words(across, columns), _words(up, ordinates)
+    lines = [(name, [_grid_cell(cells.get((x, y))) for x in columns]) for name, y in zip(names, ordinates, strict=True)]
+    return Grid(f"{title}: {', '.join(grows)}" if grows else title, heads, lines, _case_filters(filters, first))
 
 
 def _map_axes(metric: str, rows: pd.DataFrame) -> tuple[Axis | None, Axis | None]:
@@ -345,8 +344,9 @@ def _value(axis: Axis | None, row: Mapping[Hashable, Any]) -> Any:
     return 0 if axis is None else row[axis.name]
 
 
-def _words(axis: Axis | None, value: Any) -> str:
-    return "" if axis is None or axis.is_usual(value) else axis.words(value)
+def _words(axis: Axis | None, values: Sequence[Any]) -> list[str]:
+    """The values of an axis. Where the usual one is the only one, it says nothing."""
+    return ["" if axis is None or (len(values) == 1 and axis.is_usual(one)) else axis.words(one) for one in values]
 
 
 def _grid_cell(row: Mapping[Any, Any] | None) -> tuple[str, str, str]:

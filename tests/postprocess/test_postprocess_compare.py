@@ -500,7 +500,7 @@ def test_sides_in_other_states_of_the_cores_are_not_compared(
 
 
 def calls(slower: str = "", seed: int = 1) -> pd.DataFrame:
-    """Launches of collectives: two operations, two ways of waiting, three sizes. One operation may be slower."""
+    """Launches of blocking collectives: two operations, two ways of waiting, three sizes.  slower: an operation."""
     parts = [
         launches(
             1.2 if operation == slower else 1.0, cases=3, seed=seed + place, benchmark="cpu_overhead", collective="",
@@ -508,19 +508,22 @@ def calls(slower: str = "", seed: int = 1) -> pd.DataFrame:
         )
         for place, (operation, way) in enumerate(itertools.product(("barrier", "bcast"), ("blocking", "once")))
     ]  # fmt: skip
-    table = pd.concat(parts, ignore_index=True)
-    named: pd.DataFrame = table.assign(t_wall_ns=table["t_measured_ns"])
-    return named
+    table: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    table["t_wall_ns"] = table["t_measured_ns"]
+    return table
 
 
 def test_cases_that_differ_in_more_than_two_axes_are_on_different_maps() -> None:
     found = compare(calls(), calls("bcast", seed=9), metrics=["t_wall_ns"])
-    view = verdict_page.comparison_view(found, SIDES)
-    assert {grid.title.split(", ")[2]: len(grid.columns) * len(grid.rows) for grid in view.grids} == {
-        "barrier": 6, "bcast": 6,
-    }  # fmt: skip
-    classes = {grid.title.split(", ")[2]: {css for _, row in grid.rows for css, _, _ in row} for grid in view.grids}
-    assert classes == {"barrier": {"same"}, "bcast": {"bad"}}
+    barrier, bcast = verdict_page.comparison_view(found, SIDES).grids
+    axes = "time of a collective, %: message to the right, way upwards"
+    assert barrier.title == f"x, x, basic, cpu_overhead, barrier, 2 ranks, {axes}"
+    assert bcast.title == f"x, x, basic, cpu_overhead, bcast, 2 ranks, {axes}"
+    for grid, css in ((barrier, "same"), (bcast, "bad")):
+        assert grid.columns == ["1000 B", "1.95 KiB", "2.93 KiB"]
+        assert [(name, [cell[0] for cell in cells]) for name, cells in grid.rows] == [
+            ("once", [css] * 3), ("blocking", [css] * 3),
+        ]  # fmt: skip
 
 
 def test_a_map_that_one_side_has_alone_is_named_without_its_first_case() -> None:
