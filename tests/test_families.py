@@ -138,6 +138,17 @@ def test_a_family_has_all_that_belongs_to_one(family: Family) -> None:
 
 
 @FAMILIES
+def test_every_column_of_a_table_is_explained(family: Family) -> None:
+    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+    for file in family.files[:1]:
+        section = page.partition(f"\n### {file.name}\n")[2].partition("\n### ")[0]
+        named = set(re.findall(r"`([^`]+)`", section))
+        named |= {name.removesuffix("…") + other for name in named if name.endswith("…") for other in named}
+        without_ends = {name: re.sub("_ci9[05]_(low|high)$", "", name) for name in family.columns}
+        assert [name for name, short in without_ends.items() if not named & {name, short}] == []
+
+
+@FAMILIES
 def test_records_of_every_family_are_at_hand(family: Family) -> None:
     there = sorted((ROOT / "tests" / "data" / "records").glob("*.jsonl"))
     own = [path for path in there if load_record(path).family == family.name]

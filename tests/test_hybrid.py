@@ -12,7 +12,7 @@ from postprocess.families.hybrid import overlap
 from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.record import HybridRecord, load_hybrid
 from postprocess.families.hybrid.table import hybrid_table
-from tests.support import Command, check_record, launch
+from tests.support import Command, check_record, corruption, launch, only_line, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -21,17 +21,10 @@ BRIEF = ("--max-repetitions", "9", "--interval", "0.5")
 Build = Callable[[str], Path]
 
 
-def only_line(stderr: str) -> str:
-    (line,) = [line for line in stderr.splitlines() if line.startswith("hybrid: ")]
-    return line
-
-
 def measured(folder: Path, path: Path, toolchain: str, *words: str, ranks: int = 2) -> tuple[HybridRecord, str]:
     """A record, and what the program printed."""
-    done = launch(folder / "hybrid", *words, *BRIEF, "--record", str(path), toolchain=toolchain, ranks=ranks)
-    assert done.returncode == 0, done.stdout + done.stderr
-    check_record(path)
-    return load_hybrid(path), done.stdout
+    printed = recorded(folder / "hybrid", path, *words, *BRIEF, toolchain=toolchain, ranks=ranks)
+    return load_hybrid(path), printed
 
 
 def assert_the_table_is_of_the_record(found: HybridRecord, printed: str) -> None:
@@ -172,15 +165,12 @@ def test_wrong_data_of_either_library_end_the_run_and_are_told(
     done = launch(
         built / "hybrid", "--operation", operation, "--variant", variant, "--message-bytes", "2048",
         "--record", str(record), *BRIEF,
-        env={
-            "LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "0", "CORRUPT_BYTE": "800",
-            "CORRUPT_REDUCE": "2048", "CORRUPT_RANK": str(rank),
-        },
+        env=corruption(built, wait=0, byte=800, reduce=2048, rank=rank),
         toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     told = f"rank {rank} received wrong data from {whose} ({operation}, 2048 bytes): "
-    assert only_line(done.stderr).partition(told)[2] in ("their sum is wrong", "element 100 of block 0")
+    assert only_line("hybrid", done.stderr).partition(told)[2] in ("their sum is wrong", "element 100 of block 0")
     check_record(record)
     assert load_hybrid(record).points[-1].data_errors > 0
 
@@ -204,7 +194,7 @@ def test_wrong_data_of_either_library_end_the_run_and_are_told(
 def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
     done = launch(built / "hybrid", *words, ranks=ranks, toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert says in only_line(done.stderr)
+    assert says in only_line("hybrid", done.stderr)
 
 
 @pytest.mark.rare  # every other family runs so, too

@@ -22,6 +22,7 @@ from mpi_campaign.planning.benchmarks.partitioned import PARTITIONS_PER_THREAD, 
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, make_plan
+from mpi_campaign.processes.progress import duration
 from mpi_campaign.running import run, same_sizes
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
@@ -617,6 +618,20 @@ def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_con
         Options(suite="acceptance", budget_seconds=43200), [OPENMPI, MPICH, INTEL], "wire:2gbit", placement
     )
     assert asked.expected_measuring_seconds <= 43200  # what was asked for stays
+
+
+def test_a_progress_thread_that_shares_cores_may_take_three_times_the_budget() -> None:
+    """After that its program ends; the other configurations are expected to take what they are given."""
+    alone = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("basic",), budget_seconds=60)
+    assert alone.overtime_seconds == 0
+    assert re.fullmatch(r"about \d+ s", alone.expected_in_words)
+    both = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("basic", "async"), budget_seconds=60)
+    sharing = [case for case in both.to_measure if case.configuration == "async"]
+    assert 0 < len(sharing) < len(both.to_measure)
+    assert both.overtime_seconds == pytest.approx(sum(2 * both.budget_of(case) for case in sharing))
+    longest = duration(both.expected_measuring_seconds + both.overtime_seconds)
+    assert both.expected_in_words.endswith(f"up to {longest} since progress threads share the ranks' cores")
+    assert planned(MPICH, configurations=("async",), budget_seconds=0).expected_in_words == ""
 
 
 @pytest.mark.parametrize("network", ["shm", "wire:2gbit"])

@@ -497,3 +497,36 @@ def test_sides_in_other_states_of_the_cores_are_not_compared(
         assert f"cannot tell: 4 x {says}" in compare_text.summary(found, SIDES)
         handed = compare(hybrid(1.0, *before), hybrid(1.3, *after), metrics=("handover_ns",))
         assert verdicts(handed, "handover_ns") == {SLOWER}
+
+
+def calls(slower: str = "", seed: int = 1) -> pd.DataFrame:
+    """Launches of collectives: two operations, two ways of waiting, three sizes. One operation may be slower."""
+    parts = [
+        launches(
+            1.2 if operation == slower else 1.0, cases=3, seed=seed + place, benchmark="cpu_overhead", collective="",
+            operation=operation, way=way, communicator_ranks=2, comm_target_ns=0, comp_target_ns=0,
+        )
+        for place, (operation, way) in enumerate(itertools.product(("barrier", "bcast"), ("blocking", "once")))
+    ]  # fmt: skip
+    table = pd.concat(parts, ignore_index=True)
+    named: pd.DataFrame = table.assign(t_wall_ns=table["t_measured_ns"])
+    return named
+
+
+def test_cases_that_differ_in_more_than_two_axes_are_on_different_maps() -> None:
+    found = compare(calls(), calls("bcast", seed=9), metrics=["t_wall_ns"])
+    view = verdict_page.comparison_view(found, SIDES)
+    assert {grid.title.split(", ")[2]: len(grid.columns) * len(grid.rows) for grid in view.grids} == {
+        "barrier": 6, "bcast": 6,
+    }  # fmt: skip
+    classes = {grid.title.split(", ")[2]: {css for _, row in grid.rows for css, _, _ in row} for grid in view.grids}
+    assert classes == {"barrier": {"same"}, "bcast": {"bad"}}
+
+
+def test_a_map_that_one_side_has_alone_is_named_without_its_first_case() -> None:
+    two = calls()
+    found = compare(two[two["operation"] == "bcast"], two, metrics=["t_wall_ns"])
+    assert "only in after: x x basic cpu_overhead, 6 points" in compare_text.comparison_text(found, SIDES)
+    one = two[(two["operation"] == "barrier") & (two["way"] == "once") & (two["message_bytes"] == 1000)]
+    found = compare(two[two["operation"] == "bcast"], pd.concat([one, two[two["operation"] == "bcast"]]))
+    assert "only in after: x x basic cpu_overhead, 1 point\n" in compare_text.comparison_text(found, SIDES) + "\n"

@@ -20,7 +20,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.verdicts import baseline
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
-from postprocess.families import axes, registry
+from postprocess.families import axes, registry, sampled_inside
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
 from postprocess.families.partitioned.entry import PARTITIONED
@@ -61,8 +61,7 @@ LARGE = 1 << 24
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return partitioned_table([load_partitioned(file) for file in files])
+    return partitioned_table([load_partitioned(file) for file in synthetic.written(path, records)])
 
 
 def row_of(
@@ -428,13 +427,13 @@ def test_what_was_sent_and_what_is_wrong(tmp_path: Path) -> None:
     )
     assert inside.payload_bytes(nodes) == 2 * 2 * 21 * 1000  # two pairs
     assert inside.communicated_ns(loaded) == sum(lines[1]["series"]["t_ref_ns"])
-    assert list(inside.wrong(loaded)) == []
+    assert list(sampled_inside.wrong(loaded)) == []
     lines[1]["data_errors"] = 7
     wrong = load_partitioned(synthetic.write(tmp_path / "c.jsonl", lines))
-    assert list(inside.wrong(wrong)) == ["7 wrong values were received"]
+    assert list(sampled_inside.wrong(wrong)) == ["7 wrong values were received"]
     lines[1] = point(message_bytes=1000, delay_ratio=0, repetitions=2)
     few = load_partitioned(synthetic.write(tmp_path / "d.jsonl", lines))
-    assert list(inside.wrong(few)) == ["none of its 1 points is valid: fewer than 6 repetitions (2)"]
+    assert list(sampled_inside.wrong(few)) == ["none of its 1 points is valid: fewer than 6 repetitions (2)"]
 
 
 def test_json_has_intervals_as_pairs(tmp_path: Path) -> None:

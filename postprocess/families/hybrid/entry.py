@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postprocess.families import sampled
+from postprocess.families import sampled, sampled_inside
 from postprocess.families.family import Bound, Condition, Family, Found, Inside, Metric, Over, TableFile
 from postprocess.families.hybrid import claims, inside, once, overlap, state
 from postprocess.families.hybrid.axes import AXES
@@ -63,11 +63,11 @@ HYBRID = Family(
     short_text=_short_text,
     nothing="no hybrid collective was measured",
     sections=sampled.sections(FAMILY, TITLE, 35, _drawing),
-    inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
+    inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,
     bounds=BOUNDS,
-    wrong=inside.wrong,
+    wrong=sampled_inside.wrong,
     communicated_ns=inside.communicated_ns,
     payload=inside.payload_bytes,
 )
