@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mpi_campaign.toolchains import resolving
+from postprocess.families.hybrid import overlap
 from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.record import HybridRecord, load_hybrid
 from postprocess.families.hybrid.table import hybrid_table
@@ -74,6 +75,7 @@ def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: P
         assert one.papers_node_method in (METHODS["paper"] if OPERATIONS[one.operation].reduces else {""})
         if one.variant == "paper":
             assert one.node_method == one.papers_node_method
+    assert all("overlap" not in one.calls for one in found.points)  # there is one node
     assert all(len(times) == 9 and (times > 0).all() for times in found.one_off_ns.values())
     table = hybrid_table([found])
     assert len(table) == 2 * len(found.points)
@@ -95,6 +97,12 @@ def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) 
     assert set(table["nodes_are"]) == {"virtual"}
     assert not table["reliable"].any()
     assert set(table["verdict"]) == {"cannot tell"}
+    # A computation between start and wait, of each collective.
+    between = overlap.overlapped(table)
+    assert list(between["operation"]) == list(OPERATIONS)
+    assert set(between["timed"]) == {"collective"}
+    assert (between["t_overlap_ns"] > 0.8 * between["t_computation_ns"]).all()
+    assert (between["t_computation_ns"] > between["t_steps_ns"] / 2).all()
 
 
 @pytest.mark.rare

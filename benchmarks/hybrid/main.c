@@ -221,6 +221,26 @@ static void copy_names(const char **names, const struct option_list *list, const
     }
 }
 
+/* Which points there are depends on the nodes: `measure` says it. */
+static int run(struct program *program);
+static struct program_kind kind = {
+    .name = "hybrid",
+    .family = "hybrid",
+    .method = 5,
+    .configurations = true,
+    .repeats = true,
+    .help = "usage: mpiexec -n RANKS hybrid [OPTION]...\n\n"
+            "Measures collectives that keep one copy of the data per node, in shared memory (Zhou et al. 2020),\n"
+            "against those of the MPI library, in turn in every repetition.\n\n"
+            "  whole  each rank writes its contribution, the collective, each rank reads all of the result\n"
+            "  alone  the collective alone: within one node the hybrid one then copies nothing, and ranks only wait\n"
+            "         for each other\n",
+    .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
+    .describe = describe_options,
+    .run = run,
+    .begin = rounds_begin,
+};
+
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct settings *s, bool preset) {
     char impossible[PROGRAM_MOST_REASON] = "";
@@ -253,6 +273,7 @@ static int measure(struct program *program, const struct settings *s, bool prese
         hybrid_last_error(reason, sizeof reason);
         fail_die("%s", reason);
     }
+    kind.points = rounds.info.nodes > 1 ? &rounds_points_of_nodes : &rounds_points;
     copy_names(operations, &s->operations, operation_names());
     copy_names(variants, &s->variants, variant_names());
     const struct sampler_axis axes[] = {
@@ -325,23 +346,5 @@ static int run(struct program *program) {
 }
 
 int main(int argc, char **argv) {
-    const struct program_kind kind = {
-        .name = "hybrid",
-        .family = "hybrid",
-        .method = 5,
-        .configurations = true,
-        .repeats = true,
-        .help =
-            "usage: mpiexec -n RANKS hybrid [OPTION]...\n\n"
-            "Measures collectives that keep one copy of the data per node, in shared memory (Zhou et al. 2020),\n"
-            "against those of the MPI library, in turn in every repetition.\n\n"
-            "  whole  each rank writes its contribution, the collective, each rank reads all of the result\n"
-            "  alone  the collective alone: within one node the hybrid one then copies nothing, and ranks only wait\n"
-            "         for each other\n",
-        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
-        .describe = describe_options,
-        .run = run,
-        .points = &rounds_points,
-    };
     return program_main(&kind, argc, argv);
 }

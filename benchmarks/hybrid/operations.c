@@ -28,28 +28,22 @@ static int write_message(hybrid_memory *memory, size_t contributed_bytes, void *
     return hybrid_write_message(memory, contributed_bytes, ROOT, own);
 }
 
-static int hybrid_of_allgather(hybrid_memory *memory, size_t count, enum hybrid_method method) {
-    (void)method;
-    return hybrid_allgather(memory, count, MPI_UINT64_T);
-}
+/* NAME and NAME_start of the hybrid library, which take the same arguments. */
+#define HYBRID(operation, name, ...)                                                                                   \
+    static int hybrid_of_##operation(hybrid_memory *memory, size_t count, enum hybrid_method method) {                 \
+        (void)method;                                                                                                  \
+        return hybrid_##name(memory, count, __VA_ARGS__);                                                              \
+    }                                                                                                                  \
+    static int start_of_##operation(hybrid_memory *memory, size_t count, enum hybrid_method method) {                  \
+        (void)method;                                                                                                  \
+        return hybrid_##name##_start(memory, count, __VA_ARGS__);                                                      \
+    }
 
-static int hybrid_of_bcast(hybrid_memory *memory, size_t count, enum hybrid_method method) {
-    (void)method;
-    return hybrid_broadcast(memory, count, MPI_UINT64_T, ROOT);
-}
-
-static int hybrid_of_allreduce(hybrid_memory *memory, size_t count, enum hybrid_method method) {
-    return hybrid_allreduce(memory, count, MPI_DOUBLE, MPI_SUM, method);
-}
-
-static int hybrid_of_reduce_scatter_block(hybrid_memory *memory, size_t count, enum hybrid_method method) {
-    return hybrid_reduce_scatter(memory, count, MPI_DOUBLE, MPI_SUM, method);
-}
-
-static int hybrid_of_alltoall(hybrid_memory *memory, size_t count, enum hybrid_method method) {
-    (void)method;
-    return hybrid_alltoall(memory, count, MPI_UINT64_T);
-}
+HYBRID(allgather, allgather, MPI_UINT64_T)
+HYBRID(bcast, broadcast, MPI_UINT64_T, ROOT)
+HYBRID(allreduce, allreduce, MPI_DOUBLE, MPI_SUM, method)
+HYBRID(reduce_scatter_block, reduce_scatter, MPI_DOUBLE, MPI_SUM, method)
+HYBRID(alltoall, alltoall, MPI_UINT64_T)
 
 const struct operation operation_table[OPERATIONS] = {
     {.name = "allgather",
@@ -57,34 +51,39 @@ const struct operation operation_table[OPERATIONS] = {
      .in_paper = true,
      .library = library_allgather,
      .write = hybrid_write_block,
-     .hybrid = hybrid_of_allgather},
+     .hybrid = hybrid_of_allgather,
+     .start = start_of_allgather},
     {.name = "bcast",
      .shape = HYBRID_ONE,
      .in_paper = true,
      .from_root = true,
      .library = library_bcast,
      .write = write_message,
-     .hybrid = hybrid_of_bcast},
+     .hybrid = hybrid_of_bcast,
+     .start = start_of_bcast},
     {.name = "allreduce",
      .shape = HYBRID_REDUCTION,
      .in_paper = true,
      .reduces = true,
      .library = library_allreduce,
      .write = hybrid_write_input,
-     .hybrid = hybrid_of_allreduce},
+     .hybrid = hybrid_of_allreduce,
+     .start = start_of_allreduce},
     {.name = "reduce_scatter_block",
      .shape = HYBRID_REDUCTION,
      .scatters = true,
      .reduces = true,
      .library = library_reduce_scatter_block,
      .write = hybrid_write_input,
-     .hybrid = hybrid_of_reduce_scatter_block},
+     .hybrid = hybrid_of_reduce_scatter_block,
+     .start = start_of_reduce_scatter_block},
     {.name = "alltoall",
      .shape = HYBRID_PAIRS,
      .scatters = true,
      .library = library_alltoall,
      .write = hybrid_write_input,
-     .hybrid = hybrid_of_alltoall},
+     .hybrid = hybrid_of_alltoall,
+     .start = start_of_alltoall},
 };
 
 const char *const *operation_names(void) {

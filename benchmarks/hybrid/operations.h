@@ -25,6 +25,8 @@ struct operation {
     /* The hybrid library's write phase and call. */
     int (*write)(hybrid_memory *memory, size_t contributed_bytes, void **own);
     int (*hybrid)(hybrid_memory *memory, size_t count, enum hybrid_method method);
+    /* The same in two steps, of which hybrid_wait is the second. */
+    int (*start)(hybrid_memory *memory, size_t count, enum hybrid_method method);
 };
 
 enum { OPERATIONS = 5 };

@@ -18,6 +18,7 @@
  * first common start; HANDOVER_LEAST and HANDOVER_MOST are of the hand-overs that are timed after each batch, ns; then
  * come the begin and the end of each batch. */
 enum { START, HANDOVER_LEAST, HANDOVER_MOST, FIRST_BEGIN, TERMS = FIRST_BEGIN + 2 * BATCHES };
+_Static_assert((int)TERMS <= (int)REPETITION_MOST_TERMS, "REPETITION_MOST_TERMS is too small");
 #define BEGIN(batch) (FIRST_BEGIN + 2 * (batch))
 #define END(batch) (FIRST_BEGIN + 2 * (batch) + 1)
 
@@ -25,6 +26,7 @@ enum {
     ELEMENT = sizeof(uint64_t),
     LINE = 128,
     BATCH_TARGET_NS = 500000, /* so long that the error of the clock and the spread of starts are below 1 % */
+    WORK_UNIT_NS = 10000,     /* of a computation that takes as long as a collective between nodes */
     SETTLING_CALLS = 4,       /* before each batch: each of the two buffers of long messages is used twice */
     CHECKED_CALLS = 8 /* whole calls before a point in which every element is checked; MPICH changes its algorithm
                          after five calls on a communicator */
@@ -219,6 +221,9 @@ static void read_all(struct rounds *o, const char *who, const void *result, bool
 
 enum timed { ALONE, WHOLE, WHOLE_CHECKED };
 
+/* How the hybrid library makes a call: in one step, or in two, without or with a computation between them. */
+enum steps { ONE_STEP, TWO_STEPS, COMPUTES_BETWEEN };
+
 /* Where the MPI library expects what this rank writes. Its allgather is at its best in place. */
 static void *library_own(const struct rounds *o) {
     const bool own_block = !o->point.operation->from_root;
@@ -228,8 +233,9 @@ static void *library_own(const struct rounds *o) {
     return o->point.sent;
 }
 
-static void call_library(struct rounds *o, enum hybrid_method method, enum timed timed) {
+static void call_library(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps) {
     (void)method;
+    (void)steps;
     o->call++;
     if (timed != ALONE) {
         write_own(o, library_own(o));
@@ -240,7 +246,7 @@ static void call_library(struct rounds *o, enum hybrid_method method, enum timed
     }
 }
 
-static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed timed) {
+static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps) {
     hybrid_memory *memory = o->point.memory;
     void *own = NULL;
     const void *result = NULL;
@@ -249,7 +255,15 @@ static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed 
     if (timed != ALONE) {
         write_own(o, own);
     }
-    HYBRID_CHECK(o->point.operation->hybrid(memory, o->point.count, method));
+    if (steps == ONE_STEP) {
+        HYBRID_CHECK(o->point.operation->hybrid(memory, o->point.count, method));
+    } else {
+        HYBRID_CHECK(o->point.operation->start(memory, o->point.count, method));
+        if (steps == COMPUTES_BETWEEN) {
+            fixed_work_do(&o->work, o->point.units);
+        }
+        HYBRID_CHECK(hybrid_wait(memory));
+    }
     if (timed != ALONE) {
         HYBRID_CHECK(hybrid_read(memory, &result));
         read_all(o, "the hybrid library", result, timed == WHOLE_CHECKED);
@@ -257,13 +271,21 @@ static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed 
     HYBRID_CHECK(hybrid_read_end(memory));
 }
 
+static void call_computation(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps) {
+    (void)method;
+    (void)timed;
+    (void)steps;
+    fixed_work_do(&o->work, o->point.units);
+}
+
 /* ---- the parts of a repetition ---- */
 
 struct batch_kind {
-    void (*call)(struct rounds *o, enum hybrid_method method, enum timed timed);
+    void (*call)(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps);
     bool papers; /* by the paper's own method, instead of the point's variant */
     enum timed timed;
     const char *calls; /* the name of their number in the record */
+    enum steps steps;
 };
 static const struct batch_kind batch_kinds[BATCHES] = {
     [LIBRARY_WHOLE] = {call_library, false, WHOLE, "library_whole_calls"},
@@ -272,6 +294,9 @@ static const struct batch_kind batch_kinds[BATCHES] = {
     [LIBRARY_ALONE] = {call_library, false, ALONE, "library_alone_calls"},
     [HYBRID_ALONE] = {call_hybrid, false, ALONE, "hybrid_alone_calls"},
     [PAPERS_ALONE] = {call_hybrid, true, ALONE, "papers_alone_calls"},
+    [STEPS] = {call_hybrid, false, ALONE, "steps_calls", TWO_STEPS},
+    [COMPUTATION] = {call_computation, false, ALONE, "computation_calls"},
+    [OVERLAP] = {call_hybrid, false, ALONE, "overlap_calls", COMPUTES_BETWEEN},
 };
 
 static void make_calls(struct rounds *o, const struct batch_kind *kind, int64_t calls) {
@@ -280,7 +305,7 @@ static void make_calls(struct rounds *o, const struct batch_kind *kind, int64_t 
     HYBRID_CHECK(hybrid_comm_set_sync(o->comm, variant->sync));
     HYBRID_CHECK(hybrid_memory_set_eviction(o->point.memory, way->evicts));
     for (int64_t i = 0; i < calls; i++) {
-        kind->call(o, way->method, kind->timed);
+        kind->call(o, way->method, kind->timed, kind->steps);
     }
 }
 
@@ -318,12 +343,12 @@ static const enum batch whole_orders[ORDERS][GROUP] = {
     {PAPERS_WHOLE, LIBRARY_WHOLE, HYBRID_WHOLE}, {HYBRID_WHOLE, LIBRARY_WHOLE, PAPERS_WHOLE},
 };
 _Static_assert(LIBRARY_ALONE == LIBRARY_WHOLE + GROUP && HYBRID_ALONE == HYBRID_WHOLE + GROUP &&
-                   PAPERS_ALONE == PAPERS_WHOLE + GROUP && BATCHES == 2 * GROUP,
-               "first the whole, then the collective alone");
+                   PAPERS_ALONE == PAPERS_WHOLE + GROUP && STEPS == 2 * GROUP && BATCHES == 3 * GROUP,
+               "first the whole, then the collective alone, then its two steps");
 
 static enum batch batch_at(const struct rounds *o, size_t part) {
     const enum batch whole = whole_orders[o->repetition % ORDERS][part % GROUP];
-    return part < GROUP ? whole : (enum batch)(whole + GROUP);
+    return (enum batch)(whole + part / GROUP * GROUP);
 }
 
 static void time_part(struct rounds *o, size_t part, start_line *line, struct repetition *r) {
@@ -358,7 +383,11 @@ PART(2)
 PART(3)
 PART(4)
 PART(5)
-static const struct repetition_part *const parts[BATCHES] = {&part_0, &part_1, &part_2, &part_3, &part_4, &part_5};
+PART(6)
+PART(7)
+PART(8)
+static const struct repetition_part *const parts[BATCHES] = {&part_0, &part_1, &part_2, &part_3, &part_4,
+                                                             &part_5, &part_6, &part_7, &part_8};
 
 #define CALLER(name, batch)                                                                                            \
     static void call_##name(void *context, int64_t calls) {                                                            \
@@ -370,9 +399,15 @@ CALLER(papers_whole, PAPERS_WHOLE)
 CALLER(library_alone, LIBRARY_ALONE)
 CALLER(hybrid_alone, HYBRID_ALONE)
 CALLER(papers_alone, PAPERS_ALONE)
+CALLER(steps, STEPS)
 static calls_make *const callers[BATCHES] = {
-    [LIBRARY_WHOLE] = call_library_whole, [HYBRID_WHOLE] = call_hybrid_whole, [PAPERS_WHOLE] = call_papers_whole,
-    [LIBRARY_ALONE] = call_library_alone, [HYBRID_ALONE] = call_hybrid_alone, [PAPERS_ALONE] = call_papers_alone,
+    [LIBRARY_WHOLE] = call_library_whole,
+    [HYBRID_WHOLE] = call_hybrid_whole,
+    [PAPERS_WHOLE] = call_papers_whole,
+    [LIBRARY_ALONE] = call_library_alone,
+    [HYBRID_ALONE] = call_hybrid_alone,
+    [PAPERS_ALONE] = call_papers_alone,
+    [STEPS] = call_steps,
 };
 
 static bool wrong(void *context) {
@@ -420,11 +455,19 @@ static int64_t choose_calls(struct rounds *o, enum batch batch) {
     return taken_ns;
 }
 
+/* A computation between the two steps of a call that takes at least as long as they do without it. taken_ns: a batch of
+ * them. */
+static void choose_computation(struct rounds *o, int64_t taken_ns) {
+    int64_t *calls = o->point.calls;
+    calls[COMPUTATION] = calls[OVERLAP] = calls[STEPS];
+    o->point.units = fixed_work_units(&o->work, taken_ns / calls[STEPS]);
+}
+
 /* A round of the trials. A call that fails ends the group. */
 static int make_round(hybrid_memory *memory, enum hybrid_method method, void *context) {
     struct rounds *o = context;
     (void)memory;
-    call_hybrid(o, method, WHOLE);
+    call_hybrid(o, method, WHOLE, ONE_STEP);
     return MPI_SUCCESS;
 }
 
@@ -474,11 +517,18 @@ static bool begin(void *context, struct sampler_point *p) {
         make_calls(o, &(struct batch_kind){.call = call_library, .timed = WHOLE_CHECKED}, 1);
         make_calls(o, &(struct batch_kind){.call = call_hybrid, .timed = WHOLE_CHECKED}, 1);
         make_calls(o, &(struct batch_kind){.call = call_hybrid, .papers = true, .timed = WHOLE_CHECKED}, 1);
+        if (o->info.nodes > 1) {
+            make_calls(o, &(struct batch_kind){.call = call_hybrid, .timed = WHOLE_CHECKED, .steps = TWO_STEPS}, 1);
+        }
     }
     p->shortest_ns = INT64_MAX;
-    for (int batch = 0; batch < BATCHES; batch++) {
+    const int searched = o->info.nodes > 1 ? STEPS + 1 : STEPS;
+    for (int batch = 0; batch < searched; batch++) {
         const int64_t taken_ns = choose_calls(o, (enum batch)batch);
         p->shortest_ns = taken_ns < p->shortest_ns ? taken_ns : p->shortest_ns;
+        if (batch == STEPS) {
+            choose_computation(o, taken_ns);
+        }
     }
     /* What a batch costs once weighs as much in both. Alone, eviction can make one of them last 30 times as long. */
     int64_t *calls = o->point.calls;
@@ -526,8 +576,11 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     const struct rounds *o = context;
     (void)p;
     (void)s;
-    for (int batch = 0; batch < BATCHES; batch++) {
+    for (int batch = 0; batch < (o->info.nodes > 1 ? BATCHES : STEPS); batch++) {
         json_put_integer(line, batch_kinds[batch].calls, o->point.calls[batch]);
+    }
+    if (o->info.nodes > 1) {
+        json_put_integer(line, "computation_units", o->point.units);
     }
     json_put_boolean(line, "evicts", o->point.way.evicts);
     put_method(o, line, "node_method", &o->point.way);
@@ -580,33 +633,52 @@ static void print_row(void *context, const struct sampler_point *p, const sample
 #define STOPPING(batch, name_ns)                                                                                       \
     [batch] = {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(batch), .end = END(batch), .stops = true}
 
-/* The number of a batch is that of its series: print_times counts on it. */
-static const struct repetition_series series[] = {
+/* The number of a batch of the whole or of the collective alone is that of its series: print_times counts on it. */
+enum { SERIES_OF_A_NODE = 9, SERIES_OF_NODES = 12 };
+static const struct repetition_series series[SERIES_OF_NODES] = {
     STOPPING(LIBRARY_WHOLE, "t_library_whole_ns"),
     STOPPING(HYBRID_WHOLE, "t_hybrid_whole_ns"),
     SPAN(PAPERS_WHOLE, "t_papers_whole_ns"),
     SPAN(LIBRARY_ALONE, "t_library_alone_ns"),
     SPAN(HYBRID_ALONE, "t_hybrid_alone_ns"),
     SPAN(PAPERS_ALONE, "t_papers_alone_ns"),
-    [BATCHES] = {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
+    [STEPS] = {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
     {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+    [SERIES_OF_A_NODE] = {.name = "t_steps_ns", .over = OVER_SPAN, .term = BEGIN(STEPS), .end = END(STEPS)},
+    {.name = "t_computation_ns", .over = OVER_SPAN, .term = BEGIN(COMPUTATION), .end = END(COMPUTATION)},
+    {.name = "t_overlap_ns", .over = OVER_SPAN, .term = BEGIN(OVERLAP), .end = END(OVERLAP)},
 };
+_Static_assert(COUNT(series) <= REPETITION_MOST_SERIES, "REPETITION_MOST_SERIES is too small");
 
-const struct sampler_kind rounds_points = {
-    .samples = {.repeated = {.parts = parts,
-                             .part_count = COUNT(parts),
-                             .terms = TERMS,
-                             .series = series,
-                             .series_count = COUNT(series),
-                             .wrong = wrong}},
-    .has_point = has_point,
-    .begin = begin,
-    .end = end,
-    .faults = count_faults,
-    .parameters = put_parameters,
-    .own = put_own,
-    .name = name_point,
-    .print_head = print_head,
-    .print_row = print_row,
-};
+#define POINTS(parts_made, series_made)                                                                                \
+    {                                                                                                                  \
+        .samples = {.repeated = {.parts = parts,                                                                       \
+                                 .part_count = (parts_made),                                                           \
+                                 .terms = TERMS,                                                                       \
+                                 .series = series,                                                                     \
+                                 .series_count = (series_made),                                                        \
+                                 .wrong = wrong}},                                                                     \
+        .has_point = has_point,                                                                                        \
+        .begin = begin,                                                                                                \
+        .end = end,                                                                                                    \
+        .faults = count_faults,                                                                                        \
+        .parameters = put_parameters,                                                                                  \
+        .own = put_own,                                                                                                \
+        .name = name_point,                                                                                            \
+        .print_head = print_head,                                                                                      \
+        .print_row = print_row,                                                                                        \
+    }
+const struct sampler_kind rounds_points = POINTS(STEPS, SERIES_OF_A_NODE);
+const struct sampler_kind rounds_points_of_nodes = POINTS(BATCHES, SERIES_OF_NODES);
+
+bool rounds_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
+    struct rounds *o = context;
+    (void)s;
+    (void)reason;
+    (void)reason_size;
+    if (o->info.nodes > 1) {
+        o->work = fixed_work_create(program->team, program->computation, WORK_UNIT_NS);
+    }
+    return true;
+}

@@ -18,7 +18,7 @@ from postprocess.drawing.curve_plot import chart_figure, write_charts
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.text import quotient
 from postprocess.families import registry, sampled_inside
-from postprocess.families.hybrid import claims, inside, once
+from postprocess.families.hybrid import claims, inside, once, overlap
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.charts import BEST, METHODS, OVER_NODES, RATIO, TIME, charts
 from postprocess.families.hybrid.entry import BOUNDS, HYBRID
@@ -572,6 +572,58 @@ def test_collectives_beyond_the_paper_have_answers_and_no_targets(tmp_path: Path
     controls = table[["operation", "variant"]][table["control"] == table["ratio_to_papers_own"]].drop_duplicates()
     assert {tuple(one) for one in controls.to_numpy()} >= {("reduce_scatter_block", "paper"), ("alltoall", "barrier")}
     assert set(table[table["operation"] == "reduce_scatter_block"]["node_method"]) == {"each"}
+
+
+TWO_NODES: dict[str, Any] = {
+    "nodes": 2,
+    "own": {"shared_nodes": 2, "node_ranks": [1, 1]},
+    "placement": [{**place, "node": place["rank"]} for place in synthetic.header(2)["placement"]],
+}
+
+
+@pytest.mark.parametrize(
+    ("hidden", "noise", "says"),
+    [
+        (0.75, 0.0, "hides some"),
+        (0.0, 0.1, "cannot tell"),
+        (-0.5, 0.0, "takes longer than both"),
+        (1.0, 0.0, "hides some"),
+    ],
+)
+def test_what_a_computation_between_start_and_wait_hides_is_told(
+    tmp_path: Path, hidden: float, noise: float, says: str
+) -> None:
+    truth = Truth(hidden=hidden, noise=0.0, ratio_noise=noise)
+    lines = record(truth, sizes=(4096,), **TWO_NODES)
+    check_record(synthetic.write(tmp_path / "a.jsonl", lines))
+    loaded = load_hybrid(tmp_path / "a.jsonl")
+    table = hybrid_table([loaded])
+    (row,) = overlap.overlapped(table).to_dict("records")
+    assert row["timed"] == ALONE
+    assert row["r_overhead"] == pytest.approx(1 - hidden, abs=0.01 if not noise else 0.5)
+    assert row["r_overhead_ci95_low"] <= row["r_overhead"] <= row["r_overhead_ci95_high"]
+    whole_ns = library_ns(truth, 4096)
+    assert row["t_steps_ns"] == pytest.approx(whole_ns / 2, rel=0.01 + noise)
+    assert row["t_computation_ns"] == pytest.approx(whole_ns / 4, rel=0.01 + noise)
+    assert overlap.verdict(row) == says
+    assert says in overlap.text(table).splitlines()[1]
+    view = hybrid_view(table, (), 100)
+    assert view is not None and view.overlap.count == 1
+    # A computation moves nothing between nodes; the other batches do, and take time.
+    (one,) = loaded.points
+    moving = [batch for batch in one.calls if batch != "computation"]
+    assert inside.payload_bytes(loaded) == 21 * 4096 * sum(one.calls[batch] for batch in moving)
+    assert inside.communicated_ns(loaded) == sum(one.t_ns[batch].sum() for batch in moving)
+
+
+def test_over_virtual_nodes_and_on_one_node_nothing_is_said_to_be_hidden(tmp_path: Path) -> None:
+    virtual = {"virtual_node_ranks": 1, "shared_nodes": 2, "node_ranks": [1, 1]}
+    (row,) = overlap.overlapped(
+        table_of(tmp_path, record(Truth(hidden=0.75, noise=0.0), sizes=(4096,), own=virtual))
+    ).to_dict("records")
+    assert (row["nodes_are"], overlap.verdict(row)) == ("virtual", "cannot tell")
+    one_node = table_of(tmp_path / "b", record())
+    assert overlap.overlapped(one_node).empty and overlap.text(one_node) == ""
 
 
 def test_an_unknown_collective_is_refused(tmp_path: Path) -> None:

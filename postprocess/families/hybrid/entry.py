@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postprocess.families import sampled, sampled_inside
 from postprocess.families.family import Bound, Condition, Family, Found, Inside, Metric, Over, TableFile
-from postprocess.families.hybrid import claims, inside, once, state
+from postprocess.families.hybrid import claims, inside, once, overlap, state
 from postprocess.families.hybrid.axes import AXES
 from postprocess.families.hybrid.record import FAMILY, hybrid_record
 from postprocess.families.hybrid.table import COLUMNS, SETTING, SHOWN, hybrid_table, record_numbers
@@ -30,7 +30,9 @@ BOUNDS = (Bound("whole_ratio_to_library", absolute=False, margin=LEAST_RATIO),)
 
 def _text(found: Found) -> str:
     paid_once = once.SHOWN.text(once.once_table(found.records))
-    return "\n\n".join(filter(None, [SHOWN.text(found.table), paid_once, claims.text(found.table)]))
+    return "\n\n".join(
+        filter(None, [SHOWN.text(found.table), paid_once, overlap.text(found.table), claims.text(found.table)])
+    )
 
 
 def _short_text(found: Found) -> str:

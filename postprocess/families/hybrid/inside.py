@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from postprocess.drawing.text import plural
 from postprocess.families import sampled_inside
 from postprocess.families.family import Details
-from postprocess.families.hybrid.record import HybridRecord
+from postprocess.families.hybrid.record import COMPUTATION, HybridRecord
 from postprocess.families.hybrid.table import case_of, configuration_words
 from postprocess.records.header import keeps_apart
 
@@ -36,8 +36,10 @@ def timing(records: Sequence[HybridRecord]) -> Details:
 
 
 def communicated_ns(record: HybridRecord) -> float:
-    """The time of all batches of a record, in ns."""
-    return sum(float(times.sum()) for point in record.points for times in point.t_ns.values())
+    """The time of all batches of a record that communicate, in ns."""
+    return sum(
+        float(times.sum()) for point in record.points for batch, times in point.t_ns.items() if batch != COMPUTATION
+    )
 
 
 def payload_bytes(record: HybridRecord) -> int:
@@ -50,9 +52,9 @@ def payload_bytes(record: HybridRecord) -> int:
     header = record.header
     wire = keeps_apart(header.network)
     places = header.ranks if wire else len({place.node for place in header.placement})
-    counted = ("library_whole", "library_alone") if wire else tuple(record.points[0].calls) if record.points else ()
     return sum(
         point.repetitions * point.calls[batch] * point.message_bytes * (places - 1)
         for point in record.points
-        for batch in counted
+        for batch in (("library_whole", "library_alone") if wire else point.calls)
+        if batch != COMPUTATION
     )

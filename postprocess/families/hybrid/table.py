@@ -15,6 +15,8 @@ than most of the point (`state`) are left out.
                        same collective, size and setting of the MPI library
     ratio_to_papers_own_widened    ratio_to_papers_own with a wider interval: where the interval of the control excludes
                        1, both ends are moved outwards by the factor of its far end (`off_by`)
+    r_overhead         where there are several nodes, of the collective alone: the overlap ratio of a computation
+                       between its two steps (`overlap`)
     verdict            `faster` or `slower` where the whole interval is on that side of 1, however wide it is, and
                        there are no other doubts; else `cannot tell`
     best_verdict       the same of `ratio_to_best_library`
@@ -42,10 +44,10 @@ from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.hybrid import state, validity
 from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS
-from postprocess.families.hybrid.record import FAMILY, HybridRecord
+from postprocess.families.hybrid.record import BATCHES_OF_NODES, FAMILY, HybridPoint, HybridRecord
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate, overhead_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
@@ -53,7 +55,8 @@ _BATCHES: Mapping[str, tuple[str, str, str]] = {
 }  # fmt: skip
 _OWN = ("t_ns", "t_library_ns", "ratio_to_library", "ratio_to_papers_own")
 PAPERS_RATIO, WIDENED = "ratio_to_papers_own", "ratio_to_papers_own_widened"
-_ESTIMATES = (*_OWN, WIDENED, "ratio_to_best_library")
+_OF_NODES = ("t_steps_ns", "t_computation_ns", "t_overlap_ns", "r_overhead")
+_ESTIMATES = (*_OWN, WIDENED, "ratio_to_best_library", *_OF_NODES)
 UNKNOWN = Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
 SETTING = axes.INTRANODE.name
 _ALL_BUT_SETTING = (
@@ -78,6 +81,8 @@ COLUMNS = (
 
 Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `calls` and
 `library_calls` are those of a batch. `t_mean_ns` and `t_library_mean_ns` are means, as Zhou et al. report times.
+`t_steps_ns`, `t_computation_ns`, `t_overlap_ns`: the two steps of the collective alone, the computation alone, and the
+computation between the steps; NaN on a single node, and in rows of the whole.
 `doubtful`: there are reasons against a verdict, not only a wide interval.
 `settings` are those of the MPI library that were compared, `best_setting` the one with which it was fastest.
 `evicts`: ranks evicted from their caches what they had read. `node_method`: how a reduction was made within the
@@ -191,6 +196,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                     if papers in point.t_ns
                     else UNKNOWN
                 ),
+                **(_of_nodes(point) if timed == ALONE else dict.fromkeys(_OF_NODES, UNKNOWN)),
             }
             doubts = [
                 *failed_reasons(failed),
@@ -235,6 +241,15 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 ),
                 **sampled_table.columns_of_record(record),
             }
+
+
+def _of_nodes(point: HybridPoint) -> dict[str, Estimate]:
+    """The columns of `_OF_NODES`: times of one call, and their overlap ratio."""
+    if BATCHES_OF_NODES[0] not in point.t_ns:
+        return dict.fromkeys(_OF_NODES, UNKNOWN)
+    times = [median_estimate(point.t_ns[batch] / point.calls[batch]) for batch in BATCHES_OF_NODES]
+    steps, computation, both = times
+    return dict(zip(_OF_NODES, (*times, overhead_estimate(both, computation, steps)), strict=True))
 
 
 def with_states(table: pd.DataFrame) -> pd.DataFrame:
