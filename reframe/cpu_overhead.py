@@ -24,7 +24,7 @@ class OfCpuOverhead(MeasuredTest):
     valid_prog_environs = ["+mpi"]
 
     def benchmark_options(self) -> list[str]:
-        return ["--grid", self.grid, *self.settle_options(), *self.budget_options()]
+        return ["--grid", self.grid, *self.point_options(), *self.settle_options(), *self.budget_options()]
 
 
 @rfm.simple_test

@@ -22,6 +22,7 @@ from mpi_campaign.planning.benchmarks.partitioned import PARTITIONS_PER_THREAD, 
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, make_plan
+from mpi_campaign.processes.progress import duration
 from mpi_campaign.running import run, same_sizes
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
@@ -280,7 +281,7 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
         ),
         (
             {"benchmarks": ("hybrid", "hybrid_kernels"), "operations": ("bcast", "scan")},
-            "--operation scan: one of allgather, bcast, allreduce",
+            "--operation scan: one of allgather, bcast, allreduce, reduce_scatter_block, alltoall",
         ),
         ({"benchmarks": ("hybrid_kernels",), "operations": ("bcast",)}, "--operation is nothing to hybrid_kernels"),
         ({"benchmarks": ("hybrid",), "operations": ("cast",)}, "there is no operation 'cast'; there are: barrier"),
@@ -490,17 +491,21 @@ def test_a_collective_is_a_case_of_one_benchmark_and_a_point_of_another() -> Non
     found = planned(MPICH, suite="nightly", operations=("barrier",))
     (case,) = {case.benchmark for case in found.cases if case.stem in found.skipped and case.benchmark == "hybrid"}
     assert {found.skipped[one.stem] for one in found.cases if one.benchmark == case} == {
-        "hybrid has the operations allgather, bcast, allreduce only"
+        "hybrid has the operations allgather, bcast, allreduce, reduce_scatter_block, alltoall only"
     }
 
 
 def test_words_of_points_are_those_of_the_programs() -> None:
-    for benchmark, values in (("hybrid", "operation"), ("hybrid_kernels", "kernel")):
+    tables = (
+        ("hybrid", "operation", r"operation_table\[\w*\] = {(.*?)};", r'\.name = "(\w+)"'),
+        ("hybrid_kernels", "kernel", r"kernel_names\[\w*\] = {(.*?)}", r'"(\w+)"'),
+    )
+    for benchmark, values, table, name in tables:
         sources = "".join(path.read_text() for path in (ROOT / "benchmarks" / benchmark).glob("*.c"))
-        names = re.findall(rf"{values}_names\[\w*\] = {{(.*?)}}", sources, re.DOTALL)
+        found = re.findall(table, sources, re.DOTALL)
         own = BENCHMARKS[benchmark].point_values_named(values)
-        assert own is not None and len(names) == 1
-        assert tuple(re.findall(r'"(\w+)"', names[0])) == own.legal
+        assert own is not None and len(found) == 1
+        assert tuple(re.findall(name, found[0])) == own.legal
 
 
 def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_something(tmp_path: Path) -> None:
@@ -613,6 +618,20 @@ def test_an_acceptance_measures_each_of_its_points_and_takes_longer_for_more_con
         Options(suite="acceptance", budget_seconds=43200), [OPENMPI, MPICH, INTEL], "wire:2gbit", placement
     )
     assert asked.expected_measuring_seconds <= 43200  # what was asked for stays
+
+
+def test_a_progress_thread_that_shares_cores_may_take_three_times_the_budget() -> None:
+    """After that its program ends; the other configurations are expected to take what they are given."""
+    alone = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("basic",), budget_seconds=60)
+    assert alone.overtime_seconds == 0
+    assert re.fullmatch(r"about \d+ s", alone.expected_in_words)
+    both = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("basic", "async"), budget_seconds=60)
+    sharing = [case for case in both.to_measure if case.configuration == "async"]
+    assert 0 < len(sharing) < len(both.to_measure)
+    assert both.overtime_seconds == pytest.approx(sum(2 * both.budget_of(case) for case in sharing))
+    longest = duration(both.expected_measuring_seconds + both.overtime_seconds)
+    assert both.expected_in_words.endswith(f"up to {longest} since progress threads share the ranks' cores")
+    assert planned(MPICH, configurations=("async",), budget_seconds=0).expected_in_words == ""
 
 
 @pytest.mark.parametrize("network", ["shm", "wire:2gbit"])

@@ -99,6 +99,11 @@ static const struct way *reference_way(const struct way *way) {
     return way->once ? way : &way_table[way->works ? WAY_NONBLOCKING : WAY_BLOCKING];
 }
 
+/* By how much the last rank comes late; 0 where none does. */
+static int64_t lateness_of(const struct batches *o, const size_t at[AXES]) {
+    return way_of(o, at)->late ? o->lateness_ns[at[AXIS_LATENESS]] : 0;
+}
+
 /* The rank that comes late to the calls of `late`. */
 static bool is_late(const struct batches *o) {
     return o->point.way->late && o->program->rank + 1 == o->communicators[o->cell.at[AXIS_COMMUNICATOR]];
@@ -287,9 +292,22 @@ static bool is_detailed(const struct batches *o, const size_t at[AXES]) {
     return found;
 }
 
+/* The smallest of the sizes for which other ways than `blocking` are measured. A collective without data has one. */
+static bool is_first_detailed(const struct batches *o, const size_t at[AXES]) {
+    bool found = is_detailed(o, at);
+    for (size_t i = 0; i < o->detailed_count; i++) {
+        found = found && o->detailed[i] >= message_of(o, at);
+    }
+    return found || message_of(o, at) == 0;
+}
+
 static bool is_point(const struct batches *o, const size_t at[AXES]) {
     const struct collective *collective = &o->blocking[at[AXIS_OPERATION]];
     const struct way *way = way_of(o, at);
+    /* The wait for a late rank is over before the data move: longer ones are measured with one size. */
+    if (at[AXIS_LATENESS] > 0 && !(way->late && is_first_detailed(o, at))) {
+        return false;
+    }
     if (!collective_has_message(collective) && at[AXIS_MESSAGE] > 0) {
         return false;
     }
@@ -309,7 +327,8 @@ static bool is_point(const struct batches *o, const size_t at[AXES]) {
 
 /* Advances to the next cell of the product that is a point, or the first one. false: there is none. */
 static bool next_cell(const struct batches *o, size_t at[AXES], bool first) {
-    const size_t counts[AXES] = {o->operation_count, o->communicator_count, o->message_count, o->way_count};
+    const size_t counts[AXES] = {o->operation_count, o->communicator_count, o->message_count, o->way_count,
+                                 o->lateness_count};
     do {
         size_t i = AXES;
         while (!first && i > 0 && ++at[i - 1] == counts[i - 1]) {
@@ -323,22 +342,27 @@ static bool next_cell(const struct batches *o, size_t at[AXES], bool first) {
     return true;
 }
 
-/* Rank 0: halves what the last step left open. */
-static void bisect(struct batches_cell *cell, const samples *last) {
-    const double with_work = (double)samples_median(last, 0);
-    const double without = (double)samples_median(last, 1);
-    if (without > 0 && with_work > growth * without) {
-        cell->growth_share = cell->share;
-    } else {
-        cell->free_share = cell->share;
+/* The series T_WALL and T_REFERENCE_WALL below: the collective with work, and without. */
+enum { SERIES_WALL, SERIES_REFERENCE_WALL };
+
+/* Rank 0: what the repetitions of a step tell. */
+static enum knee_answer answer_of_step(const samples *step, bool sure) {
+    const int side = samples_ratio_side(step, SERIES_WALL, SERIES_REFERENCE_WALL, growth, sure);
+    return side < 0 ? KNEE_FITS : side > 0 ? KNEE_TOO_MUCH : KNEE_UNTOLD;
+}
+
+/* A step is looked at again and again: so it must be sure. */
+static enum sampler_answer answer(void *context, const sampler *s) {
+    const struct batches *o = context;
+    if (!o->point.way->works) {
+        return SAMPLER_BY_INTERVALS;
     }
-    cell->share = (cell->free_share + cell->growth_share) / 2;
+    return answer_of_step(sampler_samples(s), true) == KNEE_UNTOLD ? SAMPLER_UNTOLD : SAMPLER_TOLD;
 }
 
 static void begin_bisection(struct batches_cell *cell, bool works) {
-    cell->free_share = 0;
-    cell->growth_share = works ? MOST_SHARE : 0;
-    cell->share = cell->growth_share / 2;
+    cell->knee = knee_begin(works ? MOST_SHARE : 0);
+    cell->share = knee_next(&cell->knee);
     cell->step = 0;
 }
 
@@ -350,8 +374,8 @@ static bool next_step(struct batches *o, const sampler *s) {
     }
     int64_t share = -1;
     if (o->program->rank == 0 && samples_count(sampler_samples(s)) > 0) {
-        bisect(cell, sampler_samples(s));
-        share = cell->share;
+        knee_note(&cell->knee, cell->share, answer_of_step(sampler_samples(s), false));
+        share = knee_next(&cell->knee);
     }
     MPI_CHECK(MPI_Bcast(&share, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
     cell->share = share;
@@ -416,7 +440,7 @@ static bool begin(void *context, struct sampler_point *p) {
     o->point.own = way->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
     o->point.reference = reference_way(way)->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
     o->point.message_bytes = (uint64_t)message_of(o, o->cell.at);
-    o->point.units = is_late(o) ? work_units(o->target_ns) : 0;
+    o->point.units = is_late(o) ? work_units(lateness_of(o, o->cell.at)) : 0;
     phase_collective(o->point.own->mpi_name);
     phase_enter(PHASE_CALL);
     int64_t shortest = 0;
@@ -452,6 +476,9 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
     json_put_integer(line, "communicator_ranks", o->communicators[p->at[AXIS_COMMUNICATOR]]);
     json_put_integer(line, "message_bytes", message_of(o, p->at));
     json_put_string(line, "way", way_of(o, p->at)->name);
+    if (way_of(o, p->at)->late) {
+        json_put_integer(line, "lateness_ns", lateness_of(o, p->at));
+    }
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
@@ -468,6 +495,8 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
     char work[32] = "";
     if (way_of(o, p->at)->works) {
         snprintf(work, sizeof work, " %.2f", (double)o->cell.share / WHOLE);
+    } else if (way_of(o, p->at)->late) {
+        snprintf(work, sizeof work, " by %.0f ms", (double)lateness_of(o, p->at) / 1e6);
     }
     snprintf(text, text_size, "%s, %" PRId64 " ranks, %" PRId64 " bytes, %s%s",
              o->operations[p->at[AXIS_OPERATION]]->name, o->communicators[p->at[AXIS_COMMUNICATOR]],
@@ -478,8 +507,11 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 
 /* Of a whole batch. */
 static const struct repetition_series series[] = {
-    {.name = "t_wall_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
-    {.name = "t_reference_wall_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END},
+    [SERIES_WALL] = {.name = "t_wall_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
+    [SERIES_REFERENCE_WALL] = {.name = "t_reference_wall_ns",
+                               .over = OVER_SPAN,
+                               .term = REFERENCE_BEGIN,
+                               .end = REFERENCE_END},
     {.name = "t_cpu_ns", .over = OVER_LARGEST, .term = CPU},
     {.name = "t_reference_cpu_ns", .over = OVER_LARGEST, .term = REFERENCE_CPU},
     {.name = "t_thread_cpu_ns", .over = OVER_LARGEST, .term = THREAD_CPU},
@@ -513,6 +545,7 @@ const struct sampler_kind batches_points = {
                 .rank_median_count = COUNT(rank_medians)},
     .next_point = next_point,
     .points_left = points_left,
+    .answer = answer,
     .begin = begin,
     .faults = count_faults,
     .parameters = put_parameters,
@@ -546,7 +579,6 @@ bool batches_begin(struct program *program, void *context, sampler *s, char *rea
     o->comm = MPI_COMM_NULL;
     work_units(1); /* reads the CPU's speed */
     o->on_first_machine = is_on_first_machine();
-    ways_sharpen_sleeps();
     if (has_way(o, &way_table[WAY_SOAKING])) {
         placement_look_again(program->place);
         o->soaker = soaker_create(error, sizeof error);

@@ -8,29 +8,31 @@
  *
  * A batch has so many calls that the CPU clocks resolve its time. Their number is searched once per point. `once` has
  * one call, since models are about a call whose ranks begin together; `late` has one, for which the last rank comes
- * late by the time of a batch.
+ * late: by the time of a batch at least. What a library does while it waits may depend on how long that is, so there
+ * may be several such times.
  *
- * How much work fits beside an open collective (availability) is found by bisection: each step is a point.
+ * How much work fits beside an open collective (availability) is found by bisection (knee.h): each step is a point,
+ * which is repeated until its interval tells on which side of the knee it is.
  */
 #ifndef CAMPAIGN_BATCHES_H
 #define CAMPAIGN_BATCHES_H
 
 #include "exchange.h"
+#include "knee.h"
 #include "operations.h"
 #include "program.h"
 #include "soaker.h"
 #include "ways.h"
 
-enum { AXIS_OPERATION, AXIS_COMMUNICATOR, AXIS_MESSAGE, AXIS_WAY, AXES };
+enum { AXIS_OPERATION, AXIS_COMMUNICATOR, AXIS_MESSAGE, AXIS_WAY, AXIS_LATENESS, AXES };
 
-enum { BATCHES_MOST_COMMUNICATORS = 64 };
+enum { BATCHES_MOST_COMMUNICATORS = 64, BATCHES_MOST_LATENESS = 16 };
 
 /* A point. */
 struct batches_cell {
-    size_t at[AXES];      /* indices of the values below */
-    int64_t share;        /* of `working`: the work relative to the time of the collective, millionths */
-    int64_t free_share;   /* the bisection so far: the largest work that fits, */
-    int64_t growth_share; /* and the smallest that does not */
+    size_t at[AXES]; /* indices of the values below */
+    int64_t share;   /* of `working`: the work relative to the time of the collective, millionths */
+    struct knee knee;
     int step;
 };
 
@@ -48,6 +50,8 @@ struct batches {
     size_t way_count;
     const int64_t *detailed; /* sizes for which other ways than `blocking` are measured */
     size_t detailed_count;
+    const int64_t *lateness_ns; /* of the last rank, in points of `late`; ascending */
+    size_t lateness_count;
     int64_t bisections; /* steps of the search for the work that fits */
     bool preset;        /* the sizes are a grid's: those that do not fit are no points */
     int64_t calls;      /* of every batch; 0: searched */

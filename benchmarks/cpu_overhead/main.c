@@ -27,25 +27,32 @@ struct values {
     size_t count;
 };
 struct sizes {
-    struct values blocking; /* sizes of messages, bytes, for the blocking call */
-    struct values detailed; /* those of them for which the other ways are measured too */
-    int64_t bisections;     /* steps of the search for the work that fits beside a collective */
+    struct values blocking;    /* sizes of messages, bytes, for the blocking call */
+    struct values detailed;    /* those of them for which the other ways are measured too */
+    struct values lateness_ms; /* of the last rank in points of `late` */
+    int64_t bisections;        /* steps of the search for the work that fits beside a collective */
 };
 static const struct sizes grids[] = {
-    [GRID_SMOKE] = {.blocking = {{8, 1024, 16384, 262144}, 4}, .detailed = {{262144}, 1}, .bisections = 4},
+    [GRID_SMOKE] = {.blocking = {{8, 1024, 16384, 262144}, 4},
+                    .detailed = {{262144}, 1},
+                    .lateness_ms = {{10}, 1},
+                    .bisections = 4},
     [GRID_NIGHTLY] = {.blocking = {{8, 64, 512, 4096, 32768, 262144, 1048576}, 7},
                       .detailed = {{512, 32768, 1048576}, 3},
+                      .lateness_ms = {{10}, 1},
                       .bisections = 5},
     [GRID_FULL] = {.blocking = {{8,    16,    32,    64,    128,    256,    512,    1024,    2048,    4096,
                                  8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304},
                                 20},
                    .detailed = {{8, 1024, 16384, 131072, 1048576, 4194304}, 6},
+                   .lateness_ms = {{10, 100, 1000}, 3},
                    .bisections = 6},
 };
 
 enum method { METHOD_CAMPAIGN, METHOD_PAPER };
 static const char *const method_names[] = {"campaign", "paper", NULL};
 enum { PAPERS_CALLS = 10000 };
+enum { MOST_LATENESS_MS = 10000 };
 
 static const char *const setting_names[] = {"usual", "yielding", "blocking", "modelled", NULL};
 
@@ -55,6 +62,7 @@ static struct settings {
     struct option_list communicators;
     struct option_list message_bytes;
     struct option_list ways;
+    struct option_list lateness_ms;
     int64_t calls; /* 0: not given */
     int method;
     int setting;
@@ -90,6 +98,14 @@ static void describe_options(struct option_entry *entries) {
              "work beside the nonblocking call (`working`); the blocking call, to which the last rank comes late "
              "(`late`). They are measured on all ranks, for some sizes of a grid, or all of --message-bytes. `once`: "
              "one blocking call from a common start, which an equation describes. Default: all"},
+        {.name = "lateness-ms",
+         .kind = OPTION_INTEGERS,
+         .target = &s->lateness_ms,
+         .minimum = 1,
+         .maximum = MOST_LATENESS_MS,
+         .value_name = "LIST",
+         .help = "by how many ms the last rank of `late` comes late, and at least by the time of a batch. The first is "
+                 "measured with all sizes, the others with the smallest; default: those of the grid"},
         {.name = "calls",
          .kind = OPTION_INTEGER,
          .target = &s->calls,
@@ -128,8 +144,10 @@ static void describe_options(struct option_entry *entries) {
  * grid's. */
 static bool fill_lists(struct settings *s) {
     const struct values *sizes = &grids[s->grid].blocking;
+    const struct values *lateness_ms = &grids[s->grid].lateness_ms;
     options_fill_range(&s->operations, 0, OPERATION_COUNT);
     options_fill_range(&s->ways, 0, s->method == METHOD_PAPER ? 1 : WAY_COUNT);
+    options_fill_list(&s->lateness_ms, lateness_ms->items, lateness_ms->count);
     return options_fill_list(&s->message_bytes, sizes->items, sizes->count);
 }
 
@@ -154,6 +172,16 @@ static void check_options(const struct settings *s, char *error, size_t error_si
             snprintf(error, error_size, "--communicators: the sizes must ascend, %" PRId64 " follows %" PRId64,
                      s->communicators.values[i], s->communicators.values[i - 1]);
         }
+    }
+    for (size_t i = 1; i < s->lateness_ms.count && error[0] == '\0'; i++) {
+        if (s->lateness_ms.values[i] <= s->lateness_ms.values[i - 1]) {
+            snprintf(error, error_size, "--lateness-ms: the times must ascend, %" PRId64 " follows %" PRId64,
+                     s->lateness_ms.values[i], s->lateness_ms.values[i - 1]);
+        }
+    }
+    if (s->lateness_ms.count > BATCHES_MOST_LATENESS && error[0] == '\0') {
+        snprintf(error, error_size, "--lateness-ms: %zu times are too many: at most %d", s->lateness_ms.count,
+                 BATCHES_MOST_LATENESS);
     }
     if (s->communicators.count > BATCHES_MOST_COMMUNICATORS && error[0] == '\0') {
         snprintf(error, error_size, "--communicators: %zu sizes are too many: at most %d", s->communicators.count,
@@ -231,6 +259,19 @@ static char *own_text(int64_t step_ns, const struct batches *o) {
     return json_line_take(line);
 }
 
+/* The times by which ranks come late: those asked for, but no shorter than a batch; each once. */
+static size_t fill_lateness(int64_t *lateness_ns, const struct settings *s, int64_t target_ns) {
+    size_t count = 0;
+    for (size_t i = 0; i < s->lateness_ms.count; i++) {
+        const int64_t asked_ns = s->lateness_ms.values[i] * 1000000;
+        const int64_t time_ns = asked_ns > target_ns ? asked_ns : target_ns;
+        if (count == 0 || time_ns > lateness_ns[count - 1]) {
+            lateness_ns[count++] = time_ns;
+        }
+    }
+    return count;
+}
+
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct settings *s, bool preset) {
     char impossible[PROGRAM_MOST_REASON] = "";
@@ -264,6 +305,11 @@ static int measure(struct program *program, const struct settings *s, bool prese
     for (size_t i = 0; i < s->ways.count; i++) {
         ways[i] = way_table[s->ways.values[i]].name;
     }
+    const int64_t step_ns = cpu_clock_step_ns();
+    batches.target_ns = batches_target_ns(step_ns);
+    int64_t lateness_ns[BATCHES_MOST_LATENESS];
+    batches.lateness_ns = lateness_ns;
+    batches.lateness_count = fill_lateness(lateness_ns, s, batches.target_ns);
     const struct sampler_axis axes[] = {
         [AXIS_OPERATION] = {.name = "operation", .texts = operations, .count = s->operations.count},
         [AXIS_COMMUNICATOR] = {.name = "communicator_ranks",
@@ -271,10 +317,9 @@ static int measure(struct program *program, const struct settings *s, bool prese
                                .count = batches.communicator_count},
         [AXIS_MESSAGE] = {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
         [AXIS_WAY] = {.name = "way", .texts = ways, .count = s->ways.count},
+        [AXIS_LATENESS] = {.name = "lateness_ns", .numbers = batches.lateness_ns, .count = batches.lateness_count},
         [AXES] = {.name = "method", .texts = method, .count = 1, .constant = true},
         [AXES + 1] = {.name = "library_setting", .texts = setting, .count = 1, .constant = true}};
-    const int64_t step_ns = cpu_clock_step_ns();
-    batches.target_ns = batches_target_ns(step_ns);
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
         check_ranks(program, &batches, impossible, sizeof impossible);
@@ -310,6 +355,7 @@ static int run(struct program *program) {
     options_free_list(&s->communicators);
     options_free_list(&s->message_bytes);
     options_free_list(&s->ways);
+    options_free_list(&s->lateness_ms);
     return code;
 }
 
@@ -317,7 +363,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "cpu_overhead",
         .family = "cpu_overhead",
-        .method = 3,
+        .method = 4,
         .configurations = true,
         .repeats = true,
         .help =

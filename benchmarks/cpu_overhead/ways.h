@@ -38,7 +38,4 @@ extern const struct way way_table[WAY_COUNT];
 /* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
 const char *const *way_names(void);
 
-/* Lets sleeps of the calling thread end on time, rather than 50 us late. Dies where the system refuses. */
-void ways_sharpen_sleeps(void);
-
 #endif

@@ -23,6 +23,11 @@ class Configuration:
         return max(1, share - 1) if self.gives_up_core else share
 
     @property
+    def shares_cores(self) -> bool:
+        """Whether a progress thread of the library runs on cores that compute."""
+        return self.progress == "library" and not self.gives_up_core
+
+    @property
     def without_tests(self) -> str:
         """The reason why the computing thread may not call MPI_Test; empty where it may."""
         if self.progress != "application":

@@ -32,6 +32,7 @@ from mpi_campaign.planning.benchmarks.registry import (
     with_axis,
 )
 from mpi_campaign.planning.cases import Case
+from mpi_campaign.processes.progress import duration
 from mpi_campaign.systems import known_systems, nodes_in_hand
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, peers, resolving
@@ -56,6 +57,8 @@ FIXED_SECONDS = 20.0
 ROUND_SECONDS = 4.0
 LAUNCH_SECONDS = 2.5
 SHORTEST_CASE_SECONDS = 2.0
+# After so many times its budget a program begins no more repetitions (benchmarks/common/sampling/budget.c).
+OVERTIME_FACTOR = 3.0
 # A case that takes longer than LIMIT_SECONDS plus this many times its budget is hung.
 LIMIT_FACTOR = 4.0
 LIMIT_SECONDS = 120.0
@@ -403,6 +406,24 @@ class Plan:
     def expected_measuring_seconds(self) -> float:
         """Wall time of all launches, one after the other; 0 where no budget bounds them."""
         return sum(map(self.expected_seconds, self.to_measure))
+
+    @property
+    def overtime_seconds(self) -> float:
+        """By how much longer they may take: where a progress thread of the library shares the cores of the ranks, the
+        fewest repetitions may take several times the budget."""
+        sharing = (case for case in self.to_measure if CONFIGURATIONS[case.configuration].shares_cores)
+        return sum((OVERTIME_FACTOR - 1) * self.budget_of(case) for case in sharing)
+
+    @property
+    def expected_in_words(self) -> str:
+        """How long measuring takes, in words: `about 60 s`. Empty where no budget bounds it."""
+        seconds, more = self.expected_measuring_seconds, self.overtime_seconds
+        if not seconds:
+            return ""
+        longest = (
+            f", and up to {duration(seconds + more)} since progress threads share the ranks' cores" if more else ""
+        )
+        return f"about {duration(seconds)}{longest}"
 
     @property
     def case_limit_seconds(self) -> float:

@@ -372,8 +372,8 @@ class Campaign:
             for line in batch.in_words(request, jobs):
                 self._say(line)
             self.progress.line(f"the first job script:\n{script}")
-        launches, seconds = len(plan.to_measure), plan.expected_measuring_seconds
-        time = f" in about {duration(seconds)}" if seconds else ""
+        launches, expected = len(plan.to_measure), plan.expected_in_words
+        time = f" in {expected}" if expected else ""
         self._say(f"dry run: {plural(launches, 'case')} would be measured{time}; nothing was")
         return EXIT_GOOD
 
@@ -400,8 +400,7 @@ class Campaign:
         numbers = {BENCHMARKS[case.benchmark].points(plan.grid) for case in plan.to_measure}
         points = numbers.pop() if len(numbers) == 1 else 0
         cells = f" of {plural(points, 'point')}" if points else ""
-        seconds = plan.expected_measuring_seconds
-        time = f", about {duration(seconds)}" if seconds else ""
+        time = f", {plan.expected_in_words}" if plan.expected_in_words else ""
         self.progress.step(f"measuring {plural(launches, 'case')}{cells}{time}")
         self._say(str(manifest["reframe_command"]))
         carry_out = self._measure_here if self._partition(plan.network).here else self._measure_in_jobs

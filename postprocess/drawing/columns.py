@@ -58,15 +58,30 @@ class Columns:
         heads = [(head, number in self.right) for number, head in enumerate(self.heads)]
         return PointsView(heads, [self.cells(row) for row in rows_of(table.head(most_rows))], len(table))
 
+    def narrow_view(self, table: pd.DataFrame, most_rows: int, leading: int) -> PointsView:
+        """The same without columns that are empty, and without those of the first `leading` ones that have the same
+        text in all rows: these stand above the table."""
+        whole = self.view(table, most_rows)
+        texts = [dict.fromkeys(column) for column in zip(*whole.rows, strict=True)]
+        same = [number for number, of_column in enumerate(texts) if number < leading and len(of_column) == 1]
+        kept = [number for number, of_column in enumerate(texts) if number not in same and any(of_column)]
+        return PointsView(
+            [whole.heads[number] for number in kept],
+            [[row[number] for number in kept] for row in whole.rows],
+            whole.count,
+            [(self.heads[number], text) for number in same if (text := next(iter(texts[number])))],
+        )
+
 
 @dataclass(frozen=True)
 class PointsView:
     """A table of points in a page.
 
     heads: the heads, and whether their columns hold numbers.  rows: at most as many as the page has room for.
-    count: how many points there are.
+    count: how many points there are.  common: heads and texts of columns that would be the same in all rows.
     """
 
     heads: Sequence[tuple[str, bool]]
     rows: Sequence[Sequence[str]]
     count: int
+    common: Sequence[tuple[str, str]] = ()

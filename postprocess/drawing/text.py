@@ -32,6 +32,16 @@ def duration(nanoseconds: float) -> str:
     return _scaled(nanoseconds, _NANOSECOND_UNITS)
 
 
+def duration_and_interval(value: float, low: float, high: float) -> str:
+    """A time and its interval, all in one unit: ``1.07 [0.98, 1.11] µs``; without the interval where it is not known,
+    and ``-`` for NaN."""
+    if not (math.isfinite(value) and math.isfinite(low) and math.isfinite(high)):
+        return duration(value)
+    scale, unit = _unit_of(value, _NANOSECOND_UNITS)
+    shown, *ends = (_three_digits(one / scale) for one in (value, low, high))
+    return f"{shown} [{ends[0]}, {ends[1]}] {unit}"
+
+
 def size(count: float) -> str:
     """A number of bytes, with three significant digits: ``1.5 MiB``; ``-`` for NaN."""
     return _scaled(count, _BYTE_UNITS)
@@ -111,10 +121,16 @@ def drift(ppm: float) -> str:
 def _scaled(value: float, units: tuple[tuple[int, str], ...]) -> str:
     if not math.isfinite(value):
         return "-"
-    for scale, unit in units:
-        number = value / scale
-        if float(f"{abs(number):.3g}") >= 1 or scale == 1:
-            digits = max(0, 2 - math.floor(math.log10(abs(number)))) if number else 0
-            shown = f"{number:.{digits}f}"
-            return f"{shown.rstrip('0').rstrip('.') if '.' in shown else shown} {unit}"
-    raise AssertionError("the last unit is 1")
+    scale, unit = _unit_of(value, units)
+    return f"{_three_digits(value / scale)} {unit}"
+
+
+def _unit_of(value: float, units: tuple[tuple[int, str], ...]) -> tuple[int, str]:
+    """The largest unit of which there is at least one; the last one where there is none."""
+    return next((one for one in units if float(f"{abs(value) / one[0]:.3g}") >= 1), units[-1])
+
+
+def _three_digits(number: float) -> str:
+    digits = max(0, 2 - math.floor(math.log10(abs(number)))) if number else 0
+    shown = f"{number:.{digits}f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown

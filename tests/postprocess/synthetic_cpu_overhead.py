@@ -61,9 +61,13 @@ def point(
     ranks: int = 2,
     way: str = "blocking",
     work: float = 0.0,
+    lateness_ns: int = 0,
     **changes: Any,
 ) -> dict[str, Any]:
-    """A point whose median time and share are the truth's.  work: that beside the call, relative to its time."""
+    """A point whose median time and share are the truth's.
+
+    work: that beside the call, relative to its time.  lateness_ns: of `late`; 0: as older records, which do not tell.
+    """
     rng = np.random.default_rng([index, message_bytes])
     call_ns = true_time_ns(truth, message_bytes)
     calls = max(1, round(11e6 / call_ns))
@@ -94,6 +98,7 @@ def point(
         "communicator_ranks": ranks,
         "message_bytes": message_bytes,
         "way": way,
+        **({"lateness_ns": lateness_ns} if lateness_ns else {}),
     }
     line = synthetic.sampled_point(
         index,

@@ -21,6 +21,7 @@ from postprocess.drawing.look import Look
 from postprocess.report.html import write_report
 from tests.postprocess import synthetic, synthetic_impact
 from tests.postprocess.pages import contrast_of, log, open_at, requests
+from tests.postprocess.synthetic_cpu_overhead import Messages, messages_record
 from tests.postprocess.synthetic_impact import slowed
 from tests.postprocess.test_postprocess_report import hostile_run
 
@@ -35,6 +36,12 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (folder / "idle" / "records").mkdir(parents=True)
     synthetic_impact.write(folder / "idle" / "records" / "a.jsonl", synthetic_impact.synthetic(6, slowed(1.27)))
     runs["idle"] = folder / "idle"
+    for number in range(12):
+        toolchain, launch = ("openmpi@5.0.11", "mpich@5.0.2")[number % 2], number // 2 + 1
+        truth = Messages(latency=-400.0 - number, waiting_bytes=200_000)
+        lines = messages_record(truth, toolchain=toolchain, metadata={"case": {"repeat": launch}})
+        synthetic.write(folder / "messages" / "records" / f"{number}.jsonl", lines)
+    runs["messages"] = folder / "messages"
     look = Look(kinds=("svg",))
     return {name: write_report(run, folder / f"{name}-out" / "report.html", look=look)[0] for name, run in runs.items()}
 
@@ -266,3 +273,13 @@ def test_print_shows_all_points_and_no_panel(browser: webdriver.Chrome, reports:
     assert region.size["width"] >= region.find_element(By.TAG_NAME, "table").size["width"]
     assert not browser.find_element(By.TAG_NAME, "nav").is_displayed()
     assert len(browser.print_page()) > 10_000
+
+
+def test_the_parameters_of_messages_fit_into_a_window(browser: webdriver.Chrome, reports: dict[str, Path]) -> None:
+    window = {"width": 1300, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
+    browser.get(reports["messages"].as_uri())
+    region = browser.find_element(By.CSS_SELECTOR, "[aria-label='Parameters of the LogGP model']")
+    assert browser.execute_script("return arguments[0].scrollWidth - arguments[0].clientWidth", region) <= 0
+    assert len(region.find_elements(By.CSS_SELECTOR, "tbody tr")) == 2
+    assert browser.find_elements(By.CSS_SELECTOR, "#cpu-overhead figure") == []

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from postprocess.drawing.curve_plot import write_charts
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DASHED, SOLID
-from postprocess.families import axes, registry
+from postprocess.families import axes, registry, sampled_inside
 from postprocess.families.cpu_overhead import claims, inside
 from postprocess.families.cpu_overhead.charts import SHARE, TIME, USER, charts, rank_charts
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
@@ -51,8 +51,7 @@ ALL = tuple(axes.OPERATION.values)
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return cpu_table([load_cpu_overhead(file) for file in files])
+    return cpu_table([load_cpu_overhead(file) for file in synthetic.written(path, records)])
 
 
 def row_of(path: Path, truth: Truth = POLLS, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:
@@ -67,7 +66,7 @@ def test_a_record_is_valid_and_gives_a_row_per_point(tmp_path: Path) -> None:
     check_record(path)
     table = cpu_table([load_cpu_overhead(path)])
     assert tuple(table.columns) == COLUMNS
-    assert len(table) == 1 + 8 * len(SIZES)
+    assert len(table) == 1 + (len(ALL) - 1) * len(SIZES)
     assert table["valid"].all() and table["reliable"].all()
     assert list(dict.fromkeys(table["operation"])) == list(ALL)
     assert len(cpu_text(table).partition("\n\n")[0].splitlines()) == len(table) + 2  # with a title and heads
@@ -220,20 +219,39 @@ def test_a_setting_that_lets_another_thread_in_changes_something(tmp_path: Path)
 
 
 def test_a_rank_that_comes_late_shows_what_waiting_costs_the_others(tmp_path: Path) -> None:
-    """The library yields, but only in a wait that is long enough: in a call whose ranks come together it polls."""
+    """The library yields, but only in a wait that is long enough: in shorter ones it polls.
+
+    Older records do not tell how long: it was the least time of a batch.
+    """
 
     def of(setting: str, waits: Truth) -> Lines:
-        lines = with_one_more(record(POLLS, sizes=(1024,)), point(1, waits, way="late", work=0.9))
+        lines = with_one_more(record(POLLS, sizes=(1024,)), point(1, POLLS, way="late", work=0.9))
+        lines = with_one_more(lines, point(2, waits, way="late", work=0.9, lateness_ns=2_000_000_000))
         lines[0]["plan"]["parameters"]["library_setting"] = [setting]
         return lines
 
     table = table_of(tmp_path, of("usual", POLLS), of("yielding", SLEEPS))
+    assert list(table[table["way"] == "late"]["lateness_ns"]) == 2 * [10_000_000, 2_000_000_000]
+    assert set(table[table["way"] != "late"]["lateness_ns"]) == {0}
     text = cpu_text(table)
     assert "Waiting for a rank that comes late:" in text
-    usual, yielding, changed, _ = of_the_process(table)
-    assert "ranks that wait for one that comes late take 100 % [100 %, 100 %] of the CPU meanwhile" in usual
-    assert "library yielding, wire:2gbit: ranks that wait for one that comes late take 30 %" in yielding
-    assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, for which a rank comes late, where" in changed
+    usual, usual_long, yielding, yielding_long, changed, _ = of_the_process(table)
+    waits = "ranks that wait {} for one that comes late take so much of the CPU meanwhile, in 1 reliable point: bcast"
+    assert f"{waits.format('10 ms')} 100 % [100 %, 100 %]" in usual
+    assert f"{waits.format('2 s')} 100 % [100 %, 100 %]" in usual_long
+    assert f"library yielding, wire:2gbit: {waits.format('10 ms')} 100 %" in yielding
+    assert f"library yielding, wire:2gbit: {waits.format('2 s')} 30 %" in yielding_long
+    assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, for which a rank comes late by 2 s, where" in changed
+
+
+def test_a_setting_that_changes_nothing_is_told_so_of_the_waits_that_were_measured(tmp_path: Path) -> None:
+    def of(setting: str) -> Lines:
+        lines = with_one_more(record(POLLS, sizes=(1024,)), point(1, POLLS, way="late", work=0.9))
+        lines[0]["plan"]["parameters"]["library_setting"] = [setting]
+        return lines
+
+    *_, unchanged = of_the_process(table_of(tmp_path, of("usual"), of("blocking")))
+    assert "changes nothing for sure: the CPU share (2 points; waits of 10 ms for a late rank), the time" in unchanged
 
 
 @pytest.mark.parametrize(
@@ -322,12 +340,17 @@ def test_a_way_of_waiting_is_held_against_the_blocking_call(tmp_path: Path) -> N
 
 def test_the_idle_time_is_drawn_over_the_ranks_of_communicators(tmp_path: Path) -> None:
     lines = record(SLEEPS, sizes=(1024,), ranks=4, placement=synthetic.header(4)["placement"])
-    smaller = point(1, replace(SLEEPS, latency_ns=400), ranks=2)
-    smaller["rank_medians"] = {name: [*values, 0, 0] for name, values in smaller["rank_medians"].items()}
-    (chart,) = rank_charts(table_of(tmp_path, with_one_more(lines, smaller)))
-    assert chart.places == [2, 4]
-    first, second = chart.curves[0].marks
-    assert first.value < second.value
+    for ranks, latency_ns in ((2, 400), (3, 600)):
+        assert list(rank_charts(table_of(tmp_path, lines))) == []  # fewer than three make no curve
+        smaller = point(ranks, replace(SLEEPS, latency_ns=latency_ns), ranks=ranks)
+        smaller["index"] = ranks - 1
+        medians = smaller["rank_medians"].items()
+        smaller["rank_medians"] = {name: [*values, *[0] * (4 - ranks)] for name, values in medians}
+        lines = with_one_more(lines, smaller)
+    (chart,) = rank_charts(table_of(tmp_path, lines))
+    assert chart.places == [2, 3, 4]
+    first, second, third = chart.curves[0].marks
+    assert first.value < second.value < third.value
     assert list(rank_charts(table_of(tmp_path, record(SLEEPS)))) == []
 
 
@@ -401,21 +424,13 @@ def test_noise_that_both_times_share_does_not_widen_the_share(tmp_path: Path) ->
         (POLLS, {}, {"repetitions": 5}, "fewer than 6 repetitions (5)"),
         (POLLS, {}, {"data_errors": 3}, "wrong data received (3 errors)"),
         (POLLS, {}, {"repetitions": 0}, "not measured"),
-        (
-            POLLS,
-            {},
-            {"clock": {"method": "shared", "residual_ns": 1e6, "synchronisations": 2, "drift_ppm": 0.0}},
-            "clocks disagree by",
-        ),
+        (POLLS, {}, synthetic.CLOCKS_DISAGREE, "clocks disagree by"),
     ],
 )
 def test_what_is_not_reliable_says_why(
     tmp_path: Path, truth: Truth, header: dict[str, Any], changes: dict[str, Any], reason: str
 ) -> None:
-    row = row_of(tmp_path, truth, header=header, **changes)
-    assert not row["reliable"]
-    assert row["unreliable_reasons"][0].startswith(reason)
-    assert bool(row["valid"]) is not reason.startswith(("fewer", "wrong", "not measured"))
+    synthetic.check_unreliable(row_of(tmp_path, truth, header=header, **changes), reason)
 
 
 @given(st.floats(0, 1e12), st.floats(1, 1e12))
@@ -449,7 +464,7 @@ def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
     ("operation", "blocks"),
     [
         ("barrier", 0), ("bcast", 3), ("gather", 3), ("scatter", 3), ("allgather", 12), ("alltoall", 12),
-        ("reduce", 3), ("allreduce", 4), ("scan", 3),
+        ("reduce", 3), ("allreduce", 4), ("reduce_scatter_block", 12), ("scan", 3),
     ],
 )  # fmt: skip
 def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, operation: str, blocks: int) -> None:
@@ -465,7 +480,16 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
         place["node"] = place["rank"] // 2
     lines[0]["nodes"] = 2
     two = load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines))
-    between = {"barrier": 0, "bcast": 1, "gather": 2, "scatter": 2, "allgather": 4, "alltoall": 8, "allreduce": 2}
+    between = {
+        "barrier": 0,
+        "bcast": 1,
+        "gather": 2,
+        "scatter": 2,
+        "allgather": 4,
+        "alltoall": 8,
+        "allreduce": 2,
+        "reduce_scatter_block": 4,
+    }
     expected = between.get(operation, 1) * one.message_bytes * 2 * one.calls * one.repetitions
     assert inside.payload_bytes(two) == expected
 
@@ -473,12 +497,12 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
 def test_wrong_data_and_nothing_valid_are_faults(tmp_path: Path) -> None:
     lines = record()
     lines[1]["data_errors"] = 2
-    assert list(inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines)))) == [
+    assert list(sampled_inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines)))) == [
         "2 wrong values were received"
     ]
     lines = record(sizes=(8,))
     lines[1] = point(repetitions=3)
-    (fault,) = inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines)))
+    (fault,) = sampled_inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines)))
     assert fault == "none of its 1 points is valid: fewer than 6 repetitions (3)"
 
 
@@ -519,7 +543,9 @@ def test_idle_times_that_are_not_above_0_are_left_out_and_counted(tmp_path: Path
     table = table_of(tmp_path, record(HELPED))
     _, share = charts(table)
     assert share.low < -1
-    mixed = table_of(tmp_path, record(HELPED, sizes=(8,)), record(SLEEPS, sizes=(64,)))
+    few = table_of(tmp_path, record(HELPED, sizes=(8,)), record(SLEEPS, sizes=(64, 512)))
+    assert [chart.kind for chart in charts(few)] == [USER, SHARE]  # two sizes with idle time make no curve
+    mixed = table_of(tmp_path, record(HELPED, sizes=(8,)), record(SLEEPS, sizes=(64, 512, 4096)))
     _, _, time = charts(mixed)
     assert time.notes == ["1 point not surely above 0, or not measured, left out"]
 
@@ -548,4 +574,5 @@ def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
     assert text.count("<summary><strong>openmpi@5.0.11, basic, wire:2gbit</strong></summary>") == 1
     assert "<li>The negative control, the blocking call against itself" in text
     assert text.count("bcast: 0.70") >= 3
+    assert "In all rows: toolchain openmpi@5.0.11, network wire:2gbit, configuration basic, ranks 2, launch 1." in text
     assert "No point was measured" not in text

@@ -86,6 +86,12 @@ static bool has_clock(const sampler *s) {
 
 /* ---- repetitions ---- */
 
+/* Rank 0: whether the repetitions tell what the point is for. */
+static bool is_told(const sampler *s, bool narrow) {
+    const enum sampler_answer answer = s->kind->answer != NULL ? s->kind->answer(s->context, s) : SAMPLER_BY_INTERVALS;
+    return answer == SAMPLER_BY_INTERVALS ? narrow : answer == SAMPLER_TOLD;
+}
+
 /* Rank 0's decision after a repetition. */
 static enum decision decide(const sampler *s, const struct sampler_point *p) {
     const struct sampler_rule *rule = &s->plan->rule;
@@ -106,7 +112,7 @@ static enum decision decide(const sampler *s, const struct sampler_point *p) {
         (spent || count >= rule->max_repetitions || series_look((size_t)count, (size_t)rule->min_repetitions))) {
         const struct samples_look look = samples_look_at(s->samples);
         if ((int64_t)look.count >= rule->min_repetitions) {
-            if (look.settled && rule->interval_relative > 0) {
+            if (rule->interval_relative > 0 && is_told(s, look.settled)) {
                 return STOP_INTERVAL;
             }
             if ((int64_t)look.count >= rule->max_repetitions) {
@@ -178,8 +184,8 @@ static enum decision measure_samples(sampler *s, struct sampler_point *p) {
         int more = 0;
         if (s->session.rank == 0 && decision == STOP_INTERVAL) {
             const struct samples_look look = samples_look_at(s->samples);
-            more = look.widest < 0 || look.widest > s->plan->rule.interval_relative ||
-                   (int64_t)look.count < s->plan->rule.min_repetitions;
+            const bool narrow = look.widest >= 0 && look.widest <= s->plan->rule.interval_relative;
+            more = !is_told(s, narrow) || (int64_t)look.count < s->plan->rule.min_repetitions;
         }
         MPI_CHECK(MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD));
         if (more == 0) {

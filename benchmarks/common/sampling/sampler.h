@@ -98,6 +98,13 @@ enum sampler_review {
     SAMPLER_WRONG_DATA /* wrong data were received during the review */
 };
 
+/* Whether a point has enough repetitions before its share of the budget is spent. */
+enum sampler_answer {
+    SAMPLER_BY_INTERVALS, /* when the intervals of the series that stop it are narrow */
+    SAMPLER_UNTOLD,       /* not yet */
+    SAMPLER_TOLD
+};
+
 typedef struct sampler sampler;
 
 /* Hooks that are NULL do nothing. All ranks call a collective hook at the same time. context is the benchmark's own. */
@@ -115,6 +122,10 @@ struct sampler_kind {
     double (*weight)(void *context, const size_t at[SAMPLER_MOST_AXES]);
     /* With next_point: returns about how many points are still to come, including that one. NULL: that one alone. */
     double (*points_left)(void *context);
+
+    /* Rank 0: whether the repetitions tell what a point is for, where that is something else than narrow intervals,
+     * such as the answer of a step of a search. NULL: the intervals decide for all points. */
+    enum sampler_answer (*answer)(void *context, const sampler *s);
 
     /* Collective, before the first repetition, and whenever the point begins again. Rank 0's answer decides; false: the
      * point cannot be measured. */

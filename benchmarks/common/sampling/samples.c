@@ -160,17 +160,23 @@ static size_t warmup_of(const samples *s) {
     return longest;
 }
 
+/* The ratios of two series within repetitions, millionths. */
+static stats_values *ratios(const samples *s, size_t numerator, size_t denominator, size_t warmup) {
+    stats_values *millionths = stats_create();
+    for (size_t i = warmup; i < s->count; i++) {
+        const double below = fmax((double)s->times[denominator][i], 1);
+        stats_add(millionths, llround(1e6 * (double)s->times[numerator][i] / below));
+    }
+    return millionths;
+}
+
 /* Whether the ratio that is reported, if there is one, is known so well without the first repetitions. */
 static bool ratio_settled(const samples *s, size_t warmup) {
     const struct samples_ratio *ratio = s->kind->ratio;
     if (ratio == NULL) {
         return true;
     }
-    stats_values *millionths = stats_create();
-    for (size_t i = warmup; i < s->count; i++) {
-        const double below = fmax((double)s->times[ratio->denominator][i], 1);
-        stats_add(millionths, llround(1e6 * (double)s->times[ratio->numerator][i] / below));
-    }
+    stats_values *millionths = ratios(s, ratio->numerator, ratio->denominator, warmup);
     const bool settled = stats_settled(millionths, ratio->width * s->asked_relative);
     stats_destroy(millionths);
     return settled;
@@ -218,6 +224,15 @@ bool samples_moved(const samples *s, size_t series, double from_ns, double share
                  ((double)low > from_ns * (1 + share) || (double)high < from_ns * (1 - share));
     stats_destroy(sorted_times);
     return moved;
+}
+
+int samples_ratio_side(const samples *s, size_t numerator, size_t denominator, double limit, bool sure) {
+    int64_t low = 0;
+    int64_t high = 0;
+    stats_values *millionths = ratios(s, numerator, denominator, warmup_of(s));
+    const bool known = sure ? stats_sure_interval(millionths, &low, &high) : stats_interval(millionths, &low, &high);
+    stats_destroy(millionths);
+    return !known ? 0 : (double)high <= 1e6 * limit ? -1 : (double)low > 1e6 * limit ? 1 : 0;
 }
 
 static bool has_clock(const samples *s) {

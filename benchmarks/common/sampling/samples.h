@@ -94,6 +94,11 @@ struct stats_mean samples_mean(const samples *s, size_t series);
 struct series_drift samples_drift(const samples *s, size_t series);
 bool samples_moved(const samples *s, size_t series, double from_ns, double share);
 
+/* Rank 0: of the ratio of two series within a repetition, without warm-up, on which side of a limit the interval of its
+ * median lies: -1 below it or at it, 1 above it, 0: it contains the limit, or there is none. sure: the interval of 99.9
+ * % instead of that of 95 %. */
+int samples_ratio_side(const samples *s, size_t numerator, size_t denominator, double limit, bool sure);
+
 /* Call it after every synchronisation of the clock: the moments of the repetitions added since the last one become
  * global. Does nothing without a clock. */
 void samples_close(samples *s);

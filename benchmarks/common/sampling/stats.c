@@ -67,6 +67,9 @@ int64_t stats_median(const stats_values *values) {
     return middle_of(values->sorted, values->count);
 }
 
+/* How often the wider of both intervals misses the median. */
+static const double MISSED_IF_SURE = 0.001;
+
 /* Returns the largest k for which the interval from rank k to rank count + 1 - k misses the median with at most this
  * probability; 0: there is none. */
 static size_t interval_rank(size_t count, double missed) {
@@ -89,14 +92,22 @@ size_t stats_interval_rank(size_t count) {
     return interval_rank(count, 0.05);
 }
 
-bool stats_interval(const stats_values *values, int64_t *low, int64_t *high) {
-    size_t k = stats_interval_rank(values->count);
+/* k: the rank of its ends; 0: there is none. */
+static bool interval_of(const stats_values *values, size_t k, int64_t *low, int64_t *high) {
     if (k == 0) {
         return false;
     }
     *low = values->sorted[k - 1];
     *high = values->sorted[values->count - k];
     return true;
+}
+
+bool stats_interval(const stats_values *values, int64_t *low, int64_t *high) {
+    return interval_of(values, stats_interval_rank(values->count), low, high);
+}
+
+bool stats_sure_interval(const stats_values *values, int64_t *low, int64_t *high) {
+    return interval_of(values, interval_rank(values->count, MISSED_IF_SURE), low, high);
 }
 
 double stats_relative_width(const stats_values *values) {
@@ -114,7 +125,7 @@ bool stats_settled(const stats_values *values, double asked_relative) {
     if (width < 0 || !(width <= asked_relative)) {
         return false;
     }
-    size_t k = interval_rank(values->count, 0.001);
+    size_t k = interval_rank(values->count, MISSED_IF_SURE);
     int64_t low = values->sorted[k > 0 ? k - 1 : 0];
     int64_t high = values->sorted[values->count - (k > 0 ? k : 1)];
     return (double)(high - low) <= 2 * asked_relative * (double)stats_median(values);

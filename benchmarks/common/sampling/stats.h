@@ -38,7 +38,10 @@ int64_t stats_median(const stats_values *values);
  * untouched then. */
 bool stats_interval(const stats_values *values, int64_t *low, int64_t *high);
 
-/* Returns the width of that interval relative to the median; negative where there is no interval. */
+/* The same with 99.9 %, which needs 11 values: for decisions that are looked for again and again while values come. */
+bool stats_sure_interval(const stats_values *values, int64_t *low, int64_t *high);
+
+/* Returns the width of the 95 % interval relative to the median; negative where there is no interval. */
 double stats_relative_width(const stats_values *values);
 
 /*

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postprocess.drawing.text import size
+from postprocess.drawing.text import duration, size
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.record import FAMILY
 from postprocess.families.family import Axis
@@ -32,6 +32,11 @@ WAY = Axis(
     },
 )
 """How a rank spends the time of a collective."""
+LATENESS = Axis(
+    "lateness_ns", "late by", usual=0, of="point", kind="integer", unit="ns",
+    words=lambda lateness: f"{duration(lateness)} late",
+)  # fmt: skip
+"""By how much the last rank comes late to a call of the way `late`; 0 for the other ways."""
 PAIR = Axis(
     "pair",
     "between",
@@ -43,7 +48,7 @@ PAIR = Axis(
 AXES = axes.with_parameters(
     FAMILY,
     axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
-    axes.GIVEN_UP, axes.OPERATION, axes.LAUNCH, COMMUNICATOR, MESSAGE_BYTES, WAY, PAIR,
+    axes.GIVEN_UP, axes.OPERATION, axes.LAUNCH, COMMUNICATOR, MESSAGE_BYTES, WAY, LATENESS, PAIR,
 )  # fmt: skip
 CASE = tuple(one.name for one in AXES if one.of != "point")
 """The columns that identify a launch of a case. `launch` counts the repeats of a case in a run from 1."""

@@ -2,8 +2,8 @@
 
 A chart has the points of one library, network, configuration and placement, with a curve per collective, against the
 message size: the CPU share in user mode (figure 1), the idle share, or the idle time of a call (figure 3). Against the
-number of ranks, for the size that is nearest to 1 KiB, there is the idle time of a call (figure 2), where there are
-several communicators. A barrier has no size: against sizes its value is a level line.
+number of ranks, for the size that is nearest to 1 KiB, there is the idle time of a call (figure 2). A chart has three
+sizes or communicators at least. A barrier has no size: against sizes its value is a level line.
 
 Idle times are drawn on a logarithmic scale. Those that are not surely above 0 are left out, and counted.
 """
@@ -42,6 +42,8 @@ FIGURES: Mapping[str, str] = {
     TIME: "figure 3 of Hoefler et al. 2006",
 }
 RANKS_FIGURE = "figure 2 of Hoefler et al. 2006"
+LEAST_PLACES = 3
+"""Fewer sizes, or numbers of ranks, make no curve: the table has them."""
 PAPERS_BYTES = 1024
 """The size of figure 2."""
 _VERTICAL: Mapping[str, Axis] = {
@@ -57,6 +59,7 @@ _COLOURS = {
     "alltoall": "red",
     "reduce": "sky",
     "allreduce": "violet",
+    "reduce_scatter_block": "grey",
     "scan": "olive",
 }
 """A collective keeps its colour in every picture."""
@@ -72,7 +75,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
         for kind in FIGURES:
             drawn = rows[_is_idle(rows) if kind == TIME else np.isfinite(rows[kind].to_numpy(np.float64))]
             sizes = sorted({int(size) for size in drawn["message_bytes"] if size > 0})
-            if sizes:
+            if len(sizes) >= LEAST_PLACES:
                 curves = tuple(_curves(drawn, kind, sizes))
                 low, high = _edges(kind, [mark.value for curve in curves for mark in curve.marks])
                 yield Chart(
@@ -96,7 +99,7 @@ def rank_charts(table: pd.DataFrame) -> Iterator[Chart]:
     for _, rows in calls.groupby(_GROUP, sort=False):
         near = _nearest_size(rows)
         chosen = rows[rows["message_bytes"].isin([0, near]) & _is_idle(rows)]
-        if chosen["communicator_ranks"].nunique() > 1:
+        if chosen["communicator_ranks"].nunique() >= LEAST_PLACES:
             curves = tuple(_curves_of_ranks(chosen))
             low, high = _edges(TIME, [mark.value for curve in curves for mark in curve.marks])
             yield Chart(

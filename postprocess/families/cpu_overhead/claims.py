@@ -280,12 +280,16 @@ def _available(row: pd.Series[Any]) -> str:
 
 
 def _of_late_ranks(rows: pd.DataFrame) -> Iterator[str]:
-    """What waiting for a rank that comes late costs the others."""
+    """What waiting for a rank that comes late costs the others, for each time that it comes late by."""
     calls = rows[(rows["way"] == LATE) & rows["reliable"].astype(bool)]
-    if not calls.empty:
+    for lateness, of_lateness in calls.groupby("lateness_ns"):
+        each = (
+            f"{operation} {_share(average(of_operation, 'cpu_share'))}"
+            for operation, of_operation in of_lateness.groupby(axes.OPERATION.name, sort=False)
+        )
         yield (
-            f"ranks that wait for one that comes late take {_share(average(calls, 'cpu_share'))} of the CPU meanwhile, "
-            f"on average over {plural(len(calls), 'reliable point')}"
+            f"ranks that wait {duration(float(str(lateness)))} for one that comes late take so much of the CPU "
+            f"meanwhile, in {plural(len(of_lateness), 'reliable point')}: {', '.join(each)}"
         )
 
 
@@ -330,7 +334,7 @@ LEAST_RATIO = 1.25
 LEAST_LAUNCHES = 3
 """Of each side. No interval of a launch contains how much launches differ, which may be several times: with fewer, a
 difference need not be of the setting."""
-_POINT = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes"]
+_POINT = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes", "lateness_ns"]
 EFFECTS = (
     Effect("cpu_share", "the CPU share", (BLOCKING, LATE), LEAST_CHANGE, percent),
     Effect("soaked_share", "the share of a thread of the lowest priority", (SOAKING,), LEAST_CHANGE, percent),
@@ -354,11 +358,17 @@ def _of_settings(rows: pd.DataFrame) -> Iterator[str]:
             if change.max() > effect.least_change:
                 changed.append(_of_change(effect, name, points.loc[change.idxmax()]))
             else:
-                unchanged.append(f"{effect.what} ({plural(len(change), 'point')})")
+                unchanged.append(f"{effect.what} ({plural(len(change), 'point')}{_waits(points.loc[change.index])})")
         yield from changed
         if unchanged:
             nothing = "does not change" if changed else "changes nothing"
             yield f"setting the library to {name} waits {nothing} for sure: {', '.join(unchanged)}"
+
+
+def _waits(points: pd.DataFrame) -> str:
+    """How long ranks waited for a late one in points, if they did."""
+    lengths = sorted(set(points.loc[points["way"] == LATE, "lateness_ns"]))
+    return f"; waits of {', '.join(duration(float(one)) for one in lengths)} for a late rank" if lengths else ""
 
 
 def _over_launches(rows: pd.DataFrame) -> pd.DataFrame:
@@ -382,7 +392,7 @@ def _of_change(effect: Effect, setting: str, best: pd.Series[Any]) -> str:
         if fewest < LEAST_LAUNCHES
         else f"; that holds in all launches, {fewest} or more of each"
     )
-    late = ", for which a rank comes late" if best["way"] == LATE else ""
+    late = f", for which a rank comes late by {duration(best['lateness_ns'])}" if best["way"] == LATE else ""
     return (
         f"with the library set to {setting} waits {effect.what} {'falls' if after < before else 'rises'} from "
         f"{effect.words(before)} to {effect.words(after)} in {_cell(best)}{late}, where it changes most{doubt}"

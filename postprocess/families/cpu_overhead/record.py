@@ -36,6 +36,8 @@ class CpuPoint(Sampling):
 
     operation: the collective.  message_bytes: the buffer, or the block of one rank; 0 for a barrier.
     communicator_ranks: the ranks that took part.  way: one of `axes.WAY`.
+    lateness_ns: of `late`, by how much the last rank comes late: in records of method 3 or less, by the time of a
+    batch; else 0.
     calls, reference_calls: the calls of a batch, and of the reference's.  work_units: the work beside a call.
     t_wall_ns: from the first rank's begin to the last rank's end.  t_cpu_ns: CPU time of the process, on the rank where
     it is largest; of `late` without the rank that comes late.  t_thread_cpu_ns: CPU time of the thread that makes the
@@ -59,6 +61,7 @@ class CpuPoint(Sampling):
     message_bytes: int
     communicator_ranks: int
     way: str
+    lateness_ns: int
     calls: int
     reference_calls: int
     work_units: int
@@ -115,8 +118,8 @@ def cpu_record(record: Record) -> CpuRecord:
         kernel_tick_ns=_count_or_0(own, "kernel_tick_ns"),
         node_tick_ns=_count_or_0(own, "node_tick_ns"),
         node_cpus=_count_or_0(own, "node_cpus"),
-        batch_target_ns=own.positive("batch_target_ns"),
-        points=tuple(_point(point, record.header) for point in record.points),
+        batch_target_ns=(target_ns := own.positive("batch_target_ns")),
+        points=tuple(_point(point, record.header, target_ns) for point in record.points),
     )
 
 
@@ -125,7 +128,12 @@ def _count_or_0(own: Fields, name: str) -> int:
     return own.count(name) if name in own.value else 0
 
 
-def _point(point: Point, header: Header) -> CpuPoint:
+def _lateness_ns(parameters: Fields, target_ns: int) -> int:
+    """Of a point of `late`; older records do not tell, and it was the least time of a batch."""
+    return parameters.positive("lateness_ns") if "lateness_ns" in parameters.value else target_ns
+
+
+def _point(point: Point, header: Header, target_ns: int) -> CpuPoint:
     where, sampling = point.where, sampling_of(point)
     needed = (*SERIES, *(LATER_SERIES if header.method > 1 else ()))
     missing = next((name for name in needed if name not in point.series), None)
@@ -139,12 +147,14 @@ def _point(point: Point, header: Header) -> CpuPoint:
     parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
     calls = own.positive("calls")
     none = np.zeros(0, dtype=np.int64)
+    way = parameters.text("way") if header.method > 1 else BLOCKING
     return CpuPoint(
         **sampling,
         operation=parameters.text("operation"),
         message_bytes=parameters.count("message_bytes"),
         communicator_ranks=parameters.positive("communicator_ranks") if header.method > 1 else header.ranks,
-        way=parameters.text("way") if header.method > 1 else BLOCKING,
+        way=way,
+        lateness_ns=_lateness_ns(parameters, target_ns) if way == LATE else 0,
         calls=calls,
         reference_calls=own.positive("reference_calls") if header.method > 1 else calls,
         work_units=own.count("work_units") if header.method > 1 else 0,

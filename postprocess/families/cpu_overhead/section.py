@@ -11,7 +11,7 @@ from postprocess.drawing.columns import PointsView
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.families.cpu_overhead.charts import all_charts
 from postprocess.families.cpu_overhead.claims import sentences_by_case, verdicts
-from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, tables
+from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, leading_columns, tables
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ def cpu_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> CpuVi
     if table.empty:
         return None
     shown = [
-        (title, columns.view(rows, most_rows), columns is LOGGP_PARAMETERS) for title, columns, rows in tables(table)
+        (title, columns.narrow_view(rows, most_rows, leading_columns(columns)), columns is LOGGP_PARAMETERS)
+        for title, columns, rows in tables(table)
     ]
     return CpuView(list(map(chart_view, all_charts(table))), verdicts(table), sentences_by_case(table), shown, files)

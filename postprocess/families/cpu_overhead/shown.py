@@ -9,19 +9,14 @@ from typing import Any
 import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
-from postprocess.drawing.text import duration, interval, percent, ratio, size
-from postprocess.families import axes
+from postprocess.drawing.text import duration, duration_and_interval, interval, percent, ratio, size
+from postprocess.families import axes, sampled_table
 from postprocess.families.cpu_overhead.axes import CASE
 from postprocess.families.cpu_overhead.claims import sentences
 from postprocess.families.cpu_overhead.loggp_table import run_remarks
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
 from postprocess.families.cpu_overhead.table import configuration_words
 from postprocess.records.header import NAMED
-
-
-def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """The remarks on a row, each a phrase, the worst first."""
-    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
 
 
 def _case_cells(row: Mapping[Any, Any]) -> list[str]:
@@ -57,7 +52,7 @@ def _blocking_cells(row: Mapping[Any, Any]) -> list[str]:
         _count(row["involuntary_switches"] * row["calls"]),
         str(row["calls"]),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 
@@ -71,7 +66,7 @@ def _way_cells(row: Mapping[Any, Any]) -> list[str]:
         *_with_interval(row, "cpu_change"),
         *_with_interval(row, "soaked_share"),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 
@@ -79,6 +74,7 @@ def _late_cells(row: Mapping[Any, Any]) -> list[str]:
     """The texts of a row of the way `late`. Times are those of the ranks that wait for the late one."""
     return [
         *_point_cells(row),
+        duration(row["lateness_ns"]),
         duration(row["t_wall_ns"]),
         *_with_interval(row, "cpu_share"),
         duration(row["idle_ns"]),
@@ -86,7 +82,7 @@ def _late_cells(row: Mapping[Any, Any]) -> list[str]:
         _count(row["voluntary_switches"] * row["calls"]),
         _count(row["involuntary_switches"] * row["calls"]),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 
@@ -97,7 +93,7 @@ def _node_cells(row: Mapping[Any, Any]) -> list[str]:
         *_with_interval(row, "node_cpus"),
         *_with_interval(row, "softirq_cpus"),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 
@@ -115,10 +111,8 @@ def _availability_cells(row: Mapping[Any, Any]) -> list[str]:
 
 def _time(row: Mapping[Any, Any], name: str) -> str:
     """A time with its interval."""
-    low, high = row[f"{name}_ci95_low"], row[f"{name}_ci95_high"]
-    if not math.isfinite(row[name]):
-        return ""
-    return f"{duration(row[name])} [{duration(low)}, {duration(high)}]" if low <= high else duration(row[name])
+    value, *ends = (float(row[f"{name}{end}"]) for end in ("", "_ci95_low", "_ci95_high"))
+    return duration_and_interval(value, *ends) if math.isfinite(value) else ""
 
 
 def _per_byte(row: Mapping[Any, Any], name: str, unit: str = "ns") -> str:
@@ -164,7 +158,7 @@ def _run_cells(row: Mapping[Any, Any]) -> list[str]:
     if row["launches"] > 1:
         said = [*run_remarks(row), *circumstances(row)]
     else:
-        said = [*remarks(row), *([alone] if row["launches"] else [])]
+        said = [*sampled_table.remarks(row), *([alone] if row["launches"] else [])]
     return [
         *_pair_cells(row),
         str(row["launches"]),
@@ -174,7 +168,7 @@ def _run_cells(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _launch_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [*_pair_cells(row), str(row["launch"]), *_parameter_cells(row), "; ".join(remarks(row))]
+    return [*_pair_cells(row), str(row["launch"]), *_parameter_cells(row), "; ".join(sampled_table.remarks(row))]
 
 
 def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
@@ -190,7 +184,7 @@ def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
         _time(row, "predicted_cpu_ns"),
         ratio(row["cpu_share"]),
         share if row["predicted_network_ns"] >= 0 else "no prediction: L is below 0",
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 
@@ -217,9 +211,10 @@ WAYS = Columns(
 )  # fmt: skip
 LATE_RANKS = Columns(
     heads=(
-        *_HEADS, "time", "CPU share", "95 %", "idle time", "thread", "waits", "preempted", "reps", "remarks",
+        *_HEADS, "late by", "time", "CPU share", "95 %", "idle time", "thread", "waits", "preempted", "reps",
+        "remarks",
     ),
-    right=frozenset(range(4, 15)),
+    right=frozenset(range(4, 16)),
     cells=_late_cells,
 )  # fmt: skip
 NODES = Columns(
@@ -231,16 +226,17 @@ AVAILABILITY = Columns(
     heads=(*_HEADS, "available", "95 %", "steps"), right=frozenset(range(4, 10)), cells=_availability_cells
 )
 
+_PAIR_HEADS = ("toolchain", "network", "configuration", "between")
 _PARAMETER_HEADS = (
-    "L", "o send", "o receive", "g", "G per byte", "γ per byte, cached", "γ per byte, not cached", "eager", "remarks",
+    "L", "o send", "o receive", "g", "G per byte", "γ/B, cached", "γ/B, not cached", "eager", "remarks",
 )  # fmt: skip
 LOGGP_PARAMETERS = Columns(
-    heads=("toolchain", "network", "configuration", "between", "launches", *_PARAMETER_HEADS),
+    heads=(*_PAIR_HEADS, "launches", *_PARAMETER_HEADS),
     right=frozenset(range(4, 12)),
     cells=_run_cells,
 )
 LOGGP_LAUNCHES = Columns(
-    heads=("toolchain", "network", "configuration", "between", "launch", *_PARAMETER_HEADS),
+    heads=(*_PAIR_HEADS, "launch", *_PARAMETER_HEADS),
     right=frozenset(range(4, 12)),
     cells=_launch_cells,
 )
@@ -252,6 +248,11 @@ PREDICTED = Columns(
     right=frozenset(range(4, 15)),
     cells=_predicted_cells,
 )  # fmt: skip
+
+
+def leading_columns(columns: Columns) -> int:
+    """How many columns of a table say what a row is of, before those that say what was found."""
+    return len(_PAIR_HEADS) + 1 if columns in (LOGGP_PARAMETERS, LOGGP_LAUNCHES) else len(_HEADS)
 
 
 def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:
