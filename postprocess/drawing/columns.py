@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,17 +61,23 @@ class Columns:
 
     def narrow_view(self, table: pd.DataFrame, most_rows: int, leading: int) -> PointsView:
         """The same without columns that are empty, and without those of the first `leading` ones that have the same
-        text in all rows: these stand above the table."""
+        text in all rows: these stand above the table. An interval may stand below its value."""
         whole = self.view(table, most_rows)
         texts = [dict.fromkeys(column) for column in zip(*whole.rows, strict=True)]
         same = [number for number, of_column in enumerate(texts) if number < leading and len(of_column) == 1]
         kept = [number for number, of_column in enumerate(texts) if number not in same and any(of_column)]
         return PointsView(
             [whole.heads[number] for number in kept],
-            [[row[number] for number in kept] for row in whole.rows],
+            [[_in_lines(row[i]) if i in self.right else row[i] for i in kept] for row in whole.rows],
             whole.count,
             [(self.heads[number], text) for number in same if (text := next(iter(texts[number])))],
+            is_narrow=True,
         )
+
+
+def _in_lines(number: str) -> str:
+    """The text of a number, which may only be divided before its interval, or before what it is not."""
+    return re.sub(r" (?!\[|not )", "\N{NO-BREAK SPACE}", number)
 
 
 @dataclass(frozen=True)
@@ -79,9 +86,11 @@ class PointsView:
 
     heads: the heads, and whether their columns hold numbers.  rows: at most as many as the page has room for.
     count: how many points there are.  common: heads and texts of columns that would be the same in all rows.
+    is_narrow: its texts may be divided into lines.
     """
 
     heads: Sequence[tuple[str, bool]]
     rows: Sequence[Sequence[str]]
     count: int
     common: Sequence[tuple[str, str]] = ()
+    is_narrow: bool = False

@@ -156,7 +156,7 @@ def test_a_gap_that_is_no_longer_than_o_cannot_be_seen(tmp_path: Path) -> None:
     assert table["g_hidden"].all()
     assert table.iloc[0]["flags"][0] == "o is not shorter than the gap: g cannot be seen, and is at most this"
     assert table.iloc[0]["g_ns"] == pytest.approx(800, rel=0.05)
-    assert "≤ 800 [" in cpu_text(table)
+    assert "≤ 800 ns [" in cpu_text(table)
 
 
 def test_gaps_of_long_messages_that_o_hides_bound_the_gap_per_byte(tmp_path: Path) -> None:
