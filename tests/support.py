@@ -7,6 +7,7 @@ import sys
 import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import scipy_openblas32
 
@@ -186,6 +187,26 @@ def launch(
 def check_record(path: Path) -> None:
     """Every line as its JSON schema says, and as its family sees it. Raises RecordError."""
     families.validate(path)
+
+
+def recorded(program: Path, record: Path, *words: str, **how: Any) -> str:
+    """Launch a program, which must end well and write a sound record, and return what it printed. how: of `launch`."""
+    done = launch(program, *words, "--record", str(record), **how)
+    assert done.returncode == 0, done.stdout + done.stderr
+    check_record(record)
+    return done.stdout
+
+
+def corruption(build: Path, **settings: object) -> dict[str, str]:
+    """The fault injector's environment."""
+    chosen = {f"CORRUPT_{name.upper()}": str(value) for name, value in settings.items()}
+    return {"LD_PRELOAD": str(build / "corrupt_preload.so"), **chosen}
+
+
+def only_line(program: str, stderr: str) -> str:
+    """The only line in which a program says what it refuses."""
+    (line,) = [line for line in stderr.splitlines() if line.startswith(f"{program}: ")]
+    return line
 
 
 _PARTS = (

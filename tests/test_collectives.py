@@ -12,7 +12,7 @@ from mpi_campaign.planning import suites
 from mpi_campaign.toolchains import builds, resolving
 from postprocess.families import axes
 from postprocess.families.nbc_overlap.record import load_overlap
-from tests.support import build_benchmarks, check_record, launch
+from tests.support import build_benchmarks, check_record, corruption, launch
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
@@ -29,12 +29,6 @@ def exchange(build: Path, toolchain: str, ranks: int, *words: str, env: Mapping[
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line["collective"]: line for line in lines}
-
-
-def corruption(build: Path, **settings: object) -> dict[str, str]:
-    """The fault injector's environment."""
-    chosen = {f"CORRUPT_{name.upper()}": str(value) for name, value in settings.items()}
-    return {"LD_PRELOAD": str(build / "corrupt_preload.so"), **chosen}
 
 
 @both_libraries

@@ -1,7 +1,7 @@
 """`cpu_overhead` under real MPI libraries: whole, with a library that sleeps, and broken on purpose; a run of it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from mpi_campaign.toolchains import resolving
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.record import CpuRecord, load_cpu_overhead
 from postprocess.families.cpu_overhead.table import cpu_table
-from tests.support import Command, check_record, launch
+from tests.support import Command, check_record, corruption, launch, only_line, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -21,16 +21,8 @@ Build = Callable[[str], Path]
 OPERATIONS = tuple(axes.OPERATION.values)
 
 
-def only_line(stderr: str) -> str:
-    (line,) = [line for line in stderr.splitlines() if line.startswith("cpu_overhead: ")]
-    return line
-
-
-def measured(folder: Path, path: Path, toolchain: str, *words: str, **given: dict[str, str]) -> CpuRecord:
-    env = given.get("env", {})
-    done = launch(folder / "cpu_overhead", *words, *BRIEF, "--record", str(path), toolchain=toolchain, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    check_record(path)
+def measured(folder: Path, path: Path, toolchain: str, *words: str, env: Mapping[str, str] | None = None) -> CpuRecord:
+    recorded(folder / "cpu_overhead", path, *words, *BRIEF, toolchain=toolchain, env=env)
     return load_cpu_overhead(path)
 
 
@@ -76,9 +68,7 @@ def test_every_way_of_waiting_is_measured_beside_the_blocking_call(built: Path, 
     """On communicators of 2 and of all 3 ranks; ways other than `blocking` on all ranks only."""
     words = ("--collective", "bcast", "--message-bytes", "1024", *BRIEF)
     record = tmp_path / "record.jsonl"
-    done = launch(built / "cpu_overhead", *words, "--record", str(record), ranks=3, toolchain=MPICH)
-    assert done.returncode == 0, done.stdout + done.stderr
-    check_record(record)
+    recorded(built / "cpu_overhead", record, *words, ranks=3, toolchain=MPICH)
     points = load_cpu_overhead(record).points
     steps = [one for one in points if one.way == "working"]
     assert [(one.communicator_ranks, one.way) for one in points if one not in steps] == [
@@ -144,11 +134,11 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
     record = tmp_path / "record.jsonl"
     done = launch(
         built / "cpu_overhead", "--collective", "alltoall", "--message-bytes", "1024", "--record", str(record), *BRIEF,
-        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "0", "CORRUPT_BYTE": "800"},
+        env=corruption(built, wait=0, byte=800),
         toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    line = only_line(done.stderr)
+    line = only_line("cpu_overhead", done.stderr)
     assert "rank 1 received wrong data from MPI_Alltoall" in line
     assert "the first at position 100 of 256" in line
     check_record(record)
@@ -176,13 +166,13 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
 def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
     done = launch(built / "cpu_overhead", *words, ranks=ranks, toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert says in only_line(done.stderr)
+    assert says in only_line("cpu_overhead", done.stderr)
 
 
 def test_a_helper_has_nothing_to_help_with(built: Path) -> None:
     done = launch(built / "cpu_overhead", "--configuration", "apphelper", toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "a blocking collective has no request for the helper" in only_line(done.stderr)
+    assert "a blocking collective has no request for the helper" in only_line("cpu_overhead", done.stderr)
 
 
 def test_the_table_for_people_has_the_medians_of_the_record(built: Path, tmp_path: Path) -> None:

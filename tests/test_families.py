@@ -138,6 +138,17 @@ def test_a_family_has_all_that_belongs_to_one(family: Family) -> None:
 
 
 @FAMILIES
+def test_every_column_of_a_table_is_explained(family: Family) -> None:
+    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+    for file in family.files[:1]:
+        section = page.partition(f"\n### {file.name}\n")[2].partition("\n### ")[0]
+        named = set(re.findall(r"`([^`]+)`", section))
+        named |= {name.removesuffix("…") + other for name in named if name.endswith("…") for other in named}
+        without_ends = {name: re.sub("_ci9[05]_(low|high)$", "", name) for name in family.columns}
+        assert [name for name, short in without_ends.items() if not named & {name, short}] == []
+
+
+@FAMILIES
 def test_records_of_every_family_are_at_hand(family: Family) -> None:
     there = sorted((ROOT / "tests" / "data" / "records").glob("*.jsonl"))
     own = [path for path in there if load_record(path).family == family.name]
@@ -294,6 +305,20 @@ def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: p
         file.name for family in registry.FAMILIES for file in family.files
     }
     assert folder.report.is_file()
+
+
+def test_a_run_with_a_whole_record_that_nobody_checked_can_be_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = archived(tmp_path, name_of(1))
+    manifest = run_folders.read_manifest(folder)
+    manifest.pop("checksums")
+    folder.archived.rename(folder.partial)
+    manifest["cases"][0]["result"] = "missing"
+    monkeypatch.setattr(signal, "signal", lambda *_given: None)
+    assert ending.Campaign(Options(), tmp_path, [])._close(folder, manifest, interrupted=True) == 130
+    assert run_folders.read_manifest(folder)["status"] == "incomplete"
+    assert folder.partial.is_dir() and not folder.archived.exists()
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:

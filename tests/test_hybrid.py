@@ -1,7 +1,6 @@
 """`hybrid` under real MPI libraries: every point, virtual nodes, wrong data, bad input; a run of it."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +8,11 @@ import numpy as np
 import pytest
 
 from mpi_campaign.toolchains import resolving
+from postprocess.families.hybrid import overlap
+from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.record import HybridRecord, load_hybrid
 from postprocess.families.hybrid.table import hybrid_table
-from tests.support import Command, check_record, launch
+from tests.support import Command, check_record, corruption, launch, only_line, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -20,22 +21,15 @@ BRIEF = ("--max-repetitions", "9", "--interval", "0.5")
 Build = Callable[[str], Path]
 
 
-def only_line(stderr: str) -> str:
-    (line,) = [line for line in stderr.splitlines() if line.startswith("hybrid: ")]
-    return line
-
-
 def measured(folder: Path, path: Path, toolchain: str, *words: str, ranks: int = 2) -> tuple[HybridRecord, str]:
     """A record, and what the program printed."""
-    done = launch(folder / "hybrid", *words, *BRIEF, "--record", str(path), toolchain=toolchain, ranks=ranks)
-    assert done.returncode == 0, done.stdout + done.stderr
-    check_record(path)
-    return load_hybrid(path), done.stdout
+    printed = recorded(folder / "hybrid", path, *words, *BRIEF, toolchain=toolchain, ranks=ranks)
+    return load_hybrid(path), printed
 
 
 def assert_the_table_is_of_the_record(found: HybridRecord, printed: str) -> None:
     """What the program prints for people has the numbers of the record, in every row."""
-    rows = [line.split() for line in printed.splitlines() if re.match(r" *(allgather|bcast|allreduce) ", line)]
+    rows = [words for words in map(str.split, printed.splitlines()) if words and words[0] in OPERATIONS]
     assert len(rows) == len(found.points)
     for row, point in zip(rows, found.points, strict=True):
         assert row[:3] == [point.operation, point.variant, str(point.message_bytes)]
@@ -48,6 +42,7 @@ def assert_the_table_is_of_the_record(found: HybridRecord, printed: str) -> None
 
 METHODS = {
     "spin": {"each", "slices", "leader", "reduce"},
+    "untuned": {"auto"},
     "barrier": {"auto"},
     "paper": {"leader", "reduce"},
     "method1": {"reduce"},
@@ -57,26 +52,30 @@ METHODS = {
 """How each variant may reduce within a node."""
 
 
-@pytest.mark.rare  # ten points; the next test measures three
+@pytest.mark.rare  # twenty points; the next test measures five
 @pytest.mark.parametrize("toolchain", [MPICH, OPENMPI])
 def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: Path, toolchain: str) -> None:
     path = tmp_path / "record.jsonl"
-    found, printed = measured(build_for(toolchain), path, toolchain, "--message-bytes", "800")
-    ways = ("spin", "barrier")
-    more = ("paper", "method1", "method1_barrier", "method2")
+    every = ("--operation", ",".join(OPERATIONS))
+    found, printed = measured(build_for(toolchain), path, toolchain, *every, "--message-bytes", "800")
+    ways, reductions = ("spin", "untuned", "barrier"), ("paper",)
+    figures = ("method1", "method1_barrier", "method2")
     assert {(one.operation, one.variant, one.message_bytes) for one in found.points} == {
-        (operation, variant, 800)
-        for operation in ("allgather", "bcast", "allreduce")
-        for variant in (*ways, *(more if operation == "allreduce" else ()))
-    }
+        (name, variant, 800)
+        for name, operation in OPERATIONS.items()
+        for variant in (
+            *ways, *(reductions if operation.reduces else ()), *(figures if name == "allreduce" else ()),
+        )
+    }  # fmt: skip
     for one in found.points:
         assert one.data_errors == 0
         assert one.repetitions >= 9
         assert one.calls["hybrid_whole"] == one.calls["papers_whole"]
-        assert one.node_method in (METHODS[one.variant] if one.operation == "allreduce" else {""})
-        assert one.papers_node_method in (METHODS["paper"] if one.operation == "allreduce" else {""})
+        assert one.node_method in (METHODS[one.variant] if OPERATIONS[one.operation].reduces else {""})
+        assert one.papers_node_method in (METHODS["paper"] if OPERATIONS[one.operation].reduces else {""})
         if one.variant == "paper":
             assert one.node_method == one.papers_node_method
+    assert all("overlap" not in one.calls for one in found.points)  # there is one node
     assert all(len(times) == 9 and (times > 0).all() for times in found.one_off_ns.values())
     table = hybrid_table([found])
     assert len(table) == 2 * len(found.points)
@@ -85,7 +84,8 @@ def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: P
 
 
 def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) -> None:
-    words = ("--virtual-node-ranks", "1", "--variant", "spin", "--message-bytes", "800", "--method", "paper")
+    asked = ("--operation", ",".join(OPERATIONS), "--variant", "spin", "--message-bytes", "800")
+    words = ("--virtual-node-ranks", "1", *asked, "--method", "paper")
     found, printed = measured(built, tmp_path / "record.jsonl", MPICH, *words)
     assert_the_table_is_of_the_record(found, printed)
     assert (found.shared_nodes, found.header.nodes) == (2, 1)
@@ -97,11 +97,20 @@ def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) 
     assert set(table["nodes_are"]) == {"virtual"}
     assert not table["reliable"].any()
     assert set(table["verdict"]) == {"cannot tell"}
+    # A computation between start and wait, of each collective.
+    between = overlap.overlapped(table)
+    assert list(between["operation"]) == list(OPERATIONS)
+    assert set(between["timed"]) == {"collective"}
+    assert (between["t_overlap_ns"] > 0.8 * between["t_computation_ns"]).all()
+    assert (between["t_computation_ns"] > between["t_steps_ns"] / 2).all()
 
 
 @pytest.mark.rare
 def test_cold_caches_on_uneven_nodes(built: Path, tmp_path: Path) -> None:
-    words = ("--virtual-node-ranks", "2", "--variant", "spin", "--message-bytes", "65536", "--cache", "cold")
+    words = (
+        "--virtual-node-ranks", "2", "--operation", ",".join(OPERATIONS), "--variant", "spin",
+        "--message-bytes", "65536", "--cache", "cold",
+    )  # fmt: skip
     found, _ = measured(built, tmp_path / "record.jsonl", MPICH, *words, ranks=3)
     assert found.node_ranks == (2, 1)
     assert set(found.one_off_of_fewer_ns) == {2}
@@ -146,6 +155,7 @@ def test_a_setting_reaches_the_library_and_the_record(
     [
         ("allgather", "spin", "the MPI library", 1),
         ("allreduce", "method1", "the hybrid library", 0),  # MPI_Reduce within the node, of which rank 0 is the root
+        ("alltoall", "spin", "the MPI library", 1),
     ],
 )
 def test_wrong_data_of_either_library_end_the_run_and_are_told(
@@ -155,15 +165,12 @@ def test_wrong_data_of_either_library_end_the_run_and_are_told(
     done = launch(
         built / "hybrid", "--operation", operation, "--variant", variant, "--message-bytes", "2048",
         "--record", str(record), *BRIEF,
-        env={
-            "LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "0", "CORRUPT_BYTE": "800",
-            "CORRUPT_REDUCE": "2048", "CORRUPT_RANK": str(rank),
-        },
+        env=corruption(built, wait=0, byte=800, reduce=2048, rank=rank),
         toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
     told = f"rank {rank} received wrong data from {whose} ({operation}, 2048 bytes): "
-    assert only_line(done.stderr).partition(told)[2] in ("their sum is wrong", "element 100 of block 0")
+    assert only_line("hybrid", done.stderr).partition(told)[2] in ("their sum is wrong", "element 100 of block 0")
     check_record(record)
     assert load_hybrid(record).points[-1].data_errors > 0
 
@@ -174,8 +181,8 @@ def test_wrong_data_of_either_library_end_the_run_and_are_told(
         (1, (), "1 rank: a collective needs at least 2"),
         (2, ("--message-bytes", "100"), "100 bytes are no whole words of 8 bytes"),
         (2, ("--message-bytes", "0"), "'0' is not a whole number from 8 to 2147483647"),
-        (2, ("--operation", "alltoall"), "unknown 'alltoall'; choose from allgather, bcast, allreduce"),
-        (2, ("--variant", "fast"), "unknown 'fast'; choose from spin, barrier, paper"),
+        (2, ("--operation", "scan"), "unknown 'scan'; choose from allgather, bcast, allreduce, reduce_scatter_block"),
+        (2, ("--variant", "fast"), "unknown 'fast'; choose from spin, untuned, barrier, paper"),
         (2, ("--round-robin",), "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes"),
         (2, ("--virtual-node-ranks", "-1"), "--virtual-node-ranks"),
         (2, ("--virtual-node-ranks", "2"), "--virtual-node-ranks: 2 ranks of a virtual node are all 2 ranks: give 1"),
@@ -187,7 +194,7 @@ def test_wrong_data_of_either_library_end_the_run_and_are_told(
 def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
     done = launch(built / "hybrid", *words, ranks=ranks, toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert says in only_line(done.stderr)
+    assert says in only_line("hybrid", done.stderr)
 
 
 @pytest.mark.rare  # every other family runs so, too
@@ -199,7 +206,7 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
     run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
     rows = json.loads(campaign("show", str(run), "--benchmark", "hybrid", "--json").stdout)
     assert {(row["operation"], row["timed"]) for row in rows} == {
-        (operation, timed) for operation in ("allgather", "bcast", "allreduce") for timed in ("whole", "collective")
+        (operation, timed) for operation in PAPERS for timed in ("whole", "collective")
     }
     wanted = {
         "toolchain", "operation", "variant", "baseline", "timed", "message_bytes", "ranks", "nodes", "nodes_are",
@@ -213,13 +220,13 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
 @pytest.mark.timeout(600)
 def test_a_run_measures_the_points_that_are_asked_for(tmp_path: Path, campaign: Command) -> None:
     words = ("--toolchain", MPICH, "--network", "shm", "--budget-seconds", "15", "--output", str(tmp_path))
-    asked = ("--operation", "bcast", "--operation", "allgather", "--message-bytes", "64", "--message-bytes", "8192")
+    asked = ("--operation", "bcast", "--operation", "alltoall", "--message-bytes", "64", "--message-bytes", "8192")
     done = campaign("run", "--benchmark", "hybrid", *asked, *words, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     run = next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: ")
     rows = json.loads(campaign("show", run, "--benchmark", "hybrid", "--json").stdout)
     assert {(row["operation"], row["message_bytes"]) for row in rows} == {
-        (operation, size) for operation in ("bcast", "allgather") for size in (64, 8192)
+        (operation, size) for operation in ("bcast", "alltoall") for size in (64, 8192)
     }
     text = campaign("show", run, "--benchmark", "hybrid").stdout
     assert "memory, 64 KiB" in text and "only usual was measured" in text

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mpi_campaign.toolchains import resolving
 from postprocess.families.hybrid_kernels.record import VARIANTS, KernelsRecord, load_kernels
 from postprocess.families.hybrid_kernels.table import kernels_table
-from tests.support import Command, check_record, launch, launch_line
+from tests.support import Command, check_record, corruption, launch, launch_line, only_line, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -27,11 +27,6 @@ RARE = pytest.mark.rare
 Build = Callable[[str], Path]
 
 
-def only_line(stderr: str) -> str:
-    (line,) = [line for line in stderr.splitlines() if line.startswith("hybrid_kernels: ")]
-    return line
-
-
 def measured(build: Path, path: Path, toolchain: str, *words: str, ranks: int = 2) -> KernelsRecord:
     return measured_and_printed(build, path, toolchain, *words, ranks=ranks)[0]
 
@@ -40,10 +35,8 @@ def measured_and_printed(
     build: Path, path: Path, toolchain: str, *words: str, ranks: int = 2
 ) -> tuple[KernelsRecord, str]:
     """A record, and what the program printed."""
-    done = launch(build / "hybrid_kernels", *words, *BRIEF, "--record", str(path), toolchain=toolchain, ranks=ranks)
-    assert done.returncode == 0, done.stdout + done.stderr
-    check_record(path)
-    return load_kernels(path), done.stdout
+    printed = recorded(build / "hybrid_kernels", path, *words, *BRIEF, toolchain=toolchain, ranks=ranks)
+    return load_kernels(path), printed
 
 
 def ends(found: KernelsRecord) -> dict[str, tuple[int, str, float]]:
@@ -268,7 +261,7 @@ def test_what_is_no_matrix_of_ratings_says_why(built: Path, tmp_path: Path) -> N
 def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
     done = launch(built / "hybrid_kernels", *words, ranks=ranks, toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert says in only_line(done.stderr)
+    assert says in only_line("hybrid_kernels", done.stderr)
 
 
 @RARE
@@ -284,35 +277,35 @@ def test_windows_that_exceed_the_shared_memory_are_refused_with_both_sizes(built
     assert re.search(
         r"--bpmf-items: bpmf of size 600000: the window of node 0 has 960\d{5} bytes, and its shared memory "
         r"\(/dev/shm\) has room for \d+ bytes: choose a smaller size",
-        only_line(done.stderr),
+        only_line("hybrid_kernels", done.stderr),
     )
 
 
 @pytest.mark.parametrize(
     ("kernel", "wrong", "says"),
     [
-        ("bpmf", {"CORRUPT_WAIT": "0"}, "its result differs from that of the first solve"),
-        ("bpmf --memory-only", {"CORRUPT_WAIT": "0"}, "its result differs from that of the first solve"),
+        ("bpmf", {"wait": 0}, "its result differs from that of the first solve"),
+        ("bpmf --memory-only", {"wait": 0}, "its result differs from that of the first solve"),
         # Panels of 12 x 12 elements and of 12 x 24.
-        ("summa", {"CORRUPT_WAIT": "0", "CORRUPT_BCAST": "1152"}, "its result is wrong"),
+        ("summa", {"wait": 0, "bcast": 1152}, "its result is wrong"),
         # Of all ranks: they must go on alike.
-        ("poisson", {"CORRUPT_WAIT": "0", "CORRUPT_ALLREDUCE": "8", "CORRUPT_RANK": "-1"}, "its result is wrong"),
+        ("poisson", {"wait": 0, "allreduce": 8, "rank": -1}, "its result is wrong"),
     ],
 )
 def test_wrong_data_end_the_run_and_are_told(
-    built: Path, tmp_path: Path, kernel: str, wrong: dict[str, str], says: str
+    built: Path, tmp_path: Path, kernel: str, wrong: dict[str, int], says: str
 ) -> None:
     """Some bytes of what the variant `mpi` gets from MPI's collectives are wrong, and so is its result."""
     record = tmp_path / "record.jsonl"
     kernel, *words = kernel.split()
     done = launch(
         built / "hybrid_kernels", "--kernel", kernel, *words, *SMALL, *BRIEF, "--record", str(record),
-        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_BYTE": "6", **wrong},
+        env=corruption(built, byte=6, **wrong),
         toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    assert f"{kernel} of size " in only_line(done.stderr)
-    assert says in only_line(done.stderr)
+    assert f"{kernel} of size " in only_line("hybrid_kernels", done.stderr)
+    assert says in only_line("hybrid_kernels", done.stderr)
     check_record(record)
     assert load_kernels(record).points[0].data_errors > 0
 

@@ -21,9 +21,11 @@ from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.libraries.registry import LIBRARIES
 from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings
 from mpi_campaign.libraries.versions import same_version
+from mpi_campaign.networks.network import Proof
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.this_machine import machine
 from postprocess.families import axes
+from postprocess.records.header import KEEPING_APART
 from tests.support import each
 
 TWO_CORES = Placement(nodes=1, ranks_per_node=2, threads_per_rank=1, cpus=each(0, 1))
@@ -446,6 +448,12 @@ def test_limits_are_by_network() -> None:
     assert list(launches.limits("openmpi", "async", EIGHT_CORES)) == ["shm", "native"]
     assert launches.limits("mpich", "dedicated", EIGHT_CORES) == {}
     assert set(launches.limits("mpich", "dedicated", TWO_CORES)) == set(NETWORKS)
+
+
+def test_records_are_read_by_what_the_registry_says_of_networks() -> None:
+    """Ranks of one node share no memory over a network of one node that is proved by their bytes over TCP."""
+    over_tcp = (Proof.TCP, Proof.LINK)
+    assert {name for name, one in NETWORKS.items() if one.of_one_node and one.proof in over_tcp} == set(KEEPING_APART)
 
 
 def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here() -> None:

@@ -232,6 +232,29 @@ def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign:
 
 
 @pytest.mark.rare
+def test_a_record_that_nobody_has_checked_is_checked_when_its_run_is_resumed(tmp_path: Path, campaign: Command) -> None:
+    """Of a family without a file of sizes, which the record has beside it in others."""
+    late = ("--benchmark", "sync_overlap", "--send", "early", "--message-bytes", "64", "--budget-seconds", "3")
+    done = campaign("run", *ONE, *late, "--output", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = run_path(done.stdout)
+    manifest = json.loads((run / "manifest.json").read_text())
+    record = run / manifest["cases"][0]["record"]
+    measured = record.read_bytes()
+    manifest["cases"][0]["result"] = "missing"
+    manifest["status"] = "incomplete"
+    del manifest["checksums"]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    run.rename(run.parent / ".partial" / run.name)
+    again = campaign("run", "--resume", run.name, "--output", str(tmp_path))
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert run_path(again.stdout) == run
+    assert record.read_bytes() == measured
+    (case,) = json.loads((run / "manifest.json").read_text())["cases"]
+    assert case["result"] == "pass"
+
+
+@pytest.mark.rare
 @pytest.mark.usefixtures("no_one_left")
 def test_what_a_run_was_started_to_ignore_ends_no_process_of_it(tmp_path: Path) -> None:
     """`nohup ./campaign run` and its like: each signal goes to every process, MPI's launcher and ReFrame too.

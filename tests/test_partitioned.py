@@ -11,7 +11,7 @@ import pytest
 from mpi_campaign.toolchains import resolving
 from postprocess.families import axes
 from postprocess.families.partitioned.record import PartitionedRecord, load_partitioned
-from tests.support import check_record, launch, succeed
+from tests.support import check_record, corruption, launch, only_line, recorded, succeed
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
@@ -19,11 +19,6 @@ OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
 # After a barrier no rank is late, so nothing is thrown away on a busy machine.
 BRIEF = ("--start", "barrier", "--max-repetitions", "12", "--interval", "0.5", "--quiet")
 Build = Callable[[str], Path]
-
-
-def only_line(stderr: str) -> str:
-    (line,) = [line for line in stderr.splitlines() if line.startswith("partitioned: ")]
-    return line
 
 
 def measured(
@@ -36,10 +31,8 @@ def measured(
     env: Mapping[str, str] | None = None,
 ) -> PartitionedRecord:
     """The record of a launch that must end well. It ends long before its budget, unless the machine is busy."""
-    words = (*words, *BRIEF, "--budget-seconds", str(budget_seconds), "--record", str(path))
-    done = launch(folder / "partitioned", *words, toolchain=toolchain, ranks=ranks, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    check_record(path)
+    words = (*words, *BRIEF, "--budget-seconds", str(budget_seconds))
+    recorded(folder / "partitioned", path, *words, toolchain=toolchain, ranks=ranks, env=env)
     return load_partitioned(path)
 
 
@@ -111,7 +104,7 @@ def test_streams_are_reserved_when_mpi_starts(built: Path, tmp_path: Path) -> No
     assert {point.messages for point in found.points} == {4}
     done = launch(built / "partitioned", *words, toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert only_line(done.stderr).endswith(
+    assert only_line("partitioned", done.stderr).endswith(
         "approach streams: MPIX_Stream_create makes 0 of 1 streams, one per thread; virtual interfaces to reserve: 1"
     )
 
@@ -144,7 +137,7 @@ def test_sizes_are_taken_over(built: Path, tmp_path: Path) -> None:
     assert second.header.plan.sizes_given
     done = launch(built / "partitioned", *grid[:-1], "7", "--sizes", sizes, toolchain=MPICH)
     assert done.returncode == 2
-    assert "has no delay for 65536 bytes in 4 partitions with gamma * beta = 7" in only_line(done.stderr)
+    assert "has no delay for 65536 bytes in 4 partitions with gamma * beta = 7" in only_line("partitioned", done.stderr)
 
 
 def test_a_delay_whose_work_was_not_found_is_not_measured(built: Path, tmp_path: Path) -> None:
@@ -195,11 +188,11 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
     record = tmp_path / "record.jsonl"
     done = launch(
         built / "partitioned", "--approach", "single", "--message-bytes", "4096", "--record", str(record),
-        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "200", "CORRUPT_BYTE": "800"},
+        env=corruption(built, wait=200, byte=800),
         toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 1
-    line = only_line(done.stderr)
+    line = only_line("partitioned", done.stderr)
     assert "rank 1: single: wrong data in partition" in line
     assert "word 100" in line
     assert "when the transfer was complete" in line
@@ -220,7 +213,7 @@ def test_what_a_library_says_too_early_is_found_every_time(build_for: Build, tmp
             toolchain=OPENMPI,
         )  # fmt: skip
         assert done.returncode == 1, done.stdout + done.stderr
-        assert "when MPI_Parrived said that it had arrived" in only_line(done.stderr)
+        assert "when MPI_Parrived said that it had arrived" in only_line("partitioned", done.stderr)
         point = load_partitioned(record).points[-1]
         assert (point.partitions_send, point.partitions_receive) == (8, received)
         assert point.data_errors > 0
@@ -311,11 +304,11 @@ def test_a_hang_of_the_library_is_ended_and_named(
 def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
     done = launch(built / "partitioned", *words, ranks=ranks, toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert says in only_line(done.stderr)
+    assert says in only_line("partitioned", done.stderr)
 
 
 def test_a_thread_level_that_is_too_low_is_refused(built: Path) -> None:
     env = {"LD_PRELOAD": str(built / "level_preload.so")}
     done = launch(built / "partitioned", env=env, toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "MPI_THREAD_MULTIPLE is needed" in only_line(done.stderr)
+    assert "MPI_THREAD_MULTIPLE is needed" in only_line("partitioned", done.stderr)

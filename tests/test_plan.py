@@ -281,7 +281,7 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
         ),
         (
             {"benchmarks": ("hybrid", "hybrid_kernels"), "operations": ("bcast", "scan")},
-            "--operation scan: one of allgather, bcast, allreduce",
+            "--operation scan: one of allgather, bcast, allreduce, reduce_scatter_block, alltoall",
         ),
         ({"benchmarks": ("hybrid_kernels",), "operations": ("bcast",)}, "--operation is nothing to hybrid_kernels"),
         ({"benchmarks": ("hybrid",), "operations": ("cast",)}, "there is no operation 'cast'; there are: barrier"),
@@ -491,17 +491,21 @@ def test_a_collective_is_a_case_of_one_benchmark_and_a_point_of_another() -> Non
     found = planned(MPICH, suite="nightly", operations=("barrier",))
     (case,) = {case.benchmark for case in found.cases if case.stem in found.skipped and case.benchmark == "hybrid"}
     assert {found.skipped[one.stem] for one in found.cases if one.benchmark == case} == {
-        "hybrid has the operations allgather, bcast, allreduce only"
+        "hybrid has the operations allgather, bcast, allreduce, reduce_scatter_block, alltoall only"
     }
 
 
 def test_words_of_points_are_those_of_the_programs() -> None:
-    for benchmark, values in (("hybrid", "operation"), ("hybrid_kernels", "kernel")):
+    tables = (
+        ("hybrid", "operation", r"operation_table\[\w*\] = {(.*?)};", r'\.name = "(\w+)"'),
+        ("hybrid_kernels", "kernel", r"kernel_names\[\w*\] = {(.*?)}", r'"(\w+)"'),
+    )
+    for benchmark, values, table, name in tables:
         sources = "".join(path.read_text() for path in (ROOT / "benchmarks" / benchmark).glob("*.c"))
-        names = re.findall(rf"{values}_names\[\w*\] = {{(.*?)}}", sources, re.DOTALL)
+        found = re.findall(table, sources, re.DOTALL)
         own = BENCHMARKS[benchmark].point_values_named(values)
-        assert own is not None and len(names) == 1
-        assert tuple(re.findall(r'"(\w+)"', names[0])) == own.legal
+        assert own is not None and len(found) == 1
+        assert tuple(re.findall(name, found[0])) == own.legal
 
 
 def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_something(tmp_path: Path) -> None:

@@ -58,6 +58,11 @@ def test_of_other_benchmarks_alone_the_program_and_its_library_are_told(tmp_path
             "MPICH Version:\t4.0.2\nMPICH Device:\tch3:sock\nMPICH configure:\t-x\n",
             "MPICH Version: 4.0.2, device ch3:sock",
         ),
+        (
+            "MPICH Version:      5.0.2\nMPICH Device:       ch4:ucx ofi\nMPICH configure:    -x\n",
+            "MPICH Version: 5.0.2, device ch4:ucx ofi",
+        ),
+        ("MPICH Version:\t3.4\nMPICH Device:\nMPICH configure:\t-x\n", "MPICH Version: 3.4"),
         ("", ""),
     ],
 )

@@ -19,7 +19,7 @@ from mpi_campaign.doctor import selfcheck
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
 from postprocess.records.reading import load_record, validate_lines
-from tests.support import launch, launch_line, running
+from tests.support import corruption, launch, launch_line, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
@@ -320,7 +320,7 @@ def test_a_record_is_never_written_over(built: Path, tmp_path: Path) -> None:
 
 def test_one_flipped_byte_fails_the_run(built: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
-    corrupt = {"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_RANK": "1", "CORRUPT_WAIT": "5"}
+    corrupt = corruption(built, rank=1, wait=5)
     words = ("--only", "timer,work", "--targets", "1ms", "--threads", "1", "--record", str(record))
     done = launch(built / "timing_selfcheck", *words, env=corrupt)
     assert done.returncode == 1, done.stdout + done.stderr

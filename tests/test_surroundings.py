@@ -17,6 +17,7 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
+from tests.support import launch_line
 from tests.test_environ import OTHERS, POISON
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
@@ -136,3 +137,27 @@ def test_what_a_person_lets_in_reaches_the_ranks(tmp_path: Path) -> None:
         capture_output=True, text=True, cwd=ROOT, check=True,
     ).stdout  # fmt: skip
     assert shlex.join(["--env", "UCX_LOG_LEVEL=error", "--env", "I_MPI_NOTE=a b=$(c)"]) in again
+
+
+@pytest.mark.needs("user-namespaces")
+@pytest.mark.parametrize(
+    "libraries",
+    [*((one,) for one in DEFAULT), *(pytest.param((one,), marks=pytest.mark.rare) for one in OTHER)],
+    ids=(*DEFAULT, *OTHER),
+)
+def test_what_a_killed_launcher_left_stops_no_later_one(tmp_path: Path, libraries: tuple[str]) -> None:
+    """Its files may be named by its process number, and the first process of each container has the same one."""
+    in_container = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+    def starting(script: str) -> "subprocess.Popen[str]":
+        line, environment = launch_line(Path("/bin/sh"), "-c", script, ranks=1, toolchain=libraries[0])
+        environment["TMPDIR"] = str(tmp_path)
+        return subprocess.Popen([*in_container, *line], stdout=subprocess.PIPE, text=True, env=environment)
+
+    with starting("echo begun; sleep 60") as killed:
+        assert killed.stdout is not None
+        assert killed.stdout.readline() == "begun\n"
+        killed.kill()
+    with starting("echo begun") as later:
+        assert later.communicate(timeout=60)[0] == "begun\n"
+    assert later.returncode == 0

@@ -25,7 +25,7 @@ from postprocess.statistics.late_receiver import (
     RECEIVER,
     UNCLEAR,
 )
-from tests.support import Command, check_record, launch, launch_line
+from tests.support import Command, check_record, corruption, launch, launch_line, only_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -34,11 +34,6 @@ INTEL = "intel@2021.18.1"
 BRIEF = ("--delay", "2ms", "--only-these", "--budget-seconds", "30", "--max-repetitions", "9", "--interval", "0.5")
 WITHOUT = {INCOMPLETE, NONE}  # outcomes without full overlap
 Build = Callable[[str], Path]
-
-
-def only_line(stderr: str) -> str:
-    (line,) = [line for line in stderr.splitlines() if line.startswith("sync_overlap: ")]
-    return line
 
 
 @dataclass(frozen=True)
@@ -277,12 +272,11 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
     record = tmp_path / "record.jsonl"
     done = launch(
         built / "sync_overlap", "--message-bytes", "8192", "--record", str(record), *BRIEF,
-        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "0", "CORRUPT_RECV": "8192",
-             "CORRUPT_BYTE": "800"},
+        env=corruption(built, wait=0, recv=8192, byte=800),
         toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "rank 1: wrong data in word 100 of 1024" in only_line(done.stderr)
+    assert "rank 1: wrong data in word 100 of 1024" in only_line("sync_overlap", done.stderr)
     check_record(record)
     assert load_sync_overlap(record).points[-1].data_errors > 0
 
@@ -300,7 +294,7 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
 def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
     done = launch(built / "sync_overlap", *words, ranks=ranks, toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert says in only_line(done.stderr)
+    assert says in only_line("sync_overlap", done.stderr)
 
 
 @pytest.mark.rare  # every other family runs so, too

@@ -10,7 +10,7 @@ from mpi_campaign.toolchains import resolving
 from postprocess.families.transfer_overlap.axes import NOTHING, PIPELINED, VARIANT
 from postprocess.families.transfer_overlap.inside import wrong
 from postprocess.families.transfer_overlap.record import TransferRecord, load_transfer_overlap
-from tests.support import Command, check_record, launch
+from tests.support import Command, check_record, corruption, launch, only_line, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -20,17 +20,8 @@ Build = Callable[[str], Path]
 VERSIONS = tuple(VARIANT.values)
 
 
-def only_line(stderr: str) -> str:
-    (line,) = [line for line in stderr.splitlines() if line.startswith("transfer_overlap: ")]
-    return line
-
-
 def measured(folder: Path, path: Path, toolchain: str, *words: str, ranks: int = 2) -> TransferRecord:
-    done = launch(
-        folder / "transfer_overlap", *words, *BRIEF, "--record", str(path), toolchain=toolchain, ranks=ranks
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    check_record(path)
+    recorded(folder / "transfer_overlap", path, *words, *BRIEF, toolchain=toolchain, ranks=ranks)
     return load_transfer_overlap(path)
 
 
@@ -70,7 +61,9 @@ def test_a_partitioner_divides_the_grid_always_alike(built: Path, partitioner: s
     assert first.returncode == second.returncode
     if first.returncode:
         assert partitioner != "bisection"
-        assert f"--partitioner {partitioner}: the program was built without it" in only_line(first.stderr)
+        assert f"--partitioner {partitioner}: the program was built without it" in only_line(
+            "transfer_overlap", first.stderr
+        )
     else:
         assert first.stdout == second.stdout
         *_, name, cut = first.stdout.splitlines()[1].split()
@@ -103,11 +96,11 @@ def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> Non
         done = launch(
             built / "transfer_overlap", "--grid-points", "300", "--partitioner", "bisection",
             "--variant", "neighborhood", "--record", str(record),
-            *BRIEF, env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": number}, toolchain=MPICH,
+            *BRIEF, env=corruption(built, wait=number), toolchain=MPICH,
         )  # fmt: skip
         assert done.returncode == 1, done.stdout + done.stderr
-        assert says in only_line(done.stderr)
-        assert "wrong data were exchanged" in only_line(done.stderr)
+        assert says in only_line("transfer_overlap", done.stderr)
+        assert "wrong data were exchanged" in only_line("transfer_overlap", done.stderr)
         check_record(record)
         assert load_transfer_overlap(record).points[-1].data_errors > 0
 
@@ -117,10 +110,10 @@ def test_wrong_data_are_told_where_no_time_is_left_for_a_repetition(built: Path,
     done = launch(
         built / "transfer_overlap", "--grid-points", "300", "--partitioner", "bisection", "--variant", "neighborhood",
         "--tolerance", "1e-3", "--budget-seconds", "0.001", "--record", str(record),
-        env={"LD_PRELOAD": str(built / "corrupt_preload.so"), "CORRUPT_WAIT": "5"}, toolchain=MPICH,
+        env=corruption(built, wait=5), toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "its residuals differ" in only_line(done.stderr)
+    assert "its residuals differ" in only_line("transfer_overlap", done.stderr)
     check_record(record)
     (point,) = load_transfer_overlap(record).points
     assert point.data_errors > 0 and len(point.t_overlap_ns) == 0
@@ -141,7 +134,7 @@ def test_wrong_data_are_told_where_no_time_is_left_for_a_repetition(built: Path,
 def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
     done = launch(built / "transfer_overlap", *words, ranks=ranks, toolchain=MPICH)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert says in only_line(done.stderr)
+    assert says in only_line("transfer_overlap", done.stderr)
 
 
 def test_a_refused_run_leaves_a_record_that_says_why(built: Path, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ CALL(allgather, MPI_Allgather(c->send, c->count, WORD, c->receive, c->count, WOR
 CALL(alltoall, MPI_Alltoall(c->send, c->count, WORD, c->receive, c->count, WORD, c->comm))
 CALL(reduce, MPI_Reduce(c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, 0, c->comm))
 CALL(allreduce, MPI_Allreduce(c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, c->comm))
+CALL(reduce_scatter_block, MPI_Reduce_scatter_block(c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, c->comm))
 CALL(scan, MPI_Scan(c->send, c->receive, c->count, MPI_DOUBLE, MPI_SUM, c->comm))
 
 const struct operation operation_table[OPERATION_COUNT] = {
@@ -55,6 +56,11 @@ const struct operation operation_table[OPERATION_COUNT] = {
      .nonblocking = "iallreduce",
      .call = call_allreduce,
      .modelled = true,
+     .waits_for_all = true},
+    {.name = "reduce_scatter_block",
+     .mpi_name = "MPI_Reduce_scatter_block",
+     .nonblocking = "ireduce_scatter_block",
+     .call = call_reduce_scatter_block,
      .waits_for_all = true},
     {.name = "scan", .mpi_name = "MPI_Scan", .nonblocking = "iscan", .call = call_scan},
 };

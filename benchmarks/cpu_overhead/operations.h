@@ -18,7 +18,7 @@ struct operation {
     int (*call)(const struct collective_call *call, MPI_Request *request);
 };
 
-enum { OPERATION_COUNT = 9 };
+enum { OPERATION_COUNT = 10 };
 extern const struct operation operation_table[OPERATION_COUNT];
 
 /* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */

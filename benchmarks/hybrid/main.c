@@ -25,14 +25,16 @@ enum { MOST_OF_GRID = 20, ELEMENT = 8, MOST_RANKS = 65536 };
 struct values {
     int64_t items[MOST_OF_GRID];
     size_t count;
+    bool beyond_paper; /* collectives that the paper does not have, too */
 };
 /* Sizes of messages, bytes; 800 bytes is the paper's block of an allgather (figure 12). */
 static const struct values grids[] = {
-    [GRID_SMOKE] = {{8, 800, 16384, 262144}, 4},
-    [GRID_NIGHTLY] = {{8, 64, 800, 4096, 16384, 65536, 262144, 1048576}, 8},
+    [GRID_SMOKE] = {{8, 800, 16384, 262144}, 4, false},
+    [GRID_NIGHTLY] = {{8, 64, 800, 4096, 16384, 65536, 262144, 1048576}, 8, false},
     [GRID_FULL] = {{8, 16, 32, 64, 128, 256, 512, 800, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144,
                     524288, 1048576},
-                   19},
+                   19,
+                   true},
 };
 
 enum { CACHE_WARM, CACHE_COLD };
@@ -67,9 +69,10 @@ static void describe_options(struct option_entry *entries) {
         {.name = "operation",
          .kind = OPTION_CHOICES,
          .target = &s->operations,
-         .choices = operation_names,
+         .choices = operation_names(),
          .value_name = "LIST",
-         .help = "collectives to measure, comma-separated, may be repeated; default: all"},
+         .help = "collectives to measure, comma-separated, may be repeated; default: those of the paper, with --grid "
+                 "full all"},
         {.name = "variant",
          .kind = OPTION_CHOICES,
          .target = &s->variants,
@@ -121,7 +124,14 @@ static void describe_options(struct option_entry *entries) {
 /* Lists that were not given get all values. Returns whether the sizes are the grid's. */
 static bool fill_lists(struct settings *s) {
     const struct values *grid = &grids[s->grid];
-    options_fill_range(&s->operations, 0, OPERATIONS);
+    int64_t operations[OPERATIONS];
+    size_t count = 0;
+    for (int64_t i = 0; i < OPERATIONS; i++) {
+        if (operation_table[i].in_paper || grid->beyond_paper) {
+            operations[count++] = i;
+        }
+    }
+    options_fill_list(&s->operations, operations, count);
     options_fill_range(&s->variants, 0, VARIANTS);
     return options_fill_list(&s->message_bytes, grid->items, grid->count);
 }
@@ -156,14 +166,14 @@ static void check_ranks(const struct program *program, const struct rounds *o, i
         program_check_virtual_nodes(program, virtual_node_ranks, error, error_size);
     }
     for (size_t i = 0; i < o->operation_count && !o->preset && error[0] == '\0'; i++) {
-        const enum operation operation = (enum operation)o->operations[i];
+        const struct operation *operation = &operation_table[o->operations[i]];
         const uint64_t most = rounds_most_bytes(o, operation);
         for (size_t j = 0; j < o->message_count; j++) {
             if ((uint64_t)o->message_bytes[j] > most) {
                 snprintf(error, error_size,
                          "--message-bytes: %" PRId64 " bytes are too many for %s on %d ranks: at most %" PRIu64
                          " fit into half of a rank's share of memory and into MPI's counts",
-                         o->message_bytes[j], operation_names[operation], program->ranks, most);
+                         o->message_bytes[j], operation->name, program->ranks, most);
             }
         }
     }
@@ -211,6 +221,26 @@ static void copy_names(const char **names, const struct option_list *list, const
     }
 }
 
+/* Which points there are depends on the nodes: `measure` says it. */
+static int run(struct program *program);
+static struct program_kind kind = {
+    .name = "hybrid",
+    .family = "hybrid",
+    .method = 5,
+    .configurations = true,
+    .repeats = true,
+    .help = "usage: mpiexec -n RANKS hybrid [OPTION]...\n\n"
+            "Measures collectives that keep one copy of the data per node, in shared memory (Zhou et al. 2020),\n"
+            "against those of the MPI library, in turn in every repetition.\n\n"
+            "  whole  each rank writes its contribution, the collective, each rank reads all of the result\n"
+            "  alone  the collective alone: within one node the hybrid one then copies nothing, and ranks only wait\n"
+            "         for each other\n",
+    .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
+    .describe = describe_options,
+    .run = run,
+    .begin = rounds_begin,
+};
+
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct settings *s, bool preset) {
     char impossible[PROGRAM_MOST_REASON] = "";
@@ -243,7 +273,8 @@ static int measure(struct program *program, const struct settings *s, bool prese
         hybrid_last_error(reason, sizeof reason);
         fail_die("%s", reason);
     }
-    copy_names(operations, &s->operations, operation_names);
+    kind.points = rounds.info.nodes > 1 ? &rounds_points_of_nodes : &rounds_points;
+    copy_names(operations, &s->operations, operation_names());
     copy_names(variants, &s->variants, variant_names());
     const struct sampler_axis axes[] = {
         [AXIS_OPERATION] = {.name = "operation", .texts = operations, .count = s->operations.count},
@@ -282,11 +313,14 @@ static int measure(struct program *program, const struct settings *s, bool prese
 
 static void print_list(void) {
     for (size_t i = 0; i < OPERATIONS; i++) {
-        printf("%s\n", operation_names[i]);
+        printf("%s\n", operation_table[i].name);
     }
     for (size_t i = 0; i < VARIANTS; i++) {
         const struct variant *v = &variant_table[i];
-        printf("%-16s %s%s\n", v->name, v->help, v->of_allreduce_only ? " (allreduce only)" : "");
+        printf("%-16s %s%s\n", v->name, v->help,
+               v->of_paper        ? " (allreduce only)"
+               : v->of_reductions ? " (reductions only)"
+                                  : "");
     }
 }
 
@@ -312,23 +346,5 @@ static int run(struct program *program) {
 }
 
 int main(int argc, char **argv) {
-    const struct program_kind kind = {
-        .name = "hybrid",
-        .family = "hybrid",
-        .method = 5,
-        .configurations = true,
-        .repeats = true,
-        .help =
-            "usage: mpiexec -n RANKS hybrid [OPTION]...\n\n"
-            "Measures collectives that keep one copy of the data per node, in shared memory (Zhou et al. 2020),\n"
-            "against those of the MPI library, in turn in every repetition.\n\n"
-            "  whole  each rank writes its contribution, the collective, each rank reads all of the result\n"
-            "  alone  the collective alone: within one node the hybrid one then copies nothing, and ranks only wait\n"
-            "         for each other\n",
-        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
-        .describe = describe_options,
-        .run = run,
-        .points = &rounds_points,
-    };
     return program_main(&kind, argc, argv);
 }

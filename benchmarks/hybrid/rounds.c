@@ -18,14 +18,15 @@
  * first common start; HANDOVER_LEAST and HANDOVER_MOST are of the hand-overs that are timed after each batch, ns; then
  * come the begin and the end of each batch. */
 enum { START, HANDOVER_LEAST, HANDOVER_MOST, FIRST_BEGIN, TERMS = FIRST_BEGIN + 2 * BATCHES };
+_Static_assert((int)TERMS <= (int)REPETITION_MOST_TERMS, "REPETITION_MOST_TERMS is too small");
 #define BEGIN(batch) (FIRST_BEGIN + 2 * (batch))
 #define END(batch) (FIRST_BEGIN + 2 * (batch) + 1)
 
 enum {
     ELEMENT = sizeof(uint64_t),
-    ROOT = 0,
     LINE = 128,
     BATCH_TARGET_NS = 500000, /* so long that the error of the clock and the spread of starts are below 1 % */
+    WORK_UNIT_NS = 10000,     /* of a computation that takes as long as a collective between nodes */
     SETTLING_CALLS = 4,       /* before each batch: each of the two buffers of long messages is used twice */
     CHECKED_CALLS = 8 /* whole calls before a point in which every element is checked; MPICH changes its algorithm
                          after five calls on a communicator */
@@ -33,29 +34,40 @@ enum {
 
 /* ---- sizes ---- */
 
-uint64_t rounds_bytes(const struct rounds *o, enum operation operation, uint64_t message_bytes) {
-    /* The MPI library's buffers, then this rank's share of two buffers of its node. */
-    switch (operation) {
-    case OPERATION_ALLGATHER:
-        return message_bytes * (uint64_t)o->info.ranks * 3;
-    case OPERATION_BCAST:
-        return message_bytes * 3;
+/* The bytes of one of the buffers of a node, by rank. */
+static uint64_t shared_bytes(const struct operation *operation, uint64_t contributed, uint64_t read) {
+    switch (operation->shape) {
+    case HYBRID_REDUCTION:
+        return 3 * contributed; /* its row, and at most two results */
+    case HYBRID_PAIRS:
+        return contributed + read;
     default:
-        return message_bytes * (2 + 2 * 3);
+        return read;
     }
 }
 
-uint64_t rounds_most_bytes(const struct rounds *o, enum operation operation) {
+uint64_t rounds_bytes(const struct rounds *o, const struct operation *operation, uint64_t message_bytes) {
+    const uint64_t contributed = message_bytes * operation_contributed_blocks(operation, o->info.ranks);
+    const uint64_t read = message_bytes * operation_read_blocks(operation, o->info.ranks);
+    const uint64_t library = read + (operation_in_place(operation) ? 0 : contributed);
+    const uint64_t exchanged = operation->shape == HYBRID_PAIRS && o->info.nodes > 1 ? contributed + read : 0;
+    return library + 2 * shared_bytes(operation, contributed, read) + exchanged;
+}
+
+uint64_t rounds_most_bytes(const struct rounds *o, const struct operation *operation) {
     const uint64_t fits = o->program->memory_bytes / 2 / rounds_bytes(o, operation, 1);
-    const uint64_t blocks = operation == OPERATION_ALLGATHER ? (uint64_t)o->info.ranks : 1;
+    /* What one call counts: of an exchange between nodes, the blocks of all pairs of ranks. */
+    const uint64_t ranks = (uint64_t)o->info.ranks;
+    const uint64_t of_rank = operation->scatters || operation_read_blocks(operation, o->info.ranks) > 1 ? ranks : 1;
+    const uint64_t blocks = operation->shape == HYBRID_PAIRS && o->info.nodes > 1 ? ranks * ranks : of_rank;
     const uint64_t counted = INT_MAX / blocks * ELEMENT;
     return (o->program->memory_bytes > 0 && fits < counted ? fits : counted) / ELEMENT * ELEMENT;
 }
 
 /* ---- contents ---- */
 
-/* Element i of a rank's contribution to a call. Words are an arithmetic progression modulo 2^64; terms are whole
- * numbers, so small that their sums are exact in any order. */
+/* Element i of a rank's contribution to a call, over all of its blocks. Words are an arithmetic progression modulo
+ * 2^64; terms are whole numbers, so small that their sums are exact in any order. */
 enum { TERM_PERIOD = 256, TERM_CALLS = 1009 };
 
 static uint64_t first_word(uint64_t call, int rank) {
@@ -117,49 +129,67 @@ static uint64_t sum_of_words(uint64_t first, uint64_t count) {
     return count * first + pairs;
 }
 
-/* What every rank must read, in all. */
-static uint64_t expected_sum(const struct rounds *o) {
-    const int ranks = o->info.ranks;
-    const size_t count = o->point.count;
-    if (o->point.operation == OPERATION_BCAST) {
-        return sum_of_words(first_word(o->call, ROOT), count);
-    }
-    if (o->point.operation == OPERATION_ALLGATHER) {
-        uint64_t sum = 0;
-        for (int rank = 0; rank < ranks; rank++) {
-            sum += sum_of_words(first_word(o->call, rank), count);
-        }
-        return sum;
-    }
+/* Of the first `count` terms, but for the first one's value. */
+static double sum_of_terms(size_t count) {
     const double whole = (double)(count / TERM_PERIOD) * (TERM_PERIOD - 1) * TERM_PERIOD / 2;
     const double rest = (double)(count % TERM_PERIOD);
-    const double of_ranks = first_term(o->call, 0) * ranks + (double)ranks * (ranks - 1) / 2;
-    return bits_of(of_ranks * (double)count + ranks * (whole + rest * (rest - 1) / 2));
+    return whole + rest * (rest - 1) / 2;
+}
+
+/* Which element of the contributions this rank's result begins with. */
+static size_t first_read(const struct rounds *o) {
+    return o->point.operation->scatters ? (size_t)o->info.rank * o->point.count : 0;
+}
+
+/* Who has contributed a block of a result that is no sum. */
+static int contributor(const struct rounds *o, size_t block) {
+    return o->point.operation->from_root ? ROOT : (int)block;
+}
+
+/* The first terms of all ranks, added. */
+static double first_terms(const struct rounds *o) {
+    const int ranks = o->info.ranks;
+    return first_term(o->call, 0) * ranks + (double)ranks * (ranks - 1) / 2;
+}
+
+/* What this rank must read, in all. */
+static uint64_t expected_sum(const struct rounds *o) {
+    const size_t count = o->point.count;
+    const size_t begin = first_read(o);
+    if (o->point.operation->reduces) {
+        const double of_each = sum_of_terms(begin + count) - sum_of_terms(begin);
+        return bits_of(first_terms(o) * (double)count + o->info.ranks * of_each);
+    }
+    uint64_t sum = 0;
+    for (size_t block = 0; block < o->point.blocks; block++) {
+        sum += sum_of_words(first_word(o->call, contributor(o, block)) + begin, count);
+    }
+    return sum;
 }
 
 static void count_fault(struct rounds *o, const char *who, const char *what) {
     if (o->faults++ == 0) {
         snprintf(o->fault, sizeof o->fault, "rank %d received wrong data from %s (%s, %zu bytes): %s", o->info.rank,
-                 who, operation_names[o->point.operation], o->point.bytes, what);
+                 who, o->point.operation->name, o->point.bytes, what);
     }
+}
+
+static bool is_right(const struct rounds *o, const void *result, size_t block, size_t i) {
+    const uint64_t *words = result;
+    const double *sums = result;
+    const size_t from = first_read(o) + i;
+    return o->point.operation->reduces
+               ? sums[i] == first_terms(o) + (double)o->info.ranks * (double)(from % TERM_PERIOD)
+               : words[block * o->point.count + i] == first_word(o->call, contributor(o, block)) + from;
 }
 
 /* Checks every element of a result. */
 static void check_elements(struct rounds *o, const char *who, const void *result) {
-    const size_t count = o->point.count;
-    const uint64_t *words = result;
-    const double *sums = result;
-    const int blocks = o->point.operation == OPERATION_ALLGATHER ? o->info.ranks : 1;
-    const int ranks = o->info.ranks;
-    const double of_ranks = first_term(o->call, 0) * ranks + (double)ranks * (ranks - 1) / 2;
-    for (int block = 0; block < blocks; block++) {
-        for (size_t i = 0; i < count; i++) {
-            const bool right = o->point.operation == OPERATION_ALLREDUCE
-                                   ? sums[i] == of_ranks + (double)ranks * (double)(i % TERM_PERIOD)
-                                   : words[(size_t)block * count + i] == first_word(o->call, block) + i;
-            if (!right) {
+    for (size_t block = 0; block < o->point.blocks; block++) {
+        for (size_t i = 0; i < o->point.count; i++) {
+            if (!is_right(o, result, block, i)) {
                 char what[64];
-                snprintf(what, sizeof what, "element %zu of block %d", i, block);
+                snprintf(what, sizeof what, "element %zu of block %zu", i, block);
                 count_fault(o, who, what);
                 return;
             }
@@ -168,17 +198,17 @@ static void check_elements(struct rounds *o, const char *who, const void *result
 }
 
 static void write_own(const struct rounds *o, void *own) {
-    if (o->point.operation == OPERATION_ALLREDUCE) {
-        write_terms(own, o->point.count, first_term(o->call, o->info.rank));
-    } else if (o->point.operation == OPERATION_ALLGATHER || o->info.rank == ROOT) {
-        write_words(own, o->point.count, first_word(o->call, o->info.rank));
+    const size_t count = o->point.contributed_bytes / ELEMENT;
+    if (o->point.operation->reduces) {
+        write_terms(own, count, first_term(o->call, o->info.rank));
+    } else if (!o->point.operation->from_root || o->info.rank == ROOT) {
+        write_words(own, count, first_word(o->call, o->info.rank));
     }
 }
 
 static void read_all(struct rounds *o, const char *who, const void *result, bool every_element) {
-    const size_t count = o->point.result_bytes / ELEMENT;
-    const uint64_t sum =
-        o->point.operation == OPERATION_ALLREDUCE ? read_terms(result, count) : read_words(result, count);
+    const size_t count = o->point.blocks * o->point.count;
+    const uint64_t sum = o->point.operation->reduces ? read_terms(result, count) : read_words(result, count);
     if (sum != expected_sum(o)) {
         count_fault(o, who, "their sum is wrong");
     }
@@ -191,68 +221,48 @@ static void read_all(struct rounds *o, const char *who, const void *result, bool
 
 enum timed { ALONE, WHOLE, WHOLE_CHECKED };
 
+/* How the hybrid library makes a call: in one step, or in two, without or with a computation between them. */
+enum steps { ONE_STEP, TWO_STEPS, COMPUTES_BETWEEN };
+
 /* Where the MPI library expects what this rank writes. Its allgather is at its best in place. */
 static void *library_own(const struct rounds *o) {
-    switch (o->point.operation) {
-    case OPERATION_ALLGATHER:
-        return (char *)o->point.received + (size_t)o->info.rank * o->point.bytes;
-    case OPERATION_BCAST:
-        return o->point.received;
-    default:
-        return o->point.sent;
+    const bool own_block = !o->point.operation->from_root;
+    if (operation_in_place(o->point.operation)) {
+        return (char *)o->point.received + (own_block ? (size_t)o->info.rank * o->point.bytes : 0);
     }
+    return o->point.sent;
 }
 
-static void call_library(struct rounds *o, enum hybrid_method method, enum timed timed) {
-    const int count = (int)o->point.count;
+static void call_library(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps) {
     (void)method;
+    (void)steps;
     o->call++;
     if (timed != ALONE) {
         write_own(o, library_own(o));
     }
-    switch (o->point.operation) {
-    case OPERATION_ALLGATHER:
-        MPI_CHECK(
-            MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, o->point.received, count, MPI_UINT64_T, MPI_COMM_WORLD));
-        break;
-    case OPERATION_BCAST:
-        MPI_CHECK(MPI_Bcast(o->point.received, count, MPI_UINT64_T, ROOT, MPI_COMM_WORLD));
-        break;
-    default:
-        MPI_CHECK(MPI_Allreduce(o->point.sent, o->point.received, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
-    }
+    MPI_CHECK(o->point.operation->library(o->point.sent, o->point.received, (int)o->point.count));
     if (timed != ALONE) {
         read_all(o, "the MPI library", o->point.received, timed == WHOLE_CHECKED);
     }
 }
 
-static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed timed) {
+static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps) {
     hybrid_memory *memory = o->point.memory;
     void *own = NULL;
     const void *result = NULL;
     o->call++;
-    switch (o->point.operation) {
-    case OPERATION_ALLGATHER:
-        HYBRID_CHECK(hybrid_write_block(memory, o->point.bytes, &own));
-        break;
-    case OPERATION_BCAST:
-        HYBRID_CHECK(hybrid_write_message(memory, o->point.bytes, ROOT, &own));
-        break;
-    default:
-        HYBRID_CHECK(hybrid_write_input(memory, o->point.bytes, &own));
-    }
+    HYBRID_CHECK(o->point.operation->write(memory, o->point.contributed_bytes, &own));
     if (timed != ALONE) {
         write_own(o, own);
     }
-    switch (o->point.operation) {
-    case OPERATION_ALLGATHER:
-        HYBRID_CHECK(hybrid_allgather(memory, o->point.count, MPI_UINT64_T));
-        break;
-    case OPERATION_BCAST:
-        HYBRID_CHECK(hybrid_broadcast(memory, o->point.count, MPI_UINT64_T, ROOT));
-        break;
-    default:
-        HYBRID_CHECK(hybrid_allreduce(memory, o->point.count, MPI_DOUBLE, MPI_SUM, method));
+    if (steps == ONE_STEP) {
+        HYBRID_CHECK(o->point.operation->hybrid(memory, o->point.count, method));
+    } else {
+        HYBRID_CHECK(o->point.operation->start(memory, o->point.count, method));
+        if (steps == COMPUTES_BETWEEN) {
+            fixed_work_do(&o->work, o->point.units);
+        }
+        HYBRID_CHECK(hybrid_wait(memory));
     }
     if (timed != ALONE) {
         HYBRID_CHECK(hybrid_read(memory, &result));
@@ -261,13 +271,21 @@ static void call_hybrid(struct rounds *o, enum hybrid_method method, enum timed 
     HYBRID_CHECK(hybrid_read_end(memory));
 }
 
+static void call_computation(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps) {
+    (void)method;
+    (void)timed;
+    (void)steps;
+    fixed_work_do(&o->work, o->point.units);
+}
+
 /* ---- the parts of a repetition ---- */
 
 struct batch_kind {
-    void (*call)(struct rounds *o, enum hybrid_method method, enum timed timed);
+    void (*call)(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps);
     bool papers; /* by the paper's own method, instead of the point's variant */
     enum timed timed;
     const char *calls; /* the name of their number in the record */
+    enum steps steps;
 };
 static const struct batch_kind batch_kinds[BATCHES] = {
     [LIBRARY_WHOLE] = {call_library, false, WHOLE, "library_whole_calls"},
@@ -276,6 +294,9 @@ static const struct batch_kind batch_kinds[BATCHES] = {
     [LIBRARY_ALONE] = {call_library, false, ALONE, "library_alone_calls"},
     [HYBRID_ALONE] = {call_hybrid, false, ALONE, "hybrid_alone_calls"},
     [PAPERS_ALONE] = {call_hybrid, true, ALONE, "papers_alone_calls"},
+    [STEPS] = {call_hybrid, false, ALONE, "steps_calls", TWO_STEPS},
+    [COMPUTATION] = {call_computation, false, ALONE, "computation_calls"},
+    [OVERLAP] = {call_hybrid, false, ALONE, "overlap_calls", COMPUTES_BETWEEN},
 };
 
 static void make_calls(struct rounds *o, const struct batch_kind *kind, int64_t calls) {
@@ -284,7 +305,7 @@ static void make_calls(struct rounds *o, const struct batch_kind *kind, int64_t 
     HYBRID_CHECK(hybrid_comm_set_sync(o->comm, variant->sync));
     HYBRID_CHECK(hybrid_memory_set_eviction(o->point.memory, way->evicts));
     for (int64_t i = 0; i < calls; i++) {
-        kind->call(o, way->method, kind->timed);
+        kind->call(o, way->method, kind->timed, kind->steps);
     }
 }
 
@@ -322,12 +343,12 @@ static const enum batch whole_orders[ORDERS][GROUP] = {
     {PAPERS_WHOLE, LIBRARY_WHOLE, HYBRID_WHOLE}, {HYBRID_WHOLE, LIBRARY_WHOLE, PAPERS_WHOLE},
 };
 _Static_assert(LIBRARY_ALONE == LIBRARY_WHOLE + GROUP && HYBRID_ALONE == HYBRID_WHOLE + GROUP &&
-                   PAPERS_ALONE == PAPERS_WHOLE + GROUP && BATCHES == 2 * GROUP,
-               "first the whole, then the collective alone");
+                   PAPERS_ALONE == PAPERS_WHOLE + GROUP && STEPS == 2 * GROUP && BATCHES == 3 * GROUP,
+               "first the whole, then the collective alone, then its two steps");
 
 static enum batch batch_at(const struct rounds *o, size_t part) {
     const enum batch whole = whole_orders[o->repetition % ORDERS][part % GROUP];
-    return part < GROUP ? whole : (enum batch)(whole + GROUP);
+    return (enum batch)(whole + part / GROUP * GROUP);
 }
 
 static void time_part(struct rounds *o, size_t part, start_line *line, struct repetition *r) {
@@ -362,7 +383,11 @@ PART(2)
 PART(3)
 PART(4)
 PART(5)
-static const struct repetition_part *const parts[BATCHES] = {&part_0, &part_1, &part_2, &part_3, &part_4, &part_5};
+PART(6)
+PART(7)
+PART(8)
+static const struct repetition_part *const parts[BATCHES] = {&part_0, &part_1, &part_2, &part_3, &part_4,
+                                                             &part_5, &part_6, &part_7, &part_8};
 
 #define CALLER(name, batch)                                                                                            \
     static void call_##name(void *context, int64_t calls) {                                                            \
@@ -374,9 +399,15 @@ CALLER(papers_whole, PAPERS_WHOLE)
 CALLER(library_alone, LIBRARY_ALONE)
 CALLER(hybrid_alone, HYBRID_ALONE)
 CALLER(papers_alone, PAPERS_ALONE)
+CALLER(steps, STEPS)
 static calls_make *const callers[BATCHES] = {
-    [LIBRARY_WHOLE] = call_library_whole, [HYBRID_WHOLE] = call_hybrid_whole, [PAPERS_WHOLE] = call_papers_whole,
-    [LIBRARY_ALONE] = call_library_alone, [HYBRID_ALONE] = call_hybrid_alone, [PAPERS_ALONE] = call_papers_alone,
+    [LIBRARY_WHOLE] = call_library_whole,
+    [HYBRID_WHOLE] = call_hybrid_whole,
+    [PAPERS_WHOLE] = call_papers_whole,
+    [LIBRARY_ALONE] = call_library_alone,
+    [HYBRID_ALONE] = call_hybrid_alone,
+    [PAPERS_ALONE] = call_papers_alone,
+    [STEPS] = call_steps,
 };
 
 static bool wrong(void *context) {
@@ -386,8 +417,8 @@ static bool wrong(void *context) {
 
 /* ---- points ---- */
 
-static enum operation operation_of(const struct rounds *o, const size_t at[SAMPLER_MOST_AXES]) {
-    return (enum operation)o->operations[at[AXIS_OPERATION]];
+static const struct operation *operation_of(const struct rounds *o, const size_t at[SAMPLER_MOST_AXES]) {
+    return &operation_table[o->operations[at[AXIS_OPERATION]]];
 }
 
 static const struct variant *variant_of(const struct rounds *o, const size_t at[SAMPLER_MOST_AXES]) {
@@ -396,8 +427,8 @@ static const struct variant *variant_of(const struct rounds *o, const size_t at[
 
 static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct rounds *o = context;
-    const enum operation operation = operation_of(o, at);
-    if (variant_of(o, at)->of_allreduce_only && operation != OPERATION_ALLREDUCE) {
+    const struct operation *operation = operation_of(o, at);
+    if (!variant_makes(variant_of(o, at), operation)) {
         return false;
     }
     return !o->preset || (uint64_t)o->message_bytes[at[AXIS_MESSAGE]] <= rounds_most_bytes(o, operation);
@@ -424,11 +455,19 @@ static int64_t choose_calls(struct rounds *o, enum batch batch) {
     return taken_ns;
 }
 
+/* A computation between the two steps of a call that takes at least as long as they do without it. taken_ns: a batch of
+ * them. */
+static void choose_computation(struct rounds *o, int64_t taken_ns) {
+    int64_t *calls = o->point.calls;
+    calls[COMPUTATION] = calls[OVERLAP] = calls[STEPS];
+    o->point.units = fixed_work_units(&o->work, taken_ns / calls[STEPS]);
+}
+
 /* A round of the trials. A call that fails ends the group. */
 static int make_round(hybrid_memory *memory, enum hybrid_method method, void *context) {
     struct rounds *o = context;
     (void)memory;
-    call_hybrid(o, method, WHOLE);
+    call_hybrid(o, method, WHOLE, ONE_STEP);
     return MPI_SUCCESS;
 }
 
@@ -452,28 +491,25 @@ static void find_ways(struct rounds *o) {
 }
 
 static bool begin(void *context, struct sampler_point *p) {
-    static const enum hybrid_shape shapes[OPERATIONS] = {[OPERATION_ALLGATHER] = HYBRID_PER_RANK,
-                                                         [OPERATION_BCAST] = HYBRID_ONE,
-                                                         [OPERATION_ALLREDUCE] = HYBRID_REDUCTION};
     struct rounds *o = context;
-    const enum operation operation = operation_of(o, p->at);
+    const struct operation *operation = operation_of(o, p->at);
     if (o->point.memory == NULL) {
         const size_t bytes = (size_t)o->message_bytes[p->at[AXIS_MESSAGE]];
-        const size_t blocks = operation == OPERATION_ALLGATHER ? (size_t)o->info.ranks : 1;
         o->point.operation = operation;
         o->point.way = o->point.papers_way = (struct hybrid_way){.method = HYBRID_METHOD_AUTO};
         o->point.variant = variant_of(o, p->at);
         o->point.bytes = bytes;
         o->point.count = bytes / ELEMENT;
-        o->point.result_bytes = blocks * bytes;
-        o->point.received = buffer(blocks * bytes);
-        o->point.sent = operation == OPERATION_ALLREDUCE ? buffer(bytes) : NULL;
-        if (hybrid_memory_create(o->comm, o->point.count, ELEMENT, shapes[operation], &o->point.memory) !=
-            MPI_SUCCESS) {
+        o->point.contributed_bytes = operation_contributed_blocks(operation, o->info.ranks) * bytes;
+        o->point.blocks = operation_read_blocks(operation, o->info.ranks);
+        o->point.received = buffer(o->point.blocks * bytes);
+        o->point.sent = operation_in_place(operation) ? NULL : buffer(o->point.contributed_bytes);
+        if (hybrid_memory_create(o->comm, operation_memory_count(operation, o->info.ranks, o->point.count), ELEMENT,
+                                 operation->shape, &o->point.memory) != MPI_SUCCESS) {
             return false;
         }
     }
-    phase_collective(operation_names[operation]);
+    phase_collective(operation->name);
     find_ways(o);
     o->point.choice_handover_ns = handover_time(o->between_cores);
     phase_enter(PHASE_CALL);
@@ -481,11 +517,18 @@ static bool begin(void *context, struct sampler_point *p) {
         make_calls(o, &(struct batch_kind){.call = call_library, .timed = WHOLE_CHECKED}, 1);
         make_calls(o, &(struct batch_kind){.call = call_hybrid, .timed = WHOLE_CHECKED}, 1);
         make_calls(o, &(struct batch_kind){.call = call_hybrid, .papers = true, .timed = WHOLE_CHECKED}, 1);
+        if (o->info.nodes > 1) {
+            make_calls(o, &(struct batch_kind){.call = call_hybrid, .timed = WHOLE_CHECKED, .steps = TWO_STEPS}, 1);
+        }
     }
     p->shortest_ns = INT64_MAX;
-    for (int batch = 0; batch < BATCHES; batch++) {
+    const int searched = o->info.nodes > 1 ? STEPS + 1 : STEPS;
+    for (int batch = 0; batch < searched; batch++) {
         const int64_t taken_ns = choose_calls(o, (enum batch)batch);
         p->shortest_ns = taken_ns < p->shortest_ns ? taken_ns : p->shortest_ns;
+        if (batch == STEPS) {
+            choose_computation(o, taken_ns);
+        }
     }
     /* What a batch costs once weighs as much in both. Alone, eviction can make one of them last 30 times as long. */
     int64_t *calls = o->point.calls;
@@ -517,14 +560,14 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
 
 static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
     const struct rounds *o = context;
-    json_put_string(line, "operation", operation_names[operation_of(o, p->at)]);
+    json_put_string(line, "operation", operation_of(o, p->at)->name);
     json_put_string(line, "variant", variant_of(o, p->at)->name);
     json_put_integer(line, "message_bytes", o->message_bytes[p->at[AXIS_MESSAGE]]);
 }
 
-/* Only an allreduce has a method. */
+/* Only a reduction has a method. */
 static void put_method(const struct rounds *o, json_line *line, const char *name, const struct hybrid_way *way) {
-    if (o->point.operation == OPERATION_ALLREDUCE) {
+    if (o->point.operation->reduces) {
         json_put_string(line, name, node_method_name(way->method));
     }
 }
@@ -533,8 +576,11 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     const struct rounds *o = context;
     (void)p;
     (void)s;
-    for (int batch = 0; batch < BATCHES; batch++) {
+    for (int batch = 0; batch < (o->info.nodes > 1 ? BATCHES : STEPS); batch++) {
         json_put_integer(line, batch_kinds[batch].calls, o->point.calls[batch]);
+    }
+    if (o->info.nodes > 1) {
+        json_put_integer(line, "computation_units", o->point.units);
     }
     json_put_boolean(line, "evicts", o->point.way.evicts);
     put_method(o, line, "node_method", &o->point.way);
@@ -544,8 +590,8 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct rounds *o = context;
-    snprintf(text, text_size, "%s, %s, %" PRId64 " bytes", operation_names[operation_of(o, p->at)],
-             variant_of(o, p->at)->name, o->message_bytes[p->at[AXIS_MESSAGE]]);
+    snprintf(text, text_size, "%s, %s, %" PRId64 " bytes", operation_of(o, p->at)->name, variant_of(o, p->at)->name,
+             o->message_bytes[p->at[AXIS_MESSAGE]]);
 }
 
 /* ---- the table for people: times of one call, and their ratios ---- */
@@ -553,7 +599,7 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 static void print_head(void *context) {
     (void)context;
     printf("# medians of one call, ns; ratio: hybrid / library, of the medians\n");
-    printf("%10s %16s %13s %15s %15s %6s %15s %15s %6s %5s  %s\n", "operation", "variant", "message_bytes",
+    printf("%20s %16s %13s %15s %15s %6s %15s %15s %6s %5s  %s\n", "operation", "variant", "message_bytes",
            "t_library_whole", "t_hybrid_whole", "ratio", "t_library_alone", "t_hybrid_alone", "ratio", "reps", "stop");
 }
 
@@ -572,7 +618,7 @@ static void print_times(const struct rounds *o, const sampler *s, enum batch lib
 static void print_row(void *context, const struct sampler_point *p, const sampler *s,
                       const struct record_point *record) {
     const struct rounds *o = context;
-    printf("%10s %16s %13" PRId64, operation_names[operation_of(o, p->at)], variant_of(o, p->at)->name,
+    printf("%20s %16s %13" PRId64, operation_of(o, p->at)->name, variant_of(o, p->at)->name,
            o->message_bytes[p->at[AXIS_MESSAGE]]);
     print_times(o, s, LIBRARY_WHOLE, HYBRID_WHOLE, record->repetitions > 0);
     print_times(o, s, LIBRARY_ALONE, HYBRID_ALONE, record->repetitions > 0);
@@ -587,33 +633,52 @@ static void print_row(void *context, const struct sampler_point *p, const sample
 #define STOPPING(batch, name_ns)                                                                                       \
     [batch] = {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(batch), .end = END(batch), .stops = true}
 
-/* The number of a batch is that of its series: print_times counts on it. */
-static const struct repetition_series series[] = {
+/* The number of a batch of the whole or of the collective alone is that of its series: print_times counts on it. */
+enum { SERIES_OF_A_NODE = 9, SERIES_OF_NODES = 12 };
+static const struct repetition_series series[SERIES_OF_NODES] = {
     STOPPING(LIBRARY_WHOLE, "t_library_whole_ns"),
     STOPPING(HYBRID_WHOLE, "t_hybrid_whole_ns"),
     SPAN(PAPERS_WHOLE, "t_papers_whole_ns"),
     SPAN(LIBRARY_ALONE, "t_library_alone_ns"),
     SPAN(HYBRID_ALONE, "t_hybrid_alone_ns"),
     SPAN(PAPERS_ALONE, "t_papers_alone_ns"),
-    [BATCHES] = {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
+    [STEPS] = {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
     {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+    [SERIES_OF_A_NODE] = {.name = "t_steps_ns", .over = OVER_SPAN, .term = BEGIN(STEPS), .end = END(STEPS)},
+    {.name = "t_computation_ns", .over = OVER_SPAN, .term = BEGIN(COMPUTATION), .end = END(COMPUTATION)},
+    {.name = "t_overlap_ns", .over = OVER_SPAN, .term = BEGIN(OVERLAP), .end = END(OVERLAP)},
 };
+_Static_assert(COUNT(series) <= REPETITION_MOST_SERIES, "REPETITION_MOST_SERIES is too small");
 
-const struct sampler_kind rounds_points = {
-    .samples = {.repeated = {.parts = parts,
-                             .part_count = COUNT(parts),
-                             .terms = TERMS,
-                             .series = series,
-                             .series_count = COUNT(series),
-                             .wrong = wrong}},
-    .has_point = has_point,
-    .begin = begin,
-    .end = end,
-    .faults = count_faults,
-    .parameters = put_parameters,
-    .own = put_own,
-    .name = name_point,
-    .print_head = print_head,
-    .print_row = print_row,
-};
+#define POINTS(parts_made, series_made)                                                                                \
+    {                                                                                                                  \
+        .samples = {.repeated = {.parts = parts,                                                                       \
+                                 .part_count = (parts_made),                                                           \
+                                 .terms = TERMS,                                                                       \
+                                 .series = series,                                                                     \
+                                 .series_count = (series_made),                                                        \
+                                 .wrong = wrong}},                                                                     \
+        .has_point = has_point,                                                                                        \
+        .begin = begin,                                                                                                \
+        .end = end,                                                                                                    \
+        .faults = count_faults,                                                                                        \
+        .parameters = put_parameters,                                                                                  \
+        .own = put_own,                                                                                                \
+        .name = name_point,                                                                                            \
+        .print_head = print_head,                                                                                      \
+        .print_row = print_row,                                                                                        \
+    }
+const struct sampler_kind rounds_points = POINTS(STEPS, SERIES_OF_A_NODE);
+const struct sampler_kind rounds_points_of_nodes = POINTS(BATCHES, SERIES_OF_NODES);
+
+bool rounds_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
+    struct rounds *o = context;
+    (void)s;
+    (void)reason;
+    (void)reason_size;
+    if (o->info.nodes > 1) {
+        o->work = fixed_work_create(program->team, program->computation, WORK_UNIT_NS);
+    }
+    return true;
+}

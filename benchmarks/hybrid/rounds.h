@@ -6,22 +6,39 @@
  * "Alone" is the collective between ready data and results that nobody reads: within one node the hybrid library then
  * only makes ranks wait for each other, while the MPI library copies. "Whole" is what an application pays: in every
  * call each rank writes what it contributes, with other contents than before, and reads all of the result once.
+ *
+ * Where there are several nodes, three more batches say whether a computation between the two steps of a collective,
+ * start and wait, hides what goes on between nodes: the two steps without it, the computation alone, and both.
  */
 #ifndef CAMPAIGN_ROUNDS_H
 #define CAMPAIGN_ROUNDS_H
 
+#include "fixed_work.h"
 #include "handover.h"
+#include "operations.h"
 #include "program.h"
 #include "variants.h"
 
 enum { AXIS_OPERATION, AXIS_VARIANT, AXIS_MESSAGE, AXES };
 
 /* The parts of a repetition, each a batch of calls. */
-enum batch { LIBRARY_WHOLE, HYBRID_WHOLE, PAPERS_WHOLE, LIBRARY_ALONE, HYBRID_ALONE, PAPERS_ALONE, BATCHES };
+enum batch {
+    LIBRARY_WHOLE,
+    HYBRID_WHOLE,
+    PAPERS_WHOLE,
+    LIBRARY_ALONE,
+    HYBRID_ALONE,
+    PAPERS_ALONE,
+    STEPS, /* from here on where there are several nodes */
+    COMPUTATION,
+    OVERLAP,
+    BATCHES
+};
 
 struct rounds {
     struct program *program;
     handover *between_cores;
+    struct fixed_work work; /* where there are several nodes */
     hybrid_comm *comm;
     struct hybrid_info info;
     const int64_t *operations; /* indices of the tables, and sizes: those that were asked for */
@@ -35,15 +52,17 @@ struct rounds {
     size_t other_bytes; /* of other data, which are written before each batch; 0: none */
     char *other_data;
     struct {
-        enum operation operation;
+        const struct operation *operation;
         const struct variant *variant;
         size_t bytes; /* message_bytes */
         size_t count; /* elements of 8 bytes */
         int64_t calls[BATCHES];
         hybrid_memory *memory;
-        void *sent; /* the MPI library's buffers: those of an allreduce; the others have one for both */
+        int64_t units; /* of the computation of a call */
+        void *sent;    /* the MPI library's buffers; NULL where it has one for both (operation_in_place) */
         void *received;
-        size_t result_bytes;
+        size_t contributed_bytes;
+        size_t blocks;                /* that a rank reads */
         struct hybrid_way way;        /* in which the hybrid library makes its calls */
         struct hybrid_way papers_way; /* likewise, by the paper's own method */
         int64_t choice_handover_ns;   /* of a hand-over right after the way was chosen; on a node's first rank */
@@ -57,11 +76,15 @@ struct rounds {
 };
 
 /* Returns the bytes of the buffers that a rank needs for a message, its node's memory included. */
-uint64_t rounds_bytes(const struct rounds *o, enum operation operation, uint64_t message_bytes);
+uint64_t rounds_bytes(const struct rounds *o, const struct operation *operation, uint64_t message_bytes);
 
 /* Returns the largest message_bytes: the buffers take at most half of the memory of a rank, and MPI counts with int. */
-uint64_t rounds_most_bytes(const struct rounds *o, enum operation operation);
+uint64_t rounds_most_bytes(const struct rounds *o, const struct operation *operation);
 
-extern const struct sampler_kind rounds_points;
+/* The points on one node, and on several. */
+extern const struct sampler_kind rounds_points, rounds_points_of_nodes;
+
+/* Collective, before the points. */
+bool rounds_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
 
 #endif

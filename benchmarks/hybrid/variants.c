@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-const char *const operation_names[] = {"allgather", "bcast", "allreduce", NULL};
-
-enum { SPIN, BARRIER, PAPER, METHOD1, METHOD1_BARRIER, METHOD2 };
+enum { SPIN, UNTUNED, BARRIER, PAPER, METHOD1, METHOD1_BARRIER, METHOD2 };
 
 static const struct hybrid_trials everything = {.method_count = 0};
 
@@ -20,36 +18,47 @@ const struct variant variant_table[VARIANTS] = {
               .trials = &everything,
               .help = "the library's own choice: in trials the fastest of its methods, without or with eviction of "
                       "what was read"},
+    [UNTUNED] = {.name = "untuned",
+                 .sync = HYBRID_SPIN,
+                 .method = HYBRID_METHOD_AUTO,
+                 .help = "what the library does untried: what an application gets that never calls hybrid_memory_tune"},
     [BARRIER] = {.name = "barrier",
                  .sync = HYBRID_BARRIER,
                  .method = HYBRID_METHOD_AUTO,
                  .help = "ranks wait in MPI_Barrier, and evict nothing"},
     [PAPER] = {.name = "paper",
-               .of_allreduce_only = true,
+               .of_reductions = true,
                .sync = HYBRID_SPIN,
                .method = HYBRID_METHOD_PAPER,
                .trials = &papers_trials,
                .help = "the paper's own method: its method 1 or 2, whichever was faster in trials, spinning (section "
                        "5.2.4)"},
     [METHOD1] = {.name = "method1",
-                 .of_allreduce_only = true,
+                 .of_reductions = true,
+                 .of_paper = true,
                  .sync = HYBRID_SPIN,
                  .method = HYBRID_METHOD_REDUCE,
                  .help = "MPI_Reduce within the node, spinning"},
     [METHOD1_BARRIER] = {.name = "method1_barrier",
-                         .of_allreduce_only = true,
+                         .of_reductions = true,
+                         .of_paper = true,
                          .sync = HYBRID_BARRIER,
                          .method = HYBRID_METHOD_REDUCE,
                          .help = "the same with MPI_Barrier (figure 14)"},
     [METHOD2] = {.name = "method2",
-                 .of_allreduce_only = true,
+                 .of_reductions = true,
+                 .of_paper = true,
                  .sync = HYBRID_SPIN,
                  .method = HYBRID_METHOD_LEADER,
                  .help = "the leader reduces, spinning"},
 };
 
-const struct variant *variant_of_paper(enum operation operation) {
-    return &variant_table[operation == OPERATION_ALLREDUCE ? PAPER : BARRIER];
+bool variant_makes(const struct variant *variant, const struct operation *operation) {
+    return (operation->reduces || !variant->of_reductions) && (operation->in_paper || !variant->of_paper);
+}
+
+const struct variant *variant_of_paper(const struct operation *operation) {
+    return &variant_table[operation->reduces ? PAPER : BARRIER];
 }
 
 const char *node_method_name(enum hybrid_method method) {

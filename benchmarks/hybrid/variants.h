@@ -1,33 +1,35 @@
 /*
- * variants - the tables of the collectives that are measured, and of the ways in which the hybrid library makes them.
+ * variants - the table of the ways in which the hybrid library makes the collectives that are measured.
  */
 #ifndef CAMPAIGN_VARIANTS_H
 #define CAMPAIGN_VARIANTS_H
 
 #include "hybrid_collectives.h"
-
-enum operation { OPERATION_ALLGATHER, OPERATION_BCAST, OPERATION_ALLREDUCE, OPERATIONS };
+#include "operations.h"
 
 struct variant {
     const char *name;
     const char *help;
-    bool of_allreduce_only;
+    bool of_reductions; /* no others are made so */
+    bool of_paper;      /* nor a collective that is not the paper's: a curve of one of its figures */
     enum hybrid_sync sync;
     enum hybrid_method method;          /* untried */
     const struct hybrid_trials *trials; /* what hybrid_memory_tune tries before each point; NULL: nothing */
 };
 
-enum { VARIANTS = 6 };
+enum { VARIANTS = 7 };
 extern const struct variant variant_table[VARIANTS];
 
-/* The paper's own method (sections 5.2.2 to 5.2.4). */
-const struct variant *variant_of_paper(enum operation operation);
+bool variant_makes(const struct variant *variant, const struct operation *operation);
+
+/* The paper's own method (sections 5.2.2 to 5.2.4), or, of a collective that it does not have, what it does with those
+ * that it has: its reductions are made in one way, the others in another. */
+const struct variant *variant_of_paper(const struct operation *operation);
 
 /* The name of a method in records. */
 const char *node_method_name(enum hybrid_method method);
 
-/* NULL-terminated, as the choices of an option. */
-extern const char *const operation_names[];
+/* The names of the table, NULL-terminated, as the choices of an option. */
 const char *const *variant_names(void);
 
 #endif

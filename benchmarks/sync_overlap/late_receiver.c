@@ -50,7 +50,7 @@ enum { DELAY_PER_TRANSFER = 12, LEAD_PER_DELAY = 8 };
 /* About how many delays a repetition takes, and how many repetitions with the longest delay a budget has time for. */
 enum { DELAYS_PER_REPETITION = 8, LEAST_REPETITIONS = STATS_FEWEST_WITHOUT_EXTREMES };
 
-enum { TRANSFER_READINGS = 10 };
+enum { TRANSFER_READINGS = 10, DELAY_UNIT_NS = 200000 };
 
 /* Delays are made longer after so many parts out of order, to this many times at most. */
 enum { DISORDERED_UNTIL_LONGER = 10, MOST_LENGTHENED = 8 };
@@ -104,7 +104,7 @@ static void recv_nothing(const struct late_receiver *o, int from, int tag) {
 
 static void compute(const struct late_receiver *o, int64_t units) {
     phase_enter(PHASE_COMPUTATION);
-    delay_compute(&o->delay, units);
+    fixed_work_do(&o->delay, units);
 }
 
 /* The sender computes for a moment, in which the receiver posts its receive. */
@@ -475,14 +475,14 @@ static bool begin(void *context, struct sampler_point *p) {
     o->disordered = 0;
     if (sends_never(o)) {
         o->point.delay_ns = o->plan->delay_ns;
-        o->point.units = delay_units(&o->delay, o->point.delay_ns);
+        o->point.units = fixed_work_units(&o->delay, o->point.delay_ns);
         return false;
     }
     const bool takes_part = o->pair != MPI_COMM_NULL;
     o->point.transfer_ns = takes_part ? time_transfer(o) : 0;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &o->point.transfer_ns, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
     o->point.delay_ns = choose_delay(o->plan, o->point.transfer_ns, o->lengthened);
-    o->point.units = delay_units(&o->delay, o->point.delay_ns);
+    o->point.units = fixed_work_units(&o->delay, o->point.delay_ns);
     p->shortest_ns = o->point.transfer_ns;
     p->comm = takes_part ? MPI_COMM_WORLD : MPI_COMM_NULL;
     return true;
@@ -656,7 +656,7 @@ bool late_receiver_begin(struct program *program, void *context, sampler *s, cha
     if (o->receives) {
         o->received = make_words(most);
     }
-    o->delay = delay_create(program);
+    o->delay = fixed_work_create(program->team, program->computation, DELAY_UNIT_NS);
     return true;
 }
 

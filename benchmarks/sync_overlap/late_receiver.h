@@ -30,7 +30,7 @@
 #define CAMPAIGN_LATE_RECEIVER_H
 
 #include "changes.h"
-#include "delay.h"
+#include "fixed_work.h"
 #include "idle_memory.h"
 #include "program.h"
 #include "sampler.h"
@@ -71,7 +71,7 @@ struct late_receiver {
     const struct late_receiver_plan *plan;
     const struct program *program;
     changes *changes;
-    struct delay delay;
+    struct fixed_work delay;
     struct idle_memory memory; /* before the points */
     bool sends;
     bool receives;

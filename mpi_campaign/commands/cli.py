@@ -37,8 +37,8 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 def campaign() -> None:
     """Measure how MPI libraries overlap communication with computation, and say how sure the answer is.
 
-    `campaign run` needs no argument. Exit codes: 0 good, 1 a test failed, 2 wrong use or nothing could run,
-    130 interrupted.
+    `campaign run` needs no argument. Exit codes: 0 good, 1 a test failed or something is slower,
+    2 wrong use or nothing could run, 130 interrupted.
     """
 
 

@@ -125,11 +125,6 @@ class Layout:
         """The names of all nodes, the head node's among them."""
         return [f"node{number}" for number in range(self.count + self.head)]
 
-    @property
-    def computing_hosts(self) -> list[str]:
-        """The names of all nodes but the head node."""
-        return self.hosts[self.head :]
-
     def processors(self) -> list[set[int]]:
         """The processors of each of the hosts."""
         cores = machine.cores_of_process()

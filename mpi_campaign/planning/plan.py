@@ -617,7 +617,8 @@ def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
 def _check_had(name: str, option: str, asked: Iterable[str]) -> None:
     having = with_axis(name)
     if not any(benchmark in having for benchmark in asked):
-        raise CampaignError(f"{option} is nothing to {', '.join(asked)}: add --benchmark {having[0]}, or leave it out")
+        add = " or ".join(having)
+        raise CampaignError(f"{option} is nothing to {', '.join(asked)}: add --benchmark {add}, or leave it out")
 
 
 def _benchmarks_for(ranks: int) -> str:

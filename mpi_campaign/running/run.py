@@ -636,7 +636,12 @@ class Campaign:
         self.progress.step("archiving")
         cases = manifest["cases"]
         complete = all(
-            case["result"] == "skip" or (case["record"] and run_folders.is_complete(folder.partial / case["record"]))
+            case["result"] == "skip"
+            or (
+                case["result"] != "missing"  # of a whole record: the run was cut off before it was checked
+                and case["record"]
+                and run_folders.is_complete(folder.partial / case["record"])
+            )
             for case in cases
         )
         manifest["status"] = "complete" if complete else "incomplete"

@@ -195,6 +195,7 @@ OPERATION = Axis(
         "alltoall": "MPI_Alltoall",
         "reduce": "MPI_Reduce",
         "allreduce": "MPI_Allreduce",
+        "reduce_scatter_block": "MPI_Reduce_scatter_block",
         "scan": "MPI_Scan",
     },
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -19,12 +19,10 @@ from postprocess.families.family import (
     Numbers,
     Page,
     Section,
-    Spent,
     doubt_about,
 )
 from postprocess.records.fields import Nanoseconds, fail
-from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
-from postprocess.records.record import Clock, Footer, Point
+from postprocess.records.record import Clock, Point
 from postprocess.records.run import Run, failed_records
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 
@@ -32,10 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from postprocess.drawing.curves import Chart
-
-
-Row: TypeAlias = dict[str, Any]
-"""A row of a table, by the names of its columns."""
 
 
 class SampledPoint(Protocol):
@@ -54,6 +48,8 @@ class StartedPoint(SampledPoint, Protocol):
 
     @property
     def start_method(self) -> str: ...
+    @property
+    def warmup_repetitions(self) -> int: ...
     @property
     def late_repetitions(self) -> int: ...
     @property
@@ -152,18 +148,6 @@ def flags_of_start(point: StartedPoint, without_clock: str) -> Iterator[str]:
         yield "how far the clocks disagree is not known"
 
 
-def spent(end: Footer | None) -> list[Spent]:
-    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
-
-
-def none_valid(reasons: Sequence[list[str]]) -> Iterator[str]:
-    """A phrase if no point of a complete record is valid. reasons: `invalid_reasons` of each point."""
-    if all(reasons):
-        named = dict.fromkeys(reason for of_point in reasons for reason in of_point)
-        yield f"none of its {len(reasons)} points is valid: {', '.join(named) or 'there is none'}"
-
-
 def table_by(
     make: Callable[[Sequence[Any], Mapping[str, tuple[str, str]]], pd.DataFrame],
 ) -> Callable[[Run, Sequence[Any]], pd.DataFrame]:
@@ -173,35 +157,6 @@ def table_by(
         return make(records, failed_records(run.manifest))
 
     return table
-
-
-def rows_of(
-    records: Sequence[Any], failed: Mapping[str, tuple[str, str]] | None, rows: Callable[[Any, str], Iterable[Row]]
-) -> list[Row]:
-    """The rows of all records. failed: `failed_records` of the run.  rows: makes those of a record, from the record and
-    the reason why it failed, which is empty where it did not."""
-    why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    return [row for record in records for row in rows(record, why.get(record.name, ""))]
-
-
-def table_of(rows: Iterable[Row], columns: Sequence[str], *truths: str) -> pd.DataFrame:
-    """Rows as a table with these columns. truths: which of them have truth values, beside `valid` and `reliable`."""
-    import pandas as pd  # noqa: PLC0415 - planning imports the families without it
-
-    whole = pd.DataFrame(list(rows), columns=list(columns))
-    table: pd.DataFrame = whole.astype(dict.fromkeys(("valid", "reliable", *truths), bool))  # also an empty table
-    return table
-
-
-def case_of(header: Header, names: Iterable[str]) -> Row:
-    """The columns that are the same for all points of a record: those of these names that the header has, and what a
-    table needs to tell launches apart."""
-    return {
-        **{name: getattr(header, name) for name in names if hasattr(header, name)},
-        "given_up_cores": header.progress.given_up_cores,
-        "launch": repeat_of(header.metadata) or 1,
-        NAMED: named_cores_of(header.metadata),
-    }
 
 
 @dataclass(frozen=True)

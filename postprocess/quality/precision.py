@@ -41,7 +41,6 @@ PERCENTS = (50, 95, 99)
 HOLD_AIM_SECONDS = 10.0
 LAUNCHES_AIM = 10
 SPEED_AIM = 3.0
-CLOSE = (0.01, 0.02)
 
 REACHED, NOT_REACHED, NOT_JUDGED, NOT_MEASURED = ("reached", "not reached", "not judged", "not measured")
 

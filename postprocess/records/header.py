@@ -25,7 +25,7 @@ KEEPING_APART = ("wire",)
 SIMULATOR = "SMPI "
 """How the version text of an MPI library begins that only simulates: SimGrid's."""
 
-_DEVICE = re.compile(r"^\w+ Device:\s*(\S+)", re.MULTILINE)
+_DEVICE = re.compile(r"^\w+ Device:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 
 Parameter: TypeAlias = int | float | str
 
@@ -33,7 +33,8 @@ Parameter: TypeAlias = int | float | str
 def version_in_short(text: str) -> str:
     """The first line of what an MPI library says of its version, and the device it names, which decides how it waits.
 
-    The text of some libraries fills a page, and most of it is how they were configured.
+    The text of some libraries fills a page, and most of it is how they were configured. A device may be several words:
+    ``ch4:ucx ofi`` can use either of two network layers.
     """
     first_line = " ".join(text.strip().partition("\n")[0].split())
     device = _DEVICE.search(text)

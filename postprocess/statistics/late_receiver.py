@@ -15,7 +15,6 @@ from postprocess.statistics.metrics import Estimate, as_float
 FULL, INCOMPLETE, NONE, UNCLEAR = "full", "incomplete", "none", "unclear"
 OUTCOMES = (FULL, INCOMPLETE, NONE, UNCLEAR)
 NEITHER, SENDER, RECEIVER, EITHER, BOTH, NOTHING = "neither", "sender", "receiver", "either", "both", "nothing"
-WHO = (NEITHER, SENDER, RECEIVER, EITHER, BOTH, UNCLEAR, NOTHING)
 THIRD_PARTY, ONE_SIDED, TWO_SIDED = "third party", "one sided", "two sided"
 _TRANSFER = {NEITHER: THIRD_PARTY, SENDER: ONE_SIDED, RECEIVER: ONE_SIDED, EITHER: ONE_SIDED, BOTH: TWO_SIDED}
 

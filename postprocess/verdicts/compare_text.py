@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import aligned
-from postprocess.drawing.text import clean, duration, ratio
+from postprocess.drawing.text import clean, duration, plural, ratio
 from postprocess.families import registry
-from postprocess.families.axes import configuration_words
+from postprocess.families.axes import UNUSUAL, configuration_words
 from postprocess.families.family import Axis
 from postprocess.records.as_json import rows_as_json
 from postprocess.verdicts.compare import (
+    CELL,
     FASTER,
     LAUNCH,
     METRICS,
@@ -33,6 +34,8 @@ from postprocess.verdicts.junit import FAILURE, SKIPPED, TestCase, junit, suites
 
 POINT_AXES = tuple(one for one in registry.AXES if one.of == "point")
 """The axes in which the cases of one map differ."""
+_OF_MAPS = tuple(one for one in UNUSUAL if one.name not in CELL)
+"""The axes whose unusual values are part of the name of a map."""
 MOST_ADVISED = 100
 """The most launches that are advised. More take so long that the machine changes meanwhile, so that their interval does
 not narrow any more as `launches_needed` assumes."""
@@ -196,13 +199,16 @@ def _changes_text(comparison: Comparison, *, every: bool) -> str:
 
 
 def names_of(row: Mapping[Any, Any]) -> list[str]:
-    """Toolchain, network, configuration and collective of a case. Names in which the sides differ are empty.
+    """Toolchain, network, configuration and collective of a map, or of the map of a case. Names in which the sides
+    differ are empty. `target_words` says which case of the map it is.
 
     A benchmark without collectives has its own name in the place of the collective.
     """
     full = {"configuration": "", "placement": "", "conditions": "", **row}
     what = full.get("collective") or full.get("benchmark", "")
-    words = ", ".join(filter(None, [configuration_words(full).lstrip(", "), full["placement"], full["conditions"]]))
+    words = ", ".join(
+        filter(None, [configuration_words(full, _OF_MAPS).lstrip(", "), full["placement"], full["conditions"]])
+    )
     named = {**full, "configuration": words, "collective": what}
     return [clean(named.get(name, "")) for name in ("toolchain", "network", "configuration", "collective")]
 
@@ -246,7 +252,8 @@ def missing_lines(comparison: Comparison, sides: Sequence[str]) -> list[str]:
     lines = []
     for words, only in zip(sides, (comparison.only_a, comparison.only_b), strict=True):
         lines += [
-            f"only in {clean(words)}: {' '.join(filter(None, names_of(rows.iloc[0].to_dict())))}, {len(rows)} points"
+            f"only in {clean(words)}: {' '.join(filter(None, names_of(rows.iloc[0].to_dict())))}, "
+            f"{plural(len(rows), 'point')}"
             for _, rows in only.groupby(group_columns(only), observed=True, sort=False)
         ]
     return lines

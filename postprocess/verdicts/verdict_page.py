@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Re
 from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns, numbered
 from postprocess.verdicts.compare_text import (
     MATRIX_KEY,
+    POINT_AXES,
     Pairs,
     axes_in_use,
     cell_words,
@@ -69,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Grid:
-    """A map of one case and metric: rows from the longest computation down. A cell is (CSS class, words, title)."""
+    """A map of one case and metric: rows from the largest value down. A cell is (CSS class, words, title)."""
 
     title: str
     columns: Sequence[str]
@@ -287,43 +288,65 @@ def _bar(row: Mapping[Any, Any], comparison: Comparison) -> tuple[float, float, 
 
 
 def _grids(comparison: Comparison, filters: _Filters, most: int) -> tuple[list[Grid], int]:
-    """The maps of cases and metrics, at most so many, those with most changes; and how many maps there are."""
-    grids = []
-    number, maps = numbered(comparison.rows, [*group_columns(comparison.rows), "metric"])
-    changed = np.bincount(number, comparison.rows["verdict"].isin([SLOWER, FASTER]), len(maps))
+    """The maps of cases and metrics, at most so many, those with most changes; and how many maps there are.
+
+    A map has two axes. Cases that differ in a third one are on different maps, whose titles have its value.
+    """
+    rows = comparison.rows
+    number, count = np.zeros(len(rows), np.int64), 0
+    axes: dict[str, tuple[Axis | None, Axis | None]] = {}
+    for metric in rows["metric"].unique():
+        here = (rows["metric"] == metric).to_numpy()
+        axes[metric] = _map_axes(metric, rows[here])
+        others = [one.name for one in _other_axes(rows, axes[metric])]
+        own, maps = numbered(rows[here], [*group_columns(rows), *others])
+        number[here] = own + count
+        count += len(maps)
+    changed = np.bincount(number, rows["verdict"].isin([SLOWER, FASTER]), count)
     drawn = np.isin(number, np.argsort(-changed, kind="stable")[:most])
     rows_of: dict[int, list[dict[Hashable, Any]]] = defaultdict(list)
-    for place, row in zip(number[drawn], comparison.rows[drawn].to_dict("records"), strict=True):
+    for place, row in zip(number[drawn], rows[drawn].to_dict("records"), strict=True):
         rows_of[int(place)].append(row)
-    for _, rows in sorted(rows_of.items()):
-        first = rows[0]
-        metric = METRICS[first["metric"]]
-        across, up = _map_axes(metric.name)
-        cells = {(_value(across, row), _value(up, row)): row for row in rows}
-        columns = sorted({x for x, _ in cells})
-        title = ", ".join(filter(None, [*names_of(first), f"{metric.title}{', %' * metric.ratio}"]))
-        lines = [
-            (_words(up, y), [_grid_cell(cells.get((x, y))) for x in columns])
-            for y in sorted({y for _, y in cells}, reverse=True)
-        ]
-        heads = [_words(across, x) for x in columns]
-        grids.append(Grid(title, heads, lines, _case_filters(filters, first)))
-    return grids, len(maps)
+    return [_grid(of_map, axes[of_map[0]["metric"]], filters) for _, of_map in sorted(rows_of.items())], count
 
 
-def _map_axes(metric: str) -> tuple[Axis | None, Axis | None]:
-    """The horizontal and the vertical axis of a map of a metric's cases; None where the family has none."""
+def _grid(rows: Sequence[Mapping[Hashable, Any]], axes: tuple[Axis | None, Axis | None], filters: _Filters) -> Grid:
+    """The map of some cases."""
+    across, up = axes
+    first = rows[0]
+    metric = METRICS[first["metric"]]
+    cells = {(_value(across, row), _value(up, row)): row for row in rows}
+    columns = sorted({x for x, _ in cells})
+    which = target_words(first, _other_axes(first, axes))
+    title = ", ".join(filter(None, [*names_of(first), *which, f"{metric.title}{', %' * metric.ratio}"]))
+    grows = [f"{axis.title} {where}" for axis, where in ((across, "to the right"), (up, "upwards")) if axis is not None]
+    ordinates = sorted({y for _, y in cells}, reverse=True)
+    heads, names = _words(across, columns), _words(up, ordinates)
+    lines = [(name, [_grid_cell(cells.get((x, y))) for x in columns]) for name, y in zip(names, ordinates, strict=True)]
+    return Grid(f"{title}: {', '.join(grows)}" if grows else title, heads, lines, _case_filters(filters, first))
+
+
+def _map_axes(metric: str, rows: pd.DataFrame) -> tuple[Axis | None, Axis | None]:
+    """The horizontal and the vertical axis of the maps of a metric's cases: the two with most values, in the order of
+    the family; None where it has none."""
     own = [one for one in registry.FAMILY_OF[metric].axes if one.of == "point"]
-    across, up = ([None, None, *own])[-2:]
+    most = sorted(own, key=lambda axis: rows[axis.name].nunique())[-2:]
+    across, up = ([None, None, *(one for one in own if one in most)])[-2:]
     return across, up
+
+
+def _other_axes(row: Container[Any], drawn: Sequence[Axis | None]) -> list[Axis]:
+    """The axes of points in which cases of different maps differ, of those that a table or a row has."""
+    return [one for one in POINT_AXES if one.name in row and one not in drawn]
 
 
 def _value(axis: Axis | None, row: Mapping[Hashable, Any]) -> Any:
     return 0 if axis is None else row[axis.name]
 
 
-def _words(axis: Axis | None, value: Any) -> str:
-    return "" if axis is None or axis.is_usual(value) else axis.words(value)
+def _words(axis: Axis | None, values: Sequence[Any]) -> list[str]:
+    """The values of an axis. Where the usual one is the only one, it says nothing."""
+    return ["" if axis is None or (len(values) == 1 and axis.is_usual(one)) else axis.words(one) for one in values]
 
 
 def _grid_cell(row: Mapping[Any, Any] | None) -> tuple[str, str, str]:

@@ -412,6 +412,17 @@ def refused(reason: str, **header_changes: Any) -> list[dict[str, Any]]:
     return [first, end]
 
 
+CLOCKS_DISAGREE = {"clock": {"method": "shared", "residual_ns": 1e6, "synchronisations": 2, "drift_ppm": 0.0}}
+"""The change of a point whose clocks differ by a millisecond."""
+
+
+def check_unreliable(row: Any, reason: str) -> None:
+    """A row of a table is not reliable first for this reason, and valid unless it has no right times at all."""
+    assert not row["reliable"]
+    assert row["unreliable_reasons"][0].startswith(reason)
+    assert bool(row["valid"]) is not reason.startswith(("fewer", "wrong", "not measured"))
+
+
 def text(lines: Iterable[dict[str, Any]]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
@@ -420,6 +431,11 @@ def write(path: Path, lines: Iterable[dict[str, Any]]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text(lines), encoding="utf-8")
     return path
+
+
+def written(folder: Path, records: Iterable[Iterable[dict[str, Any]]]) -> list[Path]:
+    """A file for each of these records, in a folder."""
+    return [write(folder / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
 
 
 def case(lines: Sequence[dict[str, Any]], record: str | None, result: str = "pass", reason: str = "") -> dict[str, Any]:

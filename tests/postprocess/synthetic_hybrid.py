@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from postprocess.families.hybrid.operations import OPERATIONS
 from tests.postprocess import synthetic
 
 Lines: TypeAlias = list[dict[str, Any]]
@@ -24,6 +25,8 @@ class Truth:
     variants.  papers: the ratio of the paper's own method.
     handover_ns: how long the cores take to hand a cache line to each other.  far: so many of the last repetitions ran
     in another state of the cores, in which that takes four times as long, and all ratios are `far_ratio`.
+    hidden: of a computation between start and wait, as long as both, where there are several nodes: how much of the
+    shorter of the two is hidden. None: there are no such batches.
     noise: relative deviation of a repetition, the same for both libraries.  ratio_noise: deviation of the ratio alone.
     """
 
@@ -35,6 +38,7 @@ class Truth:
     handover_ns: float = 60.0
     far: int = 0
     far_ratio: float = 3.0
+    hidden: float | None = None
     latency_ns: float = 400.0
     bytes_per_second: float = 5e9
     noise: float = 0.05
@@ -72,6 +76,10 @@ def point(
         "hybrid_alone": whole / 2 * truth.alone,
         "papers_alone": whole / 2 * truth.papers,
     }
+    if truth.hidden is not None:
+        steps, computation = whole / 2, whole / 4
+        call_ns |= {"steps": steps, "computation": computation}
+        call_ns |= {"overlap": steps + (1 - truth.hidden) * computation}
     calls = {name: max(1, round(1.1 * BATCH_NS / time)) for name, time in call_ns.items()}
     together = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
     far = np.arange(repetitions) >= repetitions - truth.far
@@ -86,7 +94,8 @@ def point(
     own = {
         **{f"{name}_calls": number for name, number in calls.items()},
         "evicts": False,
-        **({"node_method": "each", "papers_node_method": "leader"} if operation == "allreduce" else {}),
+        **({"computation_units": 3} if truth.hidden is not None else {}),
+        **({"node_method": "each", "papers_node_method": "leader"} if OPERATIONS[operation].reduces else {}),
         "choice_handover_ns": int(truth.handover_ns),
     }
     return synthetic.changed(synthetic.sampled_point(index, parameters, series, own), **changes)

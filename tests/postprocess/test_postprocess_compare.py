@@ -497,3 +497,39 @@ def test_sides_in_other_states_of_the_cores_are_not_compared(
         assert f"cannot tell: 4 x {says}" in compare_text.summary(found, SIDES)
         handed = compare(hybrid(1.0, *before), hybrid(1.3, *after), metrics=("handover_ns",))
         assert verdicts(handed, "handover_ns") == {SLOWER}
+
+
+def calls(slower: str = "", seed: int = 1) -> pd.DataFrame:
+    """Launches of blocking collectives: two operations, two ways of waiting, three sizes.  slower: an operation."""
+    parts = [
+        launches(
+            1.2 if operation == slower else 1.0, cases=3, seed=seed + place, benchmark="cpu_overhead", collective="",
+            operation=operation, way=way, communicator_ranks=2, comm_target_ns=0, comp_target_ns=0,
+        )
+        for place, (operation, way) in enumerate(itertools.product(("barrier", "bcast"), ("blocking", "once")))
+    ]  # fmt: skip
+    table: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    table["t_wall_ns"] = table["t_measured_ns"]
+    return table
+
+
+def test_cases_that_differ_in_more_than_two_axes_are_on_different_maps() -> None:
+    found = compare(calls(), calls("bcast", seed=9), metrics=["t_wall_ns"])
+    barrier, bcast = verdict_page.comparison_view(found, SIDES).grids
+    axes = "time of a collective, %: message to the right, way upwards"
+    assert barrier.title == f"x, x, basic, cpu_overhead, barrier, 2 ranks, {axes}"
+    assert bcast.title == f"x, x, basic, cpu_overhead, bcast, 2 ranks, {axes}"
+    for grid, css in ((barrier, "same"), (bcast, "bad")):
+        assert grid.columns == ["1000 B", "1.95 KiB", "2.93 KiB"]
+        assert [(name, [cell[0] for cell in cells]) for name, cells in grid.rows] == [
+            ("once", [css] * 3), ("blocking", [css] * 3),
+        ]  # fmt: skip
+
+
+def test_a_map_that_one_side_has_alone_is_named_without_its_first_case() -> None:
+    two = calls()
+    found = compare(two[two["operation"] == "bcast"], two, metrics=["t_wall_ns"])
+    assert "only in after: x x basic cpu_overhead, 6 points" in compare_text.comparison_text(found, SIDES)
+    one = two[(two["operation"] == "barrier") & (two["way"] == "once") & (two["message_bytes"] == 1000)]
+    found = compare(two[two["operation"] == "bcast"], pd.concat([one, two[two["operation"] == "bcast"]]))
+    assert "only in after: x x basic cpu_overhead, 1 point\n" in compare_text.comparison_text(found, SIDES) + "\n"

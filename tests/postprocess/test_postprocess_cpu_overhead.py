@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from postprocess.drawing.curve_plot import write_charts
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DASHED, SOLID
-from postprocess.families import axes, registry
+from postprocess.families import axes, registry, sampled_inside
 from postprocess.families.cpu_overhead import claims, inside
 from postprocess.families.cpu_overhead.charts import SHARE, TIME, USER, charts, rank_charts
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
@@ -51,8 +51,7 @@ ALL = tuple(axes.OPERATION.values)
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return cpu_table([load_cpu_overhead(file) for file in files])
+    return cpu_table([load_cpu_overhead(file) for file in synthetic.written(path, records)])
 
 
 def row_of(path: Path, truth: Truth = POLLS, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:
@@ -67,7 +66,7 @@ def test_a_record_is_valid_and_gives_a_row_per_point(tmp_path: Path) -> None:
     check_record(path)
     table = cpu_table([load_cpu_overhead(path)])
     assert tuple(table.columns) == COLUMNS
-    assert len(table) == 1 + 8 * len(SIZES)
+    assert len(table) == 1 + (len(ALL) - 1) * len(SIZES)
     assert table["valid"].all() and table["reliable"].all()
     assert list(dict.fromkeys(table["operation"])) == list(ALL)
     assert len(cpu_text(table).partition("\n\n")[0].splitlines()) == len(table) + 2  # with a title and heads
@@ -425,21 +424,13 @@ def test_noise_that_both_times_share_does_not_widen_the_share(tmp_path: Path) ->
         (POLLS, {}, {"repetitions": 5}, "fewer than 6 repetitions (5)"),
         (POLLS, {}, {"data_errors": 3}, "wrong data received (3 errors)"),
         (POLLS, {}, {"repetitions": 0}, "not measured"),
-        (
-            POLLS,
-            {},
-            {"clock": {"method": "shared", "residual_ns": 1e6, "synchronisations": 2, "drift_ppm": 0.0}},
-            "clocks disagree by",
-        ),
+        (POLLS, {}, synthetic.CLOCKS_DISAGREE, "clocks disagree by"),
     ],
 )
 def test_what_is_not_reliable_says_why(
     tmp_path: Path, truth: Truth, header: dict[str, Any], changes: dict[str, Any], reason: str
 ) -> None:
-    row = row_of(tmp_path, truth, header=header, **changes)
-    assert not row["reliable"]
-    assert row["unreliable_reasons"][0].startswith(reason)
-    assert bool(row["valid"]) is not reason.startswith(("fewer", "wrong", "not measured"))
+    synthetic.check_unreliable(row_of(tmp_path, truth, header=header, **changes), reason)
 
 
 @given(st.floats(0, 1e12), st.floats(1, 1e12))
@@ -473,7 +464,7 @@ def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
     ("operation", "blocks"),
     [
         ("barrier", 0), ("bcast", 3), ("gather", 3), ("scatter", 3), ("allgather", 12), ("alltoall", 12),
-        ("reduce", 3), ("allreduce", 4), ("scan", 3),
+        ("reduce", 3), ("allreduce", 4), ("reduce_scatter_block", 12), ("scan", 3),
     ],
 )  # fmt: skip
 def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, operation: str, blocks: int) -> None:
@@ -489,7 +480,16 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
         place["node"] = place["rank"] // 2
     lines[0]["nodes"] = 2
     two = load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines))
-    between = {"barrier": 0, "bcast": 1, "gather": 2, "scatter": 2, "allgather": 4, "alltoall": 8, "allreduce": 2}
+    between = {
+        "barrier": 0,
+        "bcast": 1,
+        "gather": 2,
+        "scatter": 2,
+        "allgather": 4,
+        "alltoall": 8,
+        "allreduce": 2,
+        "reduce_scatter_block": 4,
+    }
     expected = between.get(operation, 1) * one.message_bytes * 2 * one.calls * one.repetitions
     assert inside.payload_bytes(two) == expected
 
@@ -497,12 +497,12 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
 def test_wrong_data_and_nothing_valid_are_faults(tmp_path: Path) -> None:
     lines = record()
     lines[1]["data_errors"] = 2
-    assert list(inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines)))) == [
+    assert list(sampled_inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines)))) == [
         "2 wrong values were received"
     ]
     lines = record(sizes=(8,))
     lines[1] = point(repetitions=3)
-    (fault,) = inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines)))
+    (fault,) = sampled_inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines)))
     assert fault == "none of its 1 points is valid: fewer than 6 repetitions (3)"
 
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postprocess.families import sampled_inside
 from postprocess.families.cpu_overhead import claims, inside, loggp_table
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
 from postprocess.families.cpu_overhead.loggp_record import loggp_record
@@ -44,8 +45,7 @@ LARGE = st.floats(0, 1e6)
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return cpu_table([any_record(load_record(file)) for file in files])
+    return cpu_table([any_record(load_record(file)) for file in synthetic.written(path, records)])
 
 
 @pytest.mark.parametrize(("ranks", "rounds"), [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (64, 6), (65, 7)])
@@ -417,7 +417,7 @@ def test_a_record_of_messages_tells_its_numbers_payload_and_faults(tmp_path: Pat
     assert inside.payload_bytes(found) == 2 * 600 * 21 * (8 + 512 + 32768)
     assert dict(inside.covered([found])) == {"LogGP parameters": "within node"}
     assert inside.communicated_ns(found) > 0
-    assert not list(inside.wrong(found))
+    assert not list(sampled_inside.wrong(found))
     assert CPU_OVERHEAD.numbers is not None
     numbers = CPU_OVERHEAD.numbers(found, None)
     assert numbers.values["L_ns"] == pytest.approx(900, rel=0.05)
@@ -427,7 +427,7 @@ def test_a_record_of_messages_tells_its_numbers_payload_and_faults(tmp_path: Pat
     assert CPU_OVERHEAD.unit_of("G_ns_per_byte") == "ns/byte"
     lines[1]["data_errors"] = 2
     wrong = any_record(load_record(synthetic.write(tmp_path / "b.jsonl", lines)))
-    assert list(inside.wrong(wrong)) == ["2 wrong values were received"]
+    assert list(sampled_inside.wrong(wrong)) == ["2 wrong values were received"]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.verdicts import baseline
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
-from postprocess.families import axes, registry
+from postprocess.families import axes, registry, sampled_inside
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
 from postprocess.families.partitioned.entry import PARTITIONED
@@ -61,8 +61,7 @@ LARGE = 1 << 24
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return partitioned_table([load_partitioned(file) for file in files])
+    return partitioned_table([load_partitioned(file) for file in synthetic.written(path, records)])
 
 
 def row_of(
@@ -186,17 +185,12 @@ def test_without_latency_there_is_no_model_and_still_a_gain(tmp_path: Path) -> N
     assert any("guessed bandwidth" in flag for flag in row_of(tmp_path, delay_guessed=True)["flags"])
 
 
-BAD_CLOCK = {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}
 UNRELIABLE: list[tuple[dict[str, Any], str, bool]] = [
     ({"repetitions": 0}, "not measured", False),
     ({"repetitions": MIN_REPETITIONS - 1}, "fewer than 6 repetitions (5)", False),
     ({"data_errors": 3}, "wrong data received (3 errors)", False),
     ({"truth": replace(EARLY, own_noise=0.5)}, "of the gain wide", True),
-    (
-        {"clock": {"method": "interpolated", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 1.0}},
-        "clocks",
-        True,
-    ),
+    (synthetic.CLOCKS_DISAGREE, "clocks", True),
     ({"oversubscribed": True}, "oversubscribed", True),
 ]
 
@@ -428,13 +422,13 @@ def test_what_was_sent_and_what_is_wrong(tmp_path: Path) -> None:
     )
     assert inside.payload_bytes(nodes) == 2 * 2 * 21 * 1000  # two pairs
     assert inside.communicated_ns(loaded) == sum(lines[1]["series"]["t_ref_ns"])
-    assert list(inside.wrong(loaded)) == []
+    assert list(sampled_inside.wrong(loaded)) == []
     lines[1]["data_errors"] = 7
     wrong = load_partitioned(synthetic.write(tmp_path / "c.jsonl", lines))
-    assert list(inside.wrong(wrong)) == ["7 wrong values were received"]
+    assert list(sampled_inside.wrong(wrong)) == ["7 wrong values were received"]
     lines[1] = point(message_bytes=1000, delay_ratio=0, repetitions=2)
     few = load_partitioned(synthetic.write(tmp_path / "d.jsonl", lines))
-    assert list(inside.wrong(few)) == ["none of its 1 points is valid: fewer than 6 repetitions (2)"]
+    assert list(sampled_inside.wrong(few)) == ["none of its 1 points is valid: fewer than 6 repetitions (2)"]
 
 
 def test_json_has_intervals_as_pairs(tmp_path: Path) -> None:

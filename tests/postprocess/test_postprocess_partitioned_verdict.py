@@ -38,8 +38,7 @@ SLOWER = replace(EARLY, times_slower=1.2)
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return partitioned_table([load_partitioned(file) for file in files])
+    return partitioned_table([load_partitioned(file) for file in synthetic.written(path, records)])
 
 
 def only_verdict(path: Path, *records: Lines) -> Verdict:

@@ -20,7 +20,6 @@ from postprocess.drawing.look import Look
 from postprocess.families.nbc_overlap import diagnosis, validity
 from postprocess.families.nbc_overlap.maps import legend, sweeps_of
 from postprocess.families.nbc_overlap.points import points_of
-from postprocess.families.nbc_overlap.record import OverlapRecord, overlaps_of
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
 from postprocess.report.verified import observed_in, verified_of
@@ -74,10 +73,6 @@ def report(run_dir: Path, output: Path) -> str:
     assert all(path.stat().st_size for path in paths)
     assert not list(output.rglob(".*"))
     return paths[0].read_text(encoding="utf-8")
-
-
-def records_in(folder: Path, records: list[list[dict[str, Any]]]) -> tuple[OverlapRecord, ...]:
-    return overlaps_of(load_run(synthetic.run_folder(folder, records))).records
 
 
 def test_threads_that_a_library_started_while_it_was_measured_are_told(tmp_path: Path) -> None:

@@ -42,8 +42,7 @@ TESTED = tuple(name for name in VERSIONS if name not in CONTROLS)
 
 
 def table_of(path: Path, *records: Lines) -> pd.DataFrame:
-    files = [synthetic.write(path / f"{number}.jsonl", lines) for number, lines in enumerate(records)]
-    return transfer_table([load_transfer_overlap(file) for file in files])
+    return transfer_table([load_transfer_overlap(file) for file in synthetic.written(path, records)])
 
 
 def row_of(path: Path, truth: Truth = SERIALISED, *, header: dict[str, Any] | None = None, **changes: Any) -> Any:

@@ -132,7 +132,7 @@ _ENTRIES = (
         axes.OPERATION,
         told=lambda _option, operation: ("--collective", operation),
         about="The blocking collective that is measured, such as bcast; `campaign list` names all. hybrid has "
-        "allgather, bcast and allreduce.",
+        "allgather, bcast, allreduce, reduce_scatter_block and alltoall.",
     ),
     Choice(
         axes.GRID_POINTS,

@@ -5,9 +5,10 @@ from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.point_values import MESSAGE_BYTES, PointValues, check_whole_words
 from postprocess.families import axes
+from postprocess.families.hybrid import operations
 
 OPERATIONS = PointValues(
-    axes.OPERATION.name, "--operation", "The collective.", legal=("allgather", "bcast", "allreduce"),
+    axes.OPERATION.name, "--operation", "The collective.", legal=tuple(operations.OPERATIONS),
     of_axis=axes.OPERATION,
 )  # fmt: skip
 

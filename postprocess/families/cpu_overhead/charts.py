@@ -59,6 +59,7 @@ _COLOURS = {
     "alltoall": "red",
     "reduce": "sky",
     "allreduce": "violet",
+    "reduce_scatter_block": "grey",
     "scan": "olive",
 }
 """A collective keeps its colour in every picture."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from postprocess.families import sampled
+from postprocess.families import sampled, sampled_inside
 from postprocess.families.cpu_overhead import inside
 from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord
@@ -105,11 +105,11 @@ CPU_OVERHEAD = Family(
     short_text=_text,
     nothing="no CPU time of collectives was measured",
     sections=sampled.sections(FAMILY, TITLE, 34, _drawing),
-    inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
+    inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=_numbers,
     unit_of=_unit_of,
     bounds=BOUNDS,
-    wrong=inside.wrong,
+    wrong=sampled_inside.wrong,
     communicated_ns=inside.communicated_ns,
     payload=inside.payload_bytes,
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from postprocess.drawing.text import duration
-from postprocess.families import sampled
+from postprocess.families import sampled_inside
 from postprocess.families.cpu_overhead.loggp_record import LogGPRecord
 from postprocess.families.cpu_overhead.record import CpuRecord
 from postprocess.families.cpu_overhead.table import AnyRecord, case_of, configuration_words
-from postprocess.families.family import Details, Spent
+from postprocess.families.family import Details
 from postprocess.records.header import keeps_apart
 from postprocess.statistics.metrics import least_crossing_bytes
 
@@ -18,11 +18,6 @@ def words(record: AnyRecord) -> str:
     """The configuration of a record in words."""
     what = "LogGP parameters" if isinstance(record, LogGPRecord) else "CPU time of collectives"
     return f"{configuration_words(case_of(record))}, {what}"
-
-
-def spent(record: AnyRecord) -> list[Spent]:
-    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    return sampled.spent(record.footer)
 
 
 def covered(records: Sequence[AnyRecord]) -> Details:
@@ -42,27 +37,11 @@ def covered(records: Sequence[AnyRecord]) -> Details:
 def timing(records: Sequence[AnyRecord]) -> Details:
     """Facts about starts, clocks and batches, over the records of one configuration."""
     points = [point for record in records for point in record.points]
-    starts = dict.fromkeys(point.start_method for point in points)
     steps = [record.cpu_clock_step_ns for record in records if isinstance(record, CpuRecord)]
-    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
-    late = sum(point.late_repetitions for point in points)
-    facts = [
-        ("start of a repetition", "; ".join(starts)),
+    return sampled_inside.timing(
+        points,
         ("largest step of the CPU clocks", duration(max(steps)) if steps else ""),
-        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
-        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
-        ("late repetitions thrown away", str(late) if late else ""),
-    ]
-    return [(name, value) for name, value in facts if value and points]
-
-
-def wrong(record: AnyRecord) -> Iterator[str]:
-    """A phrase if a record received wrong data, or is complete without a valid point."""
-    errors = sum(point.data_errors for point in record.points)
-    if errors:
-        yield f"{errors} wrong values were received"
-    elif record.complete:
-        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
+    )
 
 
 def communicated_ns(record: AnyRecord) -> float:

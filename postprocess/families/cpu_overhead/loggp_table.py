@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from postprocess.drawing.text import percent, size
-from postprocess.families import sampled
+from postprocess.families import sampled, sampled_table
 from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessagePoint
 from postprocess.statistics import loggp
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float, median_estimate
@@ -169,6 +169,17 @@ def flags_of(*, hides_gap: bool, per_byte_hidden_from: tuple[float, float] | Non
     ]
 
 
+def _flags_of_fit(fitted: loggp.Fitted | None) -> list[str]:
+    if fitted is None:
+        return []
+    fitted_from_to = (fitted.fitted_bytes[0], fitted.fitted_bytes[-1])
+    return flags_of(
+        hides_gap=fitted.hides_gap,
+        per_byte_hidden_from=fitted_from_to if fitted.hides_gap_per_byte else None,
+        latency_high=as_float(fitted.latency.high),
+    )
+
+
 def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dict[str, Any], dict[str, Estimate]]]:
     """Yield for each point the plain values and the estimates of its row.
 
@@ -189,33 +200,14 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
             "pair": point.pair,
             "message_bytes": point.message_bytes,
             "communicator_ranks": 2,
-            "repetitions": point.repetitions,
-            "warmup_repetitions": point.warmup_repetitions,
-            "late_repetitions": point.late_repetitions,
-            "discarded_repetitions": point.discarded_repetitions,
-            "data_errors": point.data_errors,
-            "stop_reason": point.stop_reason,
-            "interval_relative_reached": point.interval_relative_reached,
-            "start_method": point.start_method,
-            "index": point.index,
+            **sampled_table.columns_of_point(point),
             **dict(zip(("eager_bytes", "waiting_bytes"), thresholds[point.pair], strict=True)),
             "g_hidden": fitted is not None and fitted.hides_gap,
             "G_hidden": fitted is not None and fitted.hides_gap_per_byte,
             "G_from_bytes": float(fitted.fitted_bytes[0]) if fitted is not None else math.nan,
             "G_to_bytes": float(fitted.fitted_bytes[-1]) if fitted is not None else math.nan,
             "misfit": fitted.misfit if fitted is not None else math.nan,
-            "valid": not invalid,
-            "reliable": not reasons,
-            "unreliable_reasons": reasons,
-            "flags": flags_of(
-                hides_gap=fitted.hides_gap,
-                per_byte_hidden_from=(fitted.fitted_bytes[0], fitted.fitted_bytes[-1])
-                if fitted.hides_gap_per_byte
-                else None,
-                latency_high=as_float(fitted.latency.high),
-            )
-            if fitted is not None and point.message_bytes == smallest
-            else [],
+            **sampled_table.judged(invalid, reasons, _flags_of_fit(fitted) if point.message_bytes == smallest else ()),
         }
         yield plain, {**estimates_of(corrected(point, clock_ns_of(record))), **parameters_of(fitted)}
 

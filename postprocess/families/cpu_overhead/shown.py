@@ -10,18 +10,13 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, duration_and_interval, interval, percent, ratio, size
-from postprocess.families import axes
+from postprocess.families import axes, sampled_table
 from postprocess.families.cpu_overhead.axes import CASE
 from postprocess.families.cpu_overhead.claims import sentences
 from postprocess.families.cpu_overhead.loggp_table import run_remarks
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
 from postprocess.families.cpu_overhead.table import configuration_words
 from postprocess.records.header import NAMED
-
-
-def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """The remarks on a row, each a phrase, the worst first."""
-    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
 
 
 def _case_cells(row: Mapping[Any, Any]) -> list[str]:
@@ -57,7 +52,7 @@ def _blocking_cells(row: Mapping[Any, Any]) -> list[str]:
         _count(row["involuntary_switches"] * row["calls"]),
         str(row["calls"]),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 
@@ -71,7 +66,7 @@ def _way_cells(row: Mapping[Any, Any]) -> list[str]:
         *_with_interval(row, "cpu_change"),
         *_with_interval(row, "soaked_share"),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 
@@ -87,7 +82,7 @@ def _late_cells(row: Mapping[Any, Any]) -> list[str]:
         _count(row["voluntary_switches"] * row["calls"]),
         _count(row["involuntary_switches"] * row["calls"]),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 
@@ -98,7 +93,7 @@ def _node_cells(row: Mapping[Any, Any]) -> list[str]:
         *_with_interval(row, "node_cpus"),
         *_with_interval(row, "softirq_cpus"),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 
@@ -163,7 +158,7 @@ def _run_cells(row: Mapping[Any, Any]) -> list[str]:
     if row["launches"] > 1:
         said = [*run_remarks(row), *circumstances(row)]
     else:
-        said = [*remarks(row), *([alone] if row["launches"] else [])]
+        said = [*sampled_table.remarks(row), *([alone] if row["launches"] else [])]
     return [
         *_pair_cells(row),
         str(row["launches"]),
@@ -173,7 +168,7 @@ def _run_cells(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _launch_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [*_pair_cells(row), str(row["launch"]), *_parameter_cells(row), "; ".join(remarks(row))]
+    return [*_pair_cells(row), str(row["launch"]), *_parameter_cells(row), "; ".join(sampled_table.remarks(row))]
 
 
 def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
@@ -189,7 +184,7 @@ def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
         _time(row, "predicted_cpu_ns"),
         ratio(row["cpu_share"]),
         share if row["predicted_network_ns"] >= 0 else "no prediction: L is below 0",
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 

@@ -49,7 +49,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from postprocess.families import axes, sampled
+from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.cpu_overhead import loggp_table, validity
 from postprocess.families.cpu_overhead.axes import CASE
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord, loggp_record
@@ -58,7 +58,7 @@ from postprocess.records.header import NAMED
 from postprocess.records.record import Record
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import cpu_use, loggp
-from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate, scaled
+from postprocess.statistics.metrics import Estimate, Floats, median_estimate, scaled
 
 _ESTIMATES = (
     "t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "idle_ns", "cpu_share", "thread_cpu_share", "idle_share",
@@ -74,20 +74,14 @@ _ALL_ESTIMATES = (
     *_ESTIMATES, *BY_TICKS, *_OF_NODE, *_OF_CELL, *_PREDICTED, *loggp_table.OF_SIZE, *loggp_table.PARAMETERS,
     *loggp_table.OF_RUN,
 )  # fmt: skip
-_OF_POINT = (
-    "communicator_ranks", "message_bytes", "way", "lateness_ns", "calls", "repetitions", "warmup_repetitions",
-    "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
-    "start_method", "index",
-)  # fmt: skip
+_OF_POINT = ("communicator_ranks", "message_bytes", "way", "lateness_ns", "calls")
 COLUMNS = (
     "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "lateness_ns", "pair",
-    *(f"{name}{end}" for name in _ALL_ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    *sampled_table.names_of_estimates(_ALL_ESTIMATES),
     "cpu_all_ranks_ns", "cpu_ticks", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden",
     "G_hidden", "G_from_bytes", "G_to_bytes", "misfit",
     *loggp_table.PLAIN_OF_RUN,
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
-    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+    *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `cpu_table`, in order.
 
@@ -109,8 +103,8 @@ def any_record(record: Record) -> AnyRecord:
 
 def cpu_table(records: Sequence[AnyRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    rows = sampled.rows_of(records, failed, _rows_of)
-    return sampled.table_of(_with_predictions(loggp_table.with_runs(rows, _OF_LAUNCHES)), COLUMNS)
+    rows = sampled_table.rows_of(records, failed, _rows_of)
+    return sampled_table.table_of(_with_predictions(loggp_table.with_runs(rows, _OF_LAUNCHES)), COLUMNS)
 
 
 def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
@@ -121,12 +115,9 @@ def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
             **_ABSENT,
             **case_of(record),
             **plain,
-            **{column: value for name, found in estimates.items() for column, value in _columns(name, found)},
+            **sampled_table.columns_of_estimates(estimates),
             "benchmark": record.header.benchmark,
-            "oversubscribed": record.header.oversubscribed,
-            "shared_core": record.header.shared_core,
-            "complete": record.complete,
-            "record": record.name,
+            **sampled_table.columns_of_record(record),
         }
 
 
@@ -180,7 +171,7 @@ def case_of(record: AnyRecord) -> dict[str, Any]:
     header = record.header
     asked = axes.asked(header.plan.parameters, (axes.LIBRARY_SETTING, axes.METHOD))
     return {
-        **sampled.case_of(header, CASE),
+        **sampled_table.case_of(header, CASE),
         **asked,
     }
 
@@ -277,34 +268,10 @@ def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
                 float(point.t_user_all_ranks_ns.sum() + point.t_system_all_ranks_ns.sum()), record.kernel_tick_ns
             ),
             "cpu_clock_step_ns": record.cpu_clock_step_ns,
-            "clock_method": point.clock.method,
-            "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-            "valid": not sampled.invalid_reasons(point),
-            "reliable": not reasons,
-            "unreliable_reasons": reasons,
-            "flags": validity.flags(point),
+            **sampled_table.columns_of_point(point),
+            **sampled_table.judged(sampled.invalid_reasons(point), reasons, validity.flags(point)),
         }
         yield plain, found
-
-
-def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
-    yield name, as_float(estimate.value)
-    yield f"{name}_ci95_low", as_float(estimate.low)
-    yield f"{name}_ci95_high", as_float(estimate.high)
-
-
-def usable(table: pd.DataFrame) -> pd.DataFrame:
-    """The points for a summary: the reliable ones, or all valid ones where less than half of these are reliable."""
-    enough = 2 * table["reliable"].sum() >= table["valid"].sum()
-    chosen: pd.DataFrame = table[table["reliable" if enough else "valid"]]
-    return chosen
-
-
-def geometric_mean(values: pd.Series[Any]) -> float:
-    """The geometric mean of the values above 0 of a column; NaN where there is none."""
-    numbers = values.to_numpy(dtype=np.float64)
-    known = numbers[np.isfinite(numbers) & (numbers > 0)]
-    return float(np.exp(np.log(known).mean())) if known.size else math.nan
 
 
 def record_numbers(record: CpuRecord) -> dict[str, float]:
@@ -315,14 +282,9 @@ def record_numbers(record: CpuRecord) -> dict[str, float]:
     """
     table = cpu_table([record])
     table = table[table["way"] == BLOCKING]
-    chosen = usable(table)
-    numbers = {
-        **{name: geometric_mean(chosen[name]) for name in ("t_wall_ns", "t_cpu_ns", "cpu_share")},
-        "points": float(len(table)),
-        "points_valid": float(table["valid"].sum()),
-        "points_reliable": float(table["reliable"].sum()),
-    }
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+    chosen = sampled_table.usable(table)
+    numbers = {name: sampled_table.geometric_mean(chosen[name]) for name in ("t_wall_ns", "t_cpu_ns", "cpu_share")}
+    return sampled_table.numbers_of(table, numbers)
 
 
 def configuration_words(row: Mapping[Any, Any]) -> str:

@@ -40,6 +40,7 @@ from postprocess.drawing.text import plural, quotient, size
 from postprocess.families import axes
 from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE
+from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.table import SETTING, configuration_words, states_words, with_states
 
 RATIO, BEST, TIME, OVER_NODES = "ratio_to_library", "ratio_to_best_library", "t_ns", "over_nodes"
@@ -48,11 +49,6 @@ METHODS = "methods"
 METHOD_1, METHOD_2 = "method1", "method2"
 """The variants that are the paper's two methods."""
 _OF_LIBRARY = "t_library_ns"
-_FIGURES: Mapping[str, str] = {
-    "allgather": "figure 12 of Zhou et al. 2020",
-    "bcast": "figure 13 of Zhou et al. 2020",
-    "allreduce": "figures 14 and 16 of Zhou et al. 2020",
-}
 _VERTICAL: Mapping[str, Axis] = {
     RATIO: quotient_axis("time of the hybrid library / of MPI"),
     BEST: quotient_axis("time of the hybrid library / of MPI at its best"),
@@ -61,6 +57,7 @@ _VERTICAL: Mapping[str, Axis] = {
 }
 _COLOURS = {
     "spin": "blue",
+    "untuned": "green",
     "barrier": "sky",
     "paper": "red",
     "method1": "orange",
@@ -105,7 +102,7 @@ def _chart(kind: str, column: str, rows: pd.DataFrame, against: str, title: str)
     yield Chart(
         kind=kind,
         title=title,
-        figures=_FIGURES.get(str(rows["operation"].iloc[0]), ""),
+        figures=OPERATIONS[str(rows["operation"].iloc[0])].figures,
         horizontal=MESSAGE if against == "message_bytes" else NODES,
         vertical=_VERTICAL[column],
         low=low / 1.5 if column == TIME else min(0.0, low),

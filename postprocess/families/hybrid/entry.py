@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from postprocess.families import sampled
+from postprocess.families import sampled, sampled_inside
 from postprocess.families.family import Bound, Condition, Family, Found, Inside, Metric, Over, TableFile
-from postprocess.families.hybrid import claims, inside, once, state
+from postprocess.families.hybrid import claims, inside, once, overlap, state
 from postprocess.families.hybrid.axes import AXES
 from postprocess.families.hybrid.record import FAMILY, hybrid_record
 from postprocess.families.hybrid.table import COLUMNS, SETTING, SHOWN, hybrid_table, record_numbers
@@ -30,7 +30,9 @@ BOUNDS = (Bound("whole_ratio_to_library", absolute=False, margin=LEAST_RATIO),)
 
 def _text(found: Found) -> str:
     paid_once = once.SHOWN.text(once.once_table(found.records))
-    return "\n\n".join(filter(None, [SHOWN.text(found.table), paid_once, claims.text(found.table)]))
+    return "\n\n".join(
+        filter(None, [SHOWN.text(found.table), paid_once, overlap.text(found.table), claims.text(found.table)])
+    )
 
 
 def _short_text(found: Found) -> str:
@@ -61,11 +63,11 @@ HYBRID = Family(
     short_text=_short_text,
     nothing="no hybrid collective was measured",
     sections=sampled.sections(FAMILY, TITLE, 35, _drawing),
-    inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
+    inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,
     bounds=BOUNDS,
-    wrong=inside.wrong,
+    wrong=sampled_inside.wrong,
     communicated_ns=inside.communicated_ns,
     payload=inside.payload_bytes,
 )

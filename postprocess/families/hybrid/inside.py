@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from postprocess.drawing.text import duration, plural
-from postprocess.families import sampled
-from postprocess.families.family import Details, Spent
-from postprocess.families.hybrid.record import HybridRecord
+from postprocess.drawing.text import plural
+from postprocess.families import sampled_inside
+from postprocess.families.family import Details
+from postprocess.families.hybrid.record import COMPUTATION, HybridRecord
 from postprocess.families.hybrid.table import case_of, configuration_words
 from postprocess.records.header import keeps_apart
 
@@ -15,11 +15,6 @@ from postprocess.records.header import keeps_apart
 def words(record: HybridRecord) -> str:
     """The configuration of a record in words."""
     return f"{configuration_words(case_of(record))}, hybrid collectives"
-
-
-def spent(record: HybridRecord) -> list[Spent]:
-    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    return sampled.spent(record.footer)
 
 
 def covered(records: Sequence[HybridRecord]) -> Details:
@@ -31,34 +26,20 @@ def covered(records: Sequence[HybridRecord]) -> Details:
 def timing(records: Sequence[HybridRecord]) -> Details:
     """Facts about starts, clocks and nodes, over the records of one configuration."""
     points = [point for record in records for point in record.points]
-    starts = dict.fromkeys(point.start_method for point in points)
-    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
-    late = sum(point.late_repetitions for point in points)
     groups = dict.fromkeys(
         f"{plural(record.shared_nodes, 'group')}, {case_of(record)['nodes_are']}" for record in records
     )
-    facts = [
-        ("start of a repetition", "; ".join(starts)),
+    return sampled_inside.timing(
+        points,
         ("ranks that share a copy", "; ".join(groups)),
-        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
-        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
-        ("late repetitions thrown away", str(late) if late else ""),
-    ]
-    return [(name, value) for name, value in facts if value and points]
-
-
-def wrong(record: HybridRecord) -> Iterator[str]:
-    """A phrase if a record received wrong data, or is complete without a valid point."""
-    errors = sum(point.data_errors for point in record.points)
-    if errors:
-        yield f"{errors} wrong values were received"
-    elif record.complete:
-        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
+    )
 
 
 def communicated_ns(record: HybridRecord) -> float:
-    """The time of all batches of a record, in ns."""
-    return sum(float(times.sum()) for point in record.points for times in point.t_ns.values())
+    """The time of all batches of a record that communicate, in ns."""
+    return sum(
+        float(times.sum()) for point in record.points for batch, times in point.t_ns.items() if batch != COMPUTATION
+    )
 
 
 def payload_bytes(record: HybridRecord) -> int:
@@ -71,9 +52,9 @@ def payload_bytes(record: HybridRecord) -> int:
     header = record.header
     wire = keeps_apart(header.network)
     places = header.ranks if wire else len({place.node for place in header.placement})
-    counted = ("library_whole", "library_alone") if wire else tuple(record.points[0].calls) if record.points else ()
     return sum(
         point.repetitions * point.calls[batch] * point.message_bytes * (places - 1)
         for point in record.points
-        for batch in counted
+        for batch in (("library_whole", "library_alone") if wire else point.calls)
+        if batch != COMPUTATION
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.sampled import Sampling, check_starts, sampling_of, times_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
@@ -22,6 +23,10 @@ BATCHES = ("library_whole", "hybrid_whole", "library_alone", "hybrid_alone")
 """What is timed in turn in each repetition: a batch of calls of either library, whole and alone."""
 LATER_BATCHES = ("papers_whole", "papers_alone")
 """The same by the paper's own method, which records before method 2 do not have."""
+COMPUTATION = "computation"
+BATCHES_OF_NODES = ("steps", COMPUTATION, "overlap")
+"""Where there are several nodes: the two steps of the collective alone, start and wait; a computation alone; and this
+computation between the two steps. Older records do not have them."""
 WINDOW_BYTES: Mapping[str, int] = {
     "memory_create_8_bytes_ns": 8, "memory_create_64_kib_ns": 65536, "memory_create_1_mib_ns": 1048576,
 }  # fmt: skip
@@ -33,9 +38,10 @@ class HybridPoint(Sampling):
     """One collective with one size, made by the MPI library, by a variant of the hybrid library and by the paper's own
     method in turn.
 
-    message_bytes: the buffer, or the block of one rank of an allgather.
-    calls, t_ns: by the names of BATCHES and LATER_BATCHES, the calls of a batch, and the time of a batch from the first
-    rank's begin to the last rank's end: int64, a value per valid repetition.
+    message_bytes: the buffer, or the block of one rank (`Operation.per_rank`).
+    calls, t_ns: by the names of BATCHES, LATER_BATCHES and BATCHES_OF_NODES, as far as the record has them, the calls
+    of a batch, and the time of a batch from the first rank's begin to the last rank's end: int64, a value per valid
+    repetition.
     handover_least_ns, handover_most_ns: the least and the most time in which ranks of a node handed a cache line to
     each other, of those that were timed after each batch: int64, a value per valid repetition, 0 where no two ranks
     share a node. Empty in records before method 2.
@@ -136,9 +142,12 @@ def _one_off(times: Fields, names: Iterable[str]) -> Mapping[str, Nanoseconds]:
 
 def _point(point: Point, method: int) -> HybridPoint:
     parameters, own = Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
-    batches = (*BATCHES, *(LATER_BATCHES if method > 1 else ()))
+    of_nodes = BATCHES_OF_NODES if f"t_{BATCHES_OF_NODES[0]}_ns" in point.series else ()
+    batches = (*BATCHES, *(LATER_BATCHES if method > 1 else ()), *of_nodes)
     least, most = (_handovers(point, name, method) for name in ("handover_least_ns", "handover_most_ns"))
     operation, sampling = parameters.text("operation"), sampling_of(point)
+    if operation not in OPERATIONS:
+        fail(point.where, f"parameters.operation {operation!r}: one of {', '.join(OPERATIONS)}")
     check_starts(point)
     return HybridPoint(
         **sampling,
@@ -159,7 +168,7 @@ def _point(point: Point, method: int) -> HybridPoint:
 def _node_method(own: Fields, name: str, operation: str, method: int) -> str:
     """In records of method 4 the own choice may have been the paper's own method, which was tried with long messages
     only: MPI_Reduce within the node."""
-    if operation != "allreduce" or method < 4:
+    if not OPERATIONS[operation].reduces or method < 4:
         return ""
     if method == 4:
         return "reduce" if name == "node_method" and own.flag("takes_papers") else ""

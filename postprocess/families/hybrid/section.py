@@ -12,7 +12,7 @@ from postprocess.drawing.columns import PointsView, rows_of
 from postprocess.drawing.curve_view import ChartView, chart_view
 from postprocess.drawing.text import size
 from postprocess.families import axes
-from postprocess.families.hybrid import once
+from postprocess.families.hybrid import once, overlap
 from postprocess.families.hybrid.axes import WHOLE
 from postprocess.families.hybrid.charts import charts
 from postprocess.families.hybrid.claims import (
@@ -55,6 +55,7 @@ class HybridView:
     case.  verdicts: the texts under `verdict_heads`.  once: what is paid once; None before `with_once`.
     states: how long hand-overs took in each state of the cores; empty where the run has one state.
     pays_back: heads, and rows of texts.  files: the addresses of the pictures.
+    overlap: the points with a computation between start and wait.
     """
 
     summaries: list[Summary]
@@ -67,6 +68,7 @@ class HybridView:
     verdicts: list[list[str]]
     charts: list[ChartView]
     points: PointsView
+    overlap: PointsView
     pays_back: tuple[list[str], list[list[str]]]
     files: Sequence[str]
     once: PointsView | None = None
@@ -94,6 +96,7 @@ def hybrid_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> Hy
         verdicts=verdicts(table),
         charts=list(map(chart_view, charts(table))),
         points=SHOWN.view(table, most_rows),
+        overlap=overlap.SHOWN.view(overlap.overlapped(table), most_rows),
         pays_back=once.pays_back(table),
         files=files,
     )

@@ -15,6 +15,8 @@ than most of the point (`state`) are left out.
                        same collective, size and setting of the MPI library
     ratio_to_papers_own_widened    ratio_to_papers_own with a wider interval: where the interval of the control excludes
                        1, both ends are moved outwards by the factor of its far end (`off_by`)
+    r_overhead         where there are several nodes, of the collective alone: the overlap ratio of a computation
+                       between its two steps (`overlap`)
     verdict            `faster` or `slower` where the whole interval is on that side of 1, however wide it is, and
                        there are no other doubts; else `cannot tell`
     best_verdict       the same of `ratio_to_best_library`
@@ -36,27 +38,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, circumstances
+from postprocess.drawing.columns import Columns
 from postprocess.drawing.text import duration, interval, quotient, size
-from postprocess.families import axes, sampled
+from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.hybrid import state, validity
 from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
-from postprocess.families.hybrid.record import FAMILY, HybridRecord
+from postprocess.families.hybrid.operations import OPERATIONS
+from postprocess.families.hybrid.record import BATCHES_OF_NODES, FAMILY, HybridPoint, HybridRecord
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate, overhead_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
-ALLGATHER = "allgather"
-PAPERS_OWN: Mapping[str, str] = {"allgather": "barrier", "bcast": "barrier", "allreduce": "paper"}
-"""The variant that is the paper's own method (Zhou et al. 2020, sections 5.2.2 to 5.2.4)."""
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
 }  # fmt: skip
 _OWN = ("t_ns", "t_library_ns", "ratio_to_library", "ratio_to_papers_own")
 PAPERS_RATIO, WIDENED = "ratio_to_papers_own", "ratio_to_papers_own_widened"
-_ESTIMATES = (*_OWN, WIDENED, "ratio_to_best_library")
-_ENDS = ("", "_ci95_low", "_ci95_high")
+_OF_NODES = ("t_steps_ns", "t_computation_ns", "t_overlap_ns", "r_overhead")
+_ESTIMATES = (*_OWN, WIDENED, "ratio_to_best_library", *_OF_NODES)
 UNKNOWN = Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
 SETTING = axes.INTRANODE.name
 _ALL_BUT_SETTING = (
@@ -67,31 +67,25 @@ _PLACED = ["ranks", "shared_nodes", "nodes_are", axes.VIRTUAL_NODE_RANKS.name]
 """What decides, beside the machine, which cores hand cache lines to each other."""
 _OF_CONTROL = (*CASE, "operation", "timed", "message_bytes")
 """What a row and its control have in common."""
-_OF_POINT = (
-    "operation", "variant", "message_bytes", "repetitions", "warmup_repetitions",
-    "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
-    "start_method", "index", "evicts", "node_method", "papers_node_method",
-)  # fmt: skip
+_OF_POINT = ("operation", "variant", "message_bytes", "evicts", "node_method", "papers_node_method")
 COLUMNS = (
     *CASE, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
     "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
-    *(f"{name}{end}" for name in _ESTIMATES for end in _ENDS), "control", "best_setting", "settings",
+    *sampled_table.names_of_estimates(_ESTIMATES), "control", "best_setting", "settings",
     "handover_ns", "best_handover_ns", "other_state_repetitions", "t_mean_ns", "t_library_mean_ns",
     "evicts", "node_method", "papers_node_method", "verdict", "best_verdict", "pays_back_calls", "comm_create_ns",
     "memory_create_ns", "cutoff_bytes",
-    "calls", "library_calls",
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
-    "valid", "reliable", "doubtful", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete",
-    "record", "index",
+    "calls", "library_calls", "doubtful", *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `hybrid_table`, in order.
 
 Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `calls` and
 `library_calls` are those of a batch. `t_mean_ns` and `t_library_mean_ns` are means, as Zhou et al. report times.
+`t_steps_ns`, `t_computation_ns`, `t_overlap_ns`: the two steps of the collective alone, the computation alone, and the
+computation between the steps; NaN on a single node, and in rows of the whole.
 `doubtful`: there are reasons against a verdict, not only a wide interval.
 `settings` are those of the MPI library that were compared, `best_setting` the one with which it was fastest.
-`evicts`: ranks evicted from their caches what they had read. `node_method`: how an allreduce was reduced within the
+`evicts`: ranks evicted from their caches what they had read. `node_method`: how a reduction was made within the
 node, and `papers_node_method` in the batches by the paper's own method; "" where nothing says it.
 `handover_ns`: the median time in which ranks of a node handed a cache line to each other, NaN where it is not known or
 no two ranks share a node; `best_handover_ns`: that beside `best_setting`. `other_state_repetitions`: repetitions that
@@ -101,21 +95,26 @@ were left out, because it was another.
 
 def hybrid_table(records: Sequence[HybridRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
     """Two rows per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    rows = sampled.rows_of(records, failed, _rows)
-    return sampled.table_of(_with_controls(_with_best(rows)), COLUMNS, "doubtful")
+    rows = sampled_table.rows_of(records, failed, _rows)
+    return sampled_table.table_of(_with_controls(_with_best(rows)), COLUMNS, "doubtful")
 
 
 def _with_controls(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows with `control` and `ratio_to_papers_own_widened`."""
-    controls = {_values(row, _OF_CONTROL): row for row in rows if row["variant"] == PAPERS_OWN[row["operation"]]}
+    controls = {
+        _values(row, _OF_CONTROL): row for row in rows if row["variant"] == OPERATIONS[row["operation"]].papers_own
+    }
     return [{**row, **_beside_control(row, controls.get(_values(row, _OF_CONTROL)))} for row in rows]
 
 
 def _beside_control(row: Mapping[str, Any], control: Mapping[str, Any] | None) -> dict[str, float]:
-    value, low, high = (row[f"{PAPERS_RATIO}{end}"] for end in _ENDS)
+    value, low, high = (row[f"{PAPERS_RATIO}{end}"] for end in sampled_table.ENDS)
     factor = off_by(control)
     widened = Estimate(np.float64(value), np.float64(low / factor), np.float64(high * factor))
-    return {**dict(_columns(WIDENED, widened)), "control": math.nan if control is None else control[PAPERS_RATIO]}
+    return {
+        **sampled_table.columns_of_estimates({WIDENED: widened}),
+        "control": math.nan if control is None else control[PAPERS_RATIO],
+    }
 
 
 def off_by(control: Mapping[str, Any] | None) -> float:
@@ -150,7 +149,7 @@ def _best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     best = Estimate(*(np.max([getattr(one, end) for one in ratios]) for end in ("value", "low", "high")))
     largest = rows[int(np.argmax([one.value for one in ratios]))]
     return {
-        **dict(_columns("ratio_to_best_library", best)),
+        **sampled_table.columns_of_estimates({"ratio_to_best_library": best}),
         "best_verdict": CANNOT_TELL if any(row["doubtful"] for row in rows) else verdict(best),
         "best_setting": largest[SETTING],
         "best_handover_ns": largest["handover_ns"],
@@ -163,14 +162,14 @@ def _values(row: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _ratio_of(row: Mapping[str, Any]) -> Estimate:
-    return Estimate(*(np.float64(row[f"ratio_to_library{end}"]) for end in _ENDS))
+    return Estimate(*(np.float64(row[f"ratio_to_library{end}"]) for end in sampled_table.ENDS))
 
 
 def case_of(record: HybridRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     return {
-        **sampled.case_of(header, CASE),
+        **sampled_table.case_of(header, CASE),
         **axes.asked(header.plan.parameters, axes.of_records(FAMILY)),
         "shared_nodes": record.shared_nodes,
         "fewest_node_ranks": min(record.node_ranks, default=math.nan),
@@ -197,6 +196,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                     if papers in point.t_ns
                     else UNKNOWN
                 ),
+                **(_of_nodes(point) if timed == ALONE else dict.fromkeys(_OF_NODES, UNKNOWN)),
             }
             doubts = [
                 *failed_reasons(failed),
@@ -206,7 +206,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
             ]
             said = CANNOT_TELL if doubts else verdict(found["ratio_to_library"])
             reasons = [*doubts, *sampled.too_wide(found["ratio_to_library"], validity.WIDEST_INTERVAL)]
-            blocks = header.ranks if point.operation == ALLGATHER else 1
+            blocks = header.ranks if OPERATIONS[point.operation].per_rank else 1
             memory_create_ns = record.memory_create_ns(blocks * point.message_bytes)
             once = record.comm_create_ns + memory_create_ns
             yield {
@@ -222,28 +222,34 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "timed": timed,
                 "t_mean_ns": float(t_ns.mean()) if t_ns.size else math.nan,
                 "t_library_mean_ns": float(t_library_ns.mean()) if t_library_ns.size else math.nan,
-                **{column: value for name in _OWN for column, value in _columns(name, found[name])},
+                **sampled_table.columns_of_estimates(found),
                 **{name: getattr(point, name) for name in _OF_POINT},
                 "verdict": said,
                 "memory_create_ns": memory_create_ns,
                 "pays_back_calls": pays_back_calls(once, found, said),
                 "calls": point.calls[own],
                 "library_calls": point.calls[library],
-                "clock_method": point.clock.method,
-                "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-                "valid": not sampled.invalid_reasons(point),
-                "reliable": not reasons,
-                "unreliable_reasons": reasons,
-                "flags": [
-                    *validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),
-                    *state.left_out_words(left_out, every.repetitions),
-                    *state.choice_words(point),
-                ],
-                "oversubscribed": header.oversubscribed,
-                "shared_core": header.shared_core,
-                "complete": record.complete,
-                "record": record.name,
+                **sampled_table.columns_of_point(point),
+                **sampled_table.judged(
+                    sampled.invalid_reasons(point),
+                    reasons,
+                    [
+                        *validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),
+                        *state.left_out_words(left_out, every.repetitions),
+                        *state.choice_words(point),
+                    ],
+                ),
+                **sampled_table.columns_of_record(record),
             }
+
+
+def _of_nodes(point: HybridPoint) -> dict[str, Estimate]:
+    """The columns of `_OF_NODES`: times of one call, and their overlap ratio."""
+    if BATCHES_OF_NODES[0] not in point.t_ns:
+        return dict.fromkeys(_OF_NODES, UNKNOWN)
+    times = [median_estimate(point.t_ns[batch] / point.calls[batch]) for batch in BATCHES_OF_NODES]
+    steps, computation, both = times
+    return dict(zip(_OF_NODES, (*times, overhead_estimate(both, computation, steps)), strict=True))
 
 
 def with_states(table: pd.DataFrame) -> pd.DataFrame:
@@ -278,12 +284,6 @@ def pays_back_calls(once_ns: float, found: Mapping[str, Estimate], said: str) ->
     return once_ns / saved if said == FASTER and saved > 0 else math.nan
 
 
-def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
-    yield name, as_float(estimate.value)
-    yield f"{name}_ci95_low", as_float(estimate.low)
-    yield f"{name}_ci95_high", as_float(estimate.high)
-
-
 def record_numbers(record: HybridRecord) -> dict[str, float]:
     """The numbers that sum up a record, for ReFrame. Numbers that are not finite are left out.
 
@@ -291,32 +291,19 @@ def record_numbers(record: HybridRecord) -> dict[str, float]:
     all valid ones where less than half of these are reliable. Counts: points, points_valid, points_reliable.
     """
     table = hybrid_table([record])
-    numbers: dict[str, float] = {
-        f"{name}_ratio_to_library": _geometric_mean(table, timed)
+    own = table[table["variant"] == "spin"]
+    numbers = {
+        f"{name}_ratio_to_library": sampled_table.geometric_mean(
+            sampled_table.usable(own[own["timed"] == timed])["ratio_to_library"]
+        )
         for name, timed in (("whole", WHOLE), ("alone", ALONE))
     }
-    for name, column in (("points", None), ("points_valid", "valid"), ("points_reliable", "reliable")):
-        whole = table[table["timed"] == WHOLE]
-        numbers[name] = float(len(whole) if column is None else whole[column].sum())
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
-
-
-def _geometric_mean(table: pd.DataFrame, timed: str) -> float:
-    own = table[(table["timed"] == timed) & (table["variant"] == "spin")]
-    enough = 2 * own["reliable"].sum() >= own["valid"].sum()
-    values = own[own["reliable" if enough else "valid"]]["ratio_to_library"].to_numpy(np.float64)
-    known = values[np.isfinite(values) & (values > 0)]
-    return float(np.exp(np.log(known).mean())) if known.size else math.nan
+    return sampled_table.numbers_of(table[table["timed"] == WHOLE], numbers)
 
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values."""
     return axes.configuration_words(row, (axes.NAMED_CORES, *axes.of_records(FAMILY)))
-
-
-def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """The remarks on a row, each a phrase, the worst first."""
-    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
 
 
 def _with_interval(row: Mapping[Any, Any], name: str) -> tuple[str, str]:
@@ -344,7 +331,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         f"{row['pays_back_calls']:.0f}" if math.isfinite(row["pays_back_calls"]) else "",
         state.words(row["handover_ns"]),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 

@@ -19,14 +19,12 @@ import numpy as np
 
 from postprocess.drawing.text import duration
 from postprocess.families import sampled
+from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.record import HybridPoint
 from postprocess.records.header import keeps_apart
 
 WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
-COPIES = ("allgather", "bcast")
-"""The collectives in which the MPI library copies within a node, and the hybrid library only waits."""
-
 PAPERS_METHODS = {"reduce": "the paper's method 1", "leader": "the paper's method 2"}
 
 
@@ -60,7 +58,7 @@ def flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> list[str]:
 
 
 def _flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[str]:
-    if alone and shared_nodes == 1 and point.operation in COPIES:
+    if alone and shared_nodes == 1 and OPERATIONS[point.operation].copies:
         yield "a wait against a copy"
     if point.variant == "spin" and point.node_method in PAPERS_METHODS:
         yield f"its own choice is {PAPERS_METHODS[point.node_method]}"

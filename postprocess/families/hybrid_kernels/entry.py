@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postprocess.families import sampled
+from postprocess.families import sampled, sampled_inside
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
 from postprocess.families.hybrid_kernels import inside
 from postprocess.families.hybrid_kernels.axes import AXES
@@ -61,7 +61,7 @@ HYBRID_KERNELS = Family(
     short_text=_short_text,
     nothing="no kernel was measured",
     sections=sampled.sections(FAMILY, TITLE, 36, _drawing),
-    inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
+    inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,
     bounds=BOUNDS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from postprocess.drawing.text import duration, plural
-from postprocess.families import sampled
-from postprocess.families.family import Details, Spent
+from postprocess.drawing.text import plural
+from postprocess.families import sampled_inside
+from postprocess.families.family import Details
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.record import KernelsRecord
 from postprocess.families.hybrid_kernels.table import case_of, configuration_words
@@ -18,11 +18,6 @@ def words(record: KernelsRecord) -> str:
     return f"{configuration_words(case_of(record))}, kernels"
 
 
-def spent(record: KernelsRecord) -> list[Spent]:
-    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    return sampled.spent(record.footer)
-
-
 def covered(records: Sequence[KernelsRecord]) -> Details:
     """The kernels that the records measured."""
     names = dict.fromkeys(f"{point.kernel} of size {point.size}" for record in records for point in record.points)
@@ -32,23 +27,16 @@ def covered(records: Sequence[KernelsRecord]) -> Details:
 def timing(records: Sequence[KernelsRecord]) -> Details:
     """Facts about starts, clocks, nodes and libraries, over the records of one configuration."""
     points = [point for record in records for point in record.points]
-    starts = dict.fromkeys(point.start_method for point in points)
-    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
-    late = sum(point.late_repetitions for point in points)
     groups = dict.fromkeys(
         f"{plural(record.shared_nodes, 'group')}, {case_of(record)['nodes_are']}" for record in records
     )
-    facts = [
-        ("start of a repetition", "; ".join(starts)),
+    return sampled_inside.timing(
+        points,
         ("ranks that share a copy", "; ".join(groups)),
         ("matrices multiplied by", "; ".join(dict.fromkeys(record.dgemm for record in records))),
         ("ratings", "; ".join(dict.fromkeys(record.ratings for record in records))),
         ("threads of openmp", "each on one CPU" if all(point.pinned for point in points) else "not all pinned"),
-        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
-        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
-        ("late repetitions thrown away", str(late) if late else ""),
-    ]
-    return [(name, value) for name, value in facts if value and points]
+    )
 
 
 def wrong(record: KernelsRecord) -> Iterator[str]:
@@ -57,7 +45,7 @@ def wrong(record: KernelsRecord) -> Iterator[str]:
     if errors:
         yield f"{errors} results were wrong"
     elif record.complete:
-        yield from sampled.none_valid(
+        yield from sampled_inside.none_valid(
             [validity.invalid_reasons(point, memory_only=record.memory_only) for point in record.points]
         )
 

@@ -29,7 +29,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families import axes, sampled
+from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import CASE, VARIANT
 from postprocess.families.hybrid_kernels.record import (
@@ -52,19 +52,15 @@ _BASES = {TO_MPI: MPI, TO_OPENMP: OPENMP}
 VERDICTS = {TO_MPI: "verdict", TO_OPENMP: "verdict_to_openmp"}
 _ESTIMATES = ("t_ns", "t_compute_ns", "t_collective_ns", *_BASES)
 _OF_POINT = (
-    "kernel", "size", "iterations", "error", "digest", "collective", "copy_bytes", "pinned", "repetitions",
-    "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "start_method", "index",
+    "kernel", "size", "iterations", "error", "digest", "collective", "copy_bytes", "pinned",
 )  # fmt: skip
 _OF_VARIANT = ("lines", "memory_bytes", "growth_bytes", "shared_bytes", "replicated_bytes")
 COLUMNS = (
     *CASE, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "ranks_per_node", "nodes_are",
-    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    *sampled_table.names_of_estimates(_ESTIMATES),
     *VERDICTS.values(), "iterations", "error", "digest", "collective", *_OF_VARIANT, "copy_bytes", "copies_per_node",
     "pinned", "dgemm", "ratings", "noise",
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
-    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+    *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `kernels_table`, in order.
 
@@ -76,14 +72,14 @@ def kernels_table(
     records: Sequence[KernelsRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """A row per point and variant of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS)
+    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
 
 
 def case_of(record: KernelsRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     return {
-        **sampled.case_of(header, CASE),
+        **sampled_table.case_of(header, CASE),
         **axes.asked(header.plan.parameters, axes.of_records(FAMILY)),
         axes.VIRTUAL_NODE_RANKS.name: record.virtual_node_ranks,
         "shared_nodes": record.shared_nodes,
@@ -96,7 +92,7 @@ def case_of(record: KernelsRecord) -> dict[str, Any]:
 
 
 def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
-    header, case = record.header, case_of(record)
+    case = case_of(record)
     for point in record.points:
         for name in VARIANTS:
             variant = point.variants[name]
@@ -109,7 +105,7 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
             yield {
                 **case,
                 VARIANT.name: name,
-                **{column: value for one in _ESTIMATES for column, value in _columns(one, found[one])},
+                **sampled_table.columns_of_estimates(found),
                 **{one: getattr(point, one) for one in _OF_POINT},
                 **{one: getattr(variant, one) for one in _OF_VARIANT},
                 "copies_per_node": variant.replicated_bytes / point.copy_bytes if point.copy_bytes else math.nan,
@@ -117,16 +113,11 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
                     VERDICTS[column]: "" if name == base else CANNOT_TELL if doubts[column] else verdict(found[column])
                     for column, base in _BASES.items()
                 },
-                "clock_method": point.clock.method,
-                "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-                "valid": not validity.invalid_reasons(point, memory_only=record.memory_only),
-                "reliable": not reasons,
-                "unreliable_reasons": reasons,
-                "flags": validity.flags(point),
-                "oversubscribed": header.oversubscribed,
-                "shared_core": header.shared_core,
-                "complete": record.complete,
-                "record": record.name,
+                **sampled_table.columns_of_point(point),
+                **sampled_table.judged(
+                    validity.invalid_reasons(point, memory_only=record.memory_only), reasons, validity.flags(point)
+                ),
+                **sampled_table.columns_of_record(record),
             }
 
 
@@ -156,12 +147,6 @@ def verdict(estimate: Estimate) -> str:
     return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
 
 
-def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
-    yield name, as_float(estimate.value)
-    yield f"{name}_ci95_low", as_float(estimate.low)
-    yield f"{name}_ci95_high", as_float(estimate.high)
-
-
 def record_numbers(record: KernelsRecord) -> dict[str, float]:
     """The numbers that sum up a record, for ReFrame. Numbers that are not finite are left out.
 
@@ -170,26 +155,13 @@ def record_numbers(record: KernelsRecord) -> dict[str, float]:
     """
     table = kernels_table([record])
     own = table[table[VARIANT.name] == HYBRID]
-    enough = 2 * own["reliable"].sum() >= own["valid"].sum()
-    values = own[own["reliable" if enough else "valid"]]["ratio_to_mpi"].to_numpy(np.float64)
-    known = values[np.isfinite(values) & (values > 0)]
-    numbers = {
-        "hybrid_ratio_to_mpi": float(np.exp(np.log(known).mean())) if known.size else math.nan,
-        "points": float(len(own)),
-        "points_valid": float(own["valid"].sum()),
-        "points_reliable": float(own["reliable"].sum()),
-    }
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+    numbers = {"hybrid_ratio_to_mpi": sampled_table.geometric_mean(sampled_table.usable(own)[TO_MPI])}
+    return sampled_table.numbers_of(own, numbers)
 
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values."""
     return axes.configuration_words(row, (axes.NAMED_CORES, *axes.of_records(FAMILY)))
-
-
-def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """The remarks on a row, each a phrase, the worst first."""
-    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
 
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
@@ -213,7 +185,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         f"{row['error']:.3g}",
         str(row["lines"]),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 

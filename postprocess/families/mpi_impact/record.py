@@ -14,7 +14,6 @@ from postprocess.drawing.text import clean
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.reading import load_record
 from postprocess.records.record import Calibration, Point, Record, RecordFile, calibration_of, check_family
-from postprocess.records.run import Run, Views, views_of
 
 FAMILY = "mpi_impact"
 MPI_IMPACT, COMPUTE_ALONE = PROGRAMS = ("mpi_impact", "compute_alone")
@@ -87,11 +86,6 @@ class ImpactRecord(RecordFile):
 def load_impact(path: Path | str) -> ImpactRecord:
     """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
     return impact_record(load_record(path))
-
-
-def impacts_of(run: Run) -> Views[ImpactRecord]:
-    """The records of this family in a run."""
-    return views_of(run, FAMILY, impact_record)
 
 
 def impact_record(record: Record) -> ImpactRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from postprocess.families import sampled_inside
 from postprocess.families.axes import NAMED_BY
 from postprocess.families.family import Bound, ByNode, Family, Found, Inside, Numbers, Section, TableFile, doubt_about
 from postprocess.families.nbc_overlap import inside
@@ -98,7 +99,7 @@ NBC_OVERLAP = Family(
     style=_of_report("style"),
     rest=_of_report("rest"),
     drawn=tuple(DRAWN),
-    inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
+    inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=_numbers,
     unit_of=_unit_of,
     bounds=(
@@ -107,7 +108,7 @@ NBC_OVERLAP = Family(
         Bound("t_comm_ref_ratio_to_sizes", absolute=False, margin=LEAST_RATIO, of_sizes=True),
     ),
     by_node=ByNode(("t_comp_ref_ns", "t_comm_ref_ns"), inside.rank_times, waiting=("t_comm_ref_ns",)),
-    wrong=inside.wrong,
+    wrong=sampled_inside.wrong,
     communicated_ns=inside.communicated_ns,
     payload=expected_wire_bytes,
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import drift, duration
-from postprocess.families import sampled
 from postprocess.families.axes import configuration_words
-from postprocess.families.family import Details, RankTimes, Spent
+from postprocess.families.family import Details, RankTimes
 from postprocess.families.nbc_overlap.points import header_case
 from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.tables import clock_name, measured_share
@@ -19,24 +18,9 @@ def words(record: OverlapRecord) -> str:
     return configuration_words(header_case(record))
 
 
-def spent(record: OverlapRecord) -> list[Spent]:
-    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    end = record.footer
-    return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
-
-
 def covered(records: Sequence[OverlapRecord]) -> Details:
     """The collectives that the records measured."""
     return [("Collectives", ", ".join(dict.fromkeys(name for record in records for name in record.collectives)))]
-
-
-def wrong(record: OverlapRecord) -> Iterator[str]:
-    """A phrase if a record received wrong data, or is complete without a valid point."""
-    errors = sum(point.data_errors for point in record.points)
-    if errors:
-        yield f"{errors} wrong values were received"
-    elif record.complete:
-        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: OverlapRecord) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postprocess.drawing.text import size
+from postprocess.drawing.text import plural, size
 from postprocess.families import axes
 from postprocess.families.family import Axis
 from postprocess.families.partitioned.record import FAMILY
@@ -12,7 +12,8 @@ MESSAGE_BYTES = Axis(
 )  # fmt: skip
 """The whole buffer, which all partitions together fill."""
 PARTITIONS_SEND = Axis(
-    "partitions_send", "partitions", short="parts", usual=0, of="point", kind="integer", words="{} partitions".format
+    "partitions_send", "partitions", short="parts", usual=0, of="point", kind="integer",
+    words=lambda count: plural(count, "partition"),
 )  # fmt: skip
 PARTITIONS_RECEIVE = Axis(
     "partitions_receive", "partitions received", short="received", usual=0, of="point", kind="integer",

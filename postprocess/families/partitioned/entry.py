@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postprocess.families import sampled
+from postprocess.families import sampled, sampled_inside
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
 from postprocess.families.papers import GILLIS_2023
 from postprocess.families.partitioned import inside
@@ -57,14 +57,14 @@ PARTITIONED = Family(
     short_text=_short_text,
     nothing="no partitioned communication was measured",
     sections=sampled.sections(FAMILY, TITLE, 33, _drawing),
-    inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
+    inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,
     bounds=(
         Bound("t_ratio_to_single", absolute=False, margin=LEAST_RATIO),
         Bound("gain_vs_model", absolute=False, margin=LEAST_RATIO, better="larger"),
     ),
-    wrong=inside.wrong,
+    wrong=sampled_inside.wrong,
     communicated_ns=inside.communicated_ns,
     payload=inside.payload_bytes,
 )

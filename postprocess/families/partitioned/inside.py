@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from postprocess.drawing.text import duration
-from postprocess.families import axes, sampled
-from postprocess.families.family import Details, Spent
+from postprocess.families import axes
+from postprocess.families.family import Details
 from postprocess.families.partitioned.axes import BESIDE
 from postprocess.families.partitioned.record import PartitionedRecord
 from postprocess.families.partitioned.table import case_of
@@ -17,11 +17,6 @@ def words(record: PartitionedRecord) -> str:
     """The configuration of a record in words, with the values that are not usual."""
     named = axes.configuration_words(case_of(record), (axes.NAMED_CORES, *BESIDE))
     return f"{named}, {record.approach}, partitioned"
-
-
-def spent(record: PartitionedRecord) -> list[Spent]:
-    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    return sampled.spent(record.footer)
 
 
 def covered(records: Sequence[PartitionedRecord]) -> Details:
@@ -46,15 +41,6 @@ def timing(records: Sequence[PartitionedRecord]) -> Details:
         ("other repetitions thrown away", str(discarded) if discarded else ""),
     ]
     return [(name, value) for name, value in facts if value and points]
-
-
-def wrong(record: PartitionedRecord) -> Iterator[str]:
-    """A phrase if a record received wrong data, or is complete without a valid point."""
-    errors = sum(point.data_errors for point in record.points)
-    if errors:
-        yield f"{errors} wrong values were received"
-    elif record.complete:
-        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: PartitionedRecord) -> float:

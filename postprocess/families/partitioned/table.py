@@ -22,16 +22,15 @@ beta is that of the readings. Its number of partitions is the number of messages
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, circumstances
+from postprocess.drawing.columns import Columns
 from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families import axes, sampled
+from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.partitioned import validity
 from postprocess.families.partitioned.axes import BESIDE, CASE, OF_POINT, OF_RECORD
 from postprocess.families.partitioned.record import OF_COMPUTING, Network, PartitionedPoint, PartitionedRecord
@@ -54,12 +53,10 @@ _OF_NETWORK = ("latency_ns", "bytes_per_second", "delay_ratio_measured")
 _ESTIMATES = (*_TIMES, *OF_COMPUTING, *RATIOS, *_OF_NETWORK)
 COLUMNS = (
     *CASE, "threads", NAMED, *(one.name for one in OF_POINT),
-    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    *sampled_table.names_of_estimates(_ESTIMATES),
     "t_mean_ns", "t_mean_ci90_low_ns", "t_mean_ci90_high_ns",
     "delay_us_per_mb", "delay_target_ns", "work_size", "messages", "neighbours",
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
-    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+    *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `partitioned_table`, in order.
 
@@ -75,14 +72,14 @@ def partitioned_table(
     records: Sequence[PartitionedRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS)
+    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
 
 
 def case_of(record: PartitionedRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     asked = axes.asked(header.plan.parameters, OF_RECORD)
-    return {**sampled.case_of(header, CASE), **asked, "threads": header.threads_per_rank}
+    return {**sampled_table.case_of(header, CASE), **asked, "threads": header.threads_per_rank}
 
 
 def paired(values: Floats) -> Estimate:
@@ -145,28 +142,21 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
         yield {
             **case,
             **{axis.name: getattr(point, axis.name) for axis in OF_POINT},
-            **{column: value for name, found in estimates.items() for column, value in _columns(name, found)},
+            **sampled_table.columns_of_estimates(estimates),
             **_mean_columns(point),
             "delay_us_per_mb": _delay_rate(point),
             **{name: getattr(point, name) for name in _OF_POINT},
-            "clock_method": point.clock.method,
-            "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-            "valid": not sampled.invalid_reasons(point),
-            "reliable": not reasons,
-            "unreliable_reasons": reasons,
-            "flags": validity.flags(point, record.noise, network, delay_ratio, ratios["gain"]),
-            "oversubscribed": header.oversubscribed,
-            "shared_core": header.shared_core,
-            "complete": record.complete,
-            "record": record.name,
+            **sampled_table.columns_of_point(point),
+            **sampled_table.judged(
+                sampled.invalid_reasons(point),
+                reasons,
+                validity.flags(point, record.noise, network, delay_ratio, ratios["gain"]),
+            ),
+            **sampled_table.columns_of_record(record),
         }
 
 
-_OF_POINT = (
-    "delay_target_ns", "work_size", "messages", "neighbours",
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "start_method", "index",
-)  # fmt: skip
+_OF_POINT = ("delay_target_ns", "work_size", "messages", "neighbours")
 
 
 def _known(times_ns: Nanoseconds, cpu_ns: Nanoseconds) -> Estimate:
@@ -192,26 +182,6 @@ def _mean_columns(point: PartitionedPoint) -> dict[str, float]:
     return {name: as_float(value) for name, value in parts.items()}
 
 
-def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
-    yield name, as_float(estimate.value)
-    yield f"{name}_ci95_low", as_float(estimate.low)
-    yield f"{name}_ci95_high", as_float(estimate.high)
-
-
-def usable(table: pd.DataFrame) -> pd.DataFrame:
-    """The points for a summary: the reliable ones, or all valid ones where less than half of these are reliable."""
-    enough = 2 * table["reliable"].sum() >= table["valid"].sum()
-    chosen: pd.DataFrame = table[table["reliable" if enough else "valid"]]
-    return chosen
-
-
-def geometric_mean(values: pd.Series[Any]) -> float:
-    """The geometric mean of the finite values of a column; NaN where there is none."""
-    numbers = values.to_numpy(dtype=np.float64)
-    known = numbers[np.isfinite(numbers) & (numbers > 0)]
-    return float(np.exp(np.log(known).mean())) if known.size else math.nan
-
-
 def record_numbers(record: PartitionedRecord) -> dict[str, float]:
     """The numbers that sum up a record, for ReFrame. Numbers that are not finite are left out.
 
@@ -219,17 +189,13 @@ def record_numbers(record: PartitionedRecord) -> dict[str, float]:
     points that have a planned delay and LEAST_OF_MODEL bytes or more. Counts: points, points_valid, points_reliable.
     """
     table = partitioned_table([record])
-    chosen = usable(table)
+    chosen = sampled_table.usable(table)
+    of_model = chosen[(chosen["delay_ratio"] > 0) & (chosen["message_bytes"] >= LEAST_OF_MODEL)]
     numbers = {
-        "t_ratio_to_single": geometric_mean(1 / chosen["gain"]),
-        "gain_vs_model": geometric_mean(
-            chosen.loc[(chosen["delay_ratio"] > 0) & (chosen["message_bytes"] >= LEAST_OF_MODEL), "gain_vs_model"]
-        ),
-        "points": float(len(table)),
-        "points_valid": float(table["valid"].sum()),
-        "points_reliable": float(table["reliable"].sum()),
+        "t_ratio_to_single": sampled_table.geometric_mean(1 / chosen["gain"]),
+        "gain_vs_model": sampled_table.geometric_mean(of_model["gain_vs_model"]),
     }
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+    return sampled_table.numbers_of(table, numbers)
 
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
@@ -253,11 +219,6 @@ def neighbours_words(row: Mapping[Any, Any]) -> list[str]:
     return [f"{int(row['neighbours'])} neighbours"] if row["neighbours"] > 1 else []
 
 
-def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """The remarks on a row, each a phrase, the worst first."""
-    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
-
-
 def _cells(row: Mapping[Any, Any]) -> list[str]:
     """The texts of a row of `partitioned_table`."""
     return [
@@ -277,7 +238,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         ratio(row["early_bird_share"]),
         str(row["messages"]),
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 

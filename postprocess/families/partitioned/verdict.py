@@ -469,4 +469,6 @@ def unreliable_words(verdict: Verdict) -> str:
 
 def uncounted_words(count: int, of_all: int) -> str:
     """How many points do not count, of how many; empty where all do."""
-    return f"{count} of {plural(of_all, 'point')} are not reliable and do not count" if count else ""
+    one = count == 1
+    words = f"{'is' if one else 'are'} not reliable and {'does' if one else 'do'} not count"
+    return f"{count} of {plural(of_all, 'point')} {words}" if count else ""

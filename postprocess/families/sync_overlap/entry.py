@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from postprocess.families import sampled
+from postprocess.families import sampled, sampled_inside
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, TableFile
 from postprocess.families.papers import WHITE_1999
 from postprocess.families.sync_overlap import inside
@@ -85,7 +85,7 @@ SYNC_OVERLAP = Family(
     short_text=_short_text,
     nothing="no message to a late receiver was measured",
     sections=sampled.sections(FAMILY, TITLE, 35, _drawing),
-    inside=Inside(inside.words, inside.spent, inside.covered, inside.timing),
+    inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=_unit_of,
     bounds=(

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import duration, size
-from postprocess.families import axes, sampled
-from postprocess.families.family import Details, Spent
+from postprocess.families import axes, sampled, sampled_inside
+from postprocess.families.family import Details
 from postprocess.families.sync_overlap.record import SyncRecord
 from postprocess.families.sync_overlap.table import case_of, configuration_words
 from postprocess.records.header import keeps_apart
@@ -19,11 +19,6 @@ MESSAGES = 5
 def words(record: SyncRecord) -> str:
     """The configuration of a record in words."""
     return f"{configuration_words(case_of(record))}, late receiver"
-
-
-def spent(record: SyncRecord) -> list[Spent]:
-    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    return sampled.spent(record.footer)
 
 
 def _never_sends(record: SyncRecord) -> bool:
@@ -41,18 +36,11 @@ def covered(records: Sequence[SyncRecord]) -> Details:
 def timing(records: Sequence[SyncRecord]) -> Details:
     """Facts about starts, clocks and delays, over the records of one configuration."""
     points = [point for record in records for point in record.points]
-    starts = dict.fromkeys(point.start_method for point in points)
-    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
     delays = [point.t_delay_ns for point in points if point.repetitions]
-    late = sum(point.late_repetitions for point in points)
-    facts = [
-        ("start of a repetition", "; ".join(starts)),
+    return sampled_inside.timing(
+        points,
         ("delay of the receiver", f"{duration(min(delays))} to {duration(max(delays))}" if delays else ""),
-        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
-        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
-        ("late repetitions thrown away", str(late) if late else ""),
-    ]
-    return [(name, value) for name, value in facts if value and points]
+    )
 
 
 def wrong(record: SyncRecord) -> Iterator[str]:
@@ -68,7 +56,7 @@ def wrong(record: SyncRecord) -> Iterator[str]:
         if not any(math.isfinite(point.idle_pss_total_bytes) for point in record.points):
             yield "the kernel does not tell the memory of a process"
     elif record.complete and not record.header.shared_core:
-        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
+        yield from sampled_inside.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: SyncRecord) -> float:

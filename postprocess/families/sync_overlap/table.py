@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, circumstances
+from postprocess.drawing.columns import Columns
 from postprocess.drawing.text import duration, interval, percent, ratio
-from postprocess.families import axes, sampled
+from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.sync_overlap import validity
 from postprocess.families.sync_overlap.axes import CASE, OF_RECORD
 from postprocess.families.sync_overlap.eager_limit import eager_limit_of, fragments_of
@@ -38,7 +38,7 @@ from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import late_receiver
-from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, Floats, median_estimate
 
 _ESTIMATES = (
     "t_recv_ns", "t_wait_ns", "t_after_wait_ns", "t_whole_ns", "t_round_trip_ns", "recv_over_wait",
@@ -46,20 +46,16 @@ _ESTIMATES = (
 )  # fmt: skip
 _OF_POINT = (
     "message_bytes", "delay_ns", "delay_units", "t_isend_ns", "t_delay_ns", "idle_pss_total_bytes",
-    "idle_pss_largest_bytes", "idle_pss_anonymous_bytes", "idle_pss_shared_bytes", "repetitions", "warmup_repetitions",
-    "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason", "interval_relative_reached",
-    "start_method", "index",
+    "idle_pss_largest_bytes", "idle_pss_anonymous_bytes", "idle_pss_shared_bytes",
 )  # fmt: skip
 COLUMNS = (
     *CASE, NAMED, "message_bytes", "asked", "outcome", "who_progresses", "transfer", "range_bytes", "range_ends",
     "planted", "expected_outcome", "expected_who", "as_expected",
     "eager_limit_bytes", "eager_limit_variable", "moved_share", "unseen_share",
-    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    *sampled_table.names_of_estimates(_ESTIMATES),
     "t_isend_ns", "t_delay_ns", "delay_ns", "delay_units", "idle_pss_total_bytes", "idle_pss_largest_bytes",
     "idle_pss_anonymous_bytes", "idle_pss_shared_bytes", "fragments", "fragment_bytes",
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
-    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+    *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `sync_table`, in order.
 
@@ -73,14 +69,14 @@ def sync_table(records: Sequence[SyncRecord], failed: Mapping[str, tuple[str, st
 
     failed: `failed_records` of the run.
     """
-    return sampled.table_of(sampled.rows_of(records, failed, _rows), COLUMNS)
+    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
 
 
 def case_of(record: SyncRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     return {
-        **sampled.case_of(header, CASE),
+        **sampled_table.case_of(header, CASE),
         **axes.asked(header.plan.parameters, OF_RECORD),
     }
 
@@ -158,20 +154,17 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
             "eager_limit_variable": variable,
             "moved_share": moved if answer in (late_receiver.INCOMPLETE, late_receiver.NONE) else math.nan,
             "unseen_share": unseen if answer == late_receiver.NONE else math.nan,
-            **{column: value for name in _ESTIMATES for column, value in _columns(name, estimates[name])},
+            **sampled_table.columns_of_estimates(estimates),
             **{name: getattr(point, name) for name in _OF_POINT},
             "fragments": fragments,
             "fragment_bytes": fragment_bytes,
-            "clock_method": point.clock.method,
-            "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-            "valid": not sampled.invalid_reasons(point),
-            "reliable": not reasons,
-            "unreliable_reasons": reasons,
-            "flags": [*validity.flags(point, answer, control=control), *_unexpected(must, answer, who)],
-            "oversubscribed": header.oversubscribed,
-            "shared_core": header.shared_core,
-            "complete": record.complete,
-            "record": record.name,
+            **sampled_table.columns_of_point(point),
+            **sampled_table.judged(
+                sampled.invalid_reasons(point),
+                reasons,
+                [*validity.flags(point, answer, control=control), *_unexpected(must, answer, who)],
+            ),
+            **sampled_table.columns_of_record(record),
         }
 
 
@@ -187,22 +180,9 @@ def _unexpected(must: Expected | None, answer: str, who: str) -> Iterator[str]:
         yield f"not as planted ({must.planted}): it must be {must.outcome_words}{inside}"
 
 
-def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
-    yield name, as_float(estimate.value)
-    yield f"{name}_ci95_low", as_float(estimate.low)
-    yield f"{name}_ci95_high", as_float(estimate.high)
-
-
 def with_messages(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of launches that sent messages: those of SENT_NEVER have only the memory of idle ranks."""
     chosen: pd.DataFrame = table[table[axes.SEND.name] != axes.SENT_NEVER]
-    return chosen
-
-
-def usable(table: pd.DataFrame) -> pd.DataFrame:
-    """The points for a summary: the reliable ones, or all valid ones where less than half of these are reliable."""
-    enough = 2 * table["reliable"].sum() >= table["valid"].sum()
-    chosen: pd.DataFrame = table[table["reliable" if enough else "valid"]]
     return chosen
 
 
@@ -214,29 +194,19 @@ def record_numbers(record: SyncRecord) -> dict[str, float]:
     points, points_valid, points_reliable.
     """
     table = sync_table([record])
-    chosen = usable(table[table["asked"].astype(bool)])
-    whole = chosen["t_whole_ns"].to_numpy(dtype=np.float64)
-    whole = whole[np.isfinite(whole) & (whole > 0)]
+    chosen = sampled_table.usable(table[table["asked"].astype(bool)])
     ranges = table["range_bytes"].to_numpy(dtype=np.float64)
     numbers = {
         "recv_over_wait": float(chosen["recv_over_wait"].mean()) if len(chosen) else math.nan,
-        "t_whole_ns": float(np.exp(np.log(whole).mean())) if whole.size else math.nan,
+        "t_whole_ns": sampled_table.geometric_mean(chosen["t_whole_ns"]),
         "range_bytes": float(ranges[0]) if ranges.size else math.nan,
-        "points": float(len(table)),
-        "points_valid": float(table["valid"].sum()),
-        "points_reliable": float(table["reliable"].sum()),
     }
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+    return sampled_table.numbers_of(table, numbers)
 
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row and its unusual values: ``async, protocol copied``."""
     return axes.configuration_words(row, (axes.NAMED_CORES, *OF_RECORD))
-
-
-def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """The remarks on a row, each a phrase, the worst first."""
-    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
 
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
@@ -257,7 +227,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         percent(row["arrived_neither_bytes"] / row["message_bytes"]) if row["message_bytes"] else "",
         percent(row["arrived_sender_bytes"] / row["message_bytes"]) if row["message_bytes"] else "",
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from postprocess.drawing.text import duration, plural
-from postprocess.families import sampled
-from postprocess.families.family import Details, Spent
+from postprocess.drawing.text import plural
+from postprocess.families import sampled, sampled_inside
+from postprocess.families.family import Details
 from postprocess.families.transfer_overlap.axes import NOTHING, PIPELINED
 from postprocess.families.transfer_overlap.record import TransferRecord
 from postprocess.families.transfer_overlap.table import case_of, configuration_words, points_text
@@ -20,11 +20,6 @@ SOLVES = 3
 def words(record: TransferRecord) -> str:
     """The configuration of a record in words."""
     return f"{configuration_words(case_of(record))}, overlap in a solver"
-
-
-def spent(record: TransferRecord) -> list[Spent]:
-    """The CPU times of a record's threads, over the whole launch; none for a record without a footer."""
-    return sampled.spent(record.footer)
 
 
 def covered(records: Sequence[TransferRecord]) -> Details:
@@ -60,16 +55,9 @@ def histories(records: Sequence[TransferRecord]) -> Mapping[tuple[int, int], tup
 def timing(records: Sequence[TransferRecord]) -> Details:
     """Facts about starts and clocks, over the records of one configuration."""
     points = [point for record in records for point in record.points]
-    starts = dict.fromkeys(point.start_method for point in points)
-    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
-    late = sum(point.late_repetitions for point in points)
-    facts = [
-        ("start of a repetition", "; ".join(starts)),
-        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
-        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
-        ("late repetitions thrown away", str(late) if late else ""),
-    ]
-    return [(name, value) for name, value in facts if value and points]
+    return sampled_inside.timing(
+        points,
+    )
 
 
 def wrong(record: TransferRecord) -> Iterator[str]:
@@ -85,7 +73,7 @@ def wrong(record: TransferRecord) -> Iterator[str]:
             f"{plural(unknowns, 'unknown')} each"
         )
     elif record.complete:
-        yield from sampled.none_valid([sampled.invalid_reasons(point) for point in record.points])
+        yield from sampled_inside.none_valid([sampled.invalid_reasons(point) for point in record.points])
 
 
 def communicated_ns(record: TransferRecord) -> float:

@@ -25,23 +25,21 @@ versions without any effect, one would leave 0 out of its 95 % interval every fo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, circumstances
+from postprocess.drawing.columns import Columns
 from postprocess.drawing.text import duration, interval, percent_with_decimal, size
-from postprocess.families import axes, sampled
+from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.transfer_overlap import drift, validity
 from postprocess.families.transfer_overlap.axes import CASE, CONTROLS, VARIANT
 from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, TransferRecord
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import transfer_overlap as formulas
-from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, median_estimate
+from postprocess.statistics.metrics import CONFIDENCE, Floats, as_float, median_estimate
 
 RATIOS = ("improvement", "bound", "parts_of_whole")
 _CHANGES = ("reference_change", "improvement_change")
@@ -49,19 +47,15 @@ _ESTIMATES = (*SERIES, *RATIOS, *_CHANGES)
 _OF_POINT = (
     "iterations", "residual", "history", "reference_iterations", "reference_residual",
     "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "exchanged_bytes",
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "start_method", "index",
 )  # fmt: skip
 COLUMNS = (
     *CASE, NAMED, VARIANT.name,
-    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")),
+    *sampled_table.names_of_estimates(_ESTIMATES),
     "improvement_joint_ci95_low", "improvement_joint_ci95_high", "bound_stands", "above_bound",
     "reference_fastest_ns", "reference_slowest_ns", "reference_drifts",
     "iterations", "residual", "history", "reference_iterations", "reference_residual",
     "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "message_bytes", "exchanged_bytes",
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
-    "interval_relative_reached", "start_method", "clock_method", "clock_residual_ns",
-    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+    *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `transfer_table`, in order.
 
@@ -74,8 +68,8 @@ def transfer_table(
     records: Sequence[TransferRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled.table_of(
-        sampled.rows_of(records, failed, _rows), COLUMNS, "bound_stands", "above_bound", "reference_drifts"
+    return sampled_table.table_of(
+        sampled_table.rows_of(records, failed, _rows), COLUMNS, "bound_stands", "above_bound", "reference_drifts"
     )
 
 
@@ -83,7 +77,7 @@ def case_of(record: TransferRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record, apart from the size of the system."""
     header = record.header
     return {
-        **sampled.case_of(header, CASE),
+        **sampled_table.case_of(header, CASE),
     }
 
 
@@ -137,7 +131,7 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             axes.GRID_POINTS.name: point.grid_points,
             axes.UNKNOWNS.name: point.unknowns,
             VARIANT.name: point.variant,
-            **{column: value for name in _ESTIMATES for column, value in _columns(name, found[name])},
+            **sampled_table.columns_of_estimates(found),
             "improvement_joint_ci95_low": as_float(joint.low),
             "improvement_joint_ci95_high": as_float(joint.high),
             "bound_stands": bound_stands,
@@ -147,26 +141,17 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             "reference_drifts": between.drifts,
             **{name: getattr(point, name) for name in _OF_POINT},
             "message_bytes": point.exchanged_bytes // max(point.messages, 1),
-            "clock_method": point.clock.method,
-            "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
-            "valid": not sampled.invalid_reasons(point),
-            "reliable": not reasons,
-            "unreliable_reasons": reasons,
-            "flags": [
-                *validity.flags(point, improvement, bound, found["parts_of_whole"]),
-                *validity.drift_flags(point, between, found["reference_change"]),
-            ],
-            "oversubscribed": header.oversubscribed,
-            "shared_core": header.shared_core,
-            "complete": record.complete,
-            "record": record.name,
+            **sampled_table.columns_of_point(point),
+            **sampled_table.judged(
+                sampled.invalid_reasons(point),
+                reasons,
+                [
+                    *validity.flags(point, improvement, bound, found["parts_of_whole"]),
+                    *validity.drift_flags(point, between, found["reference_change"]),
+                ],
+            ),
+            **sampled_table.columns_of_record(record),
         }
-
-
-def _columns(name: str, estimate: Estimate) -> Iterator[tuple[str, float]]:
-    yield name, as_float(estimate.value)
-    yield f"{name}_ci95_low", as_float(estimate.low)
-    yield f"{name}_ci95_high", as_float(estimate.high)
 
 
 def record_numbers(record: TransferRecord) -> dict[str, float]:
@@ -177,27 +162,15 @@ def record_numbers(record: TransferRecord) -> dict[str, float]:
     points, points_valid, points_reliable.
     """
     table = transfer_table([record])
-    enough = 2 * table["reliable"].sum() >= table["valid"].sum()
-    chosen = table[table["reliable" if enough else "valid"] & ~table["variant"].isin(CONTROLS)]
-    times = 1 - chosen["improvement"].to_numpy(np.float64)
-    known = times[np.isfinite(times) & (times > 0)]
-    numbers = {
-        "t_ratio_to_nonoverlap": float(np.exp(np.log(known).mean())) if known.size else math.nan,
-        "points": float(len(table)),
-        "points_valid": float(table["valid"].sum()),
-        "points_reliable": float(table["reliable"].sum()),
-    }
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+    chosen = sampled_table.usable(table)
+    versions = chosen[~chosen["variant"].isin(CONTROLS)]
+    numbers = {"t_ratio_to_nonoverlap": sampled_table.geometric_mean(1 - versions["improvement"])}
+    return sampled_table.numbers_of(table, numbers)
 
 
 def configuration_words(row: Mapping[Any, Any]) -> str:
     """The configuration of a row with its unusual values, without the size of the system: ``async``."""
     return axes.configuration_words(row, (axes.NAMED_CORES,))
-
-
-def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """The remarks on a row, each a phrase, the worst first."""
-    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
 
 
 def points_text(points: float) -> str:
@@ -226,7 +199,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         str(row["iterations"]),
         f"{row['residual']:.1e}",
         str(row["repetitions"]),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 

@@ -204,7 +204,9 @@ def notes(verdict: Verdict) -> list[str]:
 def unreliable_words(verdict: Verdict) -> str:
     """How many points of an application do not count; empty where all do."""
     count, of_all = verdict.unreliable
-    return f"{count} of {plural(of_all, 'point')} are not reliable and do not count" if count else ""
+    one = count == 1
+    words = f"{'is' if one else 'are'} not reliable and {'does' if one else 'do'} not count"
+    return f"{count} of {plural(of_all, 'point')} {words}" if count else ""
 
 
 def verdict_text(table: pd.DataFrame) -> str:

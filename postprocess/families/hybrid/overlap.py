@@ -1,0 +1,63 @@
+"""Whether a computation between the two steps of a collective, start and wait, hides what goes on between nodes.
+
+Three batches of each repetition tell it, where there are several nodes: the two steps without a computation, the
+computation alone, and the computation between the two steps. From their medians follows the overlap ratio of Denis et
+al. 2022 with its interval (`metrics.overhead_estimate`): 0 where all is hidden that can be, 1 where nothing is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.columns import Columns
+from postprocess.drawing.text import duration, interval, ratio, size
+from postprocess.families.hybrid.table import CANNOT_TELL, configuration_words
+
+HIDES, COSTS = "hides some", "takes longer than both"
+
+
+def verdict(row: Mapping[Any, Any]) -> str:
+    """What the interval of a row's overlap ratio says: on which side of 1, both in turn, it lies."""
+    if row["doubtful"]:
+        return CANNOT_TELL
+    return HIDES if row["r_overhead_ci95_high"] < 1 else COSTS if row["r_overhead_ci95_low"] > 1 else CANNOT_TELL
+
+
+def overlapped(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table of `hybrid_table` that have an overlap ratio."""
+    rows: pd.DataFrame = table[[math.isfinite(one) for one in table["r_overhead"]]]
+    return rows
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        f"{row['toolchain']}, {configuration_words(row)}, {row['network']}",
+        f"{row['shared_nodes']}, {row['nodes_are']}",
+        str(row["operation"]),
+        str(row["variant"]),
+        size(row["message_bytes"]),
+        *(duration(row[name]) for name in ("t_steps_ns", "t_computation_ns", "t_overlap_ns")),
+        ratio(row["r_overhead"]),
+        interval(row["r_overhead_ci95_low"], row["r_overhead_ci95_high"]),
+        verdict(row),
+    ]
+
+
+SHOWN = Columns(
+    heads=(
+        "library", "nodes", "collective", "variant", "message", "start and wait", "computation", "between the two",
+        "overlap ratio", "95 %", "computing between",
+    ),
+    right=frozenset(range(4, 10)),
+    cells=_cells,
+)  # fmt: skip
+"""The columns of a table of `overlapped` rows for a reader."""
+
+
+def text(table: pd.DataFrame) -> str:
+    """The table for the terminal; empty without several nodes."""
+    return SHOWN.text(overlapped(table))

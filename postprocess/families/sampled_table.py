@@ -1,0 +1,131 @@
+"""What the tables of families of sampled points have in common: rows, the columns that end each row, the numbers that
+sum up a record, and the remarks on a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.columns import circumstances
+from postprocess.families.sampled import Sampling
+from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
+from postprocess.records.record import RecordFile
+from postprocess.statistics.metrics import Estimate, as_float
+
+Row: TypeAlias = dict[str, Any]
+"""A row of a table, by the names of its columns."""
+ENDS = ("", "_ci95_low", "_ci95_high")
+"""What follows the name of an estimate in the names of its columns."""
+_OF_SAMPLING = (
+    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors", "stop_reason",
+    "interval_relative_reached", "start_method", "index",
+)  # fmt: skip
+LAST_COLUMNS = (
+    *(name for name in _OF_SAMPLING if name != "index"), "clock_method", "clock_residual_ns",
+    "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
+)  # fmt: skip
+"""The columns that end each row: `columns_of_point` and `columns_of_record`, and those of `judged`."""
+
+
+def rows_of(
+    records: Sequence[Any], failed: Mapping[str, tuple[str, str]] | None, rows: Callable[[Any, str], Iterable[Row]]
+) -> list[Row]:
+    """The rows of all records. failed: `failed_records` of the run.  rows: makes those of a record, from the record and
+    the reason why it failed, which is empty where it did not."""
+    why = {name: reason for name, (_, reason) in (failed or {}).items()}
+    return [row for record in records for row in rows(record, why.get(record.name, ""))]
+
+
+def table_of(rows: Iterable[Row], columns: Sequence[str], *truths: str) -> pd.DataFrame:
+    """Rows as a table with these columns. truths: which of them have truth values, beside `valid` and `reliable`."""
+    whole = pd.DataFrame(list(rows), columns=list(columns))
+    table: pd.DataFrame = whole.astype(dict.fromkeys(("valid", "reliable", *truths), bool))  # also an empty table
+    return table
+
+
+def case_of(header: Header, names: Iterable[str]) -> Row:
+    """The columns that are the same for all points of a record: those of these names that the header has, and what a
+    table needs to tell launches apart."""
+    return {
+        **{name: getattr(header, name) for name in names if hasattr(header, name)},
+        "given_up_cores": header.progress.given_up_cores,
+        "launch": repeat_of(header.metadata) or 1,
+        NAMED: named_cores_of(header.metadata),
+    }
+
+
+def names_of_estimates(names: Iterable[str]) -> tuple[str, ...]:
+    """The names of the columns of estimates."""
+    return tuple(f"{name}{end}" for name in names for end in ENDS)
+
+
+def columns_of_estimates(found: Mapping[str, Estimate]) -> Row:
+    """The columns of estimates by their names: the value, and the ends of its 95 % interval."""
+    return {
+        f"{name}{end}": as_float(value)
+        for name, estimate in found.items()
+        for end, value in zip(ENDS, (estimate.value, estimate.low, estimate.high), strict=True)
+    }
+
+
+def columns_of_point(point: Sampling) -> Row:
+    """How a point was repeated, and its clock."""
+    return {
+        **{name: getattr(point, name) for name in _OF_SAMPLING},
+        "clock_method": point.clock.method,
+        "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
+    }
+
+
+def columns_of_record(record: RecordFile) -> Row:
+    """The circumstances of a record, and its name."""
+    return {
+        "oversubscribed": record.header.oversubscribed,
+        "shared_core": record.header.shared_core,
+        "complete": record.complete,
+        "record": record.name,
+    }
+
+
+def judged(invalid: Sequence[str], reasons: Sequence[str], flags: Sequence[str]) -> Row:
+    """What a point may be used for. invalid, reasons: why it is not valid, and why it is not reliable."""
+    return {
+        "valid": not invalid,
+        "reliable": not reasons,
+        "unreliable_reasons": list(reasons),
+        "flags": list(flags),
+    }
+
+
+def usable(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows for a summary: the reliable ones, or all valid ones where less than half of these are reliable."""
+    enough = 2 * table["reliable"].sum() >= table["valid"].sum()
+    chosen: pd.DataFrame = table[table["reliable" if enough else "valid"]]
+    return chosen
+
+
+def geometric_mean(values: pd.Series[Any]) -> float:
+    """The geometric mean of the finite values above 0 of a column; NaN where there is none."""
+    numbers = values.to_numpy(dtype=np.float64)
+    known = numbers[np.isfinite(numbers) & (numbers > 0)]
+    return float(np.exp(np.log(known).mean())) if known.size else math.nan
+
+
+def numbers_of(table: pd.DataFrame, numbers: Mapping[str, float]) -> dict[str, float]:
+    """The numbers that sum up a record: those that are finite, and the counts of the rows of its table: points,
+    points_valid, points_reliable."""
+    return {
+        **{name: value for name, value in numbers.items() if math.isfinite(value)},
+        "points": float(len(table)),
+        "points_valid": float(table["valid"].sum()),
+        "points_reliable": float(table["reliable"].sum()),
+    }
+
+
+def remarks(row: Mapping[Any, Any]) -> list[str]:
+    """The remarks on a row, each a phrase, the worst first."""
+    return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
