@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,16 +67,11 @@ class Columns:
         kept = [number for number, of_column in enumerate(texts) if number not in same and any(of_column)]
         return PointsView(
             [whole.heads[number] for number in kept],
-            [[_in_lines(row[i]) if i in self.right else row[i] for i in kept] for row in whole.rows],
+            [[row[number] for number in kept] for row in whole.rows],
             whole.count,
             [(self.heads[number], text) for number in same if (text := next(iter(texts[number])))],
             is_narrow=True,
         )
-
-
-def _in_lines(number: str) -> str:
-    """The text of a number, which may only be divided before its interval, or before what it is not."""
-    return re.sub(r" (?!\[|not )", "\N{NO-BREAK SPACE}", number)
 
 
 @dataclass(frozen=True)

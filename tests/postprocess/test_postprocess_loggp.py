@@ -174,7 +174,7 @@ def test_gaps_of_long_messages_that_o_hides_bound_the_gap_per_byte(tmp_path: Pat
     assert row["flags"] == [
         "o is not shorter than the gaps of messages of 128 KiB to 512 KiB, which G is of: G is at most this"
     ]
-    assert "≤ 0.300 [0.300, 0.300] ns" in cpu_text(table)
+    assert "≤ 0.300 ns [0.300, 0.300]" in cpu_text(table)
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=2, max_size=12, unique=True), st.integers(1, 10**6))
