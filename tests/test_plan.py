@@ -461,6 +461,23 @@ def test_messages_to_a_late_receiver_have_a_control_and_protocols() -> None:
     assert [case.label for case in alone.to_measure] == ["mpich@5.0.2 shm basic sync_overlap (sent never)"]
 
 
+def test_sizes_ways_and_times_of_cpu_overhead_are_asked_for() -> None:
+    asked: dict[str, Any] = {"benchmarks": ("cpu_overhead",), "configurations": ("basic",), "operations": ("alltoall",)}
+    waits = planned(MPICH, **asked, ways=("late", "blocking"), lateness_ms=("10", "100"), message_bytes=("1024",))
+    own = BENCHMARKS["cpu_overhead"].point_values
+    assert point_values.words(own, waits.options.points, waits.to_measure[0].parameters) == [
+        "--message-bytes", "1024", "--ways", "blocking,late", "--lateness-ms", "10,100",
+    ]  # fmt: skip
+    with pytest.raises(CampaignError, match="with --method paper only blocking calls are measured, no `late`"):
+        planned(MPICH, **asked, method="paper", ways=("late",))
+    with pytest.raises(CampaignError, match="--ways sometimes: one of blocking, nonblocking"):
+        planned(MPICH, **asked, ways=("sometimes",))
+    with pytest.raises(CampaignError, match="--lateness-ms 0: a whole number from 1 to 10000"):
+        planned(MPICH, **asked, lateness_ms=("0",))
+    with pytest.raises(CampaignError, match="--message-bytes 12: messages are of whole words of 8 bytes"):
+        planned(MPICH, **asked, message_bytes=("12",))
+
+
 def test_messages_have_the_sizes_that_are_asked_for() -> None:
     asked: dict[str, Any] = {"benchmarks": ("sync_overlap",), "configurations": ("basic",)}
     sized = planned(MPICH, **asked, sends=("early", "never"), message_bytes=("64", "1048576"))

@@ -60,7 +60,7 @@ class Columns:
 
     def narrow_view(self, table: pd.DataFrame, most_rows: int, leading: int) -> PointsView:
         """The same without columns that are empty, and without those of the first `leading` ones that have the same
-        text in all rows: these stand above the table."""
+        text in all rows: these stand above the table. An interval may stand below its value."""
         whole = self.view(table, most_rows)
         texts = [dict.fromkeys(column) for column in zip(*whole.rows, strict=True)]
         same = [number for number, of_column in enumerate(texts) if number < leading and len(of_column) == 1]
@@ -70,6 +70,7 @@ class Columns:
             [[row[number] for number in kept] for row in whole.rows],
             whole.count,
             [(self.heads[number], text) for number in same if (text := next(iter(texts[number])))],
+            is_narrow=True,
         )
 
 
@@ -79,9 +80,11 @@ class PointsView:
 
     heads: the heads, and whether their columns hold numbers.  rows: at most as many as the page has room for.
     count: how many points there are.  common: heads and texts of columns that would be the same in all rows.
+    is_narrow: its texts may be divided into lines.
     """
 
     heads: Sequence[tuple[str, bool]]
     rows: Sequence[Sequence[str]]
     count: int
     common: Sequence[tuple[str, str]] = ()
+    is_narrow: bool = False

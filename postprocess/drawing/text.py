@@ -33,13 +33,13 @@ def duration(nanoseconds: float) -> str:
 
 
 def duration_and_interval(value: float, low: float, high: float) -> str:
-    """A time and its interval, all in one unit: ``1.07 [0.98, 1.11] µs``; without the interval where it is not known,
+    """A time and its interval, all in one unit: ``1.07 µs [0.98, 1.11]``; without the interval where it is not known,
     and ``-`` for NaN."""
     if not (math.isfinite(value) and math.isfinite(low) and math.isfinite(high)):
         return duration(value)
     scale, unit = _unit_of(value, _NANOSECOND_UNITS)
     shown, *ends = (_three_digits(one / scale) for one in (value, low, high))
-    return f"{shown} [{ends[0]}, {ends[1]}] {unit}"
+    return f"{shown} {unit} [{ends[0]}, {ends[1]}]"
 
 
 def size(count: float) -> str:

@@ -156,7 +156,7 @@ def test_a_gap_that_is_no_longer_than_o_cannot_be_seen(tmp_path: Path) -> None:
     assert table["g_hidden"].all()
     assert table.iloc[0]["flags"][0] == "o is not shorter than the gap: g cannot be seen, and is at most this"
     assert table.iloc[0]["g_ns"] == pytest.approx(800, rel=0.05)
-    assert "≤ 800 [" in cpu_text(table)
+    assert "≤ 800 ns [" in cpu_text(table)
 
 
 def test_gaps_of_long_messages_that_o_hides_bound_the_gap_per_byte(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_gaps_of_long_messages_that_o_hides_bound_the_gap_per_byte(tmp_path: Pat
     assert row["flags"] == [
         "o is not shorter than the gaps of messages of 128 KiB to 512 KiB, which G is of: G is at most this"
     ]
-    assert "≤ 0.300 [0.300, 0.300] ns" in cpu_text(table)
+    assert "≤ 0.300 ns [0.300, 0.300]" in cpu_text(table)
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=2, max_size=12, unique=True), st.integers(1, 10**6))

@@ -120,7 +120,7 @@ def _per_byte(row: Mapping[Any, Any], name: str, unit: str = "ns") -> str:
     scale, decimals = {"ns": (1, 3), "ps": (1000, 1)}[unit]
     value, *ends = (scale * row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high"))
     known = f" [{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]" if ends[0] <= ends[1] else ""
-    return f"{value:.{decimals}f}{known} {unit}" if math.isfinite(value) else ""
+    return f"{value:.{decimals}f} {unit}{known}" if math.isfinite(value) else ""
 
 
 def _threshold(row: Mapping[Any, Any], of: str) -> str:
