@@ -288,15 +288,15 @@ struct batch_kind {
     enum steps steps;
 };
 static const struct batch_kind batch_kinds[BATCHES] = {
-    [LIBRARY_WHOLE] = {call_library, false, WHOLE, "library_whole_calls"},
-    [HYBRID_WHOLE] = {call_hybrid, false, WHOLE, "hybrid_whole_calls"},
-    [PAPERS_WHOLE] = {call_hybrid, true, WHOLE, "papers_whole_calls"},
-    [LIBRARY_ALONE] = {call_library, false, ALONE, "library_alone_calls"},
-    [HYBRID_ALONE] = {call_hybrid, false, ALONE, "hybrid_alone_calls"},
-    [PAPERS_ALONE] = {call_hybrid, true, ALONE, "papers_alone_calls"},
-    [STEPS] = {call_hybrid, false, ALONE, "steps_calls", TWO_STEPS},
-    [COMPUTATION] = {call_computation, false, ALONE, "computation_calls"},
-    [OVERLAP] = {call_hybrid, false, ALONE, "overlap_calls", COMPUTES_BETWEEN},
+    [LIBRARY_WHOLE] = {.call = call_library, .timed = WHOLE, .calls = "library_whole_calls"},
+    [HYBRID_WHOLE] = {.call = call_hybrid, .timed = WHOLE, .calls = "hybrid_whole_calls"},
+    [PAPERS_WHOLE] = {.call = call_hybrid, .papers = true, .timed = WHOLE, .calls = "papers_whole_calls"},
+    [LIBRARY_ALONE] = {.call = call_library, .timed = ALONE, .calls = "library_alone_calls"},
+    [HYBRID_ALONE] = {.call = call_hybrid, .timed = ALONE, .calls = "hybrid_alone_calls"},
+    [PAPERS_ALONE] = {.call = call_hybrid, .papers = true, .timed = ALONE, .calls = "papers_alone_calls"},
+    [STEPS] = {.call = call_hybrid, .timed = ALONE, .calls = "steps_calls", .steps = TWO_STEPS},
+    [COMPUTATION] = {.call = call_computation, .timed = ALONE, .calls = "computation_calls"},
+    [OVERLAP] = {.call = call_hybrid, .timed = ALONE, .calls = "overlap_calls", .steps = COMPUTES_BETWEEN},
 };
 
 static void make_calls(struct rounds *o, const struct batch_kind *kind, int64_t calls) {

@@ -52,14 +52,22 @@ TAKE: Mapping[str, Callable[[Floats], float]] = {
 EXTREMES = ("min", "max")
 """The statistics that need all points: a point that is not known may be the one that decides."""
 POINTS = ("all", "diagonal")
-FAMILY_OF: Mapping[str, Family] = {
-    name: family
-    for family in registry.FAMILIES
-    if family.metrics
-    for name in family.columns
-    if f"{name}_ci95_low" in family.columns or name in family.counted
+
+
+def _having(metric: str) -> tuple[Family, ...]:
+    return tuple(
+        family
+        for family in registry.FAMILIES
+        if family.metrics
+        and metric in family.columns
+        and (f"{metric}_ci95_low" in family.columns or metric in family.counted)
+    )
+
+
+FAMILIES_OF: Mapping[str, tuple[Family, ...]] = {
+    name: having for family in registry.FAMILIES for name in family.columns if (having := _having(name))
 }
-"""The family by the name of a metric. Metrics without an interval are left out, unless they are counted: nothing can
+"""The families by the name of a metric. Metrics without an interval are left out, unless they are counted: nothing can
 pass by them."""
 BY_NODE: Mapping[str, Family] = {
     name: family for family in registry.FAMILIES if family.by_node is not None for name in family.by_node.metrics
@@ -80,12 +88,13 @@ class CriteriaError(ValueError):
 class Criterion:
     """One criterion of an acceptance document. Bounds are inclusive, and None where there is none.
 
-    where: column -> the values that it may have.  by_host: whether nodes are compared.  hosts: how many nodes there
-    must be then, or their names.
+    family: whose metric it is.  where: column -> the values that it may have.  by_host: whether nodes are compared.
+    hosts: how many nodes there must be then, or their names.
     """
 
     name: str
     metric: str
+    family: Family
     where: Mapping[str, tuple[Any, ...]]
     points: str
     take: str
@@ -178,16 +187,32 @@ def _criterion(given: Any, number: int) -> Criterion:
         raise refuse(f"by '{clean(by)}': only host")
     if by and "take" in given:
         raise refuse("take is not for by: host, where the worst node decides: leave it out")
-    legal = tuple(BY_NODE if by else FAMILY_OF)
+    legal = tuple(BY_NODE if by else FAMILIES_OF)
     metric, points, take = given.get("metric"), given.get("points", "all"), given.get("take", "median")
     for what, value, words in (("metric", metric, legal), ("points", points, POINTS), ("take", take, tuple(TAKE))):
         if value not in words:
             raise refuse(f"{what} '{clean(value)}': one of {', '.join(words)}")
-    names = where_by_node(BY_NODE[str(metric)]) if by else where_of(FAMILY_OF[str(metric)])
+    family = BY_NODE[str(metric)] if by else _family_of(str(metric), given, refuse)
+    names = where_by_node(family) if by else where_of(family)
     where, (most, least) = _conditions(given, names, refuse), _bounds(given, refuse)
     named = str(given.get("name") or f"criterion {number}")
     hosts = _hosts(given, refuse)
-    return Criterion(named, str(metric), where, str(points), str(take), by == "host", most, least, hosts)
+    return Criterion(named, str(metric), family, where, str(points), str(take), by == "host", most, least, hosts)
+
+
+def _family_of(metric: str, given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> Family:
+    """The family whose metric it is: of several, the one that the condition `benchmark` names, or the main one."""
+    having = FAMILIES_OF[metric]
+    where = given.get("where")
+    asked = where.get(axes.BENCHMARK.name) if isinstance(where, dict) else None
+    if len(having) == 1 or (asked is None and registry.MAIN in having):
+        return having[0] if len(having) == 1 else registry.MAIN
+    benchmarks = asked if isinstance(asked, list) else [asked]
+    named = [family for family in having if any(one in family.benchmarks for one in benchmarks)]
+    if len(named) != 1:
+        legal = ", ".join(one for family in having for one in family.benchmarks)
+        raise refuse(f"several benchmarks have {metric}: choose one by where: {{benchmark: …}}, of {legal}")
+    return named[0]
 
 
 def where_of(family: Family) -> tuple[str, ...]:
@@ -276,7 +301,7 @@ def _judged(
         return _not_tested(one, f"{trouble.get('case') or 'a case'}: {trouble.get('result')}, {trouble.get('reason')}")
     if one.by_host:
         return _by_host(one, records)
-    family = FAMILY_OF[one.metric]
+    family = one.family
     table = tables[family.name]
     if axes.BENCHMARK.name not in table:
         table = table.assign(**{axes.BENCHMARK.name: family.benchmarks[0]})
@@ -311,7 +336,7 @@ def _counting(rows: pd.DataFrame, one: Criterion) -> tuple[pd.Series[bool], str]
     """Whether each row counts, and what it must be for that: reliable. A metric that is counted must only be valid.
     Where a table says which rows are doubtful, the others count however wide their intervals are: one that is wholly on
     one side of a bound is sure."""
-    if one.metric in FAMILY_OF[one.metric].counted:
+    if one.metric in one.family.counted:
         return rows["valid"].astype(bool), "valid"
     if "doubtful" in rows:
         return ~rows["doubtful"].astype(bool), "without doubts"
@@ -324,7 +349,7 @@ def _each_once(rows: pd.DataFrame, counting: pd.Series[bool], one: Criterion) ->
     A metric over all values of an axis (`Over`) has the same value in the row of each of them. One of these rows is
     kept, with the value of the axis that decides. It counts if all of them count.
     """
-    family = FAMILY_OF[one.metric]
+    family = one.family
     over = next((over for over in family.over if over.metric == one.metric), None)
     if over is None:
         return rows, counting
@@ -346,7 +371,7 @@ def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
     cannot = pd.Series(data=False, index=rows.index)
     if has.any():
         reliable, _ = _counting(rows, one)
-        for axis in FAMILY_OF[one.metric].axes:
+        for axis in one.family.axes:
             if axis.of == "point" and axis.kind == "text":
                 kind = rows[axis.name]
                 cannot |= ~has.groupby(kind).transform("any") & reliable.groupby(kind).transform("any")
@@ -359,7 +384,7 @@ def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
 
 def _asks_for(one: Criterion, case: Json) -> bool:
     """Whether a criterion is about a case of a manifest, as far as the manifest tells."""
-    family = BY_NODE[one.metric] if one.by_host else FAMILY_OF[one.metric]
+    family = one.family
     return case.get("benchmark", *registry.MAIN.benchmarks) in family.benchmarks and all(
         case[key] in values for key, values in one.where.items() if key in case
     )
@@ -450,9 +475,9 @@ def host_ratios(records: Sequence[Any], one: Criterion) -> dict[str, tuple[float
 
 def _times_of_hosts(records: Sequence[Any], one: Criterion) -> Iterator[dict[str, float]]:
     """The times that can be compared with each other: at one point, a time of each host."""
-    by_node = BY_NODE[one.metric].by_node
+    by_node = one.family.by_node
     waiting = by_node is not None and one.metric in by_node.waiting
-    where = where_of(BY_NODE[one.metric])
+    where = where_of(one.family)
     together: dict[Hashable, dict[frozenset[str], list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         hosts: dict[str, list[int]] = defaultdict(list)
@@ -477,14 +502,14 @@ def _times_of_hosts(records: Sequence[Any], one: Criterion) -> Iterator[dict[str
 
 
 def _rank_times(record: Any, one: Criterion) -> Iterable[RankTimes]:
-    by_node = BY_NODE[one.metric].by_node
+    by_node = one.family.by_node
     return by_node.times(record, one.metric) if by_node is not None else ()
 
 
 def _counts(one: Criterion, point: RankTimes) -> bool:
     """Whether a criterion of nodes asks for a point, and the point counts."""
     asked = all(point.axes[key] in values for key, values in one.where.items() if key in point.axes)
-    targets = [point.axes[axis.name] for axis in BY_NODE[one.metric].axes if axis.of == "point"]
+    targets = [point.axes[axis.name] for axis in one.family.axes if axis.of == "point"]
     on_diagonal = one.points != "diagonal" or len(set(targets)) == 1
     return asked and on_diagonal and point.good
 

@@ -24,7 +24,7 @@ from postprocess.families.partitioned.table import partitioned_table
 from postprocess.records.run import load_run
 from postprocess.verdicts.acceptance import (
     FAIL,
-    FAMILY_OF,
+    FAMILIES_OF,
     NOT_TESTED,
     PASS,
     Criteria,
@@ -283,15 +283,29 @@ def test_what_is_counted_needs_no_cores_and_no_interval(
     assert result.verdict == verdict, result
     (place,) = places(table)
     assert f": {says}; " in place.memory
-    timed = judge(one(tmp_path, "metric: t_ns", "at_most: 1"), {"hybrid_kernels": table}, [])[0]
+    timed = judge(
+        one(tmp_path, "metric: t_ns", "where: {benchmark: hybrid_kernels}", "at_most: 1"), {"hybrid_kernels": table}, []
+    )[0]
     assert timed.evidence == ("it was measured oversubscribed",)
 
 
-def test_cases_of_every_family_can_be_chosen_by_benchmark(tmp_path: Path) -> None:
-    of_each = {family.name: (metric, family.benchmarks[0]) for metric, family in FAMILY_OF.items()}
-    for metric, benchmark in of_each.values():
-        (found,) = one(tmp_path, f"metric: {metric}", f"where: {{benchmark: {benchmark}}}", "at_most: 1").criteria
-        assert found.where == {"benchmark": (benchmark,)}
+@pytest.mark.parametrize("metric", FAMILIES_OF)
+def test_cases_of_every_family_can_be_chosen_by_benchmark(tmp_path: Path, metric: str) -> None:
+    for family in FAMILIES_OF[metric]:
+        for benchmark in family.benchmarks:
+            document = one(tmp_path, f"metric: {metric}", f"where: {{benchmark: {benchmark}}}", "at_most: 1")
+            (found,) = document.criteria
+            assert (found.family, found.where) == (family, {"benchmark": (benchmark,)})
+
+
+def test_a_metric_of_several_benchmarks_needs_one_unless_the_main_one_has_it(tmp_path: Path) -> None:
+    (of_overlap,) = one(tmp_path, "metric: r_overhead", "at_most: 1").criteria
+    assert of_overlap.family.name == "nbc_overlap"
+    (of_hybrid,) = one(tmp_path, "metric: r_overhead", "where: {benchmark: [hybrid]}", "at_most: 1").criteria
+    assert of_hybrid.family.name == "hybrid"
+    for where in ("where: {}", "where: {benchmark: nbc_overlap}", "where: {benchmark: [partitioned, cpu_overhead]}"):
+        with pytest.raises(CriteriaError, match=r"choose one by where: .*, of partitioned, cpu_overhead, loggp"):
+            one(tmp_path, "metric: availability", where, "at_least: 0.5")
 
 
 def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Path) -> None:
