@@ -648,6 +648,8 @@ def test_a_progress_thread_that_shares_cores_may_take_three_times_the_budget() -
     assert both.overtime_seconds == pytest.approx(sum(2 * both.budget_of(case) for case in sharing))
     longest = duration(both.expected_measuring_seconds + both.overtime_seconds)
     assert both.expected_in_words.endswith(f"up to {longest} since progress threads share the ranks' cores")
+    budget = (ROOT / "benchmarks" / "common" / "sampling" / "budget.c").read_text(encoding="utf-8")
+    assert f"#define HARD_LIMIT_FACTOR {plan.OVERTIME_FACTOR}\n" in budget
     assert planned(MPICH, configurations=("async",), budget_seconds=0).expected_in_words == ""
 
 

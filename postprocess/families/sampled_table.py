@@ -1,5 +1,5 @@
-"""What the tables of families of sampled points have in common: rows, the columns that end each row, the numbers that
-sum up a record, and the remarks on a row."""
+"""What the tables of families have in common: rows, the columns of estimates and those that end each row, the numbers
+that sum up a record of sampled points, and the remarks on a row."""
 
 from __future__ import annotations
 

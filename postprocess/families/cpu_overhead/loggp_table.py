@@ -59,7 +59,6 @@ PLAIN_OF_RUN = (
     "launches", "launches_reliable", "run_eager_bytes", "run_waiting_bytes", "run_g_hidden", "run_G_hidden",
     "run_G_from_bytes", "run_G_to_bytes", "run_misfit",
 )  # fmt: skip
-_ENDS = ("", "_ci95_low", "_ci95_high")
 WAITS = 0.5
 """A send to a late receiver that takes more than this share of the delay waits for the receiver (loggp.c says why)."""
 MISFIT_LIMIT = 0.5
@@ -244,9 +243,8 @@ def _run_of(launches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     ):
         found[name] = float(number([row[of_column] for row in valid])) if valid else math.nan
     for name in OF_RUN:
-        estimates = (Estimate(*(np.float64(row[f"{name[4:]}{end}"]) for end in _ENDS)) for row in valid)
-        ends = _ends(loggp.over_launches(list(estimates)))
-        found |= {f"{name}{end}": value for end, value in zip(_ENDS, ends, strict=True)}
+        estimates = (Estimate(*(np.float64(row[f"{name[4:]}{end}"]) for end in sampled_table.ENDS)) for row in valid)
+        found |= sampled_table.columns_of_estimates({name: loggp.over_launches(list(estimates))})
     return found
 
 

@@ -111,14 +111,14 @@ def _availability_cells(row: Mapping[Any, Any]) -> list[str]:
 
 def _time(row: Mapping[Any, Any], name: str) -> str:
     """A time with its interval."""
-    value, *ends = (float(row[f"{name}{end}"]) for end in ("", "_ci95_low", "_ci95_high"))
+    value, *ends = (float(row[f"{name}{end}"]) for end in sampled_table.ENDS)
     return duration_and_interval(value, *ends) if math.isfinite(value) else ""
 
 
 def _per_byte(row: Mapping[Any, Any], name: str, unit: str = "ns") -> str:
     """A time per byte with its interval, all in one unit: ns with three decimals, or ps with one."""
     scale, decimals = {"ns": (1, 3), "ps": (1000, 1)}[unit]
-    value, *ends = (scale * row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high"))
+    value, *ends = (scale * row[f"{name}{end}"] for end in sampled_table.ENDS)
     known = f" [{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]" if ends[0] <= ends[1] else ""
     return f"{value:.{decimals}f} {unit}{known}" if math.isfinite(value) else ""
 

@@ -154,7 +154,7 @@ def _with_prediction(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> d
 def _predicted(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, float]:
     model = loggp.MODELLED[row[axes.OPERATION.name]]
     columns = {}
-    for end in ("", "_ci95_low", "_ci95_high"):
+    for end in sampled_table.ENDS:
         names = ("run_L_ns", "run_o_ns", "run_G_ns_per_byte", "run_gamma_hot_ns_per_byte")
         found = model(
             loggp.Parameters(*(parameters[f"{name}{end}"] for name in names)),

@@ -11,11 +11,12 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, rows_of
 from postprocess.drawing.text import duration, size
+from postprocess.families import sampled_table
 from postprocess.families.hybrid.axes import CASE, WHOLE
 from postprocess.families.hybrid.claims import OWN_CHOICE
 from postprocess.families.hybrid.record import HybridRecord
 from postprocess.families.hybrid.table import case_of, configuration_words
-from postprocess.statistics.metrics import as_float, median_estimate
+from postprocess.statistics.metrics import median_estimate
 
 ONCE: Mapping[str, str] = {
     "comm_create_ns": "communicators",
@@ -32,7 +33,7 @@ COLUMNS = (
     "shared_nodes",
     "nodes_are",
     OF_RANKS,
-    *(f"{name}{end}" for name in ONCE for end in ("", "_ci95_low", "_ci95_high")),
+    *sampled_table.names_of_estimates(ONCE),
     "record",
 )
 """The columns of `once_table`. `of_ranks`: how many of the ranks pay it. Times are medians, in ns, with their 95 %
@@ -50,9 +51,7 @@ def _rows(record: HybridRecord) -> Iterator[dict[str, Any]]:
     for ranks, times in sorted({**record.one_off_of_fewer_ns, **whole}.items()):
         row = {**case_of(record), OF_RANKS: ranks, "record": record.name}
         for name in ONCE:
-            estimate = median_estimate(times.get(name, ()))
-            ends = zip(("", "_ci95_low", "_ci95_high"), (estimate.value, estimate.low, estimate.high), strict=True)
-            row |= {f"{name}{end}": as_float(value) for end, value in ends}
+            row |= sampled_table.columns_of_estimates({name: median_estimate(times.get(name, ()))})
         yield row
 
 
@@ -67,7 +66,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _words(row: Mapping[Any, Any], name: str) -> str:
-    value, low, high = (row[f"{name}{end}"] for end in ("", "_ci95_low", "_ci95_high"))
+    value, low, high = (row[f"{name}{end}"] for end in sampled_table.ENDS)
     if not math.isfinite(value):
         return ""
     return duration(value) + (f" [{duration(low)}, {duration(high)}]" if math.isfinite(low) else "")

@@ -27,9 +27,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from postprocess.drawing.columns import aligned, circumstances
+from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import change, duration, interval, percent, ratio
-from postprocess.families import axes
+from postprocess.families import axes, sampled_table
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
@@ -71,9 +71,7 @@ started and of the application's progress threads, relative to one core per rank
 
 def impact_table(records: Sequence[ImpactRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
     """One row per computation time of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    rows = [row for record in records for row in _rows(record, why.get(record.name, ""))]
-    table: pd.DataFrame = pd.DataFrame(rows, columns=COLUMNS)
+    table: pd.DataFrame = pd.DataFrame(sampled_table.rows_of(records, failed, _rows), columns=COLUMNS)
     return table
 
 
@@ -179,10 +177,7 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
             "reliable": not reasons,
             "unreliable_reasons": reasons,
             "flags": list(_flags(reference, target.comp_target_ns, spread, drift, p_value)),
-            "oversubscribed": header.oversubscribed,
-            "shared_core": header.shared_core,
-            "complete": record.complete,
-            "record": record.name,
+            **sampled_table.columns_of_record(record),
         }
 
 
@@ -270,15 +265,6 @@ def verdict(row: Mapping[Any, Any]) -> str:
     return f"no slowdown seen, at most {change(high - 1)}"
 
 
-def remarks(row: Mapping[Any, Any]) -> list[str]:
-    """The remarks on a row, each a phrase, the worst first."""
-    return [
-        *(f"unreliable: {reason}" for reason in row["unreliable_reasons"]),
-        *circumstances(row),
-        *row["flags"],
-    ]
-
-
 def cells(row: Mapping[Any, Any]) -> list[str]:
     """The texts of a row of `impact_table`, under HEADS."""
     return [
@@ -292,7 +278,7 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
         interval(row["r_mpi_impact_ci95_low"], row["r_mpi_impact_ci95_high"]),
         f"{row['pairs']} x {row['repetitions']}",
         verdict(row),
-        "; ".join(remarks(row)),
+        "; ".join(sampled_table.remarks(row)),
     ]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.text import work
-from postprocess.families import axes, sampled
+from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.nbc_overlap import validity
 from postprocess.families.nbc_overlap.axes import AXES, OF_BASIC, OF_RECORD
 from postprocess.families.nbc_overlap.diagnosis import (
@@ -55,7 +55,7 @@ _ESTIMATES = [
 COLUMNS = [
     *CASE, NAMED, "comm_target_ns", "comp_target_ns", "message_bytes", "work_size",
     "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns",
-    *(f"{name}{end}" for name in _ESTIMATES for end in ("", "_ci95_low", "_ci95_high")), "vs_basic_reason",
+    *sampled_table.names_of_estimates(_ESTIMATES), "vs_basic_reason",
     "launches_vs_basic",
     "diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice",
     "overlap_osu_percent", "overlap_imb_percent", "test_calls", "t_test_ns",
@@ -377,18 +377,22 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
         "t_comm_ref_ns": comm_ref,
         "t_comp_ref_ns": comp_ref,
         "t_measured_ns": as_float(m.measured.value),
-        **_columns("r_overhead", overhead),
-        **_columns("r_overhead_vs_basic", against_basic),
-        **_columns("speedup_vs_basic", speedup),
+        **sampled_table.columns_of_estimates(
+            {
+                "r_overhead": overhead,
+                "r_overhead_vs_basic": against_basic,
+                "speedup_vs_basic": speedup,
+                "speedup_vs_basic_per_work": metrics.per_work_estimate(speedup, h.threads_per_rank, given_up),
+                "speedup_vs_reduced": _NOTHING if alike is None else _speedup(m, alike),
+                "break_even_cores": metrics.break_even_estimate(speedup, given_up),
+                "r_comm": r_comm,
+                "r_comp_slowdown": r_comp,
+                "r_exposed": metrics.exposed_estimate(m.outside, refs.comp, refs.comm),
+                "r_interference": metrics.interference_estimate(m.computed, refs.comp, refs.comm),
+            }
+        ),
         "vs_basic_reason": reason,
         "launches_vs_basic": 0 if basic is None else beside.good_launches(m, basic),
-        **_columns("speedup_vs_basic_per_work", metrics.per_work_estimate(speedup, h.threads_per_rank, given_up)),
-        **_columns("speedup_vs_reduced", _NOTHING if alike is None else _speedup(m, alike)),
-        **_columns("break_even_cores", metrics.break_even_estimate(speedup, given_up)),
-        **_columns("r_comm", r_comm),
-        **_columns("r_comp_slowdown", r_comp),
-        **_columns("r_exposed", metrics.exposed_estimate(m.outside, refs.comp, refs.comm)),
-        **_columns("r_interference", metrics.interference_estimate(m.computed, refs.comp, refs.comm)),
         **_peers_columns(p),
         "test_calls": p.test_calls,
         "t_test_ns": as_float(median_estimate(p.t_test_ns.max).value),
@@ -537,14 +541,6 @@ def _peers_columns(p: OverlapPoint) -> dict[str, float]:
         mpi = own.t_call_ns + own.t_test_ns + own.t_wait_ns
         osu, imb = metrics.peers_overlap_percent(mpi, own.t_comp_ns, own.t_comm_ref_ns)
     return {"overlap_osu_percent": osu, "overlap_imb_percent": imb}
-
-
-def _columns(name: str, estimate: Estimate) -> dict[str, float]:
-    return {
-        name: as_float(estimate.value),
-        f"{name}_ci95_low": as_float(estimate.low),
-        f"{name}_ci95_high": as_float(estimate.high),
-    }
 
 
 def _reference_columns(name: str, reference: Reference) -> dict[str, float]:
