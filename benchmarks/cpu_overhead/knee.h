@@ -25,6 +25,7 @@ struct knee knee_begin(int64_t most);
 /* Returns the next amount to try, between `fits` and `too_much`. */
 int64_t knee_next(const struct knee *k);
 
+/* Notes whether an amount that was tried fits. */
 void knee_note(struct knee *k, int64_t tried, enum knee_answer answer);
 
 #endif

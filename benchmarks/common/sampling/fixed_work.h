@@ -17,7 +17,7 @@ struct fixed_work {
     int64_t unit_ns;    /* time of a unit where nothing disturbs it, on the fastest rank */
 };
 
-/* Collective over MPI_COMM_WORLD: finds a unit of about so long. */
+/* Collective over MPI_COMM_WORLD: finds the work that takes about unit_ns, which is the unit. */
 struct fixed_work fixed_work_create(compute_team *team, enum compute_kind kind, int64_t unit_ns);
 
 /* Returns how many units take at least so long. */
