@@ -2,6 +2,7 @@
 
     results/<system>/.partial/<run>/     a run that grows, or was interrupted
     results/<system>/<run>/              a run in which every case has a whole record
+    results/<system>/<run>.tar.gz        such a run, packed by `results export`; it is read like its folder
     results/<system>/reports/<run>/      what was rendered from it, which can be made again
 
 A run folder holds manifest.json, records/, logs/, points.parquet and samples.parquet.
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mpi_campaign import ROOT, STATE, files
+from mpi_campaign.archive import packs
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.processes import locks
@@ -32,6 +34,7 @@ EXAMPLE = "example"
 MANIFEST = "manifest.json"
 RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 """Names of runs."""
+PACKED = re.compile(RUN.pattern + re.escape(packs.ENDING))
 PUBLIC = "public"
 """Key of a public copy's manifest: what was replaced in the copy and left out of it (`public_copy`)."""
 LAST = re.compile(r"last(?:~(\d{1,6}))?")
@@ -81,8 +84,28 @@ class RunFolder:
         return self.root / self.system / ".partial" / self.run
 
     @property
+    def pack(self) -> Path:
+        """The file of the run where it is packed."""
+        return self.root / self.system / f"{self.run}{packs.ENDING}"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the archive has the complete run, as a folder or packed."""
+        return self._is_packed or (self.root / self.system / self.run).is_dir()
+
+    @property
+    def stored(self) -> Path:
+        """The folder or the file that the archive has of the run."""
+        return self.pack if self._is_packed else self.path
+
+    @property
     def archived(self) -> Path:
-        return self.root / self.system / self.run
+        """The folder of the complete run; that of a packed one lies elsewhere. Raises CampaignError."""
+        return packs.folder_of(self.pack) if self._is_packed else self.root / self.system / self.run
+
+    @property
+    def _is_packed(self) -> bool:
+        return not (self.root / self.system / self.run).is_dir() and self.pack.is_file()
 
     @property
     def path(self) -> Path:
@@ -136,6 +159,8 @@ def find(reference: str, root: Path) -> RunFolder:
         path = path.resolve()
         home = path.parent.parent if path.parent.name == ".partial" else path.parent
         return RunFolder(home.parent, home.name, path.name)
+    if packed := next(filter(_is_pack, (path, Path(f"{path}{packs.ENDING}"))), None):
+        return _packed_run(packed.resolve())
     known = list(runs(root))
     of_system = [run for run in known if run.system == known[-1].system]
     if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(of_system):
@@ -198,7 +223,7 @@ def grows(folder: RunFolder) -> bool:
 
 def lock_of(folder: RunFolder) -> Path:
     """The file that is locked while a run grows. It lies beside the run, because the run's files are archived."""
-    return folder.archived.with_name(f".{folder.run}.lock")
+    return folder.root / folder.system / f".{folder.run}.lock"
 
 
 def open_lock(path: Path) -> TextIO:
@@ -221,9 +246,9 @@ def _locked(lock: TextIO, path: Path) -> bool:
 
 def check_outside(path: Path) -> None:
     """Raises CampaignError for a path inside a run: nothing in the archive is overwritten or added to."""
-    run = next(
-        (parent for parent in path.resolve().parents if RUN.fullmatch(parent.name) and has_manifest(parent)), None
-    )
+    place = path.resolve()
+    run = next((parent for parent in place.parents if RUN.fullmatch(parent.name) and has_manifest(parent)), None)
+    run = run or (place if _is_pack(place) else None)
     if run is not None:
         raise CampaignError(f"{path} is in the run {run.name}, in which nothing is changed: give another file")
 
@@ -236,7 +261,22 @@ def runs(root: Path) -> Iterator[RunFolder]:
         for run in (*_folders(home), *_folders(home / ".partial"))
         if has_manifest(run)
     ]
+    run_list += [
+        _packed_run(path) for home in _folders(root) for path in home.glob(f"*{packs.ENDING}") if _is_pack(path)
+    ]
     yield from sorted(dict.fromkeys(run_list), key=lambda one: (one.run, one.system))
+
+
+def _is_pack(path: Path) -> bool:
+    """Whether a path is the file of a packed run; false where permissions hide that."""
+    try:
+        return PACKED.fullmatch(path.name) is not None and path.is_file()
+    except OSError:
+        return False
+
+
+def _packed_run(path: Path) -> RunFolder:
+    return RunFolder(path.parent.parent, path.parent.name, path.name.removesuffix(packs.ENDING))
 
 
 def _folders(path: Path) -> list[Path]:

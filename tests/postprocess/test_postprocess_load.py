@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpi_campaign.archive import run_folders
 from postprocess.families import registry
 from postprocess.families.nbc_overlap.points import points_table
 from postprocess.families.nbc_overlap.record import load_overlap
@@ -26,9 +27,8 @@ from postprocess.records.run import load_run
 from postprocess.records.storage import packed, read_record, record_file
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
-from tests.support import check_record
+from tests.support import check_record, example
 
-ROOT = Path(__file__).parents[2]
 LINES = synthetic.sweep(grid=(8, 16))
 WHOLE = synthetic.text(LINES).encode()
 
@@ -88,7 +88,7 @@ def test_a_family_says_what_all_of_it_is(family: str) -> None:
 
 
 def test_the_archive_that_is_kept_beside_the_code_is_whole() -> None:
-    runs = [manifest.parent for manifest in (ROOT / "results" / "example").glob("*/manifest.json")]
+    runs = [run.path for run in run_folders.runs(run_folders.RESULTS) if run.system == run_folders.EXAMPLE]
     assert runs
     for folder in runs:
         run = load_run(folder)
@@ -287,7 +287,7 @@ def test_what_only_a_size_of_another_network_explains_is_read(tmp_path: Path) ->
 
 def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> None:
     """Every point by itself, of basic and of async."""
-    folder = ROOT / "results" / "example" / "20261122T222051Z-34e0f0" / "records"
+    folder = example("20261122T222051Z-34e0f0") / "records"
     for configuration in ("basic", "async"):
         name = f"openmpi-5_0_11.wire_2gbit.{configuration}.nbc_overlap.ibcast.jsonl"
         header, *points, _ = map(json.loads, read_record(record_file(folder / name)).splitlines())

@@ -27,6 +27,7 @@ from postprocess.statistics import metrics
 from postprocess.statistics.limits import CALIBRATION_LIMIT
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import sweep
+from tests.support import example
 
 HOSTILE = "<script>alert(1)</script>\"'\u2028$x^{$\x1b[2J</style>&amp;{{7*7}}"
 ROOT = Path(__file__).parents[2]
@@ -339,7 +340,7 @@ def test_a_refused_record_shows_why(tmp_path: Path) -> None:
 
 def test_the_example_renders(tmp_path: Path) -> None:
     """The one of four configurations, which has fewer points than the others."""
-    run_dir = ROOT / "results" / "example" / "20261122T003034Z-8c753b"
+    run_dir = example("20261122T003034Z-8c753b")
     run = load_run(run_dir)
     assert not run.problems
     assert {record.header.configuration for record in run.records} == {"basic", "async", "dedicated", "apphelper"}
