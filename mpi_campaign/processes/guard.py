@@ -6,7 +6,7 @@ MPI launchers put their ranks into sessions and process groups of their own, so 
 guard becomes the kernel's "child subreaper": every orphan below it becomes its own child, and is killed by pid. It asks
 the kernel for a signal when its parent dies, so that even `kill -9` of the campaign ends the ranks.
 
-On SIGTERM, SIGINT, SIGHUP or `signals.END` the guard interrupts the command, waits GRACE_SECONDS so that it can write
+On a signal of `signals.ENDING`, or `signals.END`, the guard interrupts the command, waits GRACE_SECONDS so that it can write
 its results, then kills it. A signal that was ignored when the guard started is ignored by every process below it; only
 `signals.END` is never ignored while the command runs.
 
@@ -115,7 +115,7 @@ def main(command: list[str], parent: int, afterwards: Sequence[str] = ()) -> int
             signal.signal(number, signal.SIG_IGN)
         raise Stop
 
-    interrupting = signals.first_ending_not_ignored()
+    interrupting = signals.first_interrupting_not_ignored()
     signals.keep_ignored()
 
     began = time.monotonic()

@@ -34,7 +34,7 @@ from mpi_campaign.planning.plan import (
     make_plan,
     place,
 )
-from mpi_campaign.processes import guarded
+from mpi_campaign.processes import guarded, signals
 from mpi_campaign.processes.progress import Progress, duration
 from mpi_campaign.running import batch, node_probe, reframe_session, same_sizes, sessions, verify
 from mpi_campaign.running.case_results import build_error, failure_lines, results
@@ -502,6 +502,9 @@ class Campaign:
             watch.turn = jobs[number].rounds[session]
             watch.on_event(event)
 
+        def on_again(number: int) -> None:
+            watch.begin_again(jobs[number].rounds)
+
         def on_submit() -> None:
             ids = follower.ids()
             manifest["jobs"] = [*before, *({"number": one.number, "id": ids.get(n)} for n, one in enumerate(jobs))]
@@ -516,6 +519,7 @@ class Campaign:
             on_event=on_event,
             on_tick=watch.on_tick,
             on_submit=on_submit,
+            on_again=on_again,
         )
         words = batch.command(folder, self.options.system, request, self.options.suite)
         self._say(reframe_session.typed([*words, "--run"]))
@@ -638,8 +642,7 @@ class Campaign:
         from postprocess.families import registry  # noqa: PLC0415 - likewise
 
         # This takes a few seconds. An interrupt would leave an archive with half of its files.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        signals.handle(signal.SIG_IGN)
         self.progress.step("archiving")
         cases = manifest["cases"]
         complete = all(
