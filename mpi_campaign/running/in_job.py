@@ -100,7 +100,7 @@ class Teller:
 def carry_out(description: Description) -> int:
     """Carry out a job. Returns the exit code.
 
-    Raises LeaseGone, and CampaignError where the job's nodes cannot be used.
+    Raises LeaseGone, KeyboardInterrupt, and CampaignError where the job's nodes cannot be used.
     """
     folder = description.folder
     teller = Teller(folder / job.EVENTS)
@@ -133,7 +133,7 @@ def carry_out(description: Description) -> int:
             host=machine.host_facts(),
         )
         if done.session.interrupted:
-            return EXIT_INTERRUPTED
+            raise KeyboardInterrupt
         code = EXIT_FAILED if done.broken else code
     return code
 
@@ -193,10 +193,7 @@ def main(arguments: list[str]) -> int:
     environ.let((), {})  # the sessions' own words have what was let in
     signals.handle(signal.default_int_handler)
     try:
-        code = carry_out(description)
-        if code == EXIT_INTERRUPTED:
-            raise KeyboardInterrupt
-        return code
+        return carry_out(description)
     except KeyboardInterrupt:
         print("campaign: interrupted by a signal, as before a time limit", file=sys.stderr)
         return EXIT_INTERRUPTED
