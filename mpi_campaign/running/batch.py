@@ -554,6 +554,8 @@ def _why(
     """Why a job did not do all that it should, in one sentence."""
     if session.interrupted and log.started_utc is None:
         return f"interrupted before {f'job {name}' if name else 'the job'} started"
+    if session.interrupted:
+        return f"job {name} on {log.host}: interrupted"
     if not name:
         refusal = _text(description.folder / job.REFUSED).strip()
         return f"{NOT_SUBMITTED}{refusal or (outcome.fail_reason if outcome else '') or session.complaint}"
