@@ -54,7 +54,10 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 PIP_SECONDS = 3600.0
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,31}")
 NEWEST = "latest"
-FORMS = f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}) or NAME@VERSION=PREFIX (installed)"
+FORMS = (
+    f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}; 5.0 or {NEWEST} is the newest) or "
+    "NAME@VERSION=PREFIX (installed)"
+)
 
 
 @dataclass(frozen=True)
