@@ -327,8 +327,6 @@ def test_why_a_job_never_started(run: RunFolder, job_id: str, interrupted: bool,
         descriptions=[description],
         say=lambda _line: None,
         status=lambda _line: None,
-        on_event=lambda *_: None,
-        on_tick=lambda: None,
         reasons={"12": "Resources"},
     )
     session = reframe_session.Session(1, interrupted, [])
@@ -470,15 +468,7 @@ def test_a_batch_system_that_refuses_a_job_says_why(
     request = request_of(partition=scheduler)
     description = batch.describe(run, request, batch.Job(1, 2, (), 600.0), [Order(("reframe",))])
     batch.write([description])
-    follower = batch.Follower(
-        folder=run,
-        scheduler=request.scheduler,
-        descriptions=[description],
-        say=lambda _text: None,
-        status=lambda _text: None,
-        on_event=lambda *_: None,
-        on_tick=lambda: None,
-    )
+    follower = batch.Follower(run, request.scheduler, [description], lambda _text: None, lambda _text: None)
     session = batch.submit(batch.command(run, "cluster", request, "smoke"), follower)
     (end,) = batch.ended(follower, session)
     assert str(batch.refusal(request.scheduler, end)).startswith(f"{request.scheduler.title} refuses the job: ")

@@ -13,19 +13,25 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import identity
 from mpi_campaign.toolchains import resolving
 
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where toolchains are kept in these tests."""
+    folder = tmp_path / "state"
+    folder.mkdir()
+    for name, path in (("STATE", folder), ("STORE", folder / "toolchains.json"), ("TOOLCHAINS", folder / "toolchains")):
+        monkeypatch.setattr(resolving, name, path)
+    return folder
+
+
 names = st.from_regex(resolving.NAME, fullmatch=True)
 versions = st.from_regex(resolving.VERSION, fullmatch=True)
 
 
 @given(names, versions)
-def test_a_wheel_is_name_at_version(name: str, version: str) -> None:
+def test_a_wheel_is_name_at_version_and_a_prefix_follows_an_equals_sign(name: str, version: str) -> None:
     assert resolving.parse(f"{name}@{version}") == resolving.Spec(name, version, None)
-
-
-@given(names, versions)
-def test_a_prefix_follows_an_equals_sign(name: str, version: str) -> None:
-    spec = resolving.parse(f"{name}@{version}=/opt/an mpi=1")
-    assert (spec.toolchain, spec.prefix) == (f"{name}@{version}", Path("/opt/an mpi=1"))
+    assert resolving.parse(f"{name}@{version}=/opt/an mpi=1") == resolving.Spec(name, version, Path("/opt/an mpi=1"))
 
 
 @given(st.text(max_size=40))
@@ -75,9 +81,8 @@ RELEASED = "mpich (5.0.2)\nAvailable versions: 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2,
     ],
 )
 def test_a_version_that_begins_so_is_the_newest_of_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, answer: str, found: str
+    monkeypatch: pytest.MonkeyPatch, asked: str, answer: str, found: str
 ) -> None:
-    monkeypatch.setattr(resolving, "STORE", tmp_path / "toolchains.json")
     monkeypatch.setattr(resolving, "_pip", lambda *_words: asking.Answer(0, answer))
     spec = resolving.parse(asked)
     if found:
@@ -93,13 +98,8 @@ def program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def test_programs_with_a_family_suffix_win_and_get_their_plain_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_with_a_family_suffix_win_and_get_their_plain_name(tmp_path: Path) -> None:
     """Debian has several MPIs under /usr: mpicc.openmpi beside mpicc, which may be another one's."""
-    monkeypatch.setattr(resolving, "STATE", tmp_path / "state")
-    monkeypatch.setattr(resolving, "STORE", tmp_path / "state" / "toolchains.json")
-    monkeypatch.setattr(resolving, "TOOLCHAINS", tmp_path / "state" / "toolchains")
     prefix = tmp_path / "it's a $(prefix)"
     for name in ("mpicc", "mpiexec"):
         program(prefix / "bin" / name, "another")
@@ -115,9 +115,7 @@ def test_programs_with_a_family_suffix_win_and_get_their_plain_name(
         assert done.stdout == "the right one\n"
 
 
-def test_a_toolchain_that_has_gone_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resolving, "STATE", tmp_path)
-    monkeypatch.setattr(resolving, "STORE", tmp_path / "toolchains.json")
+def test_a_toolchain_that_has_gone_is_forgotten(tmp_path: Path) -> None:
     prefix = tmp_path / "mpi"
     program(prefix / "bin" / "mpicc", "")
     program(prefix / "bin" / "mpiexec", "")
@@ -131,11 +129,7 @@ def test_a_toolchain_that_has_gone_is_forgotten(tmp_path: Path, monkeypatch: pyt
         resolving.resolve(spec, print)
 
 
-def test_a_prefix_that_holds_another_version_is_told_before_anything_is_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(resolving, "STATE", tmp_path / "state")
-    monkeypatch.setattr(resolving, "STORE", tmp_path / "state" / "toolchains.json")
+def test_a_prefix_that_holds_another_version_is_told_before_anything_is_built(tmp_path: Path) -> None:
     program(tmp_path / "bin" / "mpicc", "")
     program(tmp_path / "bin" / "mpiexec", "'mpiexec (OpenRTE) 4.1.4'")
     with pytest.raises(CampaignError, match=r"the launcher of Open MPI 4\.1\.4; ask for openmpi@4\.1\.4="):
@@ -162,8 +156,6 @@ def test_a_prefix_that_holds_another_version_is_told_before_anything_is_built(
 def test_a_launcher_of_another_library_or_one_that_does_not_answer_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, asked: str, message: str
 ) -> None:
-    monkeypatch.setattr(resolving, "STATE", tmp_path / "state")
-    monkeypatch.setattr(resolving, "STORE", tmp_path / "state" / "toolchains.json")
     monkeypatch.setattr(identity, "ANSWER_SECONDS", 1.0)
     program(tmp_path / "bin" / "mpicc", "")
     (tmp_path / "bin" / "mpiexec").write_text(f"#!/bin/sh\n{launcher}\n")
@@ -178,8 +170,7 @@ def test_a_launcher_of_another_library_or_one_that_does_not_answer_is_told(
 
 
 @pytest.mark.parametrize("text", ["null", "[1]", '[{"a": 1}]', "{", "[[]]"])
-def test_a_damaged_store_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr(resolving, "STORE", tmp_path / "toolchains.json")
-    (tmp_path / "toolchains.json").write_text(text)
+def test_a_damaged_store_is_named(state: Path, text: str) -> None:
+    (state / "toolchains.json").write_text(text)
     with pytest.raises(CampaignError, match="remove it"):
         resolving.load()

@@ -377,8 +377,8 @@ class Follower:
     descriptions: Sequence[Description]
     say: Callable[[str], None]
     status: Callable[[str], None]
-    on_event: Callable[[int, int, Event], None]
-    on_tick: Callable[[], None]
+    on_event: Callable[[int, int, Event], None] = lambda _job, _session, _event: None
+    on_tick: Callable[[], None] = lambda: None
     on_submit: Callable[[], None] = lambda: None
     on_again: Callable[[int], None] = lambda _job: None
     sessions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)

@@ -143,29 +143,11 @@ def resolve_spack(
     """
     with locked(say):
         resolved = []
-        for from_spack in provider.find(names, system, peers, say, on_tick):
-            mpicc, mpiexec = (
-                str(provider.program(from_spack.prefix, from_spack.family, name)) for name in ("mpicc", "mpiexec")
-            )
-            wheels = next(
-                (
-                    toolchain.packages
-                    for toolchain in load()
-                    if toolchain.packages and toolchain.prefix == str(from_spack.prefix)
-                ),
-                (),
-            )
-            new = Toolchain(
-                from_spack.name,
-                from_spack.family,
-                from_spack.version,
-                "spack",
-                str(from_spack.prefix),
-                mpicc,
-                mpiexec,
-                wheels,
-                from_spack.build,
-            )
+        for found in provider.find(names, system, peers, say, on_tick):
+            prefix = str(found.prefix)
+            cc, run = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
+            wheels = next((one.packages for one in load() if one.packages and one.prefix == prefix), ())
+            new = Toolchain(found.name, found.family, found.version, "spack", prefix, cc, run, wheels, found.build)
             _remember(new)
             resolved.append(new)
     return resolved
@@ -253,17 +235,8 @@ def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     for program in ("mpicc", "mpiexec"):
         if not (prefix / "bin" / program).exists():
             raise CampaignError(f"{spec.toolchain}: its wheel has no bin/{program}, so nothing can be built with it")
-    bin_folder = prefix / "bin"
-    return Toolchain(
-        spec.toolchain,
-        spec.family,
-        spec.version,
-        "wheels",
-        str(prefix),
-        str(bin_folder / "mpicc"),
-        str(bin_folder / "mpiexec"),
-        installed,
-    )
+    mpicc, mpiexec = (str(prefix / "bin" / name) for name in ("mpicc", "mpiexec"))
+    return Toolchain(spec.toolchain, spec.family, spec.version, "wheels", str(prefix), mpicc, mpiexec, installed)
 
 
 def pinned_hashes(requirement: str, lock: str) -> list[str]:
@@ -294,14 +267,8 @@ def _pip_install(requirements: list[str], prefix: Path, spec: Spec, scratch: Pat
         done = _pip("install", "--quiet", *options, *files)
     if not done.good:
         raise CampaignError(_explain(done.text, spec) if not done.trouble else f"{spec.toolchain}: pip {done.trouble}")
-    return tuple(
-        Package(
-            file.name.split("-")[0].replace("_", "-"),
-            file.name.split("-")[1],
-            hashlib.sha256(file.read_bytes()).hexdigest(),
-        )
-        for file in files
-    )
+    named = [(*file.name.split("-")[:2], hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
+    return tuple(Package(name.replace("_", "-"), version, digest) for name, version, digest in named)
 
 
 def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spec:
