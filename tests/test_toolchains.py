@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from mpi_campaign.children import asking
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import identity
+from mpi_campaign.planning.plan import Options
+from mpi_campaign.running.run import Campaign
 from mpi_campaign.toolchains import resolving
 
 
@@ -174,3 +177,48 @@ def test_a_damaged_store_is_named(state: Path, text: str) -> None:
     (state / "toolchains.json").write_text(text)
     with pytest.raises(CampaignError, match="remove it"):
         resolving.load()
+
+
+def wheel(folder: Path, name: str, version: str, *needs: str) -> None:
+    """A wheel that has bin/mpicc and bin/mpiexec."""
+    plain = f"{name.replace('-', '_')}-{version}"
+    needed = "".join(f"Requires-Dist: {need}\n" for need in needs)
+    with zipfile.ZipFile(folder / f"{plain}-py3-none-any.whl", "w") as file:
+        file.writestr(
+            f"{plain}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needed}"
+        )
+        file.writestr(f"{plain}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        for program in ("mpicc", "mpiexec"):
+            file.writestr(f"{plain}.data/data/bin/{program}", "")
+        file.writestr(f"{plain}.dist-info/RECORD", "")
+
+
+def test_what_wheels_need_is_installed_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("PIP_NO_INDEX", "1"), ("PIP_FIND_LINKS", str(tmp_path))):
+        monkeypatch.setenv(name, value)
+    wheel(tmp_path, "impi-rt", "1.2.3", "libfabric>=2.6")
+    wheel(tmp_path, "impi-devel", "1.2.3", "impi-rt==1.2.3")
+    with pytest.raises(
+        CampaignError, match=r"^intel@1\.2\.3 needs libfabric>=2\.6, which the package registry does not"
+    ):
+        resolving.resolve(resolving.parse("intel@1.2"), print)
+    wheel(tmp_path, "libfabric", "2.7")
+    found = resolving.resolve(resolving.parse("intel@1.2"), print)
+    assert found.toolchain == "intel@1.2.3"
+    named = {(package.name, package.version): package.sha256 for package in found.packages}
+    assert set(named) == {("impi-rt", "1.2.3"), ("impi-devel", "1.2.3"), ("libfabric", "2.7")}
+    assert all(len(digest) == 64 for digest in named.values())
+
+
+def test_a_library_that_cannot_be_had_is_skipped_by_name_and_ends_no_run_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("mpicc", "mpiexec"):
+        program(tmp_path / "bin" / name, "")
+    here, lacking = f"mympi@1.0={tmp_path}", f"other@1.0={tmp_path / 'nowhere'}"
+    campaign = Campaign(Options.of(toolchains=(lacking, here, here)), tmp_path, [])
+    assert [found.toolchain for found in campaign._resolve()] == ["mympi@1.0"]
+    assert campaign.options.toolchains == (here,)  # a resumed run asks for no other
+    assert f"skipped {lacking}: " in capsys.readouterr().out
+    with pytest.raises(CampaignError, match="no mpicc under"):
+        Campaign(Options.of(toolchains=(lacking,)), tmp_path, [])._resolve()
