@@ -10,9 +10,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -585,7 +586,7 @@ def test_what_a_batch_system_answers_about_a_job(monkeypatch: pytest.MonkeyPatch
 
 def test_no_single_answer_ends_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(queues.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     watched = queues.Watched()
     assert not watched.has_ended(queues.GONE)
     now += queues.GONE_SECONDS + 1
@@ -602,7 +603,8 @@ def test_no_single_answer_ends_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_poll_that_fails_or_hangs_ends_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queues, "ASKING_SECONDS", 0.2)
     answered = threading.Event()
-    for poll, good in ((lambda: None, True), (lambda: 1 / 0, False), (answered.wait, False)):
+    polls: tuple[tuple[Callable[..., Any], bool], ...] = ((bool, True), (dict.popitem, False), (answered.wait, False))
+    for poll, good in polls:
         patient = queues.PatientPoll(poll)
         patient()
         assert patient.good is good
