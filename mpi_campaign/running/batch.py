@@ -479,7 +479,7 @@ class Follower:
         found = queues.look(self.scheduler, queued)
         if found is None:
             return dict.fromkeys(queued, f"{self.scheduler.title} does not answer")
-        return {name: one.reason for name, one in found.items() if one.is_pending}
+        return {name: one.reason for name, one in found.items() if one.state == "PENDING"}
 
 
 def _text(path: Path) -> str:
