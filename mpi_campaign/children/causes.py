@@ -41,18 +41,18 @@ class Cause:
 class Known:
     """A cause that this project explains in its own words.
 
-    pattern: is searched in the lines of a message without their speaker (`[host:pid]`). A blank also matches the end of
-    a line.
+    pattern: is searched, whatever its case, in the lines of a message without their speaker (`[host:pid]`). A blank
+    also matches the end of a line.
     words: may contain the pattern's groups by name (`what2` is a second place for `what`), and `{shm}`, what is known
     about the free space of /dev/shm; `{small}` says that it is little, and is empty where it is not.
     """
 
-    pattern: re.Pattern[str]
+    pattern: str
     words: str
 
 
 def _known(pattern: str, words: str) -> Known:
-    return Known(re.compile(pattern.replace(" ", r"[ \n]"), re.IGNORECASE), words)
+    return Known(pattern.replace(" ", r"[ \n]"), words)
 
 
 _SHM_TODO = "enlarge it (mount -o remount,size=1G /dev/shm; docker run --shm-size=1g), or use --network wire"
@@ -534,7 +534,7 @@ def of_launch(text: str, shm_free_bytes: int | None = None) -> Cause | None:
 
 def _first(known: Sequence[Known], plain: str, shm_free_bytes: int | None) -> Cause | None:
     for candidate in known:
-        if match := candidate.pattern.search(plain):
+        if match := re.search(candidate.pattern, plain, re.IGNORECASE):
             return Cause(_in_words(candidate.words, match, shm_free_bytes), known=True)
     return None
 

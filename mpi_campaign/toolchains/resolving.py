@@ -32,7 +32,6 @@ from mpi_campaign.libraries.identity import wrong_launcher
 from mpi_campaign.libraries.launch_environment import whole
 from mpi_campaign.libraries.settings import Settings
 from mpi_campaign.processes import locks
-from mpi_campaign.toolchains.spack import provider
 from mpi_campaign.toolchains.spack.build import Build
 
 TOOLCHAINS = STATE / "toolchains"
@@ -135,6 +134,8 @@ def resolve_spack(
     ReFrame builds them later.  peers: packages of other benchmarks to have beside ours.
     Raises CampaignError where a toolchain cannot be had.
     """
+    from mpi_campaign.toolchains.spack import provider  # noqa: PLC0415
+
     with locked(say):
         resolved = []
         for from_spack in provider.find(names, system, peers, say, on_tick):
