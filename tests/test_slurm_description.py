@@ -10,7 +10,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.systems import known_systems, new_system, queues
 from mpi_campaign.systems import slurm_description as slurm
-from mpi_campaign.systems.queues import Waiting
+from mpi_campaign.systems.queues import Queued
 from mpi_campaign.systems.slurm_description import Description, Shape
 
 # Output of Slurm 22.05.8: `box` of a cluster in a box, `site` of a slurmctld with the nodes of a larger one.
@@ -112,7 +112,7 @@ def test_any_output_is_read_or_refused(output: str) -> None:
                 read(words)
             except CampaignError as error:
                 assert "\n" not in str(error)
-    assert queues.parse_waiting(output) is not None
+    assert queues.parse(output) is not None
 
 
 @given(st.integers(1, 10**7))
@@ -141,8 +141,8 @@ def test_no_limit_is_none() -> None:
 
 def test_why_jobs_wait() -> None:
     lines = "12|PENDING|Resources\n13|RUNNING|None\nslurm_load_jobs error: Invalid job id specified\n14|PENDING|(a|b)\n"
-    assert queues.parse_waiting(lines) == {
-        "12": Waiting("PENDING", "Resources"),
-        "13": Waiting("RUNNING", "None"),
-        "14": Waiting("PENDING", "(a|b)"),
+    assert queues.parse(lines) == {
+        "12": Queued("PENDING", "Resources"),
+        "13": Queued("RUNNING", "None"),
+        "14": Queued("PENDING", "(a|b)"),
     }

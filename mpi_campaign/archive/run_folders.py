@@ -318,20 +318,23 @@ def staged(folder: RunFolder, name: str) -> list[Path]:
     return sorted(Path(place, name) for stage in stages for place, _, names in os.walk(stage) if name in names)
 
 
-def harvest(folder: RunFolder) -> dict[str, "Case"]:
-    """Copy records and logs out of the stage folders. Returns every case that has a stage folder, by stem."""
+def staged_cases(folder: RunFolder) -> Iterator[tuple[Path, "Case"]]:
+    """The stage folder of each case that has one, and the case."""
     from mpi_campaign.planning.cases import Case  # noqa: PLC0415 - of the axes of every benchmark
 
-    cases: dict[str, Case] = {}
     for description in staged(folder, CASE):
-        try:
-            case = Case.from_dict(json.loads(description.read_text()))
-        except (OSError, ValueError, TypeError, AttributeError):
-            continue  # the file was cut off: the case is missing
+        with suppress(OSError, ValueError, TypeError, AttributeError):  # the file was cut off: the case is missing
+            yield description.parent, Case.from_dict(json.loads(description.read_text()))
+
+
+def harvest(folder: RunFolder) -> dict[str, "Case"]:
+    """Copy records and logs out of the stage folders. Returns every case that has a stage folder, by stem."""
+    cases: dict[str, Case] = {}
+    for place, case in staged_cases(folder):
         cases[case.stem] = case
         for names, target in ((RECORD_FILES, "records"), (LOG_FILES, "logs")):
             for name, suffix in names.items():
-                source = description.parent / name
+                source = place / name
                 copy = folder.partial / target / f"{case.stem}{suffix}"
                 if source.exists() and not (name == RECORD and is_complete(copy)):
                     with suppress(FileNotFoundError):  # ReFrame has just emptied the folder for the next launch
