@@ -6,6 +6,7 @@ Whatever is compared is measured in one job, on the same nodes: the job starts R
 after the other on the nodes that the job has.
 """
 
+import contextlib
 import os
 import shlex
 import time
@@ -18,6 +19,7 @@ from reframe.core.builtins import parameter, run_after, run_before, sanity_funct
 from reframe.core.exceptions import SanityError, SpawnedProcessError
 
 from mpi_campaign import ROOT, files
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.running import job
 from mpi_campaign.running.job import Description
 from mpi_campaign.schedulers import registry as schedulers
@@ -51,7 +53,6 @@ class batch_job(rfm.RunOnlyRegressionTest):
         self.num_cpus_per_task = script.cpus_per_node or None
         self.exclusive_access = True
         self.time_limit = f"{script.limit_seconds}s" if script.limit_seconds else None
-        self.max_pending_time = f"{script.most_wait_seconds}s" if script.most_wait_seconds else None
         self.job.options = list(script.options)
 
     @run_before("run")
@@ -95,13 +96,14 @@ class batch_job(rfm.RunOnlyRegressionTest):
     def believe_no_single_poll(self) -> None:
         """A job that its script says has ended may be queued again; otherwise the batch system says when it has ended.
 
-        ReFrame takes a job for ended where `squeue` does not answer, and for failed where `sacct` does not.
+        ReFrame takes a job for ended where `squeue` does not answer, and for failed where `sacct` does not. After the
+        time that a job may wait it would cancel one that is suspended, or queued again.
         """
         of_jobs = self.current_partition.scheduler
         if not isinstance(of_jobs.poll, queues.PatientPoll):  # jobs that are in the queue at once share it
             of_jobs.poll = queues.PatientPoll(of_jobs.poll)
         finished, scheduler, watched = self.job.finished, schedulers.find(of_jobs.registered_name), queues.Watched()
-        asked = 0.0
+        asked, most_wait = 0.0, self.description.script.most_wait_seconds
 
         def state() -> str:
             if scheduler.states:
@@ -116,8 +118,9 @@ class batch_job(rfm.RunOnlyRegressionTest):
                 return False
             log, found = self.script_log(), state()
             asked = time.monotonic()
-            if log.started_utc is not None:
-                self.job.max_pending_time = None  # ReFrame cancels a job that is suspended or queued again for so long
+            if log.started_utc is None and 0 < most_wait < time.time() - self.job.submit_time:
+                with contextlib.suppress(CampaignError):  # it is tried again
+                    queues.cancel(scheduler, [self.job.jobid])
             if (log.exit_code is None or found == queues.THERE) and not watched.has_ended(found):
                 return False
             finished()  # raises why ReFrame has cancelled it

@@ -1,6 +1,7 @@
 """What is read in the output of Slurm's commands, and the settings that `systems init` makes of it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -83,6 +84,21 @@ def test_the_settings_that_are_made_of_it_are_those_of_a_system(
     written = path.read_text()
     assert "# only for the accounts physics, chem: --account" in written
     assert "# other nodes than that: fat1, fat2" in written
+
+
+def test_names_that_are_made_of_slurms_are_all_different() -> None:
+    shape = Shape(1, 2, 1, 2)
+    names = ("cpu", "cpu-tcp", "cpu.tcp", "cpu-tcp-tcp", "2nd", "Cpu", "über")
+    partitions = tuple(slurm.Partition(name, "UP", name == "cpu", 1, None, None) for name in names)
+    nodes = (slurm.Node("n1", shape, names, "IDLE"),)
+    facts = {"name": "c", "host": "h", "host_pattern": "h", "date": "2026-11-25"}
+    made: dict[str, Any] = {}
+    exec(new_system.slurm_settings(facts, Description("c", False, partitions, nodes)), made)
+    of_site = made["site_configuration"]["systems"][0]["partitions"]
+    asked = [(one["access"][0].partition("=")[2], one["extras"]["network"]) for one in of_site]
+    assert asked == [(name, network) for network in ("native", "tcp") for name in names]
+    assert len({one["name"] for one in of_site}) == len(of_site)
+    assert [one["name"] for one in of_site[:2]] == ["cpu", "cpu-tcp"]
 
 
 def test_with_accounting_reframe_asks_sacct() -> None:

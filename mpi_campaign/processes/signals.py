@@ -42,11 +42,6 @@ def keep_ignored() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, filter(is_ignored, ENDING))
 
 
-def first_interrupting_not_ignored() -> signal.Signals | None:
-    """The first INTERRUPTING signal that this process, and so its children, do not ignore; None where all are."""
-    return next((number for number in INTERRUPTING if not is_ignored(number)), None)
-
-
 def for_orphans() -> signal.Signals:
     """The signal that a child gets when its parent has died: SIGTERM, or SIGKILL where the child ignores SIGTERM."""
     return signal.SIGKILL if is_ignored(signal.SIGTERM) else signal.SIGTERM

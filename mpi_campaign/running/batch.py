@@ -377,8 +377,8 @@ class Follower:
     descriptions: Sequence[Description]
     say: Callable[[str], None]
     status: Callable[[str], None]
-    on_event: Callable[[int, int, Event], None]
-    on_tick: Callable[[], None]
+    on_event: Callable[[int, int, Event], None] = lambda _job, _session, _event: None
+    on_tick: Callable[[], None] = lambda: None
     on_submit: Callable[[], None] = lambda: None
     on_again: Callable[[int], None] = lambda _job: None
     sessions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
@@ -479,7 +479,7 @@ class Follower:
         found = queues.look(self.scheduler, queued)
         if found is None:
             return dict.fromkeys(queued, f"{self.scheduler.title} does not answer")
-        return {name: one.reason for name, one in found.items() if one.is_pending}
+        return {name: one.reason for name, one in found.items() if one.state == "PENDING"}
 
 
 def _text(path: Path) -> str:
@@ -554,6 +554,8 @@ def _why(
     """Why a job did not do all that it should, in one sentence."""
     if session.interrupted and log.started_utc is None:
         return f"interrupted before {f'job {name}' if name else 'the job'} started"
+    if session.interrupted:
+        return f"job {name} on {log.host}: interrupted"
     if not name:
         refusal = _text(description.folder / job.REFUSED).strip()
         return f"{NOT_SUBMITTED}{refusal or (outcome.fail_reason if outcome else '') or session.complaint}"

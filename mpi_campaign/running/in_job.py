@@ -191,7 +191,8 @@ def main(arguments: list[str]) -> int:
         print(f"campaign: {arguments[0]} cannot be read: {error}", file=sys.stderr)
         return EXIT_WRONG_USE
     environ.let((), {})  # the sessions' own words have what was let in
-    signals.handle(signal.default_int_handler)
+    for number in signals.ENDING:  # bash ignores SIGINT and SIGQUIT in what it starts in the background
+        signal.signal(number, signal.default_int_handler)
     try:
         return carry_out(description)
     except KeyboardInterrupt:

@@ -211,18 +211,18 @@ class Campaign:
             except CampaignError as error:
                 self.not_had[text] = error
                 continue
-            if found.environment not in resolved:
-                names.append(text if spec.prefix else found.toolchain)
-                resolved[found.environment] = found
+            if (other := resolved.setdefault(found.environment, found)) != found:
+                raise CampaignError(f"{other.toolchain} and {found.toolchain} have the same name in ReFrame: two runs")
+            names.append(text if spec.prefix else found.toolchain)
         if self.not_had and (self.resume or not resolved):  # what was begun with a library does not end without it
             raise next(iter(self.not_had.values()))
         for line in self._skipped():
             self._say(line)
-        self.options = replace(options, toolchains=tuple(names))
+        self.options = replace(options, toolchains=tuple(dict.fromkeys(names)))
         return list(resolved.values())
 
     def _skipped(self) -> list[str]:
-        return [f"skipped {text}: {error}" for text, error in self.not_had.items()]
+        return [f"skipped {text}: {str(error).removeprefix(text).lstrip(': ')}" for text, error in self.not_had.items()]
 
     def _say(self, text: str) -> None:
         self.progress.line(f"      {text}")

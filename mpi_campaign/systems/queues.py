@@ -33,10 +33,6 @@ class Queued:
     state: str
     reason: str
 
-    @property
-    def is_pending(self) -> bool:
-        return self.state == "PENDING"
-
 
 def parse(text: str) -> dict[str, Queued]:
     """The jobs in lines of ID|STATE|REASON, by id; other lines are left out."""

@@ -53,7 +53,10 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 PIP_SECONDS = 3600.0
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,31}")
 NEWEST = "latest"
-FORMS = f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}) or NAME@VERSION=PREFIX (installed)"
+FORMS = (
+    f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}; 5.0 or {NEWEST} is the newest) or "
+    "NAME@VERSION=PREFIX (installed)"
+)
 
 
 @dataclass(frozen=True)
@@ -149,29 +152,11 @@ def resolve_spack(
 
     with locked(say):
         resolved = []
-        for from_spack in provider.find(names, system, peers, say, on_tick):
-            mpicc, mpiexec = (
-                str(provider.program(from_spack.prefix, from_spack.family, name)) for name in ("mpicc", "mpiexec")
-            )
-            wheels = next(
-                (
-                    toolchain.packages
-                    for toolchain in load()
-                    if toolchain.packages and toolchain.prefix == str(from_spack.prefix)
-                ),
-                (),
-            )
-            new = Toolchain(
-                from_spack.name,
-                from_spack.family,
-                from_spack.version,
-                "spack",
-                str(from_spack.prefix),
-                mpicc,
-                mpiexec,
-                wheels,
-                from_spack.build,
-            )
+        for found in provider.find(names, system, peers, say, on_tick):
+            prefix = str(found.prefix)
+            cc, run = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
+            wheels = next((one.packages for one in load() if one.packages and one.prefix == prefix), ())
+            new = Toolchain(found.name, found.family, found.version, "spack", prefix, cc, run, wheels, found.build)
             _remember(new)
             resolved.append(new)
     return resolved
@@ -259,17 +244,8 @@ def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     for program in ("mpicc", "mpiexec"):
         if not (prefix / "bin" / program).exists():
             raise CampaignError(f"{spec.toolchain}: its wheel has no bin/{program}, so nothing can be built with it")
-    bin_folder = prefix / "bin"
-    return Toolchain(
-        spec.toolchain,
-        spec.family,
-        spec.version,
-        "wheels",
-        str(prefix),
-        str(bin_folder / "mpicc"),
-        str(bin_folder / "mpiexec"),
-        installed,
-    )
+    mpicc, mpiexec = (str(prefix / "bin" / name) for name in ("mpicc", "mpiexec"))
+    return Toolchain(spec.toolchain, spec.family, spec.version, "wheels", str(prefix), mpicc, mpiexec, installed)
 
 
 def pinned_hashes(requirement: str, lock: str) -> list[str]:
@@ -302,14 +278,8 @@ def _pip_install(requirements: list[str], prefix: Path, spec: Spec, scratch: Pat
     if not done.good:
         said = (log.read_text(errors="replace") if log.exists() else "") + done.text
         raise CampaignError(_explain(said, spec) if not done.trouble else f"{spec.toolchain}: pip {done.trouble}")
-    return tuple(
-        Package(
-            file.name.split("-")[0].replace("_", "-"),
-            file.name.split("-")[1],
-            hashlib.sha256(file.read_bytes()).hexdigest(),
-        )
-        for file in files
-    )
+    named = [(*file.name.split("-")[:2], hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
+    return tuple(Package(name.replace("_", "-"), version, digest) for name, version, digest in named)
 
 
 def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spec:
