@@ -80,10 +80,11 @@ def damaged(prefix: Path) -> str:
             for name, _, size in csv.reader(stream):
                 path = record.parent.parent / name
                 try:
-                    if size and path.stat().st_size != int(size):
-                        return str(path)
+                    good = not size or path.stat().st_size == int(size)
                 except OSError:
-                    return str(path)
+                    good = False
+                if not good:
+                    return os.path.normpath(path)
     return ""
 
 
