@@ -10,8 +10,9 @@ try:
     signals.handle(signal.default_int_handler)  # as SIGINT has it already
     import click
 
+    from mpi_campaign.children import environ
     from mpi_campaign.commands.cli import campaign
-    from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
+    from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError, explained, limited
     from mpi_campaign.processes import streams
     from postprocess.drawing.text import clean
 except KeyboardInterrupt:  # loading takes a second, longer on a busy machine
@@ -25,6 +26,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def main() -> int:
     """The command of this process."""
     streams.open_closed()
+    environ.clean_libraries()
     if sys.argv[1:2] != ["run"]:
         # `campaign list | head` ends as other commands do. Python itself ignores it, whoever started it.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -58,13 +60,21 @@ def answer(words: list[str]) -> int:
         return EXIT_INTERRUPTED
     except OSError as error:
         return _refuse(error, error.filename or ("standard output, or a file" if error.errno in FULL else ""))
+    except MemoryError:
+        streams.complain(f"campaign: {limited(errno.ENOMEM)}")
+        return EXIT_WRONG_USE
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        streams.complain(f"campaign: {limited(errno.EAGAIN)}")
+        return EXIT_WRONG_USE
     return result if isinstance(result, int) else EXIT_GOOD
 
 
 def _refuse(error: OSError, what: str) -> int:
     where = f"{what}: " if what else ""
     todo = ": this clone and its archive must be yours to read and to write" if error.errno in NOT_OURS else ""
-    streams.complain(f"campaign: {where}{error.strerror or error}{todo}")
+    streams.complain(f"campaign: {where}{explained(error)}{todo}")
     return EXIT_WRONG_USE
 
 

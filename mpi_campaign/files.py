@@ -38,9 +38,19 @@ def why_full(folder: Path) -> str:
     except OSError as error:
         if error.errno not in FULL:
             return ""
-        mount = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.is_mount())
-        return f"{error.strerror} (file system {mount})"
+        return f"{error.strerror} (file system {file_system(folder)[0]})"
     finally:
         with suppress(OSError):
             probe.unlink()
     return ""
+
+
+def file_system(path: Path) -> tuple[str, str]:
+    """The mount that a path is on, and the kind of its file system: ("/scratch", "lustre")."""
+    best = ("/", "of unknown kind")
+    with suppress(OSError, IndexError):
+        for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
+            mount, kind = line.split()[4].replace("\\040", " "), line.partition(" - ")[2].split()[0]
+            if path.resolve().is_relative_to(mount) and len(mount) >= len(best[0]):
+                best = (mount, kind)
+    return best

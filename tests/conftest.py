@@ -301,5 +301,6 @@ def clone(tmp_path: Path) -> Path:
     folder.mkdir()
     for name in ("campaign", "requirements.lock", "requirements-test.lock"):
         shutil.copy(ROOT / name, folder / name)
-    shutil.copytree(ROOT / "mpi_campaign", folder / "mpi_campaign", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("mpi_campaign", "postprocess"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder

@@ -109,7 +109,7 @@ def follow(name: str, *values: str) -> dict[str, Any]:
         "not of mpi_impact": refusal(Options.of(benchmarks=("mpi_impact",), **{choice.key: values})),
         "options": manifest["options"],
         "resumed as asked": Options.from_manifest(manifest) == options,
-        "typed again": provenance._run_line(options, cli.run),
+        "typed again": provenance._run_line(options, cli.load_run()),
         "cases": told,
         "stems": [case.stem for case in plan.to_measure],
         "labels": [case.label for case in plan.to_measure],

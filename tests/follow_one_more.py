@@ -62,7 +62,7 @@ print(
             "refused": refused,
             "mpich": launched("mpich"),
             "openmpi": launched("openmpi"),
-            "option": next(one.metavar for one in cli.run.params if one.name == "network"),
+            "option": next(one.metavar for one in cli.load_run().params if one.name == "network"),
         }
     )
 )

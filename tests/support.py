@@ -228,11 +228,11 @@ def copy_of_project(folder: Path) -> Path:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(*left_out, *own))
     for name in ("campaign", "requirements.lock", "requirements-test.lock", "spack.yaml"):
         shutil.copy(ROOT / name, folder / name)
-    _environment_of(folder)
+    environment_of(folder)
     return folder
 
 
-def _environment_of(folder: Path) -> None:
+def environment_of(folder: Path) -> None:
     """A .venv with the packages of this clone, whose Python finds the copy's own modules first."""
     own = folder / ".venv"
     venv.create(own, symlinks=True)

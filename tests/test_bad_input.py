@@ -7,7 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -131,6 +133,56 @@ def test_a_version_that_does_not_exist_lists_those_that_do(campaign: Command) ->
 
 def test_no_registry_for_a_toolchain(campaign: Command) -> None:
     refused(campaign("setup", "--toolchain", "mpich@4.1.1", env=NOWHERE), "mpich@4.1.1", "no package registry")
+
+
+class Registry(BaseHTTPRequestHandler):
+    """Answers with the status that the first part of a path names: 200 is a page that asks for a name."""
+
+    def do_GET(self) -> None:
+        page = b"<html><form>Please log in</form></html>"
+        self.send_response(int(self.path.split("/")[1]))
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+
+@pytest.mark.parametrize(("status", "says"), [(401, "401"), (503, "503"), (200, "log-in page")])
+def test_the_answer_of_a_registry_is_told(campaign: Command, status: int, says: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Registry) as registry:
+        threading.Thread(target=registry.serve_forever, daemon=True).start()
+        here = f"127.0.0.1:{registry.server_port}"
+        index = {**NOWHERE, "PIP_INDEX_URL": f"http://{here}/{status}"}
+        refused(campaign("setup", "--toolchain", "mpich@4.1.1", env=index), "mpich@4.1.1", here, says)
+        registry.shutdown()
+
+
+def test_a_limit_that_is_reached_is_named() -> None:
+    look = "import os, sys; from mpi_campaign.__main__ import answer, campaign; "
+    look += "campaign.main = lambda *_, **__: [os.open('/', 0) for _ in range(99)]; sys.exit(answer([]))"
+    limited = ["prlimit", "--nofile=40", sys.executable, "-c", look]
+    done = subprocess.run(limited, capture_output=True, text=True, cwd=ROOT, check=False)
+    refused(done, "Too many open files", "RLIMIT_NOFILE allows 40")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["walk"], ["run", "--bogus"], ["show"]], ids=" ".join)
+def test_a_help_and_a_wrong_word_need_no_large_library(words: list[str]) -> None:
+    look = "from mpi_campaign.__main__ import answer; import sys; answer(sys.argv[1:]); print('LOADED', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", look, *words], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert not {"numpy", "scipy", "pandas", "pyarrow", "matplotlib", "reframe"} & set(
+        done.stdout.rpartition("LOADED")[2].split()
+    )
+
+
+def test_settings_of_matplotlib_are_not_heard(tmp_path: Path) -> None:
+    (tmp_path / "matplotlibrc").write_text("text.usetex: true\nbackend: nosuch\n")
+    settings = {"MPLBACKEND": "module://nosuch", "MATPLOTLIBRC": str(tmp_path), "PATH": str(tmp_path)}
+    words = [sys.executable, "-m", "mpi_campaign", "report", str(ROOT / EXAMPLE), "-o", str(tmp_path / "report.html")]
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **settings}, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.glob("report-maps/*.svg"))
 
 
 def test_too_few_cores_name_the_way_out(campaign: Command) -> None:

@@ -256,7 +256,7 @@ def test_a_toolchain_is_installed_where_pip_is_told_to_install_elsewhere(
             ["no wheel of mpich for Python 3.", "give an installed MPI as mpich@9=PREFIX"],
         ),
         (
-            "WARNING: Retrying (Retry(total=1)) ... (from versions: none)",
+            "Could not fetch URL http://host/mpich/: connection error: no - skipping (from versions: none)",
             ["no package registry can be reached"],
         ),
     ],

@@ -130,12 +130,16 @@ def test_the_executable_hands_on_what_is_ignored(ignored: tuple[int, ...]) -> No
     """What it would start in .venv prints which signals it was started to ignore."""
     look = (
         "import os, runpy, signal, sys; sys.argv = ['campaign', 'list']; "
-        "os.execv = lambda *_: print([int(one) for one in (15, 1) if signal.getsignal(one) is signal.SIG_IGN]); "
+        "os.execv = lambda *_: print([int(one) for one in (15, 1, 17) if signal.getsignal(one) is signal.SIG_IGN]); "
         f"runpy.run_path({str(ROOT / 'campaign')!r}, run_name='__main__')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", look], capture_output=True, text=True, check=False, preexec_fn=ignoring(*ignored)
-    )
+        [sys.executable, "-c", look],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=ignoring(*ignored, signal.SIGCHLD),
+    )  # without SIGCHLD, no child has an exit code
     assert done.stdout == f"{[int(one) for one in ignored]}\n", done.stderr
 
 

@@ -1,5 +1,6 @@
 """The first start on a bare machine, and what stops it: one line each, exit code 2."""
 
+import hashlib
 import os
 import re
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mpi_campaign import ROOT
-from tests.support import NOWHERE, refused
+from tests.support import NOWHERE, environment_of, refused
 
 
 def start(clone: Path, before: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -79,6 +80,50 @@ def test_the_environment_of_another_clone_is_not_emptied(clone: Path, tmp_path: 
     (clone / ".venv").symlink_to(another)
     refused(start(clone), ".venv", str(another), "remove the link")
     assert (another / "bin").is_dir()
+
+
+@pytest.fixture
+def whole(clone: Path) -> Path:
+    """The clone with an environment that is up to date, and has a package of one file."""
+    environment_of(clone)
+    for lock in clone.glob("*.lock"):
+        stamp = hashlib.sha256(lock.read_bytes() + str(clone).encode()).hexdigest()
+        (clone / ".venv" / f"{lock.name}.sha256").write_text(stamp)
+    site = next(clone.glob(".venv/lib/python3*/site-packages"))
+    (site / "one.py").write_text("1")
+    (site / "one-1.dist-info").mkdir()
+    (site / "one-1.dist-info" / "RECORD").write_text("one.py,sha256=x,1\n")
+    done = start(clone)
+    assert done.returncode == 0, done.stderr
+    return clone
+
+
+@pytest.mark.parametrize("lost", ["site-packages/one.py", "site-packages/campaign.pth", "bin/python", "pyvenv.cfg"])
+def test_an_environment_that_lost_a_file_is_made_again(whole: Path, lost: str) -> None:
+    next(whole.glob(f".venv/**/{lost}")).unlink()
+    done = start(whole, env=NOWHERE)
+    refused(done, "no package registry can be reached")
+    assert f"making {whole}/.venv" in done.stderr
+
+
+def test_an_environment_whose_python_is_another_version_is_made_again(whole: Path) -> None:
+    library = next(whole.glob(".venv/lib/python3*"))
+    library.rename(library.with_name("python3.1"))
+    assert f"making {whole}/.venv" in start(whole, env=NOWHERE).stderr
+
+
+@pytest.mark.needs("mount")
+@pytest.mark.parametrize(
+    ("option", "says"), [("noexec", "is mounted noexec"), ("ro", "no package registry can be reached")]
+)
+def test_a_clone_on_a_mount_that_forbids_something(clone: Path, tmp_path: Path, option: str, says: str) -> None:
+    """What cannot be executed is refused; where nothing can be written, the user's cache has the environment."""
+    mount = f'mount --bind "$0" "$0" && mount -o "remount,bind,{option}" "$0" && exec "$@"'
+    words = ["unshare", "--mount", "sh", "-c", mount, str(clone), sys.executable, str(clone / "campaign"), "list"]
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, **NOWHERE, **cache}, check=False)
+    refused(done, says)
+    assert list(tmp_path.glob("cache/mpi-campaign/*/.venv/bin/python")) or option == "noexec"
 
 
 def test_locks_name_no_registry() -> None:

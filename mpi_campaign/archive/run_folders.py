@@ -20,13 +20,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from mpi_campaign import ROOT, STATE, files
 from mpi_campaign.archive import packs
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning.cases import Case
 from mpi_campaign.processes import locks
+
+if TYPE_CHECKING:
+    from mpi_campaign.planning.cases import Case
 
 RESULTS = ROOT / "results"
 EXAMPLE = "example"
@@ -356,14 +358,16 @@ def staged(folder: RunFolder, name: str) -> list[Path]:
     return sorted(Path(place, name) for stage in stages for place, _, names in os.walk(stage) if name in names)
 
 
-def staged_cases(folder: RunFolder) -> Iterator[tuple[Path, Case]]:
+def staged_cases(folder: RunFolder) -> Iterator[tuple[Path, "Case"]]:
     """The stage folder of each case that has one, and the case."""
+    from mpi_campaign.planning.cases import Case  # noqa: PLC0415 - of the axes of every benchmark
+
     for description in staged(folder, CASE):
         with suppress(OSError, ValueError, TypeError, AttributeError):  # the file was cut off: the case is missing
             yield description.parent, Case.from_dict(json.loads(description.read_text()))
 
 
-def harvest(folder: RunFolder) -> dict[str, Case]:
+def harvest(folder: RunFolder) -> dict[str, "Case"]:
     """Copy records and logs out of the stage folders. Returns every case that has a stage folder, by stem."""
     cases: dict[str, Case] = {}
     for place, case in staged_cases(folder):

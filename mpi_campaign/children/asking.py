@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from mpi_campaign.children import environ
+from mpi_campaign.errors import explained
 
 USUAL_SECONDS = 20.0
 MOST_BYTES = 64 * 2**20
@@ -64,7 +65,7 @@ def ask(
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        return Answer(None, trouble=f"cannot be started: {getattr(error, 'strerror', None) or error}")
+        return Answer(None, trouble=f"cannot be started: {explained(error) if isinstance(error, OSError) else error}")
     assert process.stdout is not None and process.stderr is not None
     streams = [_Stream(process.stdout), _Stream(process.stderr)]
     code: int | None = None

@@ -287,6 +287,18 @@ def _in_short(names: Sequence[str]) -> str:
     return ", ".join(words)
 
 
+def clean_libraries() -> None:
+    """Hide from the libraries of this process what would change them. `os.environ` keeps what launches may be let in.
+
+    One thread of OpenBLAS is enough here. Where it may start no more, it interrupts the process.
+    """
+    for name in os.environ:
+        if not passes(name, SESSION):
+            os.unsetenv(name)
+    os.putenv("OPENBLAS_NUM_THREADS", "1")
+    os.environ |= {"MPLBACKEND": "agg", "MATPLOTLIBRC": os.devnull, "MPLCONFIGDIR": str(STATE / "matplotlib")}
+
+
 def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The whole environment of a pip. From the person's pip settings it takes index, proxy and certificates only.
 

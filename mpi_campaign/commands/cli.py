@@ -1,26 +1,21 @@
 """The commands that a person types. A command imports what it needs when it is called, so that it starts at once."""
 
+import importlib
 import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from mpi_campaign import ROOT, __version__
+from mpi_campaign import __version__
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.commands import testing
-from mpi_campaign.commands.axis_options import ByBenchmark, axis_options
 from mpi_campaign.commands.paths import Kept
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
-from mpi_campaign.libraries.configurations import CONFIGURATIONS
-from mpi_campaign.networks.registry import NETWORKS
-from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from postprocess.drawing.text import plural
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 
@@ -32,7 +27,16 @@ PROBE_LIMIT = "5 minutes"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 
-@click.group(context_settings=CONTEXT)
+class Commands(click.Group):
+    """The commands, of which `run` is loaded late."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[:1] == ["run"]:
+            load_run()
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings=CONTEXT)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def campaign() -> None:
     """Measure how MPI libraries overlap communication with computation, and say how sure the answer is.
@@ -119,203 +123,19 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
     return add
 
 
-@campaign.command(cls=ByBenchmark)
-@click.option("--system", default="local", show_default=True, help="A folder of systems/.")
-@click.option(
-    "--provider",
-    default="wheels",
-    show_default=True,
-    help="Where MPI libraries come from: wheels (or an installed one), or spack.",
-)
-@click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}.")
-@click.option(
-    "--toolchain",
-    "toolchains",
-    multiple=True,
-    metavar="NAME@VERSION[=PREFIX]",
-    help="An MPI library from its wheels, an installed one under PREFIX, or, with --provider spack, one of Spack's. "
-    "May be repeated. Default: the suite's; with Spack, all of the system's.",
-)
-@click.option(
-    "--configuration",
-    "configurations",
-    multiple=True,
-    help=f"One of {', '.join(CONFIGURATIONS)}. May be repeated. Default: the suite's.",
-)
-@click.option(
-    "--benchmark",
-    "benchmarks",
-    multiple=True,
-    help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's.",
-)
-@axis_options
-@click.option(
-    "--comm-time",
-    "comm_times",
-    multiple=True,
-    metavar="DURATION",
-    help="Communication times of the map instead of the suite's, e.g. 500us. May be repeated.",
-)
-@click.option(
-    "--comp-time",
-    "comp_times",
-    multiple=True,
-    metavar="DURATION",
-    help="Computation times of the map and of mpi_impact instead of the suite's. May be repeated.",
-)
-@click.option(
-    "--network",
-    default="",
-    metavar="|".join(f"{name}[:RATE]" if one.usual_rate else name for name, one in NETWORKS.items()),
-    help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused; "
-    "between nodes the first one that the system has.",
-)
-@click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
-@click.option(
-    "--interleave",
-    is_flag=True,
-    help="Toolchains and configurations take turns, A B B A ..., on the sizes of the first launch.",
-)
-@click.option("--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing.")
-@click.option(
-    "--nodes", type=int, multiple=True, help="Nodes that the ranks run on. May be repeated, for scaling. Default: one."
-)
-@click.option(
-    "--each-node",
-    is_flag=True,
-    help="Each of the nodes alone, then pairs of them, all on the same sizes: to find a slow node (accept, by: host).",
-)
-@click.option(
-    "--ranks",
-    type=int,
-    default=0,
-    show_default="2 on one node, 1 on each of several",
-    help="MPI ranks on all nodes together.",
-)
-@click.option("--ranks-per-node", type=int, multiple=True, help="Instead of --ranks. May be repeated.")
-@click.option(
-    "--threads-per-rank",
-    type=int,
-    multiple=True,
-    help="Cores of each rank, on each of which a thread of `basic` computes. May be repeated. Default: all cores.",
-)
-@click.option(
-    "--budget-seconds",
-    type=float,
-    default=-1,
-    show_default="the suite's",
-    help="About the wall time of the whole run, divided among the points; 0: no bound. With --resume too.",
-)
-@click.option(
-    "--case-limit-seconds",
-    type=float,
-    default=0,
-    show_default="from the budget",
-    help="A case that takes longer than this is hung and is ended. With --resume too.",
-)
-@click.option(
-    "--peer-prefix",
-    "peer_prefixes",
-    multiple=True,
-    metavar="FOLDER",
-    help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
-)
-@click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
-@click.option("--partition", default="", help="A partition of the system. Default: the first one with the network.")
-@job_options("from the budget")
-@click.option(
-    "--max-jobs", type=int, default=0, show_default="the partition's", help="Jobs that may be in the queue at once."
-)
-@environment_option
-@click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
-@click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
-@output_option
-def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
-    """Build, measure, archive and report.
-
-    Without options: the suite smoke on this machine. `campaign list` says what the names in the options below stand
-    for, and what this machine lacks. --dry-run shows what a command would measure.
-
-    \b
-    campaign run --toolchain mpich@5.0.2 --toolchain openmpi@5.0.11
-    campaign run --suite nightly --budget-seconds 1800
-    """
-    from mpi_campaign.planning.plan import Options, check_turns, in_hand  # noqa: PLC0415
-    from mpi_campaign.running.run import Campaign  # noqa: PLC0415
-
-    words = ["./campaign", *sys.argv[1:]]
-    asked = {name: tuple(dict.fromkeys(value)) if isinstance(value, tuple) else value for name, value in asked.items()}
-    for name in ("budget_seconds", "case_limit_seconds"):
-        if _was_given(name) and asked[name] == getattr(Options, name):  # stands for "not given" in a manifest
-            raise CampaignError(
-                f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
-            )
-    if asked["sizes_of"]:
-        other = run_folders.find(asked["sizes_of"], output.resolve())
-        by_folder = Path(asked["sizes_of"]).exists()
-        asked["sizes_of"] = str(other.stored) if by_folder else other.run
-    asked["environment"] = environ.resolved(asked["environment"])
-    for name in ("ranks", "max_jobs"):
-        if _was_given(name) and asked[name] < 1:  # 0 stands for "not given" in a manifest
-            raise CampaignError(f"--{name.replace('_', '-')} {asked[name]}: a whole number from 1")
-    if resume is None:
-        options = Options.of(**asked)
-        check_turns(options)
-        if not _was_given("system"):
-            options = in_hand(options)
-        _start_in_a_box(options, output.resolve())
-        return Campaign(options, output.resolve(), words).run(dry_run=dry_run)
-    flags = {parameter.name: max(parameter.opts, key=len) for parameter in click.get_current_context().command.params}
-    times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if _was_given(name)}
-    given = [flags[name] for name in asked if _was_given(name) and name not in times]
-    if given:
-        raise CampaignError(f"--resume goes on with what was asked for then: leave out {', '.join(given)}")
-    folder = run_folders.readable(resume, output.resolve())
-    if folder.archived.is_dir():
-        raise CampaignError(
-            f"run '{folder.run}' is complete, nothing is left of it: see it with ./campaign show {folder.run}"
-        )
-    options = replace(_options_of(folder), **times)
-    _start_in_a_box(options, folder.root)
-    return Campaign(options, folder.root, words, resume=folder).run(dry_run=dry_run)
+# Its options are made of the axes of every benchmark. It is loaded when it is called, or asked for its help.
+campaign.add_command(click.Command("run", short_help="Build, measure, archive and report."))
 
 
-def _start_in_a_box(options: Any, output: Path) -> None:
-    """Replace this process by a cluster in a box in which the same command runs, where the run is to be on one."""
-    from mpi_campaign.launching import cluster as box  # noqa: PLC0415
-    from mpi_campaign.running.run import Campaign  # noqa: PLC0415
-    from mpi_campaign.systems import known_systems, nodes_in_hand  # noqa: PLC0415
-    from mpi_campaign.this_machine import machine  # noqa: PLC0415
-    from mpi_campaign.toolchains import resolving  # noqa: PLC0415
-
-    if options.system != known_systems.IN_HAND[known_systems.BOX] or nodes_in_hand.is_box():
-        return
-    refusal = machine.nodes_refusal()
-    if refusal is not None:
-        raise CampaignError(f"--system {options.system} cannot be had here: {refusal}")
-    Campaign(options, output, []).fetch()  # no network of the box leads outside
-    output.mkdir(parents=True, exist_ok=True)
-    words = [str(ROOT / "campaign"), *sys.argv[1:]]
-    specs = map(resolving.parse, options.toolchains if options.provider == "wheels" else ())
-    given = [*options.peer_prefixes, *(spec.prefix for spec in specs if spec.prefix), options.sizes_of or output]
-    folders = [path for path in map(Path, given) if path.is_dir()]
-    box.become(max(options.nodes, default=1), None, words, shared=[output, *(path.resolve() for path in folders)])
+def load_run() -> click.Command:
+    """The command `run`, with its options."""
+    importlib.import_module("mpi_campaign.commands.run")
+    return campaign.commands["run"]
 
 
-def _was_given(name: str) -> bool:
+def was_given(name: str) -> bool:
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
-
-
-def _options_of(folder: run_folders.RunFolder) -> Any:
-    from mpi_campaign.planning.plan import Options  # noqa: PLC0415
-
-    try:
-        return Options.from_manifest(run_folders.read_manifest(folder))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CampaignError(
-            f"{folder.path / run_folders.MANIFEST}: what was asked for cannot be read: {error}"
-        ) from error
 
 
 @campaign.command("list")
@@ -457,7 +277,7 @@ def reproduce(run: str, output: Path) -> int:
     from mpi_campaign.archive import provenance  # noqa: PLC0415
 
     folder = run_folders.find(run, output.resolve())
-    print("\n".join(provenance.steps(folder, campaign.commands["run"])))
+    print("\n".join(provenance.steps(folder, load_run())))
     return EXIT_GOOD
 
 
@@ -826,13 +646,13 @@ def doctor(
     """
     if system:
         if wrong := [
-            f"--{name.replace('_', '-')}" for name in ("toolchain", "launches", "no_timing") if _was_given(name)
+            f"--{name.replace('_', '-')}" for name in ("toolchain", "launches", "no_timing") if was_given(name)
         ]:
             raise CampaignError(f"--system measures nothing on the nodes: leave out {', '.join(wrong)}")
         return _doctor_of_nodes(_probe(system, partition, nodes, asked), as_json=as_json)
-    if wrong := [name for name in ("partition", "nodes", *asked) if _was_given(name)]:
+    if wrong := [name for name in ("partition", "nodes", *asked) if was_given(name)]:
         raise CampaignError(f"{', '.join(wrong)}: of jobs, add --system NAME")
-    if no_timing and _was_given("launches"):
+    if no_timing and was_given("launches"):
         raise CampaignError("--launches says how often to measure, --no-timing to measure nothing: leave out one")
     from mpi_campaign.doctor import examination  # noqa: PLC0415
     from mpi_campaign.doctor.selfcheck import STEPS, Selfcheck, refuse_unknown  # noqa: PLC0415

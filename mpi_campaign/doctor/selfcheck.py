@@ -3,12 +3,13 @@
 import contextlib
 import os
 import secrets
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from mpi_campaign import ROOT, STATE
+from mpi_campaign import STATE
 from mpi_campaign.children import causes, environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launch_environment, launches, recording
@@ -204,7 +205,7 @@ def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -
     folder = builds.folder(toolchain.environment, toolchain.mpicc)
     folder = folder.with_name(f"{folder.name}-tests") if tests else folder
     options = [*builds.options(toolchain.mpicc), *(["-DCAMPAIGN_TESTS=ON"] if tests else [])]
-    programs = ROOT / ".venv" / "bin"
+    programs = Path(sys.prefix, "bin")
     path = f"{resolving.path_folder(toolchain)}:{programs}:{os.environ.get('PATH', os.defpath)}"
     wrapper = builds.environment(toolchain.family, toolchain.version, toolchain.prefix)
     libraries_path = launch_environment.own_libraries(Path(toolchain.prefix), Settings(wrapper))

@@ -19,12 +19,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
+from mpi_campaign import files
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.processes.progress import Progress, duration
 from postprocess.drawing.text import short
 
 LOOK_SECONDS = 0.5
 MOST_BYTES = 4096
 LONGEST_COMMAND = 200
+OPTIONS = {"lustre": "-o flock", "nfs": "-o local_lock=flock", "nfs4": "-o local_lock=flock"}
+"""The option by which a kind of file system has locks."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,11 @@ def holder_of(lock: TextIO) -> Holder | None:
 
 def open_lock(path: Path) -> TextIO:
     """Open the file of a lock, for writing as NFS requires, and keep its text. Raises OSError."""
-    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+", encoding="utf-8")
+
+    def without_emptying(name: str, _: int) -> int:
+        return os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
+
+    return open(path, "r+", encoding="utf-8", opener=without_emptying)
 
 
 def holder_in_parentheses(lock: TextIO) -> str:
@@ -96,11 +104,20 @@ def holder_in_parentheses(lock: TextIO) -> str:
 
 
 def take(lock: TextIO) -> bool:
-    """Take the lock if no other process holds it. Returns whether this process holds it now."""
+    """Take the lock if no other process holds it. Returns whether this process holds it now.
+
+    Raises CampaignError where the file system has no locks.
+    """
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        mount, kind = files.file_system(Path(lock.name))
+        raise CampaignError(
+            f"{lock.name} cannot be locked ({error.strerror}): mount {mount} ({kind}) with "
+            f"{OPTIONS.get(kind, 'locks')}, or use a clone or an archive (--output) on another file system"
+        ) from error
     return True
 
 

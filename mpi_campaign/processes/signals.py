@@ -45,3 +45,15 @@ def keep_ignored() -> None:
 def for_orphans() -> signal.Signals:
     """The signal that a child gets when its parent has died: SIGTERM, or SIGKILL where the child ignores SIGTERM."""
     return signal.SIGKILL if is_ignored(signal.SIGTERM) else signal.SIGTERM
+
+
+def usual() -> None:
+    """Undo what the starter of this process did to signals; but what a person makes a command ignore stays ignored.
+
+    Where SIGCHLD is ignored, as in some containers and batch systems, no exit code of a child is known.
+    """
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    of_person = {*ENDING, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+    of_python = {signal.SIGPIPE, signal.SIGXFSZ}
+    for number in filter(is_ignored, signal.valid_signals() - of_person - of_python):
+        signal.signal(number, signal.SIG_DFL)

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def command(
     variables_of_ours = [*(f"{name}={value}" for name, value in loading.items()), *environ.assignment()]
     return [
         *(("env", *variables_of_ours) if variables_of_ours else ()),
-        str(ROOT / ".venv" / "bin" / "reframe"),
+        str(Path(sys.prefix, "bin", "reframe")),
         "-C",
         str(settings),
         *(word for name in files for word in ("-c", str(ROOT / "reframe" / f"{name}.py"))),

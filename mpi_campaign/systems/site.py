@@ -139,7 +139,7 @@ def _environment(toolchain: resolving.Toolchain) -> dict[str, Any]:
     return {
         "name": toolchain.environment,
         "features": [MPI_FEATURE, toolchain.family, toolchain.provider],
-        "env_vars": [["PATH", f"{shlex.quote(folder)}:{shlex.quote(str(ROOT / '.venv' / 'bin'))}:$PATH"]],
+        "env_vars": [["PATH", f"{shlex.quote(folder)}:{shlex.quote(f'{sys.prefix}/bin')}:$PATH"]],
         "extras": {
             "toolchain": toolchain.toolchain,
             "family": toolchain.family,

@@ -1,6 +1,7 @@
 """Facts about this machine: cores, compiler, network namespaces, the clone's commit."""
 
 import contextlib
+import errno
 import os
 import platform
 import re
@@ -14,7 +15,7 @@ from typing import Any
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import asking, causes, environ
-from mpi_campaign.errors import CampaignError
+from mpi_campaign.errors import CampaignError, limited
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.this_machine import host
 
@@ -145,6 +146,7 @@ def firmware() -> str:
     return ", ".join(versions)
 
 
+_NO_PROCESS = re.compile(r"Resource temporarily unavailable|no more processes")
 _FULL = re.compile(r"(?P<file>/[^\s:]+): (?:No space left on device|Disk quota exceeded)")
 
 
@@ -161,6 +163,8 @@ def compiler() -> Path:
         reason = f"CC='{requested}' is not one program on PATH" if requested else lacking
         raise CampaignError(f"{reason}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
     trouble = build_trouble(program)
+    if trouble is not None and _NO_PROCESS.search(trouble):
+        raise CampaignError(f"{program} cannot start its parts: {limited(errno.EAGAIN)}")
     if trouble is not None and (full := _FULL.search(trouble)):
         raise CampaignError(
             f"{program} cannot write its temporary files, {Path(full['file']).parent} is full ({trouble}): free some "

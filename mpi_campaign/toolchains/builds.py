@@ -4,8 +4,6 @@ import hashlib
 import re
 from pathlib import Path
 
-import scipy_openblas32
-
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.children import environ
 from mpi_campaign.libraries import registry
@@ -48,6 +46,8 @@ def fingerprint() -> str:
 
 def options(mpicc: str) -> list[str]:
     """CMake's options, each a word. Raises CampaignError where there is no C compiler."""
+    import scipy_openblas32  # noqa: PLC0415
+
     return [
         "-GNinja",
         "-DCMAKE_BUILD_TYPE=Release",

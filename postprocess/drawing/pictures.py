@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+mpl.rcdefaults()  # a matplotlibrc of the current folder has been read
 STYLE: Any = {
     "font.family": "DejaVu Sans",
     "svg.fonttype": "none",

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from postprocess.drawing.text import clean
 from postprocess.records.storage import read_record
 
+if TYPE_CHECKING:  # NumPy loads slowly, and a help is made of axes, which import this module
+    import numpy as np
+    from numpy.typing import NDArray
+
 Json: TypeAlias = dict[str, Any]
-Nanoseconds: TypeAlias = NDArray[np.int64]
+Nanoseconds: TypeAlias = "NDArray[np.int64]"
 
 _INT64_MAX = 2**63 - 1
 
@@ -112,7 +114,7 @@ class Fields:
 
     def number_or_none(self, key: str) -> float | None:
         value = self.number_or_nan(key)
-        return None if np.isnan(value) else value
+        return None if math.isnan(value) else value
 
     def items(self, key: str) -> list[Any]:
         return list(self._get(key, lambda v: isinstance(v, list), "a list"))
@@ -136,14 +138,14 @@ class Fields:
         values = self.counts(key)
         if length is not None and len(values) != length:
             fail(self.where, f"{self.name}{key} has {len(values)} values, not {length}")
-        return np.array(values, dtype=np.int64)
+        return _array(values)
 
     def times_table(self, key: str, rows: int, columns: int) -> Nanoseconds:
         """Whole nanoseconds from 0, of shape (rows, columns)."""
         values = self.count_lists(key)
         if len(values) != rows or any(len(row) != columns for row in values):
             fail(self.where, f"{self.name}{key} is not {rows} lists of {columns} values")
-        return np.array(values, dtype=np.int64).reshape(rows, columns)
+        return _array(values).reshape(rows, columns)
 
     def strings(self, key: str) -> dict[str, str]:
         expected = "an object of strings"
@@ -165,6 +167,12 @@ class Fields:
             yield Fields(value, self.where, name + ".")
 
 
+def _array(values: Sequence[Any]) -> Nanoseconds:
+    import numpy as np  # noqa: PLC0415
+
+    return np.array(values, dtype=np.int64)
+
+
 def is_count(value: object) -> bool:
     return type(value) is int and 0 <= value <= _INT64_MAX
 
@@ -172,7 +180,7 @@ def is_count(value: object) -> bool:
 def is_number(value: object) -> bool:
     if type(value) is int:
         return abs(value) <= _INT64_MAX
-    return type(value) is float and bool(np.isfinite(value))
+    return type(value) is float and math.isfinite(value)
 
 
 def list_of(value: object, is_legal: Callable[[Any], bool]) -> bool:

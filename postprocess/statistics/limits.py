@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 CALIBRATION_LIMIT = 0.20
 """The largest relative difference between the time measured with a calibrated size and the target of that size."""
+MIN_REPETITIONS = 6
+"""Fewer samples have no distribution-free 95 % interval of the median: 1 - 2 / 2^5 < 0.95 <= 1 - 2 / 2^6."""
 LEAST_RATIO = 0.03
 LEAST_DIFFERENCE = 0.10
 FALSE_DISCOVERY_RATE = 0.01

@@ -26,11 +26,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from postprocess.statistics import limits
+
 Floats: TypeAlias = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-MIN_REPETITIONS = 6
-"""Fewer samples have no distribution-free 95 % interval of the median: 1 - 2 / 2^5 < 0.95 <= 1 - 2 / 2^6."""
+MIN_REPETITIONS = limits.MIN_REPETITIONS
 
 
 @dataclass(frozen=True)

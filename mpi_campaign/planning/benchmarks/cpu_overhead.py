@@ -6,7 +6,7 @@ from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.point_values import MESSAGE_BYTES, PointValues, check_whole_words
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.axes import WAY
-from postprocess.statistics.metrics import MIN_REPETITIONS
+from postprocess.statistics.limits import MIN_REPETITIONS
 
 WAYS = PointValues(
     "ways", "--ways", "How ranks spend the time of a collective. `once` is for the model's predictions.",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from postprocess.drawing.text import duration, size
 from postprocess.families import axes
-from postprocess.families.cpu_overhead.record import FAMILY
 from postprocess.families.family import Axis
+
+FAMILY = "cpu_overhead"
 
 MESSAGE_BYTES = Axis(
     "message_bytes", "message", usual=0, of="point", kind="integer", unit="bytes", words=size

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from postprocess.families import sampled, sampled_inside
 from postprocess.families.cpu_overhead import inside
-from postprocess.families.cpu_overhead.axes import AXES
+from postprocess.families.cpu_overhead.axes import AXES, FAMILY
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord
 from postprocess.families.cpu_overhead.loggp_table import numbers_of
-from postprocess.families.cpu_overhead.record import BLOCKING, FAMILY, WORKING
+from postprocess.families.cpu_overhead.record import BLOCKING, WORKING
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, AnyRecord, any_record, cpu_table, record_numbers
 from postprocess.families.family import Bound, Family, Found, Inside, Metric, Numbers, TableFile, doubt_about

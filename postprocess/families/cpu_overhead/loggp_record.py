@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from postprocess.families.cpu_overhead.record import FAMILY
+from postprocess.families.cpu_overhead.axes import FAMILY
 from postprocess.families.sampled import Sampling, sampling_of
 from postprocess.records.fields import Fields, fail
 from postprocess.records.header import Parameter

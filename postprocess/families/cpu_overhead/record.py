@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from postprocess.families.cpu_overhead.axes import FAMILY
 from postprocess.families.sampled import Sampling, check_starts, sampling_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.header import Header
 from postprocess.records.reading import load_record
 from postprocess.records.record import Point, Record, RecordFile, check_family
 
-FAMILY = "cpu_overhead"
 SERIES = ("t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "voluntary_switches", "involuntary_switches")
 """The series that every point has."""
 LATER_SERIES = (

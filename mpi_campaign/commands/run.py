@@ -1,0 +1,277 @@
+"""The command `run`. Its options that ask for values of an axis are made of the axes, and shown by benchmark."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mpi_campaign import ROOT
+from mpi_campaign.archive import run_folders
+from mpi_campaign.children import environ
+from mpi_campaign.commands.cli import Function, campaign, environment_option, job_options, output_option, was_given
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.networks.registry import NETWORKS
+from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks.choice import Choice
+from mpi_campaign.planning.benchmarks.point_values import PointValues
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES, with_axis
+
+
+class AxisOption(click.Option):
+    """benchmarks: the benchmarks that have the axis."""
+
+    def __init__(self, words: Sequence[str], benchmarks: list[str], **settings: Any) -> None:
+        super().__init__(words, **settings)
+        self.benchmarks = benchmarks
+
+
+class ByBenchmark(click.Command):
+    """A command that shows its options in groups: options of all benchmarks, and options of some benchmarks."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record is not None:
+                benchmarks = option.benchmarks if isinstance(option, AxisOption) else []
+                title = f"Options of {', '.join(benchmarks)}" if benchmarks else "Options"
+                groups.setdefault(title, []).append(record)
+        for title, records in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def axis_options(function: Function) -> Function:
+    """An option for each axis of which values can be asked for, as `Options.of` takes them: axes of cases, then those
+    of points. An axis that is of cases in one benchmark and of points in another is one option."""
+    for values in reversed(list(POINT_VALUES.values())):
+        if values.name not in CHOICES:
+            function = _point_option(values)(function)
+    for choice in reversed(list(CHOICES.values())):
+        function = _option(choice)(function)
+    return function
+
+
+def _point_option(values: PointValues) -> Callable[[Function], Function]:
+    return click.option(
+        values.option,
+        values.name,
+        cls=AxisOption,
+        benchmarks=with_axis(values.name),
+        multiple=True,
+        metavar=values.metavar,
+        help=f"{values.about}{' May be repeated.' if values.several else ''} Default: the suite's.",
+    )
+
+
+def _option(choice: Choice) -> Callable[[Function], Function]:
+    settings: dict[str, Any] = (
+        {"multiple": True} if choice.several else {"default": str(choice.usual), "show_default": True}
+    )
+    return click.option(
+        choice.option,
+        choice.key,
+        cls=AxisOption,
+        benchmarks=with_axis(choice.name),
+        metavar=choice.metavar or None,
+        help=choice.help(),
+        **settings,
+    )
+
+
+@campaign.command(cls=ByBenchmark)
+@click.option("--system", default="local", show_default=True, help="A folder of systems/.")
+@click.option(
+    "--provider",
+    default="wheels",
+    show_default=True,
+    help="Where MPI libraries come from: wheels (or an installed one), or spack.",
+)
+@click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}.")
+@click.option(
+    "--toolchain",
+    "toolchains",
+    multiple=True,
+    metavar="NAME@VERSION[=PREFIX]",
+    help="An MPI library from its wheels, an installed one under PREFIX, or, with --provider spack, one of Spack's. "
+    "May be repeated. Default: the suite's; with Spack, all of the system's.",
+)
+@click.option(
+    "--configuration",
+    "configurations",
+    multiple=True,
+    help=f"One of {', '.join(CONFIGURATIONS)}. May be repeated. Default: the suite's.",
+)
+@click.option(
+    "--benchmark",
+    "benchmarks",
+    multiple=True,
+    help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's.",
+)
+@axis_options
+@click.option(
+    "--comm-time",
+    "comm_times",
+    multiple=True,
+    metavar="DURATION",
+    help="Communication times of the map instead of the suite's, e.g. 500us. May be repeated.",
+)
+@click.option(
+    "--comp-time",
+    "comp_times",
+    multiple=True,
+    metavar="DURATION",
+    help="Computation times of the map and of mpi_impact instead of the suite's. May be repeated.",
+)
+@click.option(
+    "--network",
+    default="",
+    metavar="|".join(f"{name}[:RATE]" if one.usual_rate else name for name, one in NETWORKS.items()),
+    help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused; "
+    "between nodes the first one that the system has.",
+)
+@click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
+@click.option(
+    "--interleave",
+    is_flag=True,
+    help="Toolchains and configurations take turns, A B B A ..., on the sizes of the first launch.",
+)
+@click.option("--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing.")
+@click.option(
+    "--nodes", type=int, multiple=True, help="Nodes that the ranks run on. May be repeated, for scaling. Default: one."
+)
+@click.option(
+    "--each-node",
+    is_flag=True,
+    help="Each of the nodes alone, then pairs of them, all on the same sizes: to find a slow node (accept, by: host).",
+)
+@click.option(
+    "--ranks",
+    type=int,
+    default=0,
+    show_default="2 on one node, 1 on each of several",
+    help="MPI ranks on all nodes together.",
+)
+@click.option("--ranks-per-node", type=int, multiple=True, help="Instead of --ranks. May be repeated.")
+@click.option(
+    "--threads-per-rank",
+    type=int,
+    multiple=True,
+    help="Cores of each rank, on each of which a thread of `basic` computes. May be repeated. Default: all cores.",
+)
+@click.option(
+    "--budget-seconds",
+    type=float,
+    default=-1,
+    show_default="the suite's",
+    help="About the wall time of the whole run, divided among the points; 0: no bound. With --resume too.",
+)
+@click.option(
+    "--case-limit-seconds",
+    type=float,
+    default=0,
+    show_default="from the budget",
+    help="A case that takes longer than this is hung and is ended. With --resume too.",
+)
+@click.option(
+    "--peer-prefix",
+    "peer_prefixes",
+    multiple=True,
+    metavar="FOLDER",
+    help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
+)
+@click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
+@click.option("--partition", default="", help="A partition of the system. Default: the first one with the network.")
+@job_options("from the budget")
+@click.option(
+    "--max-jobs", type=int, default=0, show_default="the partition's", help="Jobs that may be in the queue at once."
+)
+@environment_option
+@click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
+@click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
+@output_option
+def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
+    """Build, measure, archive and report.
+
+    Without options: the suite smoke on this machine. `campaign list` says what the names in the options below stand
+    for, and what this machine lacks. --dry-run shows what a command would measure.
+
+    \b
+    campaign run --toolchain mpich@5.0.2 --toolchain openmpi@5.0.11
+    campaign run --suite nightly --budget-seconds 1800
+    """
+    from mpi_campaign.planning.plan import Options, check_turns, in_hand  # noqa: PLC0415
+    from mpi_campaign.running.run import Campaign  # noqa: PLC0415
+
+    words = ["./campaign", *sys.argv[1:]]
+    asked = {name: tuple(dict.fromkeys(value)) if isinstance(value, tuple) else value for name, value in asked.items()}
+    for name in ("budget_seconds", "case_limit_seconds"):
+        if was_given(name) and asked[name] == getattr(Options, name):  # stands for "not given" in a manifest
+            raise CampaignError(
+                f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
+            )
+    if asked["sizes_of"]:
+        other = run_folders.find(asked["sizes_of"], output.resolve())
+        by_folder = Path(asked["sizes_of"]).exists()
+        asked["sizes_of"] = str(other.stored) if by_folder else other.run
+    asked["environment"] = environ.resolved(asked["environment"])
+    for name in ("ranks", "max_jobs"):
+        if was_given(name) and asked[name] < 1:  # 0 stands for "not given" in a manifest
+            raise CampaignError(f"--{name.replace('_', '-')} {asked[name]}: a whole number from 1")
+    if resume is None:
+        options = Options.of(**asked)
+        check_turns(options)
+        if not was_given("system"):
+            options = in_hand(options)
+        _start_in_a_box(options, output.resolve())
+        return Campaign(options, output.resolve(), words).run(dry_run=dry_run)
+    flags = {parameter.name: max(parameter.opts, key=len) for parameter in click.get_current_context().command.params}
+    times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if was_given(name)}
+    given = [flags[name] for name in asked if was_given(name) and name not in times]
+    if given:
+        raise CampaignError(f"--resume goes on with what was asked for then: leave out {', '.join(given)}")
+    folder = run_folders.readable(resume, output.resolve())
+    if folder.archived.is_dir():
+        raise CampaignError(
+            f"run '{folder.run}' is complete, nothing is left of it: see it with ./campaign show {folder.run}"
+        )
+    options = replace(_options_of(folder), **times)
+    _start_in_a_box(options, folder.root)
+    return Campaign(options, folder.root, words, resume=folder).run(dry_run=dry_run)
+
+
+def _start_in_a_box(options: Any, output: Path) -> None:
+    """Replace this process by a cluster in a box in which the same command runs, where the run is to be on one."""
+    from mpi_campaign.launching import cluster as box  # noqa: PLC0415
+    from mpi_campaign.running.run import Campaign  # noqa: PLC0415
+    from mpi_campaign.systems import known_systems, nodes_in_hand  # noqa: PLC0415
+    from mpi_campaign.this_machine import machine  # noqa: PLC0415
+    from mpi_campaign.toolchains import resolving  # noqa: PLC0415
+
+    if options.system != known_systems.IN_HAND[known_systems.BOX] or nodes_in_hand.is_box():
+        return
+    refusal = machine.nodes_refusal()
+    if refusal is not None:
+        raise CampaignError(f"--system {options.system} cannot be had here: {refusal}")
+    Campaign(options, output, []).fetch()  # no network of the box leads outside
+    output.mkdir(parents=True, exist_ok=True)
+    words = [str(ROOT / "campaign"), *sys.argv[1:]]
+    specs = map(resolving.parse, options.toolchains if options.provider == "wheels" else ())
+    given = [*options.peer_prefixes, *(spec.prefix for spec in specs if spec.prefix), options.sizes_of or output]
+    folders = [path for path in map(Path, given) if path.is_dir()]
+    box.become(max(options.nodes, default=1), None, words, shared=[output, *(path.resolve() for path in folders)])
+
+
+def _options_of(folder: run_folders.RunFolder) -> Any:
+    from mpi_campaign.planning.plan import Options  # noqa: PLC0415
+
+    try:
+        return Options.from_manifest(run_folders.read_manifest(folder))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CampaignError(
+            f"{folder.path / run_folders.MANIFEST}: what was asked for cannot be read: {error}"
+        ) from error
