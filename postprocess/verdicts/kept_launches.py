@@ -31,15 +31,14 @@ class KeptLaunches:
         self._all = folder
         self._of_code = folder / _digest_of_code()
 
-    def read(self, run: Path, schema: Any) -> tuple[Any, tuple[str, ...]] | None:
+    def read(self, run: Path) -> tuple[Any, tuple[str, ...]] | None:
         """The table of a run folder and the problems of its records; None where they are not kept."""
         try:
             table = pq.read_table(self._path(run), use_threads=False)
             problems = json.loads(table.schema.metadata[_PROBLEMS])
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
             return None
-        table = table.replace_schema_metadata(None)
-        return (table, tuple(problems)) if table.schema.equals(schema) else None
+        return table.replace_schema_metadata(None), tuple(problems)
 
     def keep(self, run: Path, table: Any, problems: tuple[str, ...]) -> None:
         """Keep the table and the problems of a run folder. A folder that cannot be written keeps nothing."""
