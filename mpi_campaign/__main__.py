@@ -22,6 +22,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def main() -> int:
     """The command of this process."""
     streams.open_closed()
+    streams.make_visible()
     signals.handle(signal.default_int_handler, (signal.SIGTERM, signal.SIGHUP))
     if sys.argv[1:2] != ["run"]:
         # `campaign list | head` ends as other commands do. Python itself ignores it, whoever started it.

@@ -20,6 +20,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 import postprocess
+from postprocess.records.storage import run_files
 
 _PROBLEMS = b"problems"
 
@@ -60,8 +61,7 @@ class KeptLaunches:
     def _path(self, run: Path) -> Path:
         """The file of a run folder. Raises OSError."""
         place = run.resolve()
-        files = sorted(path for path in place.rglob("*") if path.is_file())
-        states = [(path.relative_to(place).as_posix(), path.stat()) for path in files]
+        states = [(name, path.stat()) for name, path in run_files(place).items()]
         facts = [str(place), *(f"{name} {state.st_size} {state.st_mtime_ns}" for name, state in states)]
         return self._of_code / f"{_digest(facts)}.parquet"
 

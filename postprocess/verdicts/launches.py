@@ -22,9 +22,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from postprocess.drawing.text import clean
+from postprocess.drawing.text import clean, plural
 from postprocess.families import registry
-from postprocess.families.family import STATE, Axis, Family, Launches
+from postprocess.families.family import LONGEST_NS, STATE, Axis, Family, Launches
 from postprocess.records.fields import RecordError, fail
 from postprocess.records.header import SIMULATED
 from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
@@ -160,11 +160,13 @@ def _run_launches(path: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tupl
     failed = _failed(path)
     problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in failed.values())
     names = {"system": folder.system, "run": path.name}
-    parts = [
-        _told(_without(part, failed), _benchmark(family) | names)
-        for family, part in _parts(folder, ["record", "failed"] if failed else [])
-        if part.num_rows
-    ]
+    parts = []
+    for family, part in _parts(folder, ["record", "failed"] if failed else []):
+        possible, impossible = _possible(_without(part, failed), family)
+        if impossible:
+            problems += (f"{impossible} of {family.name} cannot be, such as infinite times: not valid",)
+        if part.num_rows:
+            parts.append(_told(possible, _benchmark(family) | names))
     if folder.loaded is not None:
         problems = (*problems, *folder.run.problems, *registry.problems(folder.run))
     whole = _as_one(parts)
@@ -228,6 +230,22 @@ def _without(part: pa.Table, failed: Iterable[str]) -> pa.Table:
     if not failed:
         return part
     return part.filter(pc.invert(pc.is_in(part["record"].cast(pa.string()), pa.array(failed, pa.string()))))
+
+
+def _possible(part: pa.Table, family: Family) -> tuple[pa.Table, str]:
+    """The rows without numbers that no measurement gives, whose launches are not valid; and how many points have them,
+    in words."""
+    wrong = np.zeros(part.num_rows, dtype=bool)
+    for name in (one.name for one in family.metrics if one.name in part.column_names):
+        values = part[name].cast(pa.float64(), safe=False).to_numpy()
+        beyond = np.abs(values) > LONGEST_NS
+        if beyond.any():
+            part = part.set_column(part.column_names.index(name), name, pa.array(values, mask=beyond))
+            wrong |= beyond
+    for name in ("valid", "reliable") if wrong.any() else ():
+        good = pc.and_(part[name], pa.array(~wrong))
+        part = part.set_column(part.column_names.index(name), name, good)
+    return part, plural(int(wrong.sum()), "point") if wrong.any() else ""
 
 
 def _told(part: pa.Table, values: Mapping[str, str]) -> pa.Table:
