@@ -14,7 +14,7 @@ import hashlib
 import itertools
 import math
 import re
-from collections import ChainMap, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -89,6 +89,23 @@ class Change:
         return hashlib.sha256("\n".join([*self.own_key, self.run]).encode()).hexdigest()[:10]
 
 
+@dataclass(frozen=True, slots=True)
+class _Case(Mapping[str, Any]):
+    """A case: the values that its launches tell, and the usual values of the other axes. There are very many."""
+
+    places: Mapping[str, int]
+    told: tuple[Any, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.told[self.places[name]] if name in self.places else USUAL_VALUES[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**USUAL_VALUES, **self.places})
+
+    def __len__(self) -> int:
+        return len(USUAL_VALUES.keys() | self.places.keys())
+
+
 @dataclass(frozen=True)
 class Series:
     """A case's values over runs, in the order of time. `changes` are the indices of the first run of each new state.
@@ -153,6 +170,7 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         medians = counting.groupby([*key, "run", "version"], observed=True, sort=False)[name].median().reset_index()
         medians = medians[metric.has_effect(medians[name].to_numpy(np.float64))]
         number, cases = numbered(medians, key)
+        places = {one: place for place, one in enumerate(key)} | {"toolchain": len(key)}
         run, names = pd.factorize(medians["run"].astype(object), sort=True)
         order = np.lexsort((run, number))
         runs, versions = names[run[order]].tolist(), medians["version"].astype(object).to_numpy()[order].tolist()
@@ -165,7 +183,7 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
             )
             series.append(
                 Series(
-                    ChainMap(dict(zip(key, case, strict=True)) | {"toolchain": toolchains[-1]}, USUAL_VALUES),
+                    _Case(places, (*case, toolchains[-1])),
                     name,
                     its_runs,
                     values[begin:end],

@@ -101,7 +101,9 @@ def launch_table(
             tables.append(table)
             tell(len(tables), len(folders))
             problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
-    return _as_launches(tables), problems
+    table = _as_launches(tables)
+    pa.default_memory_pool().release_unused()  # what the threads needed to read the runs
+    return table, problems
 
 
 def _launches_or_problem(folder: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tuple[str, ...]]:
