@@ -167,7 +167,8 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         counting = with_keys(counting, metric.same)
         key = [one for one in dict.fromkeys([*KEY, *metric.same, "placement"]) if one in counting]
         counting, key = counting.assign(**{CONDITIONS: conditions(counting, metric, key)}), [*key, CONDITIONS]
-        medians = counting.groupby([*key, "run", "version"], observed=True, sort=False)[name].median().reset_index()
+        group, medians = numbered(counting, [*key, "run", "version"])
+        medians[name] = counting[name].groupby(group).median().to_numpy()
         medians = medians[metric.has_effect(medians[name].to_numpy(np.float64))]
         number, cases = numbered(medians, key)
         places = {one: place for place, one in enumerate(key)} | {"toolchain": len(key)}
