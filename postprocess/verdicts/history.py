@@ -155,9 +155,7 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
     (`Metric.has_effect`) is left out.
     """
     series = []
-    shared: dict[
-        tuple[str, ...], tuple[str, ...]
-    ] = {}  # most series have the same runs: their names are in memory once
+    once: dict[tuple[str, ...], tuple[str, ...]] = {}  # most series have the same runs: their names are kept once
     launches = launches.assign(
         placement=placements(launches), version=launches["toolchain"], toolchain=upgraded(launches)
     )
@@ -180,7 +178,7 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         values = medians[name].to_numpy(np.float64)[order]
         for case, begin, end in zip(cases.itertuples(index=False), ends - lengths, ends, strict=True):
             its_runs, toolchains = (
-                shared.setdefault(one, one) for one in (tuple(of[begin:end]) for of in (runs, versions))
+                once.setdefault(one, one) for one in (tuple(of[begin:end]) for of in (runs, versions))
             )
             series.append(
                 Series(
