@@ -188,7 +188,7 @@ def test_names_of_an_imported_run_do_not_steer_the_terminal(tmp_path: Path, camp
     name, root = "x\x1b[2J\x9b31m\x07\u202e", tmp_path / "results"
     host = {"name": name, "cpu": name, "cores": 2}
     for day in (1, 2):
-        run = archived(root, name_of(day), launches=1, manifest={"host": host, "suite": name}, toolchain=name)
+        run = archived(root, name_of(day), launches=1, manifest={"host": host, "suite": name}, provider=name)
     (run.path / name).write_text("")
     for words in ("results list", "results verify", "show last", "show last --json", "history", "compare last~1 last"):
         done = campaign(*words.split(), "--output", str(root))
