@@ -4,12 +4,15 @@ import errno
 import signal
 import sys
 
+from mpi_campaign.processes import signals
+
 try:
+    signals.handle(signal.default_int_handler)  # as SIGINT has it already
     import click
 
     from mpi_campaign.commands.cli import campaign
     from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
-    from mpi_campaign.processes import signals, streams
+    from mpi_campaign.processes import streams
     from postprocess.drawing.text import clean
 except KeyboardInterrupt:  # loading takes a second, longer on a busy machine
     sys.stderr.write("campaign: interrupted\n")
@@ -23,7 +26,6 @@ def main() -> int:
     """The command of this process."""
     streams.open_closed()
     streams.make_visible()
-    signals.handle(signal.default_int_handler, (signal.SIGTERM, signal.SIGHUP))
     if sys.argv[1:2] != ["run"]:
         # `campaign list | head` ends as other commands do. Python itself ignores it, whoever started it.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -6,6 +6,7 @@ Whatever is compared is measured in one job, on the same nodes: the job starts R
 after the other on the nodes that the job has.
 """
 
+import contextlib
 import os
 import shlex
 import time
@@ -18,14 +19,15 @@ from reframe.core.builtins import parameter, run_after, run_before, sanity_funct
 from reframe.core.exceptions import SanityError, SpawnedProcessError
 
 from mpi_campaign import ROOT, files
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.running import job
 from mpi_campaign.running.job import Description
 from mpi_campaign.schedulers import registry as schedulers
 from mpi_campaign.systems import queues, site
 
 JOBS = Path(os.environ.get("MPI_CAMPAIGN_JOBS", "/nonexistent"))
-SILENCE_SECONDS = 1800.0
-"""A job that ReFrame takes for ended has ended if the batch system does not answer for so long."""
+ASK_SECONDS = 2.0
+"""How often the batch system is asked for a job."""
 NUMBERS = sorted(int(path.parent.name) for path in JOBS.glob(f"*/{job.DESCRIPTION}"))
 
 
@@ -51,7 +53,6 @@ class batch_job(rfm.RunOnlyRegressionTest):
         self.num_cpus_per_task = script.cpus_per_node or None
         self.exclusive_access = True
         self.time_limit = f"{script.limit_seconds}s" if script.limit_seconds else None
-        self.max_pending_time = f"{script.most_wait_seconds}s" if script.most_wait_seconds else None
         self.job.options = list(script.options)
 
     @run_before("run")
@@ -66,7 +67,8 @@ class batch_job(rfm.RunOnlyRegressionTest):
             f"export PYTHONPATH={shlex.quote(str(ROOT))}",
         ]
         self.executable = site.python_command()
-        self.executable_opts = ["-m", "mpi_campaign.running.in_job", job.DESCRIPTION]
+        self.executable_opts = ["-m", "mpi_campaign.running.in_job", job.DESCRIPTION, *job.IN_BACKGROUND]
+        self.postrun_cmds = job.WAITING
 
     @run_before("run")
     def note_id_at_once(self) -> None:
@@ -91,30 +93,41 @@ class batch_job(rfm.RunOnlyRegressionTest):
         self.job.submit = submit_and_note
 
     @run_before("run")
-    def believe_no_silence(self) -> None:
-        """The job has ended when its script says so, or the batch system does.
+    def believe_no_single_poll(self) -> None:
+        """A job that its script says has ended may be queued again; otherwise the batch system says when it has ended.
 
-        If slurmctld does not answer, as while it restarts, ReFrame's `squeue` takes all jobs for ended.
+        ReFrame takes a job for ended where `squeue` does not answer, and for failed where `sacct` does not. After the
+        time that a job may wait it would cancel one that is suspended, or queued again.
         """
-        finished = self.job.finished
-        scheduler = schedulers.find(self.current_partition.scheduler.registered_name)
-        silent_since: float | None = None
+        of_jobs = self.current_partition.scheduler
+        if not isinstance(of_jobs.poll, queues.PatientPoll):  # jobs that are in the queue at once share it
+            of_jobs.poll = queues.PatientPoll(of_jobs.poll)
+        finished, scheduler, watched = self.job.finished, schedulers.find(of_jobs.registered_name), queues.Watched()
+        asked, most_wait = 0.0, self.description.script.most_wait_seconds
+
+        def state() -> str:
+            if scheduler.states:
+                return queues.state(scheduler, self.job.jobid)
+            if not of_jobs.poll.good:
+                return queues.SILENT
+            return queues.GONE if finished() else queues.THERE
 
         def surely_finished() -> bool:
-            nonlocal silent_since
-            if not finished():
-                silent_since = None
+            nonlocal asked
+            if time.monotonic() - asked < ASK_SECONDS:
                 return False
-            if self.script_log().exit_code is not None or not scheduler.waiting:
-                return True
-            ended = queues.has_ended(scheduler, self.job.jobid)
-            if ended is not None:
-                silent_since = None
-                return ended
-            silent_since = silent_since or time.monotonic()
-            return time.monotonic() - silent_since > SILENCE_SECONDS
+            log, found = self.script_log(), state()
+            asked = time.monotonic()
+            if log.started_utc is None and 0 < most_wait < time.time() - self.job.submit_time:
+                with contextlib.suppress(CampaignError):  # it is tried again
+                    queues.cancel(scheduler, [self.job.jobid])
+            if (log.exit_code is None or found == queues.THERE) and not watched.has_ended(found):
+                return False
+            finished()  # raises why ReFrame has cancelled it
+            return True
 
         self.job.finished = surely_finished
+        self.job.wait = lambda: None  # ReFrame's own waits for what it polls
 
     def script_log(self) -> job.ScriptLog:
         """What the job script has noted, its exit code too: `squeue` forgets jobs that have ended."""

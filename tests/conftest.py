@@ -21,6 +21,7 @@ from mpi_campaign.__main__ import answer
 from mpi_campaign.commands.testing import PARTS, RARE_TOO
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import accounting, slurm
+from mpi_campaign.processes import signals
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
 from tests.support import MPI, Command, another_python, as_another_user, build_benchmarks
@@ -168,9 +169,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     # What is started by `nohup`, or in the background of a shell, ignores signals, and so would all that tests start.
-    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
-        if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, usual)
+    for number in filter(signals.is_ignored, signals.ENDING):
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     config.addinivalue_line("markers", "needs(part): skipped by name where this machine lacks the part")
     config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
     config.addinivalue_line("markers", f"{BESIDE_OTHERS}: of a file that launches ranks, and times nothing")

@@ -12,6 +12,7 @@ from typing import Any
 import scipy_openblas32
 
 from mpi_campaign import ROOT
+from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
 from mpi_campaign.launching import nodes
 from mpi_campaign.launching.nodes import Layout
@@ -182,6 +183,11 @@ def launch(
         layout=layout,
     )
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=timeout, env=environment)
+
+
+def example(run: str) -> Path:
+    """The folder of a run that comes with the campaign."""
+    return run_folders.find(f"{run_folders.EXAMPLE}/{run}", run_folders.RESULTS).path
 
 
 def check_record(path: Path) -> None:

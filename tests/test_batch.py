@@ -5,11 +5,15 @@ import os
 import re
 import secrets
 import shutil
+import signal
+import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -198,6 +202,8 @@ def test_other_options_are_passed_on(partition: str, option: str) -> None:
             SETTINGS.replace('["--partition=cpu"]', '"--partition=cpu"'),
             "access '--partition=cpu' of partition 'squeue'",
         ),
+        (SETTINGS.replace("partition(name,", "partition('cpu',"), "system 'cluster': 5 partitions are called 'cpu'"),
+        (SETTINGS.replace("partition(name,", "partition('2 ' + name,"), "no partition can be called '2 squeue'"),
         (SETTINGS.replace('name="cluster"', 'name="other"'), "names the system 'other', its folder 'cluster'"),
     ],
 )
@@ -322,8 +328,6 @@ def test_why_a_job_never_started(run: RunFolder, job_id: str, interrupted: bool,
         descriptions=[description],
         say=lambda _line: None,
         status=lambda _line: None,
-        on_event=lambda *_: None,
-        on_tick=lambda: None,
         reasons={"12": "Resources"},
     )
     session = reframe_session.Session(1, interrupted, [])
@@ -465,15 +469,7 @@ def test_a_batch_system_that_refuses_a_job_says_why(
     request = request_of(partition=scheduler)
     description = batch.describe(run, request, batch.Job(1, 2, (), 600.0), [Order(("reframe",))])
     batch.write([description])
-    follower = batch.Follower(
-        folder=run,
-        scheduler=request.scheduler,
-        descriptions=[description],
-        say=lambda _text: None,
-        status=lambda _text: None,
-        on_event=lambda *_: None,
-        on_tick=lambda: None,
-    )
+    follower = batch.Follower(run, request.scheduler, [description], lambda _text: None, lambda _text: None)
     session = batch.submit(batch.command(run, "cluster", request, "smoke"), follower)
     (end,) = batch.ended(follower, session)
     assert str(batch.refusal(request.scheduler, end)).startswith(f"{request.scheduler.title} refuses the job: ")
@@ -563,21 +559,72 @@ def test_a_node_is_read_back_and_told_in_a_line(tmp_path: Path) -> None:
 def answering(script: str) -> Scheduler:
     """Slurm whose commands are a shell script; its arguments are those that the commands get."""
     slurm = schedulers.find("squeue")
-    return replace(slurm, waiting=("sh", "-c", script, "squeue"), down=("sh", "-c", script, "sinfo"))
+    return replace(slurm, states=("sh", "-c", script, "squeue"), down=("sh", "-c", script, "sinfo"))
 
 
 @pytest.mark.parametrize(
-    ("script", "ended"),
+    ("script", "state"),
     [
-        ("echo '12|RUNNING|None'", False),
-        ("echo '12|COMPLETING|None'", False),
-        ("true", True),
-        ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", True),
-        ("echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2; exit 1", None),
+        ("echo '12|RUNNING|None'", queues.THERE),
+        ("echo '12|COMPLETING|None'", queues.THERE),
+        ("echo '12|REQUEUED|None'", queues.THERE),
+        ("echo '12|SUSPENDED|None'", queues.THERE),
+        ("echo '12|NODE_FAIL|None'", queues.ENDED),
+        ("echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1", queues.ENDED),
+        ("true", queues.GONE),
+        (
+            "echo 'slurm_load_jobs error: Unable to contact slurm controller (connect failure)' >&2; exit 1",
+            queues.SILENT,
+        ),
+        ("sleep 60", queues.SILENT),
     ],
 )
-def test_a_batch_system_that_does_not_answer_is_no_end_of_a_job(script: str, ended: bool | None) -> None:
-    assert queues.has_ended(answering(script), "12") is ended
+def test_what_a_batch_system_answers_about_a_job(monkeypatch: pytest.MonkeyPatch, script: str, state: str) -> None:
+    monkeypatch.setattr(queues, "ASKING_SECONDS", 0.5)
+    assert queues.state(answering(script), "12") == state
+
+
+def test_no_single_answer_ends_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    watched = queues.Watched()
+    assert not watched.has_ended(queues.GONE)
+    now += queues.GONE_SECONDS + 1
+    assert not watched.has_ended(queues.THERE)  # the answers that lacked it were wrong
+    assert not watched.has_ended(queues.GONE)
+    now += queues.GONE_SECONDS + 1
+    assert watched.has_ended(queues.GONE)
+    assert not watched.has_ended(queues.SILENT)
+    now += queues.SILENCE_SECONDS + 1
+    assert watched.has_ended(queues.SILENT)
+    assert queues.Watched().has_ended(queues.ENDED)
+
+
+def test_a_poll_that_fails_or_hangs_ends_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queues, "ASKING_SECONDS", 0.2)
+    answered = threading.Event()
+    polls: tuple[tuple[Callable[..., Any], bool], ...] = ((bool, True), (dict.popitem, False), (answered.wait, False))
+    for poll, good in polls:
+        patient = queues.PatientPoll(poll)
+        patient()
+        assert patient.good is good
+    answered.set()
+    patient()  # once more, after the one that hung
+    patient()
+    assert patient.good
+
+
+def test_a_job_script_hands_on_signals_and_waits_for_what_it_started(tmp_path: Path) -> None:
+    """A batch system may send a signal to the script alone."""
+    script = job.Script(1, 1, 0, 300, 60, (), {}, (), "JOB", "")
+    command = "bash -c 'trap \"sleep 0.5; exit 130\" TERM; touch begun; for _ in $(seq 600); do sleep 0.1; done'"
+    lines = [*job.script_lines(script), " ".join([command, *job.IN_BACKGROUND]), *job.WAITING]
+    process = subprocess.Popen(["bash", "-c", "\n".join(lines)], cwd=tmp_path)
+    while not (tmp_path / "begun").exists():
+        time.sleep(0.02)
+    process.send_signal(signal.SIGUSR1)
+    assert process.wait(timeout=30) == 130
+    assert job.script_log((tmp_path / job.SCRIPT_LOG).read_text()).exit_code == 130
 
 
 NO_ANSWER = "echo 'error: Unable to contact slurm controller (connect failure)' >&2; exit 1"
@@ -589,8 +636,8 @@ NO_ANSWER = "echo 'error: Unable to contact slurm controller (connect failure)' 
         (NO_ANSWER, NO_ANSWER, "1 job not cancelled (12): sh -c .* says: error: Unable to contact slurm controller"),
         ("true", NO_ANSWER, "1 job of this run (12) may not have ended, Slurm does not answer: go on with it when"),
         ("true", "echo '12|COMPLETING|None'", "1 job of this run (12) may not have ended, still there: 12: go on"),
-        (NO_ANSWER, "true", ""),
-        ("true", "true", ""),
+        (NO_ANSWER, "echo '12|FAILED|None'", ""),
+        ("true", "echo '12|CANCELLED|None'", ""),
     ],
 )
 def test_a_run_goes_on_only_when_its_earlier_jobs_have_ended(

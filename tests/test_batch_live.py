@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -405,6 +406,32 @@ def test_a_controller_that_restarts_ends_no_job(box: Box) -> None:
     assert lost
     assert all("srun: error: " in reason for reason in lost), lost
     assert all(case["record"] for case in box.manifest()["cases"]), resumed.stdout
+
+
+@pytest.mark.rare
+def test_polls_that_fail_end_no_job_and_one_that_runs_again_replaces_what_it_measured(box: Box) -> None:
+    """ReFrame's scheduler `slurm` asks sacct, which fails here all the time; for a while squeue fails too."""
+    fail = (
+        "mkdir -p bin; echo 'test ! -e fail && exec /usr/bin/squeue \"$@\"; exit $(cat fail)' > bin/squeue; "
+        "chmod +x bin/squeue; export PATH=$PWD/bin:$PATH; "
+    )
+    init, run, queue = box.sh(
+        "campaign systems init $SYSTEM --force --scheduler slurm",
+        f"{fail} (campaign {FOUR_CASES} --scheduler-option=--requeue > first.txt 2>&1; echo rc=$? >> first.txt) & "
+        "until_said '1/4 '; scontrol requeue 1; until squeue --noheader --format=%T | grep PENDING; do sleep 1; done; "
+        "scontrol update JobId=1 StartTime=now; until_said 'runs again'; "
+        "for code in 1 0; do echo $code > fail; sleep 10; done; rm fail; wait; cat first.txt",
+        "squeue --noheader --states=all --format=%T",
+    )
+    good(init)
+    assert "FAIL job" not in run.stdout
+    assert good(queue) == "COMPLETED\n"
+    manifest = box.manifest()
+    (job,), (session,) = manifest["jobs"], manifest["sessions"]
+    assert (job["exit_code"], job["reason"]) == (0, "")
+    written = [path.stat().st_mtime for path in box.newest().records_folder.glob("*.jsonl")]
+    assert len(written) == 4
+    assert min(written) > datetime.fromisoformat(session["began_utc"].replace("Z", "+00:00")).timestamp()
 
 
 @pytest.mark.rare

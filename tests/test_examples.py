@@ -10,7 +10,7 @@ from mpi_campaign.archive import run_folders, store
 from mpi_campaign.archive.run_folders import RunFolder
 from tests.test_public_copy import all_of
 
-EXAMPLES = sorted(manifest.parent for manifest in (ROOT / "results" / "example").glob("*/manifest.json"))
+EXAMPLES = [run for run in run_folders.runs(run_folders.RESULTS) if run.system == run_folders.EXAMPLE]
 LARGEST_BYTES = 15_000_000
 TAKES_LONG_BYTES = 250_000  # every line of a record is held against its schema
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -20,36 +20,32 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def folder_of(run: Path) -> RunFolder:
-    return RunFolder(run.parent.parent, run.parent.name, run.name)
-
-
 def test_the_examples_are_small_and_a_page_rests_on_each() -> None:
     assert size_of(ROOT / "results" / "example") <= LARGEST_BYTES
     text = "".join(page.read_text() for page in PAGES)
     assert EXAMPLES
-    assert not [run.name for run in EXAMPLES if run.name not in text]
+    assert not [run.run for run in EXAMPLES if run.run not in text]
     named = set(re.findall(r"\d{8}T\d{6}Z-[0-9a-f]{6}", text))
-    assert named == {run.name for run in EXAMPLES}
+    assert named == {run.run for run in EXAMPLES}
 
 
 @pytest.mark.parametrize(
     "run",
     [
-        pytest.param(run, id=run.name, marks=[pytest.mark.rare] if size_of(run) > TAKES_LONG_BYTES else [])
+        pytest.param(run, id=run.run, marks=[pytest.mark.rare] if size_of(run.path) > TAKES_LONG_BYTES else [])
         for run in EXAMPLES
     ],
 )
-def test_an_example_is_what_was_archived(run: Path) -> None:
-    assert not list(store.faults(folder_of(run)))
+def test_an_example_is_what_was_archived(run: RunFolder) -> None:
+    assert not list(store.faults(run))
 
 
-@pytest.mark.parametrize("run", EXAMPLES, ids=lambda run: run.name)
-def test_an_example_is_public(run: Path) -> None:
-    manifest = run_folders.read_manifest(folder_of(run))
+@pytest.mark.parametrize("run", EXAMPLES, ids=lambda run: run.run)
+def test_an_example_is_public(run: RunFolder) -> None:
+    manifest = run_folders.read_manifest(run)
     assert set(manifest["public"]) == {"aliases", "left_out", "packed"}
     assert re.fullmatch("node-[0-9a-f]{8}", manifest["host"]["name"])
-    for name, text in all_of(run):
+    for name, text in all_of(run.path):
         hosts = set(re.findall(r'"host": ?"([^"]*)"', text)) | set(re.findall(r'hostname="([^"]*)"', text))
         assert all(re.fullmatch("node-[0-9a-f]{8}", host) for host in hosts), name
         folders = set(re.findall(r"(?<![\w./-])/(?!/)([\w-]+)/", text)) - {"usr", "bin", "dev", "lib", "opt"}

@@ -28,8 +28,8 @@ from mpi_campaign.toolchains import resolving
 from postprocess.families import registry
 from postprocess.families.family import Family
 from postprocess.records import reading
+from postprocess.records.envelope import SCHEMA_FOLDER
 from postprocess.records.fields import Json, lines_of
-from postprocess.records.format import SCHEMA_FOLDER
 from postprocess.records.reading import load_record
 from postprocess.records.run import load_run
 from postprocess.verdicts.launches import launch_table
@@ -48,10 +48,6 @@ PROGRAMS_OF_OTHERS = ("peers",)
 ALLOWED: Mapping[str, str] = {
     "postprocess/families/registry.py": "one line per family",
     "postprocess/families/axes.py": "by family what a case can be asked to differ in, for planning, without pandas",
-    "postprocess/records/adapters/record.py": "of which family the records were before every record said so",
-    "postprocess/records/adapters/impact.py": "the same",
-    "postprocess/records/adapters/peer.py": "the same",
-    "postprocess/records/adapters/selfcheck.py": "the same",
     "postprocess/quality/precision.py": "it is about what timing_selfcheck measures",
     "postprocess/quality/precision_plot.py": "the same",
     "postprocess/quality/precision_text.py": "the same",

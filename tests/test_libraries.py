@@ -624,7 +624,6 @@ def test_no_program_names_a_variable_of_a_library() -> None:
 
 # Files beside the entries that name a library in code, and why.
 NAMING = {
-    "mpi_campaign/children/causes.py": "says in a sentence what launchers print; who prints it is part of the sentence",
     "mpi_campaign/children/environ.py": "lists files of settings in a home folder, which no launch may read",
     "mpi_campaign/planning/suites.py": "a suite is a choice of toolchains",
     "mpi_campaign/toolchains/peers.py": "other benchmarks: their own names, and the wheel that has one of them",

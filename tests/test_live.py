@@ -210,10 +210,10 @@ def _marked(mark: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("no_one_left")
-def test_ctrl_c_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign: Command) -> None:
+def test_a_signal_before_a_time_limit_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign: Command) -> None:
     process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", *ROW, "--budget-seconds", "32")
     wait_for_points(tmp_path, 2, process)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGXCPU)
     stdout, _ = process.communicate(timeout=300)
     assert process.returncode == 130, stdout
     run = run_path(stdout)

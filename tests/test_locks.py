@@ -107,7 +107,7 @@ def test_an_interrupt_ends_the_waiting(tmp_path: Path) -> None:
         assert "KeyboardInterrupt" in process.communicate(timeout=30)[1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGUSR1])
 def test_a_second_set_up_says_for_which_it_waits(clone: Path, number: int) -> None:
     (clone / ".campaign").mkdir()
     words = [sys.executable, str(clone / "campaign"), "list"]

@@ -1,19 +1,19 @@
 """`show --provenance` says of every kind of record what it was made with."""
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from mpi_campaign import ROOT
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
 from postprocess.records.header import version_in_short
 from postprocess.records.reading import load_record
 from postprocess.records.storage import record_files
 from tests.support import Command
 
-EXAMPLES = sorted((ROOT / "results" / "example").glob("*/manifest.json"))
-WITH_PEERS = ROOT / "results" / "example" / "20261121T232206Z-d886ac"
+EXAMPLES = [run for run in run_folders.runs(run_folders.RESULTS) if run.system == run_folders.EXAMPLE]
+WITH_PEERS = "20261121T232206Z-d886ac"
 
 
 def of_toolchains(text: str) -> dict[str, list[str]]:
@@ -22,11 +22,11 @@ def of_toolchains(text: str) -> dict[str, list[str]]:
     return {lines[0].split()[1]: [line.split()[0] for line in lines[1:]] for lines in parts}
 
 
-@pytest.mark.parametrize("manifest", EXAMPLES, ids=lambda path: path.parent.name)
-def test_every_toolchain_says_its_build_and_its_library(manifest: Path, inside: Command) -> None:
+@pytest.mark.parametrize("run", EXAMPLES, ids=lambda run: run.run)
+def test_every_toolchain_says_its_build_and_its_library(run: RunFolder, inside: Command) -> None:
     """One of these runs has `mpi_impact` alone, others have other benchmarks beside."""
-    told = of_toolchains(inside("show", str(manifest.parent), "--provenance").stdout)
-    toolchains = json.loads(manifest.read_text())["toolchains"]
+    told = of_toolchains(inside("show", str(run.stored), "--provenance").stdout)
+    toolchains = run_folders.read_manifest(run)["toolchains"]
     assert list(told) == [one["toolchain"] for one in toolchains]
     for one in toolchains:
         of_its_provider = {"wheel"} if one["provider"] == "wheels" else set()
@@ -34,8 +34,8 @@ def test_every_toolchain_says_its_build_and_its_library(manifest: Path, inside: 
 
 
 def test_of_other_benchmarks_alone_the_program_and_its_library_are_told(tmp_path: Path, inside: Command) -> None:
-    run = tmp_path / "example" / WITH_PEERS.name
-    shutil.copytree(WITH_PEERS, run)
+    run = tmp_path / "example" / WITH_PEERS
+    shutil.copytree(run_folders.find(WITH_PEERS, run_folders.RESULTS).path, run)
     for record in record_files(run / "records"):
         if load_record(record).family != "peers":
             record.unlink()

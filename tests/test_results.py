@@ -277,6 +277,25 @@ def test_a_file_that_is_no_pack_or_was_changed_is_refused(root: Path, tmp_path: 
     assert not (other / "here").exists()
 
 
+def test_a_packed_run_in_an_archive_is_read_as_its_folder_is(root: Path, tmp_path: Path, inside: Command) -> None:
+    words = [["show", name_of(2)], ["results", "list"], ["results", "verify"], ["compare", name_of(1), name_of(2)]]
+    words += [["show", str(root / "here" / name_of(2)), "--json"]]
+    before = [inside(*one, "--output", str(root)).stdout for one in words]
+    run = run_folders.find(name_of(2), root)
+    store.export(run, pack := root / "here" / f"{run.run}.tar.gz")
+    shutil.rmtree(run.path)
+    assert [inside(*one, "--output", str(root)).stdout for one in words] == before
+    assert run_folders.find(str(pack), tmp_path) == run_folders.find(f"here/{run.run}", root) == run
+    refused(inside("report", name_of(1), "-o", str(pack), "--output", str(root)), "nothing is changed")
+    assert inside("results", "import", str(root / "here"), "--output", str(tmp_path / "other")).returncode == 0
+    assert len(list(run_folders.runs(tmp_path / "other"))) == 3
+    pack.write_bytes(pack.read_bytes()[:-9])
+    refused(inside("show", name_of(2), "--output", str(root)), f"{pack} is no file that")
+    assert "unreadable" in inside("results", "list", "--output", str(root)).stdout.splitlines()[2]
+    store.throw_away([run])
+    assert [one.run for one in run_folders.runs(root)] == [name_of(1), name_of(3)]
+
+
 def test_a_pack_with_a_byte_that_changed_is_refused_wherever_it_is(root: Path, tmp_path: Path, inside: Command) -> None:
     pack = tmp_path / "run.tar.gz"
     assert inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root)).returncode == 0

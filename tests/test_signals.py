@@ -38,6 +38,8 @@ PARTS = {
 }
 MARKED = [pytest.param(name, marks=pytest.mark.needs(name) if name in ("wire", "nodes") else ()) for name in PARTS]
 
+SOME = (*signals.INTERRUPTING, signal.SIGUSR1)
+
 
 def start(part: str, until: Path, *ignored: int) -> subprocess.Popen[str]:
     process = subprocess.Popen(
@@ -64,7 +66,7 @@ def ended(pids: set[int]) -> bool:
     return bool(pids) and not any(map(running, pids))
 
 
-@pytest.mark.parametrize("number", signals.ENDING)
+@pytest.mark.parametrize("number", SOME)
 @pytest.mark.parametrize("part", MARKED)
 def test_an_ignored_signal_to_every_process_ends_none(part: str, number: int, tmp_path: Path) -> None:
     process = start(part, tmp_path / "until", number)
@@ -78,7 +80,7 @@ def test_an_ignored_signal_to_every_process_ends_none(part: str, number: int, tm
     assert stdout == ("0 False\n" if part == "measuring" else "")
 
 
-@pytest.mark.parametrize("number", signals.ENDING)
+@pytest.mark.parametrize("number", SOME)
 @pytest.mark.parametrize("part", MARKED)
 def test_a_signal_that_is_not_ignored_ends_all_even_where_others_are(part: str, number: int, tmp_path: Path) -> None:
     process = start(part, tmp_path / "until", *(one for one in signals.ENDING if one != number))
@@ -137,13 +139,14 @@ def test_the_executable_hands_on_what_is_ignored(ignored: tuple[int, ...]) -> No
     assert done.stdout == f"{[int(one) for one in ignored]}\n", done.stderr
 
 
-def test_an_interrupt_while_the_command_is_loaded_is_one_line() -> None:
+@pytest.mark.parametrize("number", signals.ENDING)
+def test_an_interrupt_while_the_command_is_loaded_is_one_line(number: int) -> None:
     """Loading takes a second. Here the interrupt comes when `click` is imported."""
     interrupted = (
-        "import runpy, sys\n"
+        "import os, runpy, sys\n"
         "class Interrupt:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'click': raise KeyboardInterrupt\n"
+        f"        if name == 'click': os.kill(os.getpid(), {int(number)})\n"
         "sys.meta_path.insert(0, Interrupt())\n"
         "runpy.run_module('mpi_campaign', run_name='__main__')\n"
     )

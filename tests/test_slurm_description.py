@@ -1,6 +1,7 @@
 """What is read in the output of Slurm's commands, and the settings that `systems init` makes of it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.systems import known_systems, new_system, queues
 from mpi_campaign.systems import slurm_description as slurm
-from mpi_campaign.systems.queues import Waiting
+from mpi_campaign.systems.queues import Queued
 from mpi_campaign.systems.slurm_description import Description, Shape
 
 # Output of Slurm 22.05.8: `box` of a cluster in a box, `site` of a slurmctld with the nodes of a larger one.
@@ -85,6 +86,21 @@ def test_the_settings_that_are_made_of_it_are_those_of_a_system(
     assert "# other nodes than that: fat1, fat2" in written
 
 
+def test_names_that_are_made_of_slurms_are_all_different() -> None:
+    shape = Shape(1, 2, 1, 2)
+    names = ("cpu", "cpu-tcp", "cpu.tcp", "cpu-tcp-tcp", "2nd", "Cpu", "über")
+    partitions = tuple(slurm.Partition(name, "UP", name == "cpu", 1, None, None) for name in names)
+    nodes = (slurm.Node("n1", shape, names, "IDLE"),)
+    facts = {"name": "c", "host": "h", "host_pattern": "h", "date": "2026-11-25"}
+    made: dict[str, Any] = {}
+    exec(new_system.slurm_settings(facts, Description("c", False, partitions, nodes)), made)
+    of_site = made["site_configuration"]["systems"][0]["partitions"]
+    asked = [(one["access"][0].partition("=")[2], one["extras"]["network"]) for one in of_site]
+    assert asked == [(name, network) for network in ("native", "tcp") for name in names]
+    assert len({one["name"] for one in of_site}) == len(of_site)
+    assert [one["name"] for one in of_site[:2]] == ["cpu", "cpu-tcp"]
+
+
 def test_with_accounting_reframe_asks_sacct() -> None:
     config = text("box.config").replace("accounting_storage/none", "accounting_storage/slurmdbd")
     assert slurm.has_accounting(config)
@@ -112,7 +128,7 @@ def test_any_output_is_read_or_refused(output: str) -> None:
                 read(words)
             except CampaignError as error:
                 assert "\n" not in str(error)
-    assert queues.parse_waiting(output) is not None
+    assert queues.parse(output) is not None
 
 
 @given(st.integers(1, 10**7))
@@ -141,8 +157,8 @@ def test_no_limit_is_none() -> None:
 
 def test_why_jobs_wait() -> None:
     lines = "12|PENDING|Resources\n13|RUNNING|None\nslurm_load_jobs error: Invalid job id specified\n14|PENDING|(a|b)\n"
-    assert queues.parse_waiting(lines) == {
-        "12": Waiting("PENDING", "Resources"),
-        "13": Waiting("RUNNING", "None"),
-        "14": Waiting("PENDING", "(a|b)"),
+    assert queues.parse(lines) == {
+        "12": Queued("PENDING", "Resources"),
+        "13": Queued("RUNNING", "None"),
+        "14": Queued("PENDING", "(a|b)"),
     }

@@ -115,7 +115,6 @@ static int run(struct program *program) {
         options_fill_list(sizes, grid->items, grid->count);
         code = measure(program, sizes);
     }
-    options_free_list(sizes);
     return code;
 }
 
@@ -133,7 +132,6 @@ int main(int argc, char **argv) {
             "of its node, and a rank of another node, as far as there are such (Hoefler, Lichei, Rehm 2007;\n"
             "Kielmann, Bal, Verstoep 2000). `campaign show` has the parameters. The table and the record have the\n"
             "times of whole parts of many exchanges. Without --budget-seconds its budget is 60 s.\n",
-        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
         .points = &loggp_points,

@@ -57,7 +57,6 @@ enum { MOST_LATENESS_MS = 10000 };
 static const char *const setting_names[] = {"usual", "yielding", "blocking", "modelled", NULL};
 
 static struct settings {
-    bool list;
     struct option_list operations;
     struct option_list communicators;
     struct option_list message_bytes;
@@ -133,7 +132,6 @@ static void describe_options(struct option_entry *entries) {
          .value_name = "LIST",
          .help = "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank; a barrier has none"},
         option_seed(&s->seed, "seed of the contents of messages; default: 1"),
-        {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the collectives, and end"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -336,26 +334,21 @@ static int measure(struct program *program, const struct settings *s, bool prese
     return code;
 }
 
+static void print_list(void) {
+    for (int i = 0; i < OPERATION_COUNT; i++) {
+        printf("%s\n", operation_table[i].name);
+    }
+}
+
 static int run(struct program *program) {
     struct settings *s = &settings;
     char error[PROGRAM_MOST_REASON] = "";
     int code = PROGRAM_WRONG_USE;
-    if (s->list) {
-        for (int i = 0; i < OPERATION_COUNT && program->rank == 0; i++) {
-            printf("%s\n", operation_table[i].name);
-        }
-        return PROGRAM_GOOD;
-    }
     check_options(s, error, sizeof error);
     if (program_all_good(error)) {
         const bool preset = fill_lists(s);
         code = measure(program, s, preset);
     }
-    options_free_list(&s->operations);
-    options_free_list(&s->communicators);
-    options_free_list(&s->message_bytes);
-    options_free_list(&s->ways);
-    options_free_list(&s->lateness_ms);
     return code;
 }
 
@@ -375,9 +368,9 @@ int main(int argc, char **argv) {
             "  t_reference_wall_ns  the same of the blocking call; beside `working`, of the nonblocking call alone\n"
             "  t_cpu_ns             CPU time of the process, on the rank where it is largest\n"
             "  cpu_share            t_cpu / t_wall: 1 where the library polls; the rest is idle\n",
-        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
+        .list = print_list,
         .points = &batches_points,
         .begin = batches_begin,
         .end = batches_end,

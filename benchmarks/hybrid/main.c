@@ -49,7 +49,6 @@ enum { PAPERS_EXECUTIONS = 10000, PAPERS_BATCHES = 10 };
 static const char *const intranode_names[] = {"usual", "shared_memory", "point_to_point", NULL};
 
 static struct settings {
-    bool list;
     struct option_list operations;
     struct option_list variants;
     struct option_list message_bytes;
@@ -114,7 +113,6 @@ static void describe_options(struct option_entry *entries) {
          .help = "deal the ranks out to the virtual nodes in turn; default: in blocks"},
         {.name = "numa", .kind = OPTION_FLAG, .target = &s->numa, .help = "a copy and a leader per NUMA domain"},
         option_seed(&s->seed, "the number of the first call, of which the contents of messages are made; default: 1"),
-        {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print collectives and variants, and end"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -223,6 +221,7 @@ static void copy_names(const char **names, const struct option_list *list, const
 
 /* Which points there are depends on the nodes: `measure` says it. */
 static int run(struct program *program);
+static void print_list(void);
 static struct program_kind kind = {
     .name = "hybrid",
     .family = "hybrid",
@@ -235,9 +234,9 @@ static struct program_kind kind = {
             "  whole  each rank writes its contribution, the collective, each rank reads all of the result\n"
             "  alone  the collective alone: within one node the hybrid one then copies nothing, and ranks only wait\n"
             "         for each other\n",
-    .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
     .describe = describe_options,
     .run = run,
+    .list = print_list,
     .begin = rounds_begin,
 };
 
@@ -328,20 +327,11 @@ static int run(struct program *program) {
     struct settings *s = &settings;
     char error[PROGRAM_MOST_REASON] = "";
     int code = PROGRAM_WRONG_USE;
-    if (s->list) {
-        if (program->rank == 0) {
-            print_list();
-        }
-        return PROGRAM_GOOD;
-    }
     check_options(s, error, sizeof error);
     if (program_all_good(error)) {
         const bool preset = fill_lists(s);
         code = measure(program, s, preset);
     }
-    options_free_list(&s->operations);
-    options_free_list(&s->variants);
-    options_free_list(&s->message_bytes);
     return code;
 }
 

@@ -35,7 +35,6 @@ static const size_t poisson_counts[] = {[GRID_SMOKE] = 1, [GRID_NIGHTLY] = 2, [G
 static const int64_t items_per_rank[] = {[GRID_SMOKE] = 250, [GRID_NIGHTLY] = 1000, [GRID_FULL] = 1000};
 
 static struct settings {
-    bool list;
     struct option_list kernels;
     struct option_list sizes[KERNELS];
     int grid;
@@ -124,7 +123,6 @@ static void describe_options(struct option_entry *entries) {
          .target = &s->round_robin,
          .help = "deal the ranks out to the virtual nodes in turn; default: in blocks"},
         option_seed(&s->seed, "of the elements of matrices, and of all random numbers; default: 1"),
-        {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the kernels, and end"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -304,17 +302,17 @@ static void check_options(const struct settings *s, char *error, size_t error_si
     }
 }
 
+static void print_list(void) {
+    for (size_t i = 0; i < KERNELS; i++) {
+        printf("%-8s %s\n", kernel_names[i], kernel_table[i]->collective);
+    }
+}
+
 static int run(struct program *program) {
     struct settings *s = &settings;
     char error[PROGRAM_MOST_REASON] = "";
     struct ratings ratings = {0};
     int code = PROGRAM_WRONG_USE;
-    if (s->list) {
-        for (size_t i = 0; i < KERNELS && program->rank == 0; i++) {
-            printf("%-8s %s\n", kernel_names[i], kernel_table[i]->collective);
-        }
-        return PROGRAM_GOOD;
-    }
     check_options(s, error, sizeof error);
     if (error[0] == '\0' && s->ratings != NULL) {
         read_ratings(s, &ratings, error, sizeof error);
@@ -323,10 +321,6 @@ static int run(struct program *program) {
         code = solve_all(program, s, s->ratings != NULL ? &ratings : NULL);
     }
     ratings_free(&ratings);
-    options_free_list(&s->kernels);
-    for (int i = 0; i < KERNELS; i++) {
-        options_free_list(&s->sizes[i]);
-    }
     return code;
 }
 
@@ -342,9 +336,9 @@ int main(int argc, char **argv) {
                 "  mpi     a process per core, and the MPI library's collectives\n"
                 "  openmp  a process per node with a thread on the core of each rank; the other ranks sleep\n"
                 "  hybrid  a process per core, and collectives that keep one copy of the data per node\n",
-        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
+        .list = print_list,
         .points = &kernels_points,
     };
     return program_main(&kind, argc, argv);

@@ -267,7 +267,6 @@ static int run(struct program *program) {
         }
         impact_plan_free(&plan);
     }
-    options_free_list(&settings.comp_times);
     return code;
 }
 

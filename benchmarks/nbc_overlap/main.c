@@ -32,7 +32,6 @@ enum { CACHE_WARM, CACHE_COLD };
 static const char *const cache_names[] = {"warm", "cold", NULL};
 
 static struct settings {
-    bool list;
     struct option_list collectives;
     int grid;
     struct option_list comm_times;
@@ -106,10 +105,6 @@ static void describe_options(struct option_entry *entries) {
          .value_name = "N",
          .help = "largest message that the calibration tries, in bytes; never more than fits in half of the rank's "
                  "share of memory; default: 1 GiB"},
-        {.name = "list",
-         .kind = OPTION_FLAG,
-         .target = &s->list,
-         .help = "print the names of the collectives, and which of them this MPI library lacks, and end"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -253,12 +248,6 @@ static int run(struct program *program) {
     struct settings *s = &settings;
     char error[PROGRAM_MOST_REASON] = "";
     int code = PROGRAM_WRONG_USE;
-    if (s->list) {
-        if (program->rank == 0) {
-            list_collectives();
-        }
-        return PROGRAM_GOOD;
-    }
     check_settings(program, s, error, sizeof error);
     program->computation = (enum compute_kind)s->computation;
     if (program_all_good(error)) {
@@ -267,9 +256,6 @@ static int run(struct program *program) {
         options_fill_range(&s->collectives, 0, COLLECTIVE_DEFAULTS);
         code = measure(program, s);
     }
-    options_free_list(&s->collectives);
-    options_free_list(&s->comm_times);
-    options_free_list(&s->comp_times);
     return code;
 }
 
@@ -299,9 +285,9 @@ int main(int argc, char **argv) {
             "  r_overhead  0: overlap is perfect, 1: serialised, above 1: worse than serialised\n"
             "  r_comm      time inside MPI, relative to the communication alone\n"
             "  r_comp      time of the computation, relative to the computation alone\n",
-        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
+        .list = list_collectives,
         .points = &overlap_points,
         .check = check_sizes,
         .begin = overlap_begin,

@@ -88,7 +88,6 @@ enum { MOST_REPETITIONS = 1000 };
 enum { MOST_PARTITIONS = 16384 };
 
 static struct settings {
-    bool list;
     int approach;
     int grid;
     int figure;
@@ -195,10 +194,6 @@ static void describe_options(struct option_entry *entries) {
              "where a library's partitioned communication delivers wrong data, write a small MPI program that shows "
              "it into this file"},
         option_seed(&s->seed, "seed of the contents of messages and of the noise; default: 1"),
-        {.name = "list",
-         .kind = OPTION_FLAG,
-         .target = &s->list,
-         .help = "print the approaches, and which of them this MPI library lacks, and end"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -436,20 +431,10 @@ static int run(struct program *program) {
     struct settings *s = &settings;
     char error[PROGRAM_MOST_REASON] = "";
     int code = PROGRAM_WRONG_USE;
-    if (s->list) {
-        if (program->rank == 0) {
-            list_approaches();
-        }
-        return PROGRAM_GOOD;
-    }
     check_approach(s, error, sizeof error);
     if (program_all_good(error)) {
         code = measure(program, s);
     }
-    options_free_list(&s->message_bytes);
-    options_free_list(&s->partitions_per_thread);
-    options_free_list(&s->aggregation_bytes);
-    options_free_list(&s->delay_ratios);
     return code;
 }
 
@@ -470,9 +455,9 @@ int main(int argc, char **argv) {
             "  t_ref_ns  the same for one message when all partitions are ready (approach single)\n"
             "  gain      t_ref / t: above 1, sending early pays\n\n"
             "A point has at most 1000 repetitions, or --max-repetitions. Long messages are measured first.\n",
-        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
+        .list = list_approaches,
         .points = &pipeline_points,
         .check = pipeline_check,
         .begin = pipeline_begin,

@@ -193,7 +193,6 @@ static int run(struct program *program) {
         const bool preset = options_fill_list(&s->message_bytes, grid->items, grid->count);
         code = measure(program, s, preset);
     }
-    options_free_list(&s->message_bytes);
     return code;
 }
 
@@ -212,7 +211,6 @@ int main(int argc, char **argv) {
             "  wait     when the sender called MPI_Wait\n"
             "  whole    the time of a transfer of which nothing can have moved before\n"
             "  arrived  bytes that arrived while neither rank was inside MPI, and while the sender alone was\n",
-        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
         .points = &late_receiver_points,

@@ -299,8 +299,6 @@ static int run(struct program *program) {
         }
         calibration_sizes_free(&session.sizes);
     }
-    options_free_list(&s->only);
-    options_free_list(&s->targets);
     return code;
 }
 

@@ -18,7 +18,6 @@ enum { USUAL_POINTS = 10000, USUAL_UNKNOWNS = 1 };
 enum { MOST_POINTS = 100000000, MOST_UNKNOWNS = 1024 };
 
 static struct settings {
-    bool list;
     bool check;
     struct option_list variants;
     struct option_list grid_points;
@@ -81,7 +80,6 @@ static void describe_options(struct option_entry *entries) {
          .help =
              "solve each system once by each version, print iterations, last residual, a digest of all residuals, what "
              "divided the grid and the edges that it cut, and end; nothing is timed"},
-        {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print the versions of the solver, and end"},
         {.name = NULL},
     };
     _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
@@ -181,24 +179,20 @@ static int measure(struct program *program, const struct settings *s, bool own_l
                                                                   .impossible = impossible});
 }
 
+static void print_list(void) {
+    for (int i = 0; i < VARIANT_COUNT; i++) {
+        printf("%-16s %s\n", variant_table[i].name, variant_table[i].what);
+    }
+}
+
 static int run(struct program *program) {
     struct settings *s = &settings;
-    if (s->list) {
-        for (int i = 0; i < VARIANT_COUNT && program->rank == 0; i++) {
-            printf("%-16s %s\n", variant_table[i].name, variant_table[i].what);
-        }
-        return PROGRAM_GOOD;
-    }
     const struct settings usual = {.tolerance = 1e-8, .max_iterations = 1000};
     const bool own_limits = s->tolerance < usual.tolerance || s->max_iterations < usual.max_iterations;
     options_fill_range(&s->variants, 0, VARIANT_COUNT);
     options_fill_range(&s->grid_points, USUAL_POINTS, 1);
     options_fill_range(&s->unknowns, USUAL_UNKNOWNS, 1);
-    const int code = measure(program, s, own_limits);
-    options_free_list(&s->variants);
-    options_free_list(&s->grid_points);
-    options_free_list(&s->unknowns);
-    return code;
+    return measure(program, s, own_limits);
 }
 
 int main(int argc, char **argv) {
@@ -224,9 +218,9 @@ int main(int argc, char **argv) {
                 "A version is repeated until the intervals of its times and of the improvement are narrow. Without "
                 "--budget-seconds\n"
                 "the budget is 60 s.\n",
-        .exits = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured",
         .describe = describe_options,
         .run = run,
+        .list = print_list,
         .points = &solves_points,
         .end = solves_end,
     };

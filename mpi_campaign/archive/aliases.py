@@ -21,7 +21,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import AXES, BENCHMARKS
 from mpi_campaign.schedulers.registry import SCHEDULERS
-from postprocess.records.format import SCHEMA_FOLDER
+from postprocess.records.envelope import SCHEMA_FOLDER
 
 Namer = Callable[[str, str], str]
 """The alias of a word, from its kind and the word."""

@@ -2,6 +2,7 @@
 
     results/<system>/.partial/<run>/     a run that grows, or was interrupted
     results/<system>/<run>/              a run in which every case has a whole record
+    results/<system>/<run>.tar.gz        such a run, packed by `results export`; it is read like its folder
     results/<system>/reports/<run>/      what was rendered from it, which can be made again
 
 A run folder holds manifest.json, records/, logs/, points.parquet and samples.parquet.
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mpi_campaign import ROOT, STATE, files
+from mpi_campaign.archive import packs
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.processes import locks
@@ -34,6 +36,7 @@ EXAMPLE = "example"
 MANIFEST = "manifest.json"
 RUN = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 """Names of runs."""
+PACKED = re.compile(RUN.pattern + re.escape(packs.ENDING))
 PUBLIC = "public"
 """Key of a public copy's manifest: what was replaced in the copy and left out of it (`public_copy`)."""
 LAST = re.compile(r"last(?:~(\d{1,6}))?")
@@ -83,8 +86,28 @@ class RunFolder:
         return self.root / self.system / ".partial" / self.run
 
     @property
+    def pack(self) -> Path:
+        """The file of the run where it is packed."""
+        return self.root / self.system / f"{self.run}{packs.ENDING}"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the archive has the complete run, as a folder or packed."""
+        return self._is_packed or (self.root / self.system / self.run).is_dir()
+
+    @property
+    def stored(self) -> Path:
+        """The folder or the file that the archive has of the run."""
+        return self.pack if self._is_packed else self.path
+
+    @property
     def archived(self) -> Path:
-        return self.root / self.system / self.run
+        """The folder of the complete run; that of a packed one lies elsewhere. Raises CampaignError."""
+        return packs.folder_of(self.pack) if self._is_packed else self.root / self.system / self.run
+
+    @property
+    def _is_packed(self) -> bool:
+        return not (self.root / self.system / self.run).is_dir() and self.pack.is_file()
 
     @property
     def path(self) -> Path:
@@ -138,10 +161,12 @@ def find(reference: str, root: Path) -> RunFolder:
     if (path / MANIFEST).is_file():
         path = path.resolve()
         for run in known:
-            if run.path.resolve() == path:  # it may be a link: the run is in this archive nevertheless
+            if run.stored.resolve() == path:  # it may be a link: the run is in this archive nevertheless
                 return run
         home = path.parent.parent if path.parent.name == ".partial" else path.parent
         return RunFolder(home.parent, home.name, path.name)
+    if packed := next(filter(_is_pack, (path, Path(f"{path}{packs.ENDING}"))), None):
+        return _packed_run(packed.resolve())
     of_system = [run for run in known if run.system == known[-1].system]
     if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(of_system):
         return of_system[-1 - int(back[1] or 0)]
@@ -203,7 +228,7 @@ def grows(folder: RunFolder) -> bool:
 
 def lock_of(folder: RunFolder) -> Path:
     """The file that is locked while a run grows. It lies beside the run, because the run's files are archived."""
-    return folder.archived.with_name(f".{folder.run}.lock")
+    return folder.root / folder.system / f".{folder.run}.lock"
 
 
 def open_lock(path: Path) -> TextIO:
@@ -228,6 +253,7 @@ def check_outside(path: Path) -> None:
     """Raises CampaignError for a path inside a run: nothing in the archive is overwritten or added to."""
     parents = (*path.absolute().parents, *path.resolve().parents)  # a run, or a folder in it, may be a link
     run = next((one for one in parents if has_manifest(one) and (one / "records").is_dir()), None)
+    run = run or (path if _is_pack(path) else None)
     if run is not None:
         raise CampaignError(f"{path} is in the run {run.name}, in which nothing is changed: give another file")
 
@@ -244,7 +270,22 @@ def runs(root: Path) -> Iterator[RunFolder]:
         for run in (*_folders(home), *_folders(home / ".partial"))
         if has_manifest(run) and not (run.is_symlink() and run.resolve().parent == home.resolve())
     ]
+    run_list += [
+        _packed_run(path) for home in _folders(root) for path in home.glob(f"*{packs.ENDING}") if _is_pack(path)
+    ]
     yield from sorted(dict.fromkeys(run_list), key=lambda one: (one.run, one.system))
+
+
+def _is_pack(path: Path) -> bool:
+    """Whether a path is the file of a packed run; false where permissions hide that."""
+    try:
+        return PACKED.fullmatch(path.name) is not None and path.is_file()
+    except OSError:
+        return False
+
+
+def _packed_run(path: Path) -> RunFolder:
+    return RunFolder(path.parent.parent, path.parent.name, path.name.removesuffix(packs.ENDING))
 
 
 def _folders(path: Path) -> list[Path]:
@@ -325,18 +366,21 @@ def staged(folder: RunFolder, name: str) -> list[Path]:
     return sorted(Path(place, name) for stage in stages for place, _, names in os.walk(stage) if name in names)
 
 
+def staged_cases(folder: RunFolder) -> Iterator[tuple[Path, Case]]:
+    """The stage folder of each case that has one, and the case."""
+    for description in staged(folder, CASE):
+        with suppress(OSError, ValueError, TypeError, AttributeError):  # the file was cut off: the case is missing
+            yield description.parent, Case.from_dict(json.loads(description.read_text()))
+
+
 def harvest(folder: RunFolder) -> dict[str, Case]:
     """Copy records and logs out of the stage folders. Returns every case that has a stage folder, by stem."""
     cases: dict[str, Case] = {}
-    for description in staged(folder, CASE):
-        try:
-            case = Case.from_dict(json.loads(description.read_text()))
-        except (OSError, ValueError, TypeError, AttributeError):
-            continue  # the file was cut off: the case is missing
+    for place, case in staged_cases(folder):
         cases[case.stem] = case
         for names, target in ((RECORD_FILES, "records"), (LOG_FILES, "logs")):
             for name, suffix in names.items():
-                source = description.parent / name
+                source = place / name
                 copy = folder.partial / target / f"{case.stem}{suffix}"
                 if source.exists() and not (name == RECORD and is_complete(copy)):
                     with suppress(FileNotFoundError):  # ReFrame has just emptied the folder for the next launch

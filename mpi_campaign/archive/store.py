@@ -1,6 +1,5 @@
 """Work on the archive as a whole: list and verify its runs, export and import runs, delete old ones."""
 
-import gzip
 import hashlib
 import json
 import os
@@ -8,15 +7,14 @@ import shutil
 import tarfile
 import tempfile
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta, timezone
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from mpi_campaign.archive import public_copy, references, run_folders
+from mpi_campaign.archive import packs, public_copy, references, run_folders
 from mpi_campaign.archive.consistency import MACHINE
 from mpi_campaign.archive.provenance import STEM
 from mpi_campaign.archive.run_folders import MANIFEST, RUN, RunFolder
@@ -27,13 +25,11 @@ from postprocess.drawing.text import clean, size
 from postprocess.families import registry as families
 from postprocess.records.fields import RecordError
 from postprocess.records.run import MANIFEST_SCHEMA, MANIFEST_VERSION, Run
-from postprocess.records.storage import DEEPEST, record_files, run_files
+from postprocess.records.storage import record_files, run_files
 
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0
 """Age of temporary folders, in seconds, after which they are leftovers of a killed process."""
-LARGEST_BYTES = 64 << 30
-"""The largest size of an imported run, unpacked, in bytes. A larger pack is no run."""
 TAKEN = {"reports", "general", "baseline", "last", *CONFIGURATIONS}
 """Words that mean something else in places where a system may be named."""
 
@@ -215,7 +211,7 @@ def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
     """
     try:
         with _incoming(root) as incoming:
-            folder = _copied(source, incoming, root, system) if source.is_dir() else _unpacked(source, incoming)
+            folder = _taken(source, incoming, root, system)
             manifest = _manifest_of(folder, source, system)
             run = RunFolder(root, system or str(manifest["system"]), str(manifest["run"]))
             for fault in faults(RunFolder(incoming, "", folder.name)):
@@ -274,6 +270,16 @@ def _new_folder(home: Path) -> Path:
                 raise
 
 
+def _taken(source: Path, target: Path, root: Path, system: str) -> Path:
+    """A run in the target folder, unpacked or copied. Raises CampaignError."""
+    if source.is_dir():
+        return _copied(source, target, root, system)
+    try:
+        return packs.unpack(source, target)
+    except CampaignError as error:
+        raise CampaignError(f"{error}; nothing was imported") from error
+
+
 def _copied(source: Path, target: Path, root: Path, system: str) -> Path:
     """Copy a run's folder. Raises CampaignError for a folder that is no run, before anything is copied."""
     source = source.resolve()
@@ -281,52 +287,12 @@ def _copied(source: Path, target: Path, root: Path, system: str) -> Path:
         raise CampaignError(f"{source} is no run, but a folder that holds this archive; nothing was imported")
     _manifest_of(source, source, system)
     of_run = run_files(source)
-    _check_size(sum(path.stat().st_size for path in of_run.values()), source)
+    packs.check_size(sum(path.stat().st_size for path in of_run.values()), source)
     for name, path in of_run.items():
         copy = target / source.name / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy)
     return target / source.name
-
-
-def _unpacked(source: Path, target: Path) -> Path:
-    """Unpack a run below the target, and return its folder. Raises CampaignError for a file that is no packed run."""
-    try:
-        with tarfile.open(source, "r:gz") as pack:
-            for member in _checked(pack, source):
-                path = target / member.name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                stream = pack.extractfile(member)
-                assert stream is not None  # a regular file
-                with path.open("xb") as out:
-                    shutil.copyfileobj(stream, out)
-            while pack.fileobj and pack.fileobj.read(1 << 20):  # to the end, which has the checksum
-                pass
-    except (tarfile.TarError, EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
-        raise CampaignError(f"{source} is no file that `results export` wrote: {error}") from error
-    roots = list(target.iterdir())
-    if len(roots) != 1:
-        raise CampaignError(f"{source} is no file that `results export` wrote: it has not one folder")
-    return roots[0]
-
-
-def _checked(pack: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
-    """The regular files of a pack. Raises CampaignError for entries that could be written elsewhere or never end."""
-    total = 0
-    for member in pack:
-        path = PurePosixPath(member.name)
-        whole = (member.isfile() or member.isdir()) and member.size >= 0
-        if path.is_absolute() or ".." in path.parts or len(path.parts) > DEEPEST or not whole:
-            raise CampaignError(f"{source}: '{clean(member.name)}' is nothing that a run has; nothing was imported")
-        total += member.size
-        _check_size(total, source)
-        if member.isfile():
-            yield member
-
-
-def _check_size(total: int, source: Path) -> None:
-    if total > LARGEST_BYTES:
-        raise CampaignError(f"{source}: it is of more than {size(LARGEST_BYTES)}; nothing was imported")
 
 
 def _manifest_of(folder: Path, source: Path, system: str) -> dict[str, Any]:
@@ -394,7 +360,7 @@ def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, p
     examples = run_folders.EXAMPLE if root.resolve() == run_folders.RESULTS.resolve() else None
     known = [run for run in everything if (run.system == system if system else run.system != examples)]
     for name in dict.fromkeys(run.system for run in known):
-        runs = [run for run in known if run.system == name and (run.path == run.partial) == partial]
+        runs = [run for run in known if run.system == name and run.is_complete != partial]
         if keep is not None:
             runs = runs[: max(len(runs) - keep, 0)]
         if days is not None:
@@ -412,7 +378,7 @@ def _sizes_of(run: RunFolder) -> str:
         options = run_folders.read_manifest(run).get("options") or {}
     except CampaignError:
         return ""
-    return Path(str(options.get("sizes_of") or "")).name
+    return Path(str(options.get("sizes_of") or "")).name.removesuffix(packs.ENDING)
 
 
 def throw_away(runs: Sequence[RunFolder]) -> None:
@@ -420,13 +386,13 @@ def throw_away(runs: Sequence[RunFolder]) -> None:
 
     Raises CampaignError where a run cannot be deleted, or may be measuring now.
     """
-    growing = next((run for run in runs if run.path == run.partial and run_folders.grows(run)), None)
+    growing = next((run for run in runs if run_folders.grows(run) and not run.is_complete), None)
     if growing is not None:
         raise CampaignError(f"a campaign is measuring {growing.run}: wait until it has ended; nothing was deleted")
     for run in runs:
         try:
-            with _incoming(run.path.parent) as away:  # on its own disk; of a link, only the link is deleted
-                run.path.rename(away / run.run)
+            with _incoming(run.stored.parent) as away:  # on its own disk; of a link, only the link is deleted
+                run.stored.rename(away / run.stored.name)
             run_folders.lock_of(run).unlink(missing_ok=True)  # a campaign that was killed left it
             for beside in (run.report.parent, run.session):
                 shutil.rmtree(beside, ignore_errors=True)

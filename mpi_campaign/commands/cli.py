@@ -252,8 +252,8 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
             )
     if asked["sizes_of"]:
         other = run_folders.find(asked["sizes_of"], output.resolve())
-        by_folder = (Path(asked["sizes_of"]) / run_folders.MANIFEST).is_file()
-        asked["sizes_of"] = str(other.path) if by_folder else other.run
+        by_folder = Path(asked["sizes_of"]).exists()
+        asked["sizes_of"] = str(other.stored) if by_folder else other.run
     asked["environment"] = environ.resolved(asked["environment"])
     for name in ("ranks", "max_jobs"):
         if _was_given(name) and asked[name] < 1:  # 0 stands for "not given" in a manifest

@@ -3,14 +3,13 @@
 import contextlib
 import os
 import secrets
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
 from mpi_campaign import ROOT, STATE
-from mpi_campaign.children import asking, causes, environ
+from mpi_campaign.children import causes, environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import launch_environment, launches, recording
 from mpi_campaign.libraries.placement import Placement
@@ -193,17 +192,7 @@ def refuse_unknown(spec: resolving.Spec) -> None:
         with contextlib.suppress(OSError):  # a full disk, say: a finding, when it is measured with
             resolving.resolve(spec, lambda _text: None)
         return
-    if spec.toolchain in resolving.KNOWN_TOOLCHAINS or any(
-        known.toolchain == spec.toolchain for known in resolving.load()
-    ):
-        return
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--disable-pip-version-check", "--no-input"]
-    command += ["--retries", "1", "--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-installed"]
-    command += [f"{name}=={spec.version}" for name in resolving.WHEELS[spec.family]]
-    answer = asking.ask(command, env=environ.of_pip(sys.executable), seconds=resolving.PIP_SECONDS)
-    lacking = resolving.lacking_wheel(answer.text, spec)
-    if not answer.good and lacking:
-        raise CampaignError(lacking)
+    resolving.existing(spec)
 
 
 def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -> Path:

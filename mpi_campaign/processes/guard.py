@@ -6,9 +6,9 @@ MPI launchers put their ranks into sessions and process groups of their own, so 
 guard becomes the kernel's "child subreaper": every orphan below it becomes its own child, and is killed by pid. It asks
 the kernel for a signal when its parent dies, so that even `kill -9` of the campaign ends the ranks.
 
-On SIGTERM, SIGINT, SIGHUP or `signals.END` the guard interrupts the command, waits GRACE_SECONDS so that it can write
-its results, then kills it. A signal that was ignored when the guard started is ignored by every process below it; only
-`signals.END` is never ignored while the command runs.
+On a signal of `signals.ENDING`, or `signals.END`, the guard interrupts the command, waits GRACE_SECONDS so that it can
+write its results, then kills it. A signal that was ignored when the guard started is ignored by every process below it;
+only `signals.END` is never ignored while the command runs.
 
 When all of them have ended, and COMMAND failed or the guard had to kill a process, it runs the command AFTERWARDS,
 which removes what killed processes have left. Its last word is how many seconds ago COMMAND began. No signal ends it.
@@ -115,7 +115,7 @@ def main(command: list[str], parent: int, afterwards: Sequence[str] = ()) -> int
             signal.signal(number, signal.SIG_IGN)
         raise Stop
 
-    interrupting = signals.first_ending_not_ignored()
+    interrupting = next((one for one in signals.INTERRUPTING if not signals.is_ignored(one)), None)
     signals.keep_ignored()
 
     began = time.monotonic()

@@ -104,6 +104,11 @@ class Countdown:
         self._current = self._expected_left / max(1, self.total - self.done)
         return taken
 
+    def put_back(self, items: int, seconds: float) -> None:
+        """Finished items are to be done again. seconds: their expected time."""
+        self.done -= items
+        self._expected_left += seconds if self._known else items
+
     @property
     def _running(self) -> float:
         """Seconds since the current item began; 0 where no item runs."""

@@ -8,11 +8,18 @@ import signal
 from collections.abc import Callable, Iterable
 from types import FrameType
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+INTERRUPTING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Those by which ReFrame and MPI launchers are interrupted; the others end them at once."""
 
-END = signal.SIGUSR1
+ENDING = (
+    *INTERRUPTING, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGALRM, signal.SIGVTALRM,
+    signal.SIGPROF, signal.SIGPWR, signal.SIGIO, signal.SIGABRT,
+)  # fmt: skip
+"""Those that end a process by default and that people, shells and batch systems send, as before a time limit."""
+
+END = signal.SIGRTMAX
 """The signal by which processes of this project end each other, and which the kernel sends them when their parent dies.
-None of them ignores it: each installs a handler, even where it was started with the signal ignored."""
+Nobody else sends it. None of them ignores it: each installs a handler, even where it was started with it ignored."""
 
 Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 Before = Callable[[int, FrameType | None], object] | int | None
@@ -33,11 +40,6 @@ def keep_ignored() -> None:
     ReFrame and MPI launchers install handlers, also for signals that were ignored. A blocked signal reaches no handler.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, filter(is_ignored, ENDING))
-
-
-def first_ending_not_ignored() -> signal.Signals | None:
-    """The first ENDING signal that this process, and so its children, do not ignore; None where they ignore all."""
-    return next((number for number in ENDING if not is_ignored(number)), None)
 
 
 def for_orphans() -> signal.Signals:

@@ -238,10 +238,14 @@ def _wait_for_end(scheduler: Scheduler, ids: Sequence[str]) -> None:
     Raises CampaignError where they have not ended within CANCEL_SECONDS, or the batch system does not say so.
     """
     deadline = time.monotonic() + CANCEL_SECONDS
-    while scheduler.waiting and (left := queues.waiting(scheduler, ids)) != {}:
-        if time.monotonic() > deadline:
+    left = {name: queues.Watched() for name in ids if scheduler.states}
+    while left:
+        states = {name: queues.state(scheduler, name) for name in left}
+        left = {name: watched for name, watched in left.items() if not watched.has_ended(states[name])}
+        if left and time.monotonic() > deadline:
             which = f"{plural(len(ids), 'job')} of this run ({', '.join(ids)})"
-            why = f"{scheduler.title} does not answer" if left is None else f"still there: {', '.join(left)}"
+            there = [name for name in left if states[name] == queues.THERE]
+            why = f"still there: {', '.join(there)}" if there else f"{scheduler.title} does not answer"
             raise CampaignError(f"{which} may not have ended, {why}: go on with it when {scheduler.title} says so")
         time.sleep(1.0)
 
@@ -364,7 +368,8 @@ class Ended:
 class Follower:
     """Follows jobs by the files that they write: hands on their events, and keeps their lease.
 
-    on_event: is called with job, session and event, both numbers from 0.
+    on_event: is called with job, session and event, both numbers from 0.  on_again: is called with a job that begins,
+    also when its batch system has started it again.
     """
 
     folder: RunFolder
@@ -372,9 +377,10 @@ class Follower:
     descriptions: Sequence[Description]
     say: Callable[[str], None]
     status: Callable[[str], None]
-    on_event: Callable[[int, int, Event], None]
-    on_tick: Callable[[], None]
+    on_event: Callable[[int, int, Event], None] = lambda _job, _session, _event: None
+    on_tick: Callable[[], None] = lambda: None
     on_submit: Callable[[], None] = lambda: None
+    on_again: Callable[[int], None] = lambda _job: None
     sessions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     _read: dict[int, int] = field(default_factory=dict)
@@ -408,6 +414,10 @@ class Follower:
                 found[number] = text
         return found
 
+    def log(self, number: int) -> job.ScriptLog:
+        """What the script of a job has noted, by the job's place."""
+        return job.script_log(_text(self.descriptions[number].folder / job.SCRIPT_LOG))
+
     def _follow(self, number: int, description: Description) -> None:
         path = description.folder / job.EVENTS
         try:
@@ -424,6 +434,11 @@ class Follower:
                 self.on_event(number, told["session"], Event(**told["event"]))
             elif "say" in told:
                 self.say(told["say"])
+            elif "began" in told:
+                if told["began"]:
+                    self.say(f"job {self.log(number).job} runs again, on {told['host']}: what it measured is replaced")
+                self.sessions.pop(number, None)
+                self.on_again(number)
             elif "ended" in told:
                 self.sessions.setdefault(number, []).append(told)
 
@@ -435,12 +450,11 @@ class Follower:
                 self._known[name] = now
                 self.on_submit()
                 self.say(f"job {name} is in the queue, for {plural(self.descriptions[number].script.nodes, 'node')}")
-            if name not in self._started and (text := _text(self.descriptions[number].folder / job.SCRIPT_LOG)):
+            if name not in self._started and (log := self.log(number)).started_utc:
                 self._started.add(name)
                 self.reasons.pop(name, None)
                 self.say(
-                    f"job {name} has started on {job.script_log(text).host}, after {duration(now - self._known[name])} "
-                    "in the queue"
+                    f"job {name} has started on {log.host}, after {duration(now - self._known[name])} in the queue"
                 )
         queued = [name for name in ids.values() if name not in self._started]
         if queued and now - self._looked >= LOOK_SECONDS:
@@ -460,12 +474,12 @@ class Follower:
 
     def _why_queued(self, queued: Sequence[str]) -> dict[str, str]:
         """Why jobs wait, by id, as the batch system tells."""
-        if not self.scheduler.waiting:
+        if not self.scheduler.states:
             return {}
-        found = queues.waiting(self.scheduler, queued)
+        found = queues.look(self.scheduler, queued)
         if found is None:
             return dict.fromkeys(queued, f"{self.scheduler.title} does not answer")
-        return {name: one.reason for name, one in found.items() if one.is_pending}
+        return {name: one.reason for name, one in found.items() if one.state == "PENDING"}
 
 
 def _text(path: Path) -> str:
@@ -476,16 +490,23 @@ def _text(path: Path) -> str:
 
 
 def submit(words: Sequence[str], follower: Follower) -> Session:
-    """Submit all jobs through ReFrame, and wait until they have ended. An interrupt cancels them."""
+    """Submit all jobs through ReFrame, and wait until they have ended. Whatever ends this leaves no job behind."""
     follower.tick()
-    session = reframe_session.run([*words, "--run"], lambda _event: follower.tick(), follower.tick)
-    if session.interrupted:  # ReFrame may not have had the time
-        try:
-            queues.cancel(follower.scheduler, list(follower.ids().values()))
-        except CampaignError as error:  # what was measured is archived all the same
-            follower.say(f"{error}; they end by themselves when they notice that this campaign is gone")
+    try:
+        session = reframe_session.run([*words, "--run"], lambda _event: follower.tick(), follower.tick)
+    finally:
+        _leave_no_job(follower)
     follower.tick()
     return session
+
+
+def _leave_no_job(follower: Follower) -> None:
+    """Cancel the jobs that did not do all that they should: one may still run, or be queued again."""
+    logs = {name: follower.log(number) for number, name in follower.ids().items()}
+    try:
+        queues.cancel(follower.scheduler, [name for name, log in logs.items() if log.exit_code != 0])
+    except CampaignError as error:  # what was measured is archived all the same
+        follower.say(f"{error}; they end by themselves when they notice that this campaign is gone")
 
 
 def ended(follower: Follower, session: Session) -> list[Ended]:
@@ -496,7 +517,7 @@ def ended(follower: Follower, session: Session) -> list[Ended]:
     all_ended = []
     for number, description in enumerate(follower.descriptions):
         name, outcome = ids.get(number, ""), outcomes.get(description.name)
-        log = job.script_log(_text(description.folder / job.SCRIPT_LOG))
+        log = follower.log(number)
         done = follower.sessions.get(number, [])
         is_whole = log.exit_code == 0 and len(done) == len(description.orders)
         why = _force(follower, description, name, log)
@@ -533,9 +554,13 @@ def _why(
     """Why a job did not do all that it should, in one sentence."""
     if session.interrupted and log.started_utc is None:
         return f"interrupted before {f'job {name}' if name else 'the job'} started"
+    if session.interrupted:
+        return f"job {name} on {log.host}: interrupted"
     if not name:
         refusal = _text(description.folder / job.REFUSED).strip()
         return f"{NOT_SUBMITTED}{refusal or (outcome.fail_reason if outcome else '') or session.complaint}"
+    if log.exit_code is None and follower.scheduler.states and queues.state(follower.scheduler, name) == queues.SILENT:
+        return f"job {name}: {follower.scheduler.title} does not answer, and may still have it"
     if log.started_utc is None and name in follower.reasons:
         return f"job {name} never started; the batch system's reason: {follower.reasons[name]}"
     if log.started_utc is None:

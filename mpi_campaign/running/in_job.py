@@ -8,7 +8,9 @@ was measured until then is archived: the next `run --resume` takes it over.
 
 import json
 import os
+import platform
 import shutil
+import signal
 import sys
 import time
 from dataclasses import asdict
@@ -19,6 +21,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
+from mpi_campaign.processes import signals
 from mpi_campaign.running import job, node_probe, sessions
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.reframe_session import Event
@@ -97,16 +100,17 @@ class Teller:
 def carry_out(description: Description) -> int:
     """Carry out a job. Returns the exit code.
 
-    Raises LeaseGone, and CampaignError where the job's nodes cannot be used.
+    Raises LeaseGone, KeyboardInterrupt, and CampaignError where the job's nodes cannot be used.
     """
     folder = description.folder
+    teller = Teller(folder / job.EVENTS)
+    teller.tell(began=_forget_earlier_run(description), host=platform.node())
     _look_at_nodes(description)
     if not description.orders:
         return EXIT_GOOD
     check_cores(nodes_in_hand.look(), description.cores_per_node)  # the sessions then know the nodes too
     lease = Lease(description.run.jobs / job.LEASE, description.lease_seconds)
     lease.wait()
-    teller = Teller(folder / job.EVENTS)
 
     def on_event(session: int, event: Event) -> None:
         teller.event(session, event)
@@ -129,9 +133,25 @@ def carry_out(description: Description) -> int:
             host=machine.host_facts(),
         )
         if done.session.interrupted:
-            return EXIT_INTERRUPTED
+            raise KeyboardInterrupt
         code = EXIT_FAILED if done.broken else code
     return code
+
+
+def _forget_earlier_run(description: Description) -> bool:
+    """Remove what the job measured before its batch system started it again. Returns whether it had run before.
+
+    A record that is older than the job is one of the run that the campaign resumed.
+    """
+    stage, described = description.folder / "stage", (description.folder / job.DESCRIPTION).stat().st_mtime
+    for place, case in list(run_folders.staged_cases(description.run)):
+        for suffix in run_folders.RECORD_FILES.values():
+            record = description.run.partial / "records" / f"{case.stem}{suffix}"
+            if stage in place.parents and record.exists() and record.stat().st_mtime > described:
+                record.unlink(missing_ok=True)
+    for left in (stage, description.folder / node_probe.NODES):
+        shutil.rmtree(left, ignore_errors=True)
+    return bool((description.folder / job.EVENTS).stat().st_size)
 
 
 def check_cores(found: InHand, needed: int) -> None:
@@ -171,8 +191,13 @@ def main(arguments: list[str]) -> int:
         print(f"campaign: {arguments[0]} cannot be read: {error}", file=sys.stderr)
         return EXIT_WRONG_USE
     environ.let((), {})  # the sessions' own words have what was let in
+    for number in signals.ENDING:  # bash ignores SIGINT and SIGQUIT in what it starts in the background
+        signal.signal(number, signal.default_int_handler)
     try:
         return carry_out(description)
+    except KeyboardInterrupt:
+        print("campaign: interrupted by a signal, as before a time limit", file=sys.stderr)
+        return EXIT_INTERRUPTED
     except CampaignError as error:
         print(f"campaign: {error}", file=sys.stderr)
         return error.exit_code

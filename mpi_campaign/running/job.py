@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.processes import signals
 from mpi_campaign.running.sessions import Order
 from mpi_campaign.schedulers.registry import SUBMITTED_TO
 from postprocess.drawing.text import short
@@ -154,9 +155,19 @@ def script_lines(script: Script) -> list[str]:
     begin = f'"${{{script.job_id}:-}}" "$(uname -n)" "{script.hosts}" "{now}"'
     return [
         f'printf "job=%s\\nhost=%s\\nhosts=%s\\nstarted_utc=%s\\n" {begin} > {SCRIPT_LOG}',
-        "trap 'exit 143' TERM",  # else bash says that it ended well
+        f"trap 'kill $! 2> /dev/null' {' '.join(number.name.removeprefix('SIG') for number in signals.ENDING)}",
         f'trap \'printf "exit_code=%s\\nended_utc=%s\\n" "$?" "{now}" >> {SCRIPT_LOG}\' EXIT',
     ]
+
+
+IN_BACKGROUND = ["&"]
+"""Behind the command of a job script: so bash hands on signals that it alone gets, as before a time limit."""
+WAITING = [
+    "wait $!; code=$?",
+    "while kill -0 $! 2> /dev/null; do wait $!; code=$?; done  # a signal ends `wait`",
+    "exit $code",
+]
+"""Lines for bash after that command."""
 
 
 def on_each_node(script: Script, words: Sequence[str]) -> list[str]:

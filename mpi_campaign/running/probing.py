@@ -140,15 +140,7 @@ def probe(options: Options, nodes: int, say: Callable[[str], None], status: Call
         request = replace(request, limit_seconds=min(LIMIT_SECONDS, request.longest_seconds or LIMIT_SECONDS))
     description = batch.describe(folder, request, one, ())
     batch.write([description])
-    follower = batch.Follower(
-        folder=folder,
-        scheduler=request.scheduler,
-        descriptions=[description],
-        say=say,
-        status=status,
-        on_event=lambda *_: None,
-        on_tick=lambda: None,
-    )
+    follower = batch.Follower(folder, request.scheduler, [description], say, status)
     words = batch.command(folder, options.system, request, next(iter(suites.SUITES)))
     session = batch.submit(words, follower)
     (end,) = batch.ended(follower, session)

@@ -6,7 +6,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from mpi_campaign.planning.plan import (
     make_plan,
     place,
 )
-from mpi_campaign.processes import guarded
+from mpi_campaign.processes import guarded, signals
 from mpi_campaign.processes.progress import Progress, duration
 from mpi_campaign.running import batch, node_probe, reframe_session, same_sizes, sessions, verify
 from mpi_campaign.running.case_results import build_error, failure_lines, results
@@ -73,6 +73,7 @@ class Campaign:
         self.later = ""
         self.request: batch.Request | None = None
         self.unchecked: set[str] = set()
+        self.not_had: dict[str, CampaignError] = {}
 
     def run(self, *, dry_run: bool) -> int:
         """Do the whole run. Returns the exit code. Raises CampaignError where nothing can run."""
@@ -102,7 +103,7 @@ class Campaign:
         notes += load.notes() if partition.here else []
         for note in notes:
             self._say(note)
-        notes = [*limited, *notes]
+        notes = [*limited, *self._skipped(), *notes]
         if dry_run:
             with tempfile.TemporaryDirectory() as scratch:
                 return self._dry_run(run_folders.start(Path(scratch), self.options.system), plan)
@@ -187,7 +188,7 @@ class Campaign:
         if session.interrupted:
             return EXIT_INTERRUPTED
         broken = self._broken(session, failed)
-        return EXIT_FAILED if failed or broken else EXIT_GOOD
+        return EXIT_FAILED if failed or broken or self.not_had else EXIT_GOOD
 
     def _resolve(self) -> list[Toolchain]:
         options = self.options
@@ -201,8 +202,27 @@ class Campaign:
                 self._say,
                 lambda: self.progress.status(f"      concretizing, {duration(time.monotonic() - began)}"),
             )
-        names = dict.fromkeys(options.toolchains or suites.SUITES[options.suite].toolchains)
-        return [resolving.resolve(resolving.parse(text), self._say) for text in names]
+        resolved: dict[str, Toolchain] = {}  # by environment: `mpich@5.0` and `mpich@5.0.2` may be the same one
+        names: list[str] = []
+        for text in options.toolchains or suites.SUITES[options.suite].toolchains:
+            spec = resolving.parse(text)
+            try:
+                found = resolving.resolve(spec, self._say)
+            except CampaignError as error:
+                self.not_had[text] = error
+                continue
+            if (other := resolved.setdefault(found.environment, found)) != found:
+                raise CampaignError(f"{other.toolchain} and {found.toolchain} have the same name in ReFrame: two runs")
+            names.append(text if spec.prefix else found.toolchain)
+        if self.not_had and (self.resume or not resolved):  # what was begun with a library does not end without it
+            raise next(iter(self.not_had.values()))
+        for line in self._skipped():
+            self._say(line)
+        self.options = replace(options, toolchains=tuple(dict.fromkeys(names)))
+        return list(resolved.values())
+
+    def _skipped(self) -> list[str]:
+        return [f"skipped {text}: {str(error).removeprefix(text).lstrip(': ')}" for text, error in self.not_had.items()]
 
     def _say(self, text: str) -> None:
         self.progress.line(f"      {text}")
@@ -502,6 +522,9 @@ class Campaign:
             watch.turn = jobs[number].rounds[session]
             watch.on_event(event)
 
+        def on_again(number: int) -> None:
+            watch.begin_again(jobs[number].rounds)
+
         def on_submit() -> None:
             ids = follower.ids()
             manifest["jobs"] = [*before, *({"number": one.number, "id": ids.get(n)} for n, one in enumerate(jobs))]
@@ -516,6 +539,7 @@ class Campaign:
             on_event=on_event,
             on_tick=watch.on_tick,
             on_submit=on_submit,
+            on_again=on_again,
         )
         words = batch.command(folder, self.options.system, request, self.options.suite)
         self._say(reframe_session.typed([*words, "--run"]))
@@ -638,8 +662,7 @@ class Campaign:
         from postprocess.families import registry  # noqa: PLC0415 - likewise
 
         # This takes a few seconds. An interrupt would leave an archive with half of its files.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        signals.handle(signal.SIG_IGN)
         self.progress.step("archiving")
         cases = manifest["cases"]
         complete = all(
@@ -672,7 +695,7 @@ class Campaign:
             self.progress.line(table)
             self.progress.line("")
         bad = [case for case in cases if case["result"] in ("fail", "missing")]
-        for line in failure_lines(cases):
+        for line in (*failure_lines(cases), *self._skipped()):
             self.progress.line(line)
         if not complete:
             self.progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")

@@ -1,14 +1,14 @@
 """Follow a ReFrame session: what runs, how far it is, how long it still takes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.plan import Plan
+from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.processes.progress import Countdown, Progress, duration
 from mpi_campaign.running import case_results
 from mpi_campaign.running.reframe_session import Event
@@ -39,6 +39,13 @@ class Watch:
         self.running: Case | None = None
         self.not_built: set[str] = set()  # environments
         self.launched = 0.0  # Unix time; an older record belongs to the launch before
+
+    def begin_again(self, rounds: Sequence[Round]) -> None:
+        """All cases of these rounds are still to be measured, also those that have ended."""
+        before, self.running = self.cases, None
+        self.cases = [one for one in self.plan.to_measure if one in before or any(turn.has(one) for turn in rounds)]
+        back = [case for case in self.cases if case not in before]
+        self.countdown.put_back(len(back), sum(map(self.plan.expected_seconds, back)))
 
     def _case(self, event: Event) -> Case | None:
         """The case that an event's launch measures; None where nothing is launched: a build, a `basic` that its fixture

@@ -34,11 +34,10 @@ class Scheduler:
     is_described: `systems.slurm_description` knows its partitions and nodes.
     account: an option with a place for the value.
     cancel: a command that job ids are added to.
-    waiting: a command that job ids, joined by commas, are added to. It prints ID|STATE|REASON of each job that is in
-    the queue or runs. () where there is none.
-    unknown_job: what that command says on standard error of the id of a job that has ended.
-    ended: a command that a job id is added to. It prints the same of a job that has ended. () where there is none.
-    by_force: {state that it prints of a job that the batch system itself has ended: words that follow the job's name}.
+    states: a command that job ids, joined by commas, are added to. It prints ID|STATE|REASON of each of these jobs,
+    also of one that has ended. () where there is none.
+    unknown_job: what that command says on standard error of the id of a job that ended long ago.
+    final: {state of a job that has ended: words that follow the job's name if the batch system itself ended it}.
     down: a command that names of hosts, joined by commas, are added to. It prints those that are lost. () where there
     is none.
     job_id: the variable with a job's id in the job.
@@ -83,10 +82,9 @@ class Scheduler:
     is_described: bool = False
     account: str = ""
     cancel: tuple[str, ...] = ()
-    waiting: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
     unknown_job: str = ""
-    ended: tuple[str, ...] = ()
-    by_force: Mapping[str, str] = field(default_factory=dict)
+    final: Mapping[str, str] = field(default_factory=dict)
     down: tuple[str, ...] = ()
     job_id: str = ""
     on_each_node: tuple[str, ...] = ()

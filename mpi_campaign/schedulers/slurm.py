@@ -4,7 +4,6 @@ from mpi_campaign.schedulers.hosts import Allocation, Host, Read, Variables, exp
 from mpi_campaign.schedulers.scheduler import Scheduler
 
 NAME = "slurm"
-_ASK_JOBS = ("squeue", "--noheader", "--format=%i|%T|%r")
 
 
 def _allocation(variables: Variables, _read: Read) -> Allocation:
@@ -40,15 +39,18 @@ SCHEDULER = Scheduler(
     is_described=True,
     account="--account={}",
     cancel=("scancel",),
-    waiting=(*_ASK_JOBS, "--jobs"),
+    states=("squeue", "--noheader", "--format=%i|%T|%r", "--states=all", "--jobs"),
     unknown_job="Invalid job id",
-    ended=(*_ASK_JOBS, "--states=all", "--jobs"),
-    by_force={
+    final={
+        "BOOT_FAIL": "lost a node, which did not boot",
         "CANCELLED": "was cancelled",
-        "TIMEOUT": "reached its time limit",
+        "COMPLETED": "",
+        "DEADLINE": "reached its deadline",
+        "FAILED": "",
         "NODE_FAIL": "lost a node",
-        "PREEMPTED": "was preempted",
         "OUT_OF_MEMORY": "ran out of memory",
+        "PREEMPTED": "was preempted",
+        "TIMEOUT": "reached its time limit",
     },
     down=("sinfo", "--noheader", "--Node", "--states=down,fail", "--format=%N", "--nodes"),
     job_id="SLURM_JOB_ID",

@@ -1,6 +1,7 @@
 """`campaign systems init`: write a description of this machine, which people then complete."""
 
 import datetime
+import itertools
 import platform
 import re
 import shutil
@@ -146,7 +147,8 @@ def slurm_settings(
     facts: of this machine, by the names that the template uses.  scheduler, launcher: by ReFrame's names; without a
     scheduler, the one that fits.
     """
-    partitions = []
+    partitions: list[dict[str, Any]] = []
+    names: set[str] = set()
     for partition in _usual_first(described):
         shape = described.shape_of(partition.name)
         if shape is None:
@@ -158,7 +160,7 @@ def slurm_settings(
         limit = partition.longest_seconds
         partitions.append(
             {
-                "name": re.sub(r"[^\w-]", "-", partition.name),
+                "name": _name_for_reframe(partition.name, names),
                 "slurm_name": partition.name,
                 "comment": _nodes_in_words(described, partition.name, shape),
                 "remarks": remarks,
@@ -167,6 +169,8 @@ def slurm_settings(
                 "shape": shape,
             }
         )
+    for one in partitions:
+        one["tcp_name"] = _name_for_reframe(f"{one['name']}-tcp", names)
     cluster = re.sub(r"[^\w.-]", "-", described.cluster)
     beside = {
         "partitions": partitions,
@@ -176,6 +180,15 @@ def slurm_settings(
         "descr": f"cluster {cluster}" if cluster else facts["host"],
     }
     return _render(SLURM.template, {**facts, **beside})
+
+
+def _name_for_reframe(name: str, taken: set[str]) -> str:
+    """A name that ReFrame takes for a partition, and that no other one has. It is added to those that are taken."""
+    plain = re.sub(r"^(?=[^A-Za-z_])", "_", re.sub(r"[^A-Za-z0-9_-]", "-", name))
+    names = itertools.chain([plain], (f"{plain}-{number}" for number in itertools.count(2)))
+    free = next(one for one in names if one not in taken)
+    taken.add(free)
+    return free
 
 
 def reframe_duration(seconds: int) -> str:

@@ -8,8 +8,10 @@ import difflib
 import importlib.util
 import json
 import os
+import re
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -33,6 +35,8 @@ IN_JOB = "MPI_CAMPAIGN_IN_JOB"
 """A variable that is set in a job of a batch system: ReFrame's launches are then made on the nodes of that job."""
 MAX_JOBS = "MPI_CAMPAIGN_MAX_JOBS"
 """A variable with the number of jobs that ReFrame may have in the queue, instead of a partition's own number."""
+NAME = re.compile("[A-Za-z_][A-Za-z0-9_-]*")
+"""What ReFrame takes for the name of a partition."""
 WITHOUT_MPI = "builtin"
 """ReFrame's own environment, for tests that need no toolchain."""
 
@@ -154,6 +158,10 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
     """The configuration of one system: its partitions, the resolved environments, the suites as modes."""
     reframe_state = STATE / "reframe"
     _check_names(system, "system", f"system '{name}'")
+    for one, count in Counter(entry["name"] for entry in partitions).items():
+        if count > 1 or not NAME.fullmatch(one):
+            wrong = f"{count} partitions are called" if count > 1 else "no partition can be called"
+            raise ValueError(f"system '{name}': {wrong} '{one}': letters, digits, - and _, and a name for each")
     return {
         "systems": [
             {

@@ -31,6 +31,7 @@ from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.identity import wrong_launcher
 from mpi_campaign.libraries.launch_environment import whole
 from mpi_campaign.libraries.settings import Settings
+from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.processes import locks
 from mpi_campaign.toolchains.spack import provider
 from mpi_campaign.toolchains.spack.build import Build
@@ -52,7 +53,11 @@ KNOWN_TOOLCHAINS = tuple(dict.fromkeys((*DEFAULT_TOOLCHAINS, *itertools.chain(*_
 NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 PIP_SECONDS = 3600.0
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,31}")
-FORMS = f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}) or NAME@VERSION=PREFIX (installed)"
+NEWEST = "latest"
+FORMS = (
+    f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}; 5.0 or {NEWEST} is the newest) or "
+    "NAME@VERSION=PREFIX (installed)"
+)
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,7 @@ def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     Raises CampaignError where the toolchain does not exist or cannot be installed.
     """
     with locked(say):  # a second campaign waits here, and finds the work done
+        spec = existing(spec, say)
         known = next((toolchain for toolchain in load() if _answers(toolchain, spec)), None)
         if known is not None and Path(known.mpicc).exists() and Path(known.mpiexec).exists():
             return known
@@ -137,29 +143,11 @@ def resolve_spack(
     """
     with locked(say):
         resolved = []
-        for from_spack in provider.find(names, system, peers, say, on_tick):
-            mpicc, mpiexec = (
-                str(provider.program(from_spack.prefix, from_spack.family, name)) for name in ("mpicc", "mpiexec")
-            )
-            wheels = next(
-                (
-                    toolchain.packages
-                    for toolchain in load()
-                    if toolchain.packages and toolchain.prefix == str(from_spack.prefix)
-                ),
-                (),
-            )
-            new = Toolchain(
-                from_spack.name,
-                from_spack.family,
-                from_spack.version,
-                "spack",
-                str(from_spack.prefix),
-                mpicc,
-                mpiexec,
-                wheels,
-                from_spack.build,
-            )
+        for found in provider.find(names, system, peers, say, on_tick):
+            prefix = str(found.prefix)
+            cc, run = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
+            wheels = next((one.packages for one in load() if one.packages and one.prefix == prefix), ())
+            new = Toolchain(found.name, found.family, found.version, "spack", prefix, cc, run, wheels, found.build)
             _remember(new)
             resolved.append(new)
     return resolved
@@ -247,17 +235,8 @@ def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     for program in ("mpicc", "mpiexec"):
         if not (prefix / "bin" / program).exists():
             raise CampaignError(f"{spec.toolchain}: its wheel has no bin/{program}, so nothing can be built with it")
-    bin_folder = prefix / "bin"
-    return Toolchain(
-        spec.toolchain,
-        spec.family,
-        spec.version,
-        "wheels",
-        str(prefix),
-        str(bin_folder / "mpicc"),
-        str(bin_folder / "mpiexec"),
-        installed,
-    )
+    mpicc, mpiexec = (str(prefix / "bin" / name) for name in ("mpicc", "mpiexec"))
+    return Toolchain(spec.toolchain, spec.family, spec.version, "wheels", str(prefix), mpicc, mpiexec, installed)
 
 
 def pinned_hashes(requirement: str, lock: str) -> list[str]:
@@ -269,55 +248,54 @@ def pinned_hashes(requirement: str, lock: str) -> list[str]:
     return []
 
 
+def _pip(*words: str | Path) -> asking.Answer:
+    command = [sys.executable, "-m", "pip", *words, "--disable-pip-version-check", "--no-input", "--retries", "2"]
+    return asking.ask(command, env=environ.of_pip(sys.executable), seconds=PIP_SECONDS)
+
+
 def _pip_install(requirements: list[str], prefix: Path, spec: Spec, scratch: Path) -> tuple[Package, ...]:
+    """Install wheels and what they need. Where the lock has them, it has all that they need."""
     lock = WHEEL_HASHES.read_text()
     pins = {requirement: pinned_hashes(requirement, lock) for requirement in requirements}
-    listing = scratch / "requirements.txt"
+    listing, wheels = scratch / "requirements.txt", scratch / "wheels"
     listing.write_text("".join(f"{requirement} {' '.join(hashes)}\n" for requirement, hashes in pins.items()))
-    report = scratch / "report.json"
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--retries",
-        "2",
-        "--quiet",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--ignore-installed",
-        "--no-warn-script-location",
-        "--prefix",
-        str(prefix),
-        "--report",
-        str(report),
-        "-r",
-        str(listing),
-    ]
-    if all(pins.values()):
-        command.append("--require-hashes")
-    done = asking.ask(command, env=environ.of_pip(sys.executable), seconds=PIP_SECONDS)
+    pinned = ("--require-hashes", "--no-deps") if all(pins.values()) else ()
+    done = _pip("download", "--quiet", "--only-binary", ":all:", *pinned, "--dest", wheels, "-r", listing)
+    files = sorted(wheels.iterdir()) if done.good else []
+    if done.good:
+        options = ("--no-index", "--no-deps", "--ignore-installed", "--no-warn-script-location", "--prefix", prefix)
+        done = _pip("install", "--quiet", *options, *files)
     if not done.good:
         raise CampaignError(_explain(done.text, spec) if not done.trouble else f"{spec.toolchain}: pip {done.trouble}")
-    packages = []
-    for item in json.loads(report.read_text())["install"]:
-        hashes = item["download_info"].get("archive_info", {}).get("hashes", {})
-        packages.append(Package(item["metadata"]["name"], item["metadata"]["version"], hashes.get("sha256", "")))
-        missing = [need for need in item["metadata"].get("requires_dist", []) if not _is_part(need)]
-        if missing:
-            raise CampaignError(
-                f"{spec.toolchain} needs {', '.join(missing)}, which this provider does not install: "
-                f"choose a version without it (known to work: {', '.join(KNOWN_TOOLCHAINS)})"
-            )
-    return tuple(packages)
+    named = [(*file.name.split("-")[:2], hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
+    return tuple(Package(name.replace("_", "-"), version, digest) for name, version, digest in named)
 
 
-def _is_part(requirement: str) -> bool:
-    name = re.split(r"[^A-Za-z0-9_.-]", requirement.strip(), maxsplit=1)[0].lower().replace("_", "-")
-    return "extra ==" in requirement or any(name in packages for packages in WHEELS.values())
+def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spec:
+    """The toolchain that a spec means: of wheels, the newest version that begins so, 5.0.2 for 5.0 or latest.
+
+    Where no registry answers, that of those that were fetched.  say: is told which one it is.  Raises CampaignError
+    where there is none.
+    """
+    fetched = [known for known in load() if (known.family, known.provider) == (spec.family, "wheels")]
+    packages = WHEELS.get(spec.family)
+    known = (*KNOWN_TOOLCHAINS, *(one.toolchain for one in fetched))
+    if spec.prefix or packages is None or spec.toolchain in known:
+        return spec
+    listed = re.search(
+        r"Available versions: (.*)", _pip("index", "versions", "--only-binary", ":all:", packages[0]).stdout
+    )
+    released = listed[1].split(", ") if listed else sorted((one.version for one in fetched), key=numbers, reverse=True)
+    asked = spec.version.removeprefix("v")
+    fits = [one for one in released if asked in (one, NEWEST) or one.startswith(f"{asked}.")]
+    if not fits:
+        if listed or asked == NEWEST:
+            raise CampaignError(lacking_wheel(f"(from versions: {', '.join(released) or 'none'})", spec))
+        return spec  # pip says why it cannot be had
+    found = Spec(spec.family, asked if asked in fits else fits[0], None)
+    if found != spec:
+        say(f"{spec.toolchain} is {found.toolchain}")
+    return found
 
 
 _UNREACHABLE = re.compile(r"Retrying|Connection|Temporary failure|Name or service|ProxyError")
@@ -339,6 +317,8 @@ def lacking_wheel(output: str, spec: Spec) -> str:
 
 
 def _explain(output: str, spec: Spec) -> str:
+    if needed := re.search(r"satisfies the requirement (\S+) \(from (?!versions)", output):
+        return f"{spec.toolchain} needs {needed[1]}, which the package registry does not have: choose another version"
     lacking = lacking_wheel(output, spec)
     if lacking:
         return lacking

@@ -1,4 +1,4 @@
-"""The lines of a record, version 4: header, points, footer, the same for every family of benchmarks.
+"""The lines of a record: header, points, footer, the same for every family of benchmarks.
 
 The format is `results/schema/header-v4.schema.json`, `point-v4` and `footer-v4`.
 """
@@ -8,18 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Fields, Nanoseconds, fail, is_number
-from postprocess.records.format import SCHEMA_FOLDER, Format, PointReader
 from postprocess.records.header import NO_PROGRESS_KNOWN, SIMULATED, SIMULATOR, Header, Parameter, Plan
 from postprocess.records.parts import (
     check_placements,
     check_points,
     clock_of,
-    footer_of,
     header_clock_of,
-    header_of,
     placement_of,
     progress_of,
     spread_of,
@@ -27,6 +25,7 @@ from postprocess.records.parts import (
 )
 from postprocess.records.record import SPENT, Footer, Point
 
+SCHEMA_FOLDER = Path(__file__).resolve().parents[2] / "results" / "schema"
 SCHEMA = "mpi-campaign.record"
 VERSION = 4
 ENVELOPE = ("header", "point", "footer")
@@ -47,8 +46,20 @@ def _known(line: Fields, key: str) -> bool:
 
 def read_header(line: Fields) -> Header:
     """The header that a first line is. Raises RecordError."""
-    header = replace(
-        header_of(line, _family(line), line.positive("method")),
+    header = Header(
+        schema=line.text("schema"),
+        schema_version=line.count("schema_version"),
+        family=_family(line),
+        method=line.positive("method"),
+        benchmark=line.text("benchmark"),
+        toolchain=line.text("toolchain"),
+        provider=line.text("provider"),
+        configuration=line.text("configuration"),
+        network=line.text("network"),
+        started_utc=line.text("started_utc"),
+        mpi_standard=line.text("mpi_standard"),
+        ranks=line.positive("ranks"),
+        environment=line.strings("environment"),
         command_line=line.texts("command_line"),
         mpi_library_version=line.text("mpi_library_version"),
         thread_level_required=_text_or_empty(line, "thread_level_required"),
@@ -69,6 +80,7 @@ def read_header(line: Fields) -> Header:
         plan=_plan(line.inside("plan")),
         own=line.mapping("own"),
         metadata=line.mapping("metadata"),
+        where=line.where,
     )
     if header.placement:
         check_placements(header)
@@ -107,13 +119,6 @@ def _parameters(asked: Fields, name: str) -> list[Parameter]:
     if not all(isinstance(value, str) or is_number(value) for value in values):
         fail(asked.where, f"{asked.name}{name} is not a list of numbers and strings")
     return values
-
-
-def _points(header: Header) -> PointReader:
-    def read(line: Fields) -> Point:
-        return read_point(line, header)
-
-    return read
 
 
 def read_point(line: Fields, header: Header) -> Point:
@@ -160,11 +165,13 @@ def _tables(line: Fields, key: str, rows: int, columns: int) -> Mapping[str, Nan
     return {name: inside.times_table(name, rows, columns) for name in inside.value}
 
 
-def read_footer(line: Fields, _header: Header, points: int) -> Footer:
+def read_footer(line: Fields, points: int) -> Footer:
     """The footer that a last line is. Raises RecordError.  points: the number of points before it."""
     check_points(line, points)
-    return replace(
-        footer_of(line),
+    return Footer(
+        complete=line.flag("complete"),
+        reason=line.text("reason"),
+        wall_seconds=line.number("wall_seconds"),
         measured_seconds=line.number_or_none("measured_seconds"),
         spent_seconds=_spent(line),
         clock_residual_ns=line.number_or_none("clock_residual_ns"),
@@ -175,6 +182,7 @@ def read_footer(line: Fields, _header: Header, points: int) -> Footer:
         helper_thread_cpu_ns=line.count_lists("helper_thread_cpu_ns"),
         tcp_bytes_sent=line.counts_or_none("tcp_bytes_sent") or None,
         own=line.mapping("own"),
+        where=line.where,
     )
 
 
@@ -192,17 +200,6 @@ def _family(line: Fields) -> str:
     return family
 
 
-def _schema_file(line: Fields) -> str:
+def schema_file(line: Fields) -> str:
+    """The name of the JSON schema, in `SCHEMA_FOLDER`, of the record with this first line. Raises RecordError."""
     return f"{_family(line)}{_ENDING}"
-
-
-FORMAT = Format(
-    schema=SCHEMA,
-    versions=(VERSION,),
-    kinds=("point",),
-    otherwise="neither a point nor a footer",
-    header=read_header,
-    points=_points,
-    footer=read_footer,
-    schema_file=_schema_file,
-)

@@ -59,7 +59,7 @@ class Placement:
     """Where one rank ran, as seen from inside the process.
 
     ``helper_threads`` are progress threads of the application's own. ``dedicated_cpuset`` is for a progress thread
-    alone. Records before version 3 have neither.
+    alone.
     """
 
     rank: int
@@ -133,7 +133,7 @@ class Header:
 
     ``family`` is what was measured, ``method`` how: numbers of different methods are never compared. ``benchmark`` is
     the program that measured, or the other benchmark. ``start_method`` is empty where ranks do not start together,
-    ``clock`` None where no times of different ranks are compared, and in version 1, which does not say.
+    ``clock`` None where no times of different ranks are compared.
     ``mpi_variables`` are None where nobody asked for them. ``own`` is what only the family knows.
     """
 

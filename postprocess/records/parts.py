@@ -1,39 +1,10 @@
-"""The parts of a record's lines that several schemas have, read the same way in each.
-
-Its functions raise RecordError where a part is missing or wrong.
-"""
+"""The parts of a record's lines. The functions raise RecordError where a part is missing or wrong."""
 
 from __future__ import annotations
 
-from postprocess.records.fields import Fields, Json, fail
+from postprocess.records.fields import Fields, fail
 from postprocess.records.header import Header, HeaderClock, Placement, Progress, Thread, Timer
-from postprocess.records.record import Clock, Footer, Spread
-
-
-def header_of(line: Fields, family: str, method: int) -> Header:
-    """The part of a header that every schema has: the case, the number of ranks, the time, the environment."""
-    return Header(
-        schema=line.text("schema"),
-        schema_version=line.count("schema_version"),
-        family=family,
-        method=method,
-        benchmark=line.text("benchmark"),
-        toolchain=line.text("toolchain"),
-        provider=line.text("provider"),
-        configuration=line.text("configuration"),
-        network=line.text("network"),
-        started_utc=line.text("started_utc"),
-        mpi_standard=line.text("mpi_standard"),
-        ranks=line.positive("ranks"),
-        environment=line.strings("environment"),
-        metadata=_metadata_of(line),
-        where=line.where,
-    )
-
-
-def _metadata_of(line: Fields) -> Json:
-    """The metadata of a header; null in older records means none."""
-    return {} if line.value.get("metadata", 0) is None else line.mapping("metadata")
+from postprocess.records.record import Clock, Spread
 
 
 def check_placements(header: Header) -> None:
@@ -47,8 +18,8 @@ def progress_of(line: Fields) -> Progress:
     return Progress(line.text("source"), line.text("pinned_by"), line.count("given_up_cores"))
 
 
-def placement_of(rank: Fields, *, helpers: bool = True) -> Placement:
-    """One element of a header's placement. helpers: whether the schema knows helper threads and dedicated cores."""
+def placement_of(rank: Fields) -> Placement:
+    """One element of a header's placement."""
     return Placement(
         rank=rank.count("rank"),
         host=rank.text("host"),
@@ -57,8 +28,8 @@ def placement_of(rank: Fields, *, helpers: bool = True) -> Placement:
         physical_cores=rank.count("physical_cores"),
         compute_cpusets=rank.texts("compute_cpusets"),
         mpi_threads=_threads(rank, "mpi_threads"),
-        helper_threads=_threads(rank, "helper_threads") if helpers else (),
-        dedicated_cpuset=rank.text("dedicated_cpuset") if helpers else "",
+        helper_threads=_threads(rank, "helper_threads"),
+        dedicated_cpuset=rank.text("dedicated_cpuset"),
     )
 
 
@@ -98,16 +69,6 @@ def clock_of(line: Fields) -> Clock:
 def spread_of(term: Fields, length: int) -> Spread:
     """The spread of a term over ranks.  length: the number of repetitions."""
     return Spread(*(term.times(name, length) for name in ("min", "median", "max", "max_rank")))
-
-
-def footer_of(line: Fields) -> Footer:
-    """The part of a footer that every schema has: whether the record is whole, and how long the run took."""
-    return Footer(
-        complete=line.flag("complete"),
-        reason=line.text("reason"),
-        wall_seconds=line.number("wall_seconds"),
-        where=line.where,
-    )
 
 
 def check_points(line: Fields, points: int) -> None:

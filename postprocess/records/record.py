@@ -102,10 +102,10 @@ class Footer:
     """The last line: ``mpi_thread_cpu_ns`` is [rank][thread] CPU time of the threads that MPI started, nanoseconds;
     those of the header's placement first, then any that it started later.
 
-    ``helper_thread_cpu_ns`` is that of the application's progress threads; records before version 3 have none.
+    ``helper_thread_cpu_ns`` is that of the application's progress threads.
     ``tcp_bytes_sent`` is what each rank's TCP connections carried. ``clock_refusal`` says why there is no clock any
     more. ``spent_seconds`` is where the wall time went beside repetitions that count, by the names of `SPENT`. A field
-    is None where it is not known, as in version 1 or of a program of others.
+    is None where it is not known, as of a program of others.
     """
 
     complete: bool

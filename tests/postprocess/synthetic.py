@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -318,86 +318,6 @@ def sweep(
     return [first, *points, footer(len(points), first["ranks"], threads)]
 
 
-def version_3(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same record as version 3 had it: parameters, series and what is the family's own in one line."""
-    old = []
-    for line in copy.deepcopy(list(lines)):
-        own = line.pop("own")
-        if line["type"] == "header":
-            family, method, plan = line.pop("family"), line.pop("method"), line["plan"]
-            assert (family, method, own, plan.pop("own")) == ("nbc_overlap", 1, {}, {})
-            asked = plan.pop("parameters")
-            plan |= {"collectives": asked["collective"]}
-            plan |= {f"{term}_targets_ns": asked[f"{term}_target_ns"] for term in ("comm", "comp")}
-            plan |= {name: asked[name][0] for name in ("cache", "computation", "test_interval_ns")}
-            line |= {"schema_version": 3, "metadata": line["metadata"] or None}
-        elif line["type"] == "point":
-            samples = {"start_imbalance_ns": [], **line.pop("series"), **line.pop("spreads")}
-            line |= {**line.pop("parameters"), **own, "samples": samples, "warmup_samples": line.pop("warmup")}
-        else:
-            line.pop("spent_seconds")
-        old.append(line)
-    return old
-
-
-VERSION_2_ONLY = {
-    "header": ("clock",),
-    "point": (
-        *("start_method", "buffer_sets", "discarded_repetitions", "recalibrations"),
-        *("reference_drift", "reference_moved", "warmup_samples"),
-    ),
-    "footer": ("clock_synchronisations", "clock_synchronisation_seconds", "clock_refusal"),
-}
-
-
-VERSION_3_ONLY = {
-    "header": ("progress", "mpi_variables"),
-    "point": ("test_calls", "thread_medians"),
-    "footer": ("helper_thread_cpu_ns", "tcp_bytes_sent"),
-}
-
-
-def version_2(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same record as version 2 had it: no core given up, DGEMM, no MPI_Test."""
-    old = []
-    for line in version_3(lines):
-        for name in VERSION_3_ONLY[line["type"]]:
-            line.pop(name, None)
-        if line["type"] == "header":
-            line["schema_version"] = 2
-            del line["plan"]["computation"], line["plan"]["test_interval_ns"]
-            for place in line["placement"]:
-                del place["helper_threads"], place["dedicated_cpuset"]
-        elif line["type"] == "point":
-            line["matrix_size"] = line.pop("work_size")
-            line["rank_medians"]["t_call_plus_wait_ns"] = line["rank_medians"].pop("t_mpi_ns")
-            for part in ("samples", "rank_samples"):
-                line.get(part, {}).pop("t_test_ns", None)
-        old.append(line)
-    return old
-
-
-def version_1(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same record as version 1 had it. Points of version 1 always have a clock, and a start method in common."""
-    old = []
-    for line in version_2(lines):
-        for name in VERSION_2_ONLY[line["type"]]:
-            del line[name]
-        if line["type"] == "header":
-            line["schema_version"] = 1
-            del line["plan"]["cache"]
-        elif line["type"] == "point":
-            line["clock"] = {name: line["clock"][name] for name in ("method", "residual_ns")}
-        old.append(line)
-    return old
-
-
-OLDER: dict[int, Callable[[Iterable[dict[str, Any]]], list[dict[str, Any]]]] = {
-    1: version_1, 2: version_2, 3: version_3, 4: list,
-}  # fmt: skip
-"""The lines of a record as each version had them."""
-
-
 def without_clock(line: dict[str, Any]) -> dict[str, Any]:
     """A point that was measured without a common clock."""
     clock = {"method": "none", "residual_ns": None, "synchronisations": 1, "drift_ppm": None}
@@ -455,14 +375,10 @@ def run_folder(
     path: Path,
     records: Sequence[Sequence[dict[str, Any]]],
     cases: Sequence[dict[str, Any]] = (),
-    version: int = 4,
     **manifest: Any,
 ) -> Path:
-    """A run folder with a manifest; `cases` are those beyond the ones that have a record.
-
-    version: in which the records are written, one of OLDER.
-    """
-    files = [write(path / "records" / f"{i:03}.jsonl", OLDER[version](lines)) for i, lines in enumerate(records)]
+    """A run folder with a manifest; `cases` are those beyond the ones that have a record."""
+    files = [write(path / "records" / f"{i:03}.jsonl", lines) for i, lines in enumerate(records)]
     toolchains = list(dict.fromkeys(lines[0]["toolchain"] for lines in records))
     content = {
         "schema": "mpi-campaign.manifest",
@@ -525,7 +441,7 @@ def said_of(run: Path, number: int, **said: Any) -> Path:
     return run
 
 
-def smoke_run(path: Path, version: int = 4, **manifest: Any) -> Path:
+def smoke_run(path: Path, **manifest: Any) -> Path:
     """A run like the real smoke suite: two libraries, two configurations, two collectives, skips and troubles."""
     openmpi: dict[str, Any] = {}
     mpich: dict[str, Any] = {
@@ -553,4 +469,4 @@ def smoke_run(path: Path, version: int = 4, **manifest: Any) -> Path:
     failed = case(sweep(collective="ialltoall", **mpich), None, "fail", "sanity: rank 1 received wrong data")
     notes = ["Turbo is on: computation times may drift."]
     cases = [skipped, failed]
-    return run_folder(path, records, cases, version, **{"notes": notes, **manifest})
+    return run_folder(path, records, cases, **{"notes": notes, **manifest})

@@ -1,8 +1,7 @@
-"""Impact records that no machine wrote, with a known truth: of the newest version, and of version 1 on request."""
+"""Impact records that no machine wrote, with a known truth."""
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -97,30 +96,6 @@ def footer(points: int, complete: bool = True, reason: str = "") -> dict[str, An
         "clock_synchronisation_seconds": None, "clock_refusal": "", "mpi_thread_cpu_ns": [],
         "helper_thread_cpu_ns": [], "tcp_bytes_sent": [], "own": {},
     }  # fmt: skip
-
-
-ONLY_VERSION_4 = ("family", "method", "start_method", "seed", "clock", "own")
-
-
-def version_1(lines: Lines) -> Lines:
-    """The same record as version 1 of its own schema had it: a line of its own begins each launch."""
-    first, *points, last = copy.deepcopy(lines)
-    old = {name: value for name, value in first.items() if name not in ONLY_VERSION_4}
-    plan = {"computation": "dgemm", "sizes_given": first["plan"]["sizes_given"], **first["plan"]["own"]}
-    found = [{**old, "schema": "mpi-campaign.impact", "schema_version": 1, "plan": plan, "metadata": None}]
-    for point in points:
-        parameters, own = point["parameters"], point["own"]
-        index = parameters["launch"]
-        if not any(line["type"] == "launch" and line["launch"] == index for line in found):
-            found.append({"type": "launch", "launch": index, "program": parameters["program"], **own["launch"]})
-        found.append(
-            {
-                "type": "point", "launch": index, "index": TARGETS_NS.index(parameters["comp_target_ns"]),
-                "comp_target_ns": parameters["comp_target_ns"], "work_size": parameters["work_size"],
-                "t_comp_ns": point["rank_samples"]["t_comp_ns"], "window_utc_ns": own["window_utc_ns"],
-            }
-        )  # fmt: skip
-    return [*found, {name: last[name] for name in ("type", "complete", "reason", "points", "wall_seconds")}]
 
 
 def write(path: Path, lines: Lines) -> Path:

@@ -36,7 +36,6 @@ from tests.postprocess.synthetic_impact import (
     impact_of,
     slowed,
     synthetic,
-    version_1,
     write,
 )
 from tests.postprocess.test_postprocess_report import Page
@@ -188,9 +187,8 @@ def test_other_cpus_are_no_comparison(tmp_path: Path) -> None:
     assert "launches computed on different CPUs" in row["unreliable_reasons"]
 
 
-@pytest.mark.parametrize("older", [list, version_1], ids=["version 4", "version 1"])
-def test_a_record_that_was_cut_off_keeps_its_whole_launches(tmp_path: Path, older: Callable[[Lines], Lines]) -> None:
-    whole = "".join(json.dumps(line) + "\n" for line in older(synthetic(6, slowed(1.1))))
+def test_a_record_that_was_cut_off_keeps_its_whole_launches(tmp_path: Path) -> None:
+    whole = "".join(json.dumps(line) + "\n" for line in synthetic(6, slowed(1.1)))
     path = tmp_path / "a.jsonl"
     lines = whole.splitlines(keepends=True)
     for cut in range(len(lines[0]), len(whole), 97):
@@ -198,8 +196,6 @@ def test_a_record_that_was_cut_off_keeps_its_whole_launches(tmp_path: Path, olde
         record = load_impact(path)
         assert not record.complete
         assert len(record.launches) <= whole[:cut].count('"type": "point"') // len(TARGETS_NS) + 1
-        if older is version_1:
-            assert len(record.launches) <= whole[:cut].count('"type": "launch"')
         assert all(len(launch.points) == len(TARGETS_NS) for launch in record.launches)
         impact_table([record])
     path.write_text(lines[0][:-9])
@@ -241,39 +237,9 @@ WRONG: list[tuple[Callable[[Lines], object], str]] = [
 ]
 
 
-WRONG_1: list[tuple[Callable[[Lines], object], str]] = [
-    (lambda lines: lines[0].update(schema="mpi-campaign.other"), "no header"),
-    (lambda lines: lines[0].update(schema_version=2), "newer"),
-    (lambda lines: lines[0].update(ranks=3), "3 ranks, but 2 placements"),
-    (lambda lines: lines[0]["plan"].update(targets=[]), "no computation time"),
-    (lambda lines: lines[0]["plan"].update(launches=["other"] * 4), "something else"),
-    (lambda lines: lines[1].update(program=COMPUTE_ALONE), "planned was mpi_impact"),
-    (lambda lines: lines[1].update(launch=1), "where 0 is next"),
-    (lambda lines: lines[1].update(places=[]), "0 places"),
-    (lambda lines: lines[2].update(launch=7), "among those of 0"),
-    (lambda lines: lines[2].update(index=1), "where 0 of 3 is next"),
-    (lambda lines: lines[2].update(work_size=1), "other work"),
-    (lambda lines: lines[2]["t_comp_ns"].pop(), "t_comp_ns is not of 2 ranks"),
-    (lambda lines: lines[2]["t_comp_ns"][1].pop(), "2 values, not 3"),
-    (lambda lines: lines[2]["t_comp_ns"][1].__setitem__(0, -1), "whole numbers"),
-    (lambda lines: lines[2].update(window_utc_ns=[[1], [2]]), "window_utc_ns"),
-    (lambda lines: lines.pop(1), "before the first launch"),
-    (lambda lines: lines.append({"type": "point"}), "after the footer"),
-    (lambda lines: lines.insert(3, {"type": "remark"}), "neither a launch"),
-    (lambda lines: lines.__delitem__(slice(5, -1)), "of 4 launches"),
-]
-
-
 @pytest.mark.parametrize(("spoil", "says"), WRONG)
 def test_a_wrong_record_is_one_line(tmp_path: Path, spoil: Callable[[Lines], object], says: str) -> None:
     lines = copy.deepcopy(synthetic(4, slowed(1)))
-    spoil(lines)
-    is_refused(write(tmp_path / "a.jsonl", lines), says)
-
-
-@pytest.mark.parametrize(("spoil", "says"), WRONG_1)
-def test_a_wrong_record_of_version_1_is_one_line(tmp_path: Path, spoil: Callable[[Lines], object], says: str) -> None:
-    lines = version_1(synthetic(4, slowed(1)))
     spoil(lines)
     is_refused(write(tmp_path / "a.jsonl", lines), says)
 
@@ -285,25 +251,15 @@ def is_refused(path: Path, says: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_version_1_is_the_same_record(tmp_path: Path) -> None:
-    new, old = synthetic(4, slowed(1.27)), version_1(synthetic(4, slowed(1.27)))
-    now, before = (impact_table([load_impact(write(tmp_path / "a.jsonl", lines))]) for lines in (new, old))
-    pd.testing.assert_frame_equal(now, before)
-    check_record(tmp_path / "a.jsonl")
-
-
 def table_of(path: Path) -> pd.DataFrame:
     return impact_table([load_impact(path)])
 
 
 WHOLE = synthetic(4, lambda *_: 16_000_000)
-WHOLE_1 = version_1(WHOLE)
 
 
 @SAME_FOLDER
-@given(
-    content=st.one_of(*(damage(lines) for lines in (WHOLE, WHOLE_1) for damage in (anything_anywhere, damaged_bytes)))
-)
+@given(content=st.one_of(anything_anywhere(WHOLE), damaged_bytes(WHOLE)))
 def test_any_record_is_a_table_or_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(content)

@@ -55,7 +55,7 @@ from tests.postprocess.synthetic_partitioned import (
     true_gain,
 )
 from tests.postprocess.test_postprocess_report import Page
-from tests.support import check_record
+from tests.support import check_record, example
 
 LARGE = 1 << 24
 
@@ -603,7 +603,7 @@ def test_the_targets_of_the_page_tell_a_control_that_fails(
 
 @pytest.mark.parametrize("runs", [("20261126T134811Z-27f947", "20261126T135831Z-6c52f8")])
 def test_the_archived_runs_of_the_page_meet_its_targets(runs: tuple[str, ...]) -> None:
-    found = [registry.found(load_run(ROOT / "results" / "example" / run), PARTITIONED).table for run in runs]
+    found = [registry.found(load_run(example(run)), PARTITIONED).table for run in runs]
     results = judge(read_criteria(TARGETS), {"partitioned": pd.concat(found, ignore_index=True)}, [])
     assert {one.criterion.name: one.verdict for one in results} == dict.fromkeys(
         (one.criterion.name for one in results), PASS

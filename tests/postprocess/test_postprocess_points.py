@@ -43,7 +43,7 @@ from postprocess.records.as_json import rows_as_json
 from postprocess.records.run import load_run
 from postprocess.statistics import metrics
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic import MS, OLDER, Behaviour, point, sweep
+from tests.postprocess.synthetic import MS, Behaviour, point, sweep
 
 
 def table(tmp_path: Path, *records: list[dict[str, Any]]) -> pd.DataFrame:
@@ -506,11 +506,9 @@ def test_without_a_clock(tmp_path: Path) -> None:
 
 
 def test_start_by_barrier_is_a_property_of_the_point(tmp_path: Path) -> None:
-    """Of its own in version 2, of all of them in version 1."""
     lines = sweep(grid=(8, 16), start_method="barrier")
     lines[1]["start_method"] = "barrier"
     assert list(table(tmp_path, lines)["start_method"]) == ["barrier", "deadline", "deadline", "deadline"]
-    assert set(table(tmp_path, synthetic.version_1(lines))["start_method"]) == {"barrier"}
     assert summarise(table(tmp_path, lines))[0].notes == ("started by a barrier",)
 
 
@@ -565,17 +563,6 @@ def test_columns_of_what_happened_to_a_point(tmp_path: Path) -> None:
     assert (row["buffer_sets"], row["cache"], row["start_method"]) == (1, "warm", "deadline")
 
 
-def test_all_versions_have_the_same_numbers(tmp_path: Path) -> None:
-    newest, third, new, old = (points_of(load_run(synthetic.smoke_run(tmp_path / str(v), v))) for v in (4, 3, 2, 1))
-    pd.testing.assert_frame_equal(newest, third)
-    unknown = [name for name in COLUMNS if name.startswith(("comm_ref_", "comp_ref_", "clock_drift"))]
-    assert len(unknown) == 7
-    assert old[unknown].isna().all(axis=None)
-    assert new[unknown].notna().any(axis=None)
-    pd.testing.assert_frame_equal(new.drop(columns=[*unknown, "flags"]), old.drop(columns=[*unknown, "flags"]))
-    assert all(set(before) <= set(now) for now, before in zip(new["flags"], old["flags"], strict=True))
-
-
 @given(st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
 def test_drifted_is_beyond_chance_and_beyond_what_was_asked(change: float, p_value: float, asked: float) -> None:
     reference = Reference(change, p_value, None)
@@ -613,9 +600,8 @@ def test_samples_without_a_clock_have_no_imbalance(tmp_path: Path) -> None:
     assert schemas[0].field("start_imbalance_ns").type == "int64"
 
 
-@pytest.mark.parametrize("version", OLDER)
-def test_parquet_holds_points_and_samples(tmp_path: Path, version: int) -> None:
-    run_dir = synthetic.smoke_run(tmp_path, version)
+def test_parquet_holds_points_and_samples(tmp_path: Path) -> None:
+    run_dir = synthetic.smoke_run(tmp_path)
     files = registry.write_tables(load_run(run_dir))
     assert [f.name for f in files] == ["points.parquet", "samples.parquet"]
     points, samples = (pd.read_parquet(f) for f in files)

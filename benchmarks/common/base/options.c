@@ -56,6 +56,15 @@ void options_free_list(struct option_list *list) {
     *list = (struct option_list){0};
 }
 
+void options_free(const struct option_entry *entries) {
+    for (; entries->name != NULL; entries++) {
+        if (entries->kind == OPTION_INTEGERS || entries->kind == OPTION_REALS || entries->kind == OPTION_CHOICES ||
+            entries->kind == OPTION_DURATIONS) {
+            options_free_list(entries->target);
+        }
+    }
+}
+
 static void append(struct option_list *list, int64_t value) {
     list->values = fail_realloc(list->values, list->count + 1, sizeof *list->values);
     list->values[list->count++] = value;

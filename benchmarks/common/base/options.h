@@ -81,4 +81,7 @@ bool options_fill_range(struct option_list *list, int64_t first, size_t count);
 
 void options_free_list(struct option_list *list);
 
+/* Frees the lists of all entries. */
+void options_free(const struct option_entry *entries);
+
 #endif

@@ -96,7 +96,9 @@ static void begin(struct program *program, int argc, char **argv) {
 
 static void print_help(const struct program *program, const struct option_entry *entries) {
     char *options = options_describe(entries);
-    printf("%s\noptions:\n%s\nexit codes: %s\n", program->kind->help, options, program->kind->exits);
+    const char *usual = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured";
+    const char *exits = program->kind->exits != NULL ? program->kind->exits : usual;
+    printf("%s\noptions:\n%s\nexit codes: %s\n", program->kind->help, options, exits);
     free(options);
 }
 
@@ -122,9 +124,11 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
     }
     begin(&program, argc, argv);
     int code = PROGRAM_GOOD;
-    if (parsed && (program.settings.help || program.settings.version)) {
+    if (parsed && (program.settings.help || program.settings.version || program.settings.list)) {
         if (program.rank == 0 && program.settings.help) {
             print_help(&program, entries);
+        } else if (program.rank == 0 && program.settings.list) {
+            kind->list();
         } else if (program.rank == 0) {
             printf("%s " BUILD_VERSION " (commit " BUILD_COMMIT ")\n", kind->name);
         }
@@ -151,6 +155,6 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
     placement_destroy(program.place);
     record_close(program.record);
     free(program.metadata);
-    options_free_list(&program.settings.dedicated_cpus);
+    options_free(entries);
     return code;
 }

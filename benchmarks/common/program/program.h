@@ -31,6 +31,7 @@ enum program_exit { PROGRAM_GOOD = 0, PROGRAM_FAILED = 1, PROGRAM_WRONG_USE = 2 
 struct program_settings {
     bool help;
     bool version;
+    bool list;
     bool quiet;
     int64_t threads; /* 0: not given */
     const char *record;
@@ -107,10 +108,11 @@ struct program_kind {
     bool clockless;    /* it never compares times of different ranks: they start from a barrier, and the record has no
                           clock */
     const char *help;  /* the text of --help above the options: usage and purpose */
-    const char *exits; /* its exit codes, in one line */
+    const char *exits; /* its exit codes, in one line; NULL: the usual ones */
     /* Writes its own options, ended by an entry without a name. */
     void (*describe)(struct option_entry *entries);
-    /* Collective: the benchmark itself. Returns the exit code. */
+    void (*list)(void); /* prints on rank 0 what --list shows; NULL: it has no such option */
+    /* Collective: the benchmark itself, which frees no list of its options. Returns the exit code. */
     int (*run)(struct program *program);
 
     /* For program_measure; context is the benchmark's own. */

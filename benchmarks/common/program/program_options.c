@@ -182,6 +182,13 @@ void program_describe_options(struct program *program, struct option_entry entri
     if (program->kind->describe != NULL) {
         program->kind->describe(entries);
     }
+    if (program->kind->list != NULL) {
+        const struct option_entry list[] = {
+            {.name = "list", .kind = OPTION_FLAG, .target = &s->list, .help = "print what can be measured, and end"},
+            {.name = NULL},
+        };
+        append_options(entries, list, sizeof list);
+    }
     if (program->kind->repeats) {
         describe_repetitions(program, entries);
     }

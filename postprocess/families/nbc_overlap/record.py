@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Warmup:
-    """The times of the warm-up repetitions, which were thrown away. Records of version 1 have none."""
+    """The times of the warm-up repetitions, which were thrown away."""
 
     t_measured_ns: Nanoseconds
     t_comm_ref_ns: Nanoseconds
@@ -51,7 +51,7 @@ class Warmup:
 
 @dataclass(frozen=True)
 class Reference:
-    """How a reference time changed. A field is None in records of version 1, or with too few repetitions.
+    """How a reference time changed. A field is None with too few repetitions.
 
     change_relative, p_value: its trend over the point.
     moved_relative: its median over the time for which its size was calibrated, minus 1.
@@ -136,9 +136,8 @@ class OverlapPoint:
 class OverlapRecord(RecordFile):
     """A record of `nbc_overlap`.
 
-    ``planned_*`` are the collectives and the target times of the planned grid. ``cache`` is ``warm`` or ``cold``, and
-    always ``warm`` in version 1. ``interval_relative`` is the requested width of the medians' intervals, relative to
-    the medians. Before version 3 ``computation`` was always ``dgemm``, without MPI_Test.
+    ``planned_*`` are the collectives and the target times of the planned grid. ``cache`` is ``warm`` or ``cold``.
+    ``interval_relative`` is the requested width of the medians' intervals, relative to the medians.
     """
 
     points: tuple[OverlapPoint, ...]
