@@ -27,6 +27,7 @@ def main() -> int:
     """The command of this process."""
     streams.open_closed()
     environ.clean_libraries()
+    streams.make_visible()
     if sys.argv[1:2] != ["run"]:
         # `campaign list | head` ends as other commands do. Python itself ignores it, whoever started it.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import tarfile
+import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -137,8 +138,72 @@ def test_a_run_of_another_machine_needs_a_name_of_its_own(root: Path, tmp_path: 
     done = inside("results", "import", str(other.path), "--output", str(root))
     refused(done, "system 'here' on far (Another)", "--system")
     assert not (root / "here" / name_of(9)).exists()
-    done = inside("results", "import", str(other.path), "--system", "far", "--output", str(root))
-    assert done.returncode == 0, done.stderr
+    for system in ("far", "here"):
+        done = inside("results", "import", str(other.path), "--system", system, "--output", str(root))
+        assert (done.returncode, (root / system / name_of(9)).is_dir()) == (0, True), done.stderr
+
+
+def test_an_archive_of_a_system_whose_machine_was_replaced_is_taken_over_whole(
+    root: Path, tmp_path: Path, inside: Command
+) -> None:
+    archived(root, name_of(4), launches=1, manifest={"host": {"name": "new", "cpu": "Another", "cores": 64}})
+    elsewhere = tmp_path / "elsewhere"
+    for _ in range(2):  # into an empty archive, then into one that knows the first machine only
+        done = inside("results", "import", str(root), "--output", str(elsewhere))
+        assert (done.returncode, len(list(run_folders.runs(elsewhere)))) == (0, 4), done.stderr
+        shutil.rmtree(elsewhere / "here" / name_of(4))
+
+
+@pytest.mark.parametrize("moved", ["", "here", f"here/{name_of(2)}", f"here/{name_of(2)}/records"])
+def test_a_folder_that_was_moved_and_is_a_link_is_what_it_was(
+    root: Path, tmp_path: Path, inside: Command, moved: str
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as disk:  # another one: nothing can be renamed into it
+        shutil.move(root / moved, f"{disk}/moved")
+        (root / moved).symlink_to(f"{disk}/moved")
+        (root / "here" / "latest").symlink_to(name_of(3))  # no fourth run
+        inner = root / "here" / name_of(1) / "points.parquet"
+        shutil.move(inner, f"{disk}/points")
+        inner.symlink_to(Path(disk) / "points")
+        words = ("--output", str(root))
+        assert "3 of 3 runs are what was archived" in inside("results", "verify", *words).stdout
+        for number, words_of in enumerate([(), ("--public",)]):
+            for run in (name_of(1), str(root / "here" / name_of(2))):
+                pack, target = str(tmp_path / f"{number} {Path(run).name}"), str(tmp_path / f"to {number}")
+                inside("results", "export", run, "-o", pack, *words_of, *words)
+                done = inside("results", "import", pack, "--output", target)
+                assert done.returncode == 0, done.stderr
+        done = inside("results", "import", str(root), "--output", str(tmp_path / "copy"))
+        assert (done.returncode, done.stdout.count("imported")) == (0, 3), done.stderr
+        done = inside("report", str(root / "here" / name_of(2)), *words)
+        assert str(root.resolve() / "here" / "reports") in done.stdout, done.stderr
+        within = root / "here" / name_of(2) / "records" / "x.html"
+        refused(inside("report", name_of(2), "-o", str(within), *words), "nothing is changed")
+        assert inside("results", "prune", "--keep", "0", "--yes", *words).returncode == 0
+        done = inside("results", "import", *map(str, tmp_path.glob("0 *")), *words)
+        assert (done.returncode, len(list(run_folders.runs(root)))) == (0, 2), done.stderr
+
+
+def test_names_of_an_imported_run_do_not_steer_the_terminal(tmp_path: Path, campaign: Command) -> None:
+    name, root = "x\x1b[2J\x9b31m\x07\u202e", tmp_path / "results"
+    host = {"name": name, "cpu": name, "cores": 2}
+    for day in (1, 2):
+        run = archived(root, name_of(day), launches=1, manifest={"host": host, "suite": name}, provider=name)
+    (run.path / name).write_text("")
+    for words in ("results list", "results verify", "show last", "show last --json", "history", "compare last~1 last"):
+        done = campaign(*words.split(), "--output", str(root))
+        assert all(one.isprintable() for one in (done.stdout + done.stderr).split("\n")), words
+    listed = json.loads(campaign("results", "list", "--json", "--output", str(root)).stdout)
+    assert {one["host"] for one in listed} == {name}
+
+
+def test_a_run_that_is_a_link_to_nowhere_is_not_overlooked(root: Path, inside: Command) -> None:
+    (root / "here" / name_of(8)).symlink_to("/nowhere")
+    words = ("--output", str(root))
+    assert "unreadable" in inside("results", "list", *words).stdout
+    assert inside("results", "verify", *words).returncode == 1
+    assert name_of(8) in inside("history", *words).stderr
+    refused(inside("results", "export", name_of(8), *words), "cannot be read")
 
 
 def test_another_run_of_the_same_name_is_not_overwritten(root: Path, tmp_path: Path, inside: Command) -> None:
@@ -268,7 +333,7 @@ def test_a_folder_that_is_no_run_or_leads_elsewhere_is_not_copied(root: Path, in
     other = root.parent / "other" / name_of(7)
     shutil.copytree(root / "here" / name_of(1), other)
     (other / "records" / "link.jsonl").symlink_to("/etc/passwd")
-    refused(inside("results", "import", str(other), *words), "link.jsonl is neither a file nor a folder")
+    refused(inside("results", "import", str(other), *words), "link.jsonl: not of this run")
     assert not (root / ".incoming").exists()
 
 

@@ -65,15 +65,14 @@ def _took_turns_and_say_how_they_were_launched(run: Path, cases_of_a_turn: list[
 
 
 def _in_reframes_own_stores(began: float, environments: set[str]) -> None:
-    """The session database, by ReFrame's own command, and the performance logs, a line per case."""
+    """The session database, by ReFrame's own command, and the performance logs, whose header stays."""
     since = datetime.fromtimestamp(began - 1, timezone.utc)
     logged = set()
-    # ReFrame rotates them.
-    for log in (STATE / "reframe" / "perflogs" / "local" / "shm").glob("nbc_overlap_basic.log*"):
-        for row in csv.DictReader(log.read_text().splitlines(), delimiter="|"):
-            ended = datetime.fromisoformat(row["job_completion_time"]).astimezone()
-            if ended >= since and float(row.get("r_overhead_value") or "nan") > 0:
-                logged.add(row["environ"])
+    log = STATE / "reframe" / "perflogs" / "local" / "shm" / "nbc_overlap_basic.log"
+    for row in csv.DictReader(log.read_text().splitlines(), delimiter="|"):
+        if datetime.fromisoformat(row["job_completion_time"]) >= since and row["perf_var"] == "r_overhead":
+            assert float(row["perf_value"]) > 0
+            logged.add(row["environ"])
     assert logged == environments
     minutes = math.ceil((time.time() - began) / 60) + 1
     period = f"now-{minutes}m:now"

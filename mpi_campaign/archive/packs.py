@@ -13,14 +13,13 @@ from pathlib import Path, PurePosixPath
 from mpi_campaign import STATE
 from mpi_campaign.errors import CampaignError
 from postprocess.drawing.text import clean, size
+from postprocess.records.storage import DEEPEST
 
 ENDING = ".tar.gz"
 UNPACKED = STATE / "unpacked"
 """Packed runs that were read, unpacked: `<digest>/<system>/<run>`."""
 LARGEST_BYTES = 64 << 30
 """The largest size of a run, unpacked, in bytes. A larger pack is no run."""
-DEEPEST = 4
-"""The largest number of parts of a path in a pack, the name of the run included."""
 
 
 def folder_of(pack: Path) -> Path:

@@ -21,7 +21,7 @@ from mpi_campaign.archive.run_folders import LOG_FILES, MANIFEST, PUBLIC, RunFol
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.benchmarks.registry import AXES
 from postprocess.drawing.text import clean, short
-from postprocess.records.storage import PACKED, PLAIN, packed, read_record, record_name
+from postprocess.records.storage import PACKED, PLAIN, packed, read_record, record_name, run_files
 
 KEY = STATE / "public-copies.key"
 """The file with the clone's secret key of aliases: a host has the same alias in all copies that the clone makes."""
@@ -84,8 +84,7 @@ def _parts_of(folder: Path, manifest: dict[str, Any]) -> _Parts:
     if all(case.get("result") == "pass" for case in manifest["cases"]):
         good.add(SESSION_LOG)
     parts = _Parts()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = str(path.relative_to(folder))
+    for name, path in run_files(folder).items():
         if name in good:
             parts.logs.append(name)
         elif name.endswith(".parquet"):

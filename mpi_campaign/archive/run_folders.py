@@ -8,6 +8,7 @@
 A run folder holds manifest.json, records/, logs/, points.parquet and samples.parquet.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -26,6 +27,7 @@ from mpi_campaign import ROOT, STATE, files
 from mpi_campaign.archive import packs
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.processes import locks
+from postprocess.records.storage import run_files
 
 if TYPE_CHECKING:
     from mpi_campaign.planning.cases import Case
@@ -111,7 +113,7 @@ class RunFolder:
 
     @property
     def path(self) -> Path:
-        return self.archived if self.archived.is_dir() else self.partial
+        return self.archived if self.archived.is_dir() or self.archived.is_symlink() else self.partial
 
     @property
     def session(self) -> Path:
@@ -156,14 +158,17 @@ def find(reference: str, root: Path) -> RunFolder:
 
     Raises CampaignError, which lists the latest runs.
     """
+    known = list(runs(root))
     path = Path(reference)
     if (path / MANIFEST).is_file():
         path = path.resolve()
+        for run in known:
+            if run.stored.resolve() == path:  # it may be a link: the run is in this archive nevertheless
+                return run
         home = path.parent.parent if path.parent.name == ".partial" else path.parent
         return RunFolder(home.parent, home.name, path.name)
     if packed := next(filter(_is_pack, (path, Path(f"{path}{packs.ENDING}"))), None):
         return _packed_run(packed.resolve())
-    known = list(runs(root))
     of_system = [run for run in known if run.system == known[-1].system]
     if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(of_system):
         return of_system[-1 - int(back[1] or 0)]
@@ -248,20 +253,24 @@ def _locked(lock: TextIO, path: Path) -> bool:
 
 def check_outside(path: Path) -> None:
     """Raises CampaignError for a path inside a run: nothing in the archive is overwritten or added to."""
-    place = path.resolve()
-    run = next((parent for parent in place.parents if RUN.fullmatch(parent.name) and has_manifest(parent)), None)
-    run = run or (place if _is_pack(place) else None)
+    parents = (*path.absolute().parents, *path.resolve().parents)  # a run, or a folder in it, may be a link
+    run = next((one for one in parents if has_manifest(one) and (one / "records").is_dir()), None)
+    run = run or (path if _is_pack(path) else None)
     if run is not None:
         raise CampaignError(f"{path} is in the run {run.name}, in which nothing is changed: give another file")
 
 
 def runs(root: Path) -> Iterator[RunFolder]:
-    """Every run under a results folder, oldest first."""
+    """Every run under a results folder, oldest first.
+
+    A run's folder may be a link elsewhere; where it leads nowhere, its reader says so. A link to a run beside
+    it is no other run.
+    """
     run_list = [
         RunFolder(root, home.name, run.name)
         for home in _folders(root)
         for run in (*_folders(home), *_folders(home / ".partial"))
-        if has_manifest(run)
+        if has_manifest(run) and not (run.is_symlink() and run.resolve().parent == home.resolve())
     ]
     run_list += [
         _packed_run(path) for home in _folders(root) for path in home.glob(f"*{packs.ENDING}") if _is_pack(path)
@@ -290,17 +299,18 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _is_folder(path: Path) -> bool:
-    """Whether a path is a folder; false where permissions hide that."""
+    """Whether a path is a folder, or a run that is a link; false where permissions hide that."""
     try:
-        return path.is_dir()
+        return path.is_dir() or (path.is_symlink() and RUN.fullmatch(path.name) is not None)
     except OSError:
         return False
 
 
 def has_manifest(run: Path) -> bool:
-    """Whether a folder has a manifest; true where permissions hide that, so that the reader of the run says why."""
+    """Whether a folder has a manifest; true where permissions or a link to nowhere hide that, so that the reader of the
+    run says why."""
     try:
-        return (run / MANIFEST).is_file()
+        return (run / MANIFEST).is_file() or (run.is_symlink() and not run.exists())
     except OSError:
         return True
 
@@ -415,7 +425,27 @@ def finish(folder: RunFolder, manifest: dict[str, Any]) -> None:
     """Move a complete run into its place, with checksums of everything in it, the manifest included."""
     shutil.rmtree(folder.session, ignore_errors=True)
     seal(folder.partial, manifest)
-    folder.partial.rename(folder.archived)
+    put(folder.partial, folder.archived)
+
+
+def put(run: Path, place: Path) -> None:
+    """Move a run's folder into its place, all or nothing, also where that is on another disk. Raises OSError."""
+    if run.is_symlink():  # the words of a link may be true in its own folder only
+        place.symlink_to(run.resolve())
+        run.unlink()
+        return
+    try:
+        run.rename(place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        fresh = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+        try:
+            shutil.copytree(run, fresh)
+            fresh.rename(place)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(run)
 
 
 def seal(place: Path, manifest: dict[str, Any]) -> None:
@@ -424,9 +454,9 @@ def seal(place: Path, manifest: dict[str, Any]) -> None:
     Raises OSError.
     """
     manifest["checksums"] = {
-        str(path.relative_to(place)): "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(place.rglob("*"))
-        if path.is_file() and path.name != MANIFEST
+        name: "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+        for name, path in run_files(place).items()
+        if name != MANIFEST
     }
     manifest[OWN_DIGEST] = manifest_digest(manifest)
     files.write_atomically(place / MANIFEST, _laid_out(manifest))

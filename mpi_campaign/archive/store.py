@@ -25,7 +25,7 @@ from postprocess.drawing.text import clean, size
 from postprocess.families import registry as families
 from postprocess.records.fields import RecordError
 from postprocess.records.run import MANIFEST_SCHEMA, MANIFEST_VERSION, Run
-from postprocess.records.storage import record_files
+from postprocess.records.storage import record_files, run_files
 
 INCOMING = ".incoming"
 LEFT_SECONDS = 86400.0
@@ -59,7 +59,7 @@ def entries(root: Path) -> list[Entry]:
 def _entry(run: RunFolder) -> Entry:
     size_bytes = 0
     try:
-        size_bytes = sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
+        size_bytes = sum(path.stat().st_size for path in run_files(run.path).values())
         manifest = run_folders.read_manifest(run)
         cases = [str(case["result"]) for case in manifest["cases"]]
         return Entry(
@@ -122,7 +122,7 @@ def faults(
         yield f"{MANIFEST}: no checksums: the run was never completed"
     if run_folders.differs(manifest):
         yield f"{MANIFEST}: {run_folders.DIFFERS}"
-    files_in_run = {str(path.relative_to(run.path)): path for path in sorted(run.path.rglob("*")) if path.is_file()}
+    files_in_run = run_files(run.path)
     files_in_run.pop(MANIFEST, None)
     for name in sorted(set(checksums) | set(files_in_run) if checksums else []):
         if name not in files_in_run:
@@ -159,7 +159,7 @@ def export(run: RunFolder, target: Path, *, public: bool = False) -> Path:
     Raises CampaignError where the file cannot be written, or the run is not complete or cannot be made public.
     """
     run_folders.check_outside(target)
-    if not run.archived.is_dir():
+    if run.path == run.partial:
         raise CampaignError(f"run '{run.run}' is not complete: go on with {run_folders.resume_words(run)}")
     if target.exists():
         raise CampaignError(f"{target} is there already: give another file with -o")
@@ -170,8 +170,9 @@ def export(run: RunFolder, target: Path, *, public: bool = False) -> Path:
     try:
         if public:
             public_copy.write(run, copy)
-        with tarfile.open(fresh, "w:gz", format=tarfile.PAX_FORMAT) as pack:
-            pack.add(copy if public else run.archived, arcname=run.run, filter=_timeless if public else _anonymous)
+        with tarfile.open(fresh, "w:gz", format=tarfile.PAX_FORMAT, dereference=True) as pack:
+            for name, path in run_files(copy if public else run.archived).items():
+                pack.add(path, arcname=f"{run.run}/{name}", filter=_timeless if public else _anonymous)
         fresh.replace(target)
     except OSError as error:
         raise CampaignError(f"{target} cannot be written ({error.strerror}): give another file with -o") from error
@@ -189,7 +190,7 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def _timeless(member: tarfile.TarInfo) -> tarfile.TarInfo:
     """An entry of a pack without times and owners: a run always packs to the same file."""
-    member.mtime, member.mode = 0, 0o755 if member.isdir() else 0o644
+    member.mtime, member.mode = 0, 0o644
     return _anonymous(member)
 
 
@@ -199,7 +200,7 @@ def sources_of(source: Path, root: Path) -> list[Path]:
     if not folder.is_dir() or run_folders.has_manifest(folder) or root.is_relative_to(folder):
         return [source]
     beside = [run for run in run_folders.runs(folder.parent) if run.system == folder.name]
-    return [run.archived for run in (*run_folders.runs(folder), *beside) if run.archived.is_dir()] or [source]
+    return [run.archived for run in (*run_folders.runs(folder), *beside) if run.path == run.archived] or [source]
 
 
 def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
@@ -217,10 +218,11 @@ def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:
                 raise CampaignError(f"{source}: {fault}; nothing was imported")
             if _is_archived(run, manifest, source):
                 return run, False
-            _same_machine(run, manifest, source)
+            if not system:
+                _same_machine(run, manifest, source)
             run.archived.parent.mkdir(parents=True, exist_ok=True)
             try:
-                folder.rename(run.archived)
+                run_folders.put(folder, run.archived)
             except OSError:
                 if _is_archived(run, manifest, source):  # another process has just imported the run
                     return run, False
@@ -284,13 +286,13 @@ def _copied(source: Path, target: Path, root: Path, system: str) -> Path:
     if root.is_relative_to(source):
         raise CampaignError(f"{source} is no run, but a folder that holds this archive; nothing was imported")
     _manifest_of(source, source, system)
-    total = 0
-    for path in source.rglob("*"):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise CampaignError(f"{path} is neither a file nor a folder, which no run has; nothing was imported")
-        total += path.stat().st_size
-        packs.check_size(total, source)
-    return Path(shutil.copytree(source, target / source.name))
+    of_run = run_files(source)
+    packs.check_size(sum(path.stat().st_size for path in of_run.values()), source)
+    for name, path in of_run.items():
+        copy = target / source.name / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, copy)
+    return target / source.name
 
 
 def _manifest_of(folder: Path, source: Path, system: str) -> dict[str, Any]:
@@ -314,22 +316,35 @@ def _manifest_of(folder: Path, source: Path, system: str) -> dict[str, Any]:
 
 
 def _same_machine(run: RunFolder, manifest: dict[str, Any], source: Path) -> None:
-    """Raises CampaignError where the newest readable run of the system is from another machine (`consistency`)."""
-    for other in reversed(list(run_folders.runs(run.root))):
-        if other.system != run.system:
-            continue
-        try:
-            known = run_folders.read_manifest(other)
-        except CampaignError:
-            continue
-        known_host, its_host = ((manifest_.get("host") or {}) for manifest_ in (known, manifest))
-        if any(known_host.get(name) != its_host.get(name) for name in MACHINE):
-            raise CampaignError(
-                f"{source}: it is of system '{run.system}' on {clean(its_host.get('name'))} "
-                f"({clean(its_host.get('cpu'))}), here '{run.system}' is {clean(known_host.get('name'))} "
-                f"({clean(known_host.get('cpu'))}): give it another name with --system"
-            )
-        return
+    """Raises CampaignError where the system is another machine here (`consistency`).
+
+    It is the same one if some run here is of the machine of the given run, or of a run beside that in its own archive:
+    a machine may have been replaced while its system kept the name.
+    """
+    its, here = manifest.get("host") or {}, []
+    for known in _hosts(run.root, run.system):
+        if _machine(known) == _machine(its):
+            return
+        here.append(known)
+    beside = _hosts(source.absolute().parent.parent, source.absolute().parent.name) if source.is_dir() else iter(())
+    if here and not any(_machine(one) in map(_machine, here) for one in beside):
+        raise CampaignError(
+            f"{source}: it is of system '{run.system}' on {clean(its.get('name'))} ({clean(its.get('cpu'))}), here "
+            f"'{run.system}' is {clean(here[0].get('name'))} ({clean(here[0].get('cpu'))}): give it another name "
+            f"with --system, or --system {run.system} if its machine was replaced"
+        )
+
+
+def _hosts(root: Path, system: str) -> Iterator[dict[str, Any]]:
+    """The hosts of a system's runs whose manifests can be read, newest first."""
+    for run in reversed(list(run_folders.runs(root))):
+        if run.system == system:
+            with suppress(CampaignError):
+                yield run_folders.read_manifest(run).get("host") or {}
+
+
+def _machine(host: dict[str, Any]) -> list[Any]:
+    return [host.get(name) for name in MACHINE]
 
 
 def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, partial: bool) -> list[RunFolder]:
@@ -376,7 +391,7 @@ def throw_away(runs: Sequence[RunFolder]) -> None:
         raise CampaignError(f"a campaign is measuring {growing.run}: wait until it has ended; nothing was deleted")
     for run in runs:
         try:
-            with _incoming(run.root) as away:
+            with _incoming(run.stored.parent) as away:  # on its own disk; of a link, only the link is deleted
                 run.stored.rename(away / run.stored.name)
             run_folders.lock_of(run).unlink(missing_ok=True)  # a campaign that was killed left it
             for beside in (run.report.parent, run.session):

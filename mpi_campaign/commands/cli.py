@@ -412,7 +412,7 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
 
     root = output.resolve()
     folders = [run_folders.find(run, root) for run in runs] or [
-        run for run in run_folders.runs(root) if run.archived.is_dir()
+        run for run in run_folders.runs(root) if run.path == run.archived
     ]
     bad = 0
     progress = Progress(len(folders))
@@ -450,7 +450,7 @@ def results_export(run: str, target: Path | None, output: Path, *, public: bool)
 
     folder = run_folders.find(run, output.resolve())
     usual = f"{folder.run}{'.public' * public}.tar.gz"
-    print(store.export(folder, (target or Path(usual)).resolve(), public=public))
+    print(store.export(folder, (target or Path(usual)).absolute(), public=public))
     return EXIT_GOOD
 
 
@@ -501,7 +501,8 @@ def results_prune(output: Path, system: str, keep: int | None, days: float | Non
         raise CampaignError("which ones? --keep N keeps the newest N of each system, --older-than-days DAYS newer ones")
     old = store.old_runs(output.resolve(), system, keep, days, partial=partial)
     for folder in old:
-        print(f"{'deleting' if yes else 'would delete'} {folder.system}/{folder.run}")
+        stays = f" (a link: {folder.path.resolve()} stays)" if folder.path.is_symlink() else ""
+        print(f"{'deleting' if yes else 'would delete'} {folder.system}/{folder.run}{stays}")
     if yes:
         store.throw_away(old)
     elif old:
@@ -603,7 +604,7 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
     kinds = tuple(dict.fromkeys(asked["formats"].split(",")))
     look = rendering.look(asked["palette"], tuple(dict.fromkeys(asked["metrics"])), kinds, dim=dim)
     loaded = rendering.load(folder)
-    written = rendering.write_report(folder, loaded, target and target.resolve(), maps and maps.resolve(), look)
+    written = rendering.write_report(folder, loaded, target and target.absolute(), maps and maps.absolute(), look)
     print(f"report: {written}")
     _complain(problems := rendering.problems(folder, loaded))
     return _code(folder, problems)

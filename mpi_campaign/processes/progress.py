@@ -61,7 +61,9 @@ class Progress:
     def _print(self, text: str) -> None:
         self._written = time.monotonic()
         try:
-            self._stream.write("\r\033[K" + text if self._status_shown else text)
+            if self._status_shown:
+                getattr(self._stream, "steer", self._stream.write)("\r\033[K")
+            self._stream.write(text)
             self._stream.flush()
         except OSError as error:
             if error.errno not in NOBODY_READS:

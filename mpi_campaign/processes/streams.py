@@ -1,11 +1,41 @@
-"""Standard input, output and error of a process: always open, and without a traceback where writing fails."""
+"""Standard input, output and error of a process: always open, without a traceback where writing fails, and without
+control characters of names that come from anywhere."""
 
 import contextlib
+import io
+import json
 import os
+import re
 import sys
 from typing import TextIO
 
 DESCRIPTORS = ("stdin", "stdout", "stderr")
+_UNSEEN = re.compile(r"[^\n\t -~\w]")
+"""Characters among which those are that nobody sees."""
+
+
+class Visible(io.TextIOWrapper):
+    """A stream on which characters that steer a terminal, or that nobody sees, are written as JSON escapes them.
+
+    So a text shows them, and JSON says the same as before.
+    """
+
+    def write(self, text: str) -> int:
+        return super().write(
+            _UNSEEN.sub(lambda one: one[0] if one[0].isprintable() else json.dumps(one[0])[1:-1], text)
+        )
+
+    def steer(self, text: str) -> int:
+        """Write characters that steer the terminal."""
+        return super().write(text)
+
+
+def make_visible() -> None:
+    """Make standard output and error `Visible`."""
+    for name in DESCRIPTORS[1:]:
+        stream = getattr(sys, name)
+        settings = {key: getattr(stream, key) for key in ("encoding", "errors", "line_buffering")}
+        setattr(sys, name, Visible(stream.detach(), **settings))
 
 
 def open_closed() -> None:

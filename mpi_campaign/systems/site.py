@@ -215,6 +215,7 @@ def _logging(perflogs: str) -> dict[str, Any]:
     plain = "%(message)s"
     return {
         "level": "debug",
+        "perflog_multiline": True,  # a line per number: columns by number would change from run to run
         "handlers": [
             {"type": "stream", "name": "stdout", "level": "info", "format": plain},
             {"type": "file", "name": os.devnull, "level": "debug", "format": plain},
@@ -225,10 +226,11 @@ def _logging(perflogs: str) -> dict[str, Any]:
                 "prefix": "%(check_system)s/%(check_partition)s",
                 "basedir": perflogs,
                 "level": "info",
+                "datefmt": "%FT%T%:z",
                 "format": "%(check_job_completion_time)s|%(version)s|%(check_display_name)s|%(check_system)s|"
-                "%(check_partition)s|%(check_environ)s|%(check_jobid)s|%(check_result)s|%(check_perfvalues)s",
-                "format_perfvars": "%(check_perf_value)s|%(check_perf_unit)s|%(check_perf_ref)s|"
-                "%(check_perf_lower_thres)s|%(check_perf_upper_thres)s|",
+                "%(check_partition)s|%(check_environ)s|%(check_jobid)s|%(check_result)s|%(check_perf_var)s|"
+                "%(check_perf_value)s|%(check_perf_unit)s|%(check_perf_ref)s|%(check_perf_lower_thres)s|"
+                "%(check_perf_upper_thres)s",
                 "append": True,
             }
         ],

@@ -227,6 +227,15 @@ class Launches:
     of_table: Callable[[pd.DataFrame], pd.DataFrame]
 
 
+LONGEST_NS = 2.0**53
+"""No time is longer, in nanoseconds: 104 days."""
+
+
+def is_time(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each number can be a time in nanoseconds: neither negative nor infinite, nor longer than any run."""
+    return (values >= 0) & (values <= LONGEST_NS)
+
+
 STATE = ("valid", "reliable", "complete", "oversubscribed")
 """The columns of truth values that every launch has."""
 

@@ -1,4 +1,4 @@
-"""How record files lie on disk: as JSON Lines, or the same packed by gzip (`.jsonl.gz`), as public copies have them.
+"""How files of a run lie on disk. Records are JSON Lines, or the same packed by gzip (`.jsonl.gz`) in public copies.
 
 A record keeps its name, ``records/x.jsonl``, whichever of the two its file is.
 """
@@ -6,12 +6,27 @@ A record keeps its name, ``records/x.jsonl``, whichever of the two its file is.
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from pathlib import Path
 
 PLAIN, PACKED = ".jsonl", ".jsonl.gz"
 LARGEST_BYTES = 2 << 30
 """The largest size of a packed record, unpacked, in bytes. A larger file is no record."""
+
+DEEPEST = 4
+"""The largest number of parts of a file's path in an archive, the name of its run included."""
+
+
+def run_files(run: Path) -> dict[str, Path]:
+    """All files of a run's folder, by their names in it, sorted. Links to files and folders elsewhere are followed."""
+    found: dict[str, Path] = {}
+    for place, folders, names in os.walk(run, followlinks=True):
+        inside = Path(place).relative_to(run)
+        if len(inside.parts) >= DEEPEST - 2:
+            folders.clear()  # no run has more: a link leads in a circle, or out of the archive
+        found |= {str(inside / name): run / inside / name for name in names}
+    return {name: path for name, path in sorted(found.items()) if path.is_file()}
 
 
 def record_files(folder: Path) -> list[Path]:

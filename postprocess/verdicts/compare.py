@@ -22,7 +22,7 @@ from postprocess.families.family import Condition, Metric
 from postprocess.statistics import effects
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.metrics import Floats, work_share
-from postprocess.verdicts.launches import with_keys
+from postprocess.verdicts.launches import USUAL_VALUES, with_keys
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
@@ -88,7 +88,7 @@ def compare(
 
     The launch is the unit. Where a side has several runs, the run is the unit, because launches of one run share the
     conditions of that run.
-    a, b: with the columns of KEY. Both may lack axes that their families do not have.
+    a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
     Raises KeyError for an unknown metric.
     """
@@ -112,7 +112,10 @@ def compare(
             "what gives up a core computes less: its times and speed-up are those of as much work as on all cores"
         )
     number, names = numbered(with_keys(both), key)
-    names["placement"] = placements(names)
+    names = names.assign(
+        placement=placements(names),
+        **{name: usual for name, usual in USUAL_VALUES.items() if name not in names and name not in differ},
+    )
     present = np.zeros((len(names), 2), dtype=bool)
     present[number, both["side"].to_numpy()] = True
     matched: NDArray[np.bool_] = np.logical_and(present[:, 0], present[:, 1])
@@ -200,7 +203,7 @@ def _compared(
     unit: str,
 ) -> pd.DataFrame:
     """One metric in every case that has it on both sides, without a verdict."""
-    value = both[metric.name].to_numpy(np.float64)
+    value = both.get(metric.name, pd.Series(np.nan, both.index)).to_numpy(np.float64)
     side = both["side"].to_numpy()
     measured = matched[number] & np.isfinite(value)
     counting = measured & both[metric.state].to_numpy(bool)

@@ -17,6 +17,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from postprocess.statistics.limits import HISTORY_RATE, Limits
 from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
 from postprocess.verdicts.compare_text import value_words
-from postprocess.verdicts.launches import with_keys
+from postprocess.verdicts.launches import USUAL_VALUES, with_keys
 
 FEWEST = MIN_REPETITIONS
 """The fewest runs on each side of a change: enough for the interval of a median. A series needs twice as many."""
@@ -88,6 +89,23 @@ class Change:
         return hashlib.sha256("\n".join([*self.own_key, self.run]).encode()).hexdigest()[:10]
 
 
+@dataclass(frozen=True, slots=True)
+class _Case(Mapping[str, Any]):
+    """A case: the values that its launches tell, and the usual values of the other axes. There are very many."""
+
+    places: Mapping[str, int]
+    told: tuple[Any, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.told[self.places[name]] if name in self.places else USUAL_VALUES[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**USUAL_VALUES, **self.places})
+
+    def __len__(self) -> int:
+        return len(USUAL_VALUES.keys() | self.places.keys())
+
+
 @dataclass(frozen=True)
 class Series:
     """A case's values over runs, in the order of time. `changes` are the indices of the first run of each new state.
@@ -102,7 +120,7 @@ class Series:
     changes: tuple[int, ...]
     toolchains: tuple[str, ...]
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, ...]:
         """The columns that name its case, as ``name=value``, and the metric."""
         return _key(self.case, self.metric)
@@ -119,7 +137,13 @@ def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
     unusual = [one.name for one in others if not one.is_usual(case[one.name])]
     met = [CONDITIONS] if case.get(CONDITIONS) else []
     named = dict.fromkeys([*family.named_by, *unusual, "oversubscribed", *METRICS[metric].same, *met])
-    return (*(f"{name}={case[name]}" for name in named if name in case), metric)
+    return (*(_word(name, case[name]) for name in named if name in case), metric)
+
+
+@lru_cache(maxsize=None, typed=True)
+def _word(name: str, value: Any) -> str:
+    """A word of a key: many series share it."""
+    return f"{name}={value}"
 
 
 def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
@@ -131,31 +155,36 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
     (`Metric.has_effect`) is left out.
     """
     series = []
+    once: dict[tuple[str, ...], tuple[str, ...]] = {}  # most series have the same runs: their names are kept once
     launches = launches.assign(
         placement=placements(launches), version=launches["toolchain"], toolchain=upgraded(launches)
     )
-    for name in metrics:
+    for name in filter(launches.__contains__, metrics):
         metric = METRICS[name]
         counting = launches[launches[metric.state].to_numpy(bool) & np.isfinite(launches[name].to_numpy(np.float64))]
         counting = with_keys(counting, metric.same)
-        key = list(dict.fromkeys([*KEY, *metric.same, "placement"]))
+        key = [one for one in dict.fromkeys([*KEY, *metric.same, "placement"]) if one in counting]
         counting, key = counting.assign(**{CONDITIONS: conditions(counting, metric, key)}), [*key, CONDITIONS]
-        medians = counting.groupby([*key, "run", "version"], observed=True, sort=False)[name].median().reset_index()
+        group, medians = numbered(counting, [*key, "run", "version"])
+        medians[name] = counting[name].groupby(group).median().to_numpy()
         medians = medians[metric.has_effect(medians[name].to_numpy(np.float64))]
         number, cases = numbered(medians, key)
-        runs, versions = (medians[column].to_numpy(str) for column in ("run", "version"))
-        order = np.lexsort((runs, number))
-        runs, versions = runs[order].tolist(), versions[order].tolist()
+        places = {one: place for place, one in enumerate(key)} | {"toolchain": len(key)}
+        run, names = pd.factorize(medians["run"].astype(object), sort=True)
+        order = np.lexsort((run, number))
+        runs, versions = names[run[order]].tolist(), medians["version"].astype(object).to_numpy()[order].tolist()
         lengths = np.bincount(number, minlength=len(cases))
         ends = np.cumsum(lengths)
         values = medians[name].to_numpy(np.float64)[order]
         for case, begin, end in zip(cases.itertuples(index=False), ends - lengths, ends, strict=True):
-            toolchains = tuple(versions[begin:end])
+            its_runs, toolchains = (
+                once.setdefault(one, one) for one in (tuple(of[begin:end]) for of in (runs, versions))
+            )
             series.append(
                 Series(
-                    dict(zip(key, case, strict=True)) | {"toolchain": toolchains[-1]},
+                    _Case(places, (*case, toolchains[-1])),
                     name,
-                    tuple(runs[begin:end]),
+                    its_runs,
                     values[begin:end],
                     (),
                     toolchains,

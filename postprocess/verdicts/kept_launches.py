@@ -20,6 +20,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 import postprocess
+from postprocess.records.storage import run_files
 
 _PROBLEMS = b"problems"
 
@@ -31,15 +32,14 @@ class KeptLaunches:
         self._all = folder
         self._of_code = folder / _digest_of_code()
 
-    def read(self, run: Path, schema: Any) -> tuple[Any, tuple[str, ...]] | None:
+    def read(self, run: Path) -> tuple[Any, tuple[str, ...]] | None:
         """The table of a run folder and the problems of its records; None where they are not kept."""
         try:
             table = pq.read_table(self._path(run), use_threads=False)
             problems = json.loads(table.schema.metadata[_PROBLEMS])
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
             return None
-        table = table.replace_schema_metadata(None)
-        return (table, tuple(problems)) if table.schema.equals(schema) else None
+        return table.replace_schema_metadata(None), tuple(problems)
 
     def keep(self, run: Path, table: Any, problems: tuple[str, ...]) -> None:
         """Keep the table and the problems of a run folder. A folder that cannot be written keeps nothing."""
@@ -61,8 +61,7 @@ class KeptLaunches:
     def _path(self, run: Path) -> Path:
         """The file of a run folder. Raises OSError."""
         place = run.resolve()
-        files = sorted(path for path in place.rglob("*") if path.is_file())
-        states = [(path.relative_to(place).as_posix(), path.stat()) for path in files]
+        states = [(name, path.stat()) for name, path in run_files(place).items()]
         facts = [str(place), *(f"{name} {state.st_size} {state.st_mtime_ns}" for name, state in states)]
         return self._of_code / f"{_digest(facts)}.parquet"
 

@@ -1,7 +1,8 @@
 """The launches of archived runs as one table, from which comparisons and histories start.
 
-A row is one point of one launch, of any family. The columns are the axes and the metrics of all families. Where a row's
-family does not have an axis, the axis has its usual value; where it does not have a metric, there is no value.
+A row is one point of one launch, of any family. The columns are the axes and the metrics that these launches have: an
+axis that has its usual value everywhere has no column, so that no family pays for the others. Where a row's family does
+not have an axis, the axis has its usual value; where it does not have a metric, there is no value.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from postprocess.drawing.text import clean
+from postprocess.drawing.text import clean, plural
 from postprocess.families import registry
-from postprocess.families.family import STATE, Axis, Family, Launches
+from postprocess.families.family import LONGEST_NS, STATE, Axis, Family, Launches
 from postprocess.records.fields import RecordError, fail
 from postprocess.records.header import SIMULATED
 from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
@@ -34,6 +35,7 @@ _AXES: Mapping[str, Axis] = {one.name: one for one in (*registry.AXES, *registry
 WORDS = tuple(one.name for one in _AXES.values() if one.kind == "text")
 """The columns that are text."""
 COLUMNS = (*_AXES, *registry.METRICS, *STATE, "run")
+"""All columns that a table of launches may have, in their order."""
 _KINDS = {"text": pa.dictionary(pa.int32(), pa.string()), "integer": pa.int64(), "number": pa.float64()}
 
 
@@ -46,11 +48,16 @@ def _type_of(name: str) -> Any:
     return _KINDS[_AXES[name].kind if name in _AXES else "text"]
 
 
+USUAL_VALUES = {one.name: one.usual for one in registry.AXES if one.usual is not None}
+"""The value of each axis of which a table of launches may have no column."""
 _SIZES_OF: Mapping[str, list[str]] = {
     size.name: [name for family in registry.FAMILIES if size in family.sizes for name in family.benchmarks]
     for size in registry.SIZES
 }
 """The benchmarks that have a size, by the name of the size. Other families may have an axis of that name."""
+
+
+_OMITTED = {*USUAL_VALUES} - {*_SIZES_OF}
 
 
 def with_keys(launches: pd.DataFrame, sizes: Sequence[str] = ()) -> pd.DataFrame:
@@ -78,8 +85,8 @@ def launch_table(
     tell: Callable[[int, int], object] = lambda _done, _total: None,
     kept: KeptLaunches | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The launches of run folders, with the columns COLUMNS, texts as categories; and a line about everything that
-    cannot be read.
+    """The launches of run folders, with those of COLUMNS that they have, texts as categories; and a line about
+    everything that cannot be read.
 
     The other runs are read all the same. The names of runs and systems are those of their folders in the archive.
     tell: is called with the number of runs that are read, and of all.  kept: where launches that are computed from
@@ -94,7 +101,9 @@ def launch_table(
             tables.append(table)
             tell(len(tables), len(folders))
             problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
-    return _as_launches(tables), problems
+    table = _as_launches(tables)
+    pa.default_memory_pool().release_unused()  # what the threads needed to read the runs
+    return table, problems
 
 
 def _launches_or_problem(folder: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tuple[str, ...]]:
@@ -105,11 +114,18 @@ def _launches_or_problem(folder: Path, kept: KeptLaunches | None) -> tuple[pa.Ta
 
 
 def _as_launches(tables: list[pa.Table]) -> pd.DataFrame:
-    """Tables of _SCHEMA as one. The list is emptied, so that a year of nightly runs is not in memory twice."""
-    whole = pa.concat_tables([_SCHEMA.empty_table(), *tables]).unify_dictionaries()
+    """Tables as one. The list is emptied, so that a year of nightly runs is not in memory twice."""
+    whole = _as_one(tables).unify_dictionaries()
     tables.clear()
     table: pd.DataFrame = whole.to_pandas(split_blocks=True, self_destruct=True)
     return table
+
+
+def _as_one(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables, each with some columns of _SCHEMA, as one with the columns that any of them has."""
+    had = set[str]().union(*(table.column_names for table in tables if table.num_rows))
+    schema = pa.schema([field for field in _SCHEMA if field.name in had or not had])
+    return pa.concat_tables([schema.empty_table(), *(_in_schema(table, schema) for table in tables if table.num_rows)])
 
 
 class _Folder:
@@ -133,7 +149,7 @@ class _Folder:
 
 
 def _run_launches(path: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tuple[str, ...]]:
-    """The launches of one run, of _SCHEMA, and a line about each record that cannot be read or is left out.
+    """The launches of one run, with columns of _SCHEMA, and a line about each record that is not read or left out.
 
     They come from the archived tables, whose checksums are checked. Where the tables lack a column, because an older
     version wrote them, or where the run is not complete, they come from the records. Cases that failed are left out,
@@ -141,19 +157,21 @@ def _run_launches(path: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tupl
     Raises RecordError where neither can be read, or the tables are not those of a run.
     """
     folder = _Folder(path)
-    if kept is not None and not folder.partial and (found := kept.read(path, _SCHEMA)) is not None:
+    if kept is not None and not folder.partial and (found := kept.read(path)) is not None:
         return found
     failed = _failed(path)
     problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in failed.values())
     names = {"system": folder.system, "run": path.name}
-    parts = [
-        _in_schema(part, failed, _benchmark(family) | names)
-        for family, part in _parts(folder, ["record", "failed"] if failed else [])
-        if part.num_rows
-    ]
+    parts = []
+    for family, part in _parts(folder, ["record", "failed"] if failed else []):
+        possible, impossible = _possible(_without(part, failed), family)
+        if impossible:
+            problems += (f"{impossible} of {family.name} cannot be, such as infinite times: not valid",)
+        if part.num_rows:
+            parts.append(_told(possible, _benchmark(family) | names))
     if folder.loaded is not None:
         problems = (*problems, *folder.run.problems, *registry.problems(folder.run))
-    whole = pa.concat_tables(parts or [_SCHEMA.empty_table()])
+    whole = _as_one(parts)
     measured = _without_simulated(whole)
     if measured.num_rows < whole.num_rows:
         problems = (*problems, "what was simulated is left out: simulated times are not compared")
@@ -163,7 +181,7 @@ def _run_launches(path: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tupl
 
 
 def _without_simulated(table: pa.Table) -> pa.Table:
-    """The rows of a table of _SCHEMA that no simulator made."""
+    """The rows of a table that no simulator made."""
     networks = table["network"]
     if not any(SIMULATED in chunk.dictionary.to_pylist() for chunk in networks.chunks):
         return table
@@ -209,31 +227,71 @@ def _may_have(folder: _Folder, family: Family, launches: Launches) -> bool:
     return any(name in record.name for name in family.benchmarks for record in records)
 
 
-def _in_schema(part: pa.Table, failed: Iterable[str], values: Mapping[str, str]) -> pa.Table:
-    """The rows with the columns of _SCHEMA, without those of failed records. Raises RecordError.
+def _without(part: pa.Table, failed: Iterable[str]) -> pa.Table:
+    """The rows that are not of failed records. Raises RecordError."""
+    if not failed:
+        return part
+    return part.filter(pc.invert(pc.is_in(part["record"].cast(pa.string()), pa.array(failed, pa.string()))))
+
+
+def _possible(part: pa.Table, family: Family) -> tuple[pa.Table, str]:
+    """The rows without numbers that no measurement gives, whose launches are not valid; and how many points have them,
+    in words."""
+    wrong = np.zeros(part.num_rows, dtype=bool)
+    for name in (one.name for one in family.metrics if one.name in part.column_names):
+        values = part[name].cast(pa.float64(), safe=False).to_numpy()
+        beyond = np.abs(values) > LONGEST_NS
+        if beyond.any():
+            part = part.set_column(part.column_names.index(name), name, pa.array(values, mask=beyond))
+            wrong |= beyond
+    for name in ("valid", "reliable") if wrong.any() else ():
+        good = pc.and_(part[name], pa.array(~wrong))
+        part = part.set_column(part.column_names.index(name), name, good)
+    return part, plural(int(wrong.sum()), "point") if wrong.any() else ""
+
+
+def _told(part: pa.Table, values: Mapping[str, str]) -> pa.Table:
+    """Those columns of _SCHEMA that say something of these rows. Raises RecordError.
 
     values: columns that have one value in all rows.
     """
+    columns = {}
+    for field in _SCHEMA:
+        if field.name in values:
+            columns[field.name] = _everywhere(part.num_rows, field.type, values[field.name])
+        elif field.name in part.column_names:
+            columns[field.name] = _column(part[field.name], field)
+    return pa.table({name: column for name, column in columns.items() if not _is_usual(name, column)})
+
+
+def _column(column: Any, field: pa.Field) -> Any:
+    """A column as its field in _SCHEMA has it. Raises RecordError."""
     try:
-        if failed:
-            part = part.filter(pc.invert(pc.is_in(part["record"].cast(pa.string()), pa.array(failed, pa.string()))))
-        columns = []
-        for field in _SCHEMA:
-            if field.name in values:
-                column = _everywhere(part.num_rows, field.type, values[field.name])
-            elif field.name in part.column_names:
-                column = part[field.name]
-                if column.type != field.type and field.name in WORDS:
-                    column = column.cast(pa.string()).dictionary_encode()
-                column = column.cast(field.type)
-            elif field.name in _AXES:
-                column = _everywhere(part.num_rows, field.type, _AXES[field.name].usual)
-            else:
-                column = pa.nulls(part.num_rows, field.type)
-            columns.append(column)
-        return pa.table(columns, schema=_SCHEMA)
+        if column.type != field.type and field.name in WORDS:
+            column = column.cast(pa.string()).dictionary_encode()
+        return column.cast(field.type)
     except pa.ArrowException as error:
         fail("points.parquet", clean(" ".join(str(error).split()))[:200])
+
+
+def _is_usual(name: str, column: Any) -> bool:
+    """Whether a column says nothing: a metric without a value, an axis with its usual value everywhere."""
+    if column.null_count == len(column):
+        return name in _OMITTED or name in registry.METRICS
+    return name in _OMITTED and column.unique().to_pylist() == [USUAL_VALUES[name]]
+
+
+def _in_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows with all columns of a schema."""
+    rows = table.num_rows
+
+    def column(field: pa.Field) -> Any:
+        if field.name in table.column_names:
+            return table[field.name]
+        usual = _AXES[field.name].usual if field.name in _AXES else None
+        return pa.nulls(rows, field.type) if usual is None else _everywhere(rows, field.type, usual)
+
+    return pa.table([column(field) for field in schema], schema=schema)
 
 
 def _everywhere(rows: int, kind: Any, value: Any) -> Any:

@@ -37,7 +37,7 @@ from postprocess.records.parquet import write_table
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers
 from postprocess.statistics.limits import HISTORY_RATE, Limits
-from postprocess.verdicts.launches import WORDS, launch_table
+from postprocess.verdicts.launches import USUAL_VALUES, WORDS, launch_table
 from tests.archives import archived, name_of
 
 RUNS_OF_A_SIDE = 10
@@ -169,7 +169,8 @@ def measured(function: Callable[..., Any], words: Any) -> Measured:
 
 def told(launches: pd.DataFrame) -> str:
     """What a table of launches has: the same whatever it was read from."""
-    ends = launches.loc[:, POINT].iloc[[0, -1]].astype(str).agg(" ".join, axis=1)
+    ends = [" ".join(str({**USUAL_VALUES, **row}[name]) for name in POINT)
+            for row in launches.iloc[[0, -1]].to_dict("records")]  # fmt: skip
     times, ratio = (launches[names].sum().sum() for names in (list(TIMES), ["r_overhead"]))
     counted = launches[STATES].sum().sum()
     return f"{len(launches)} launches of {times:.0f} ns, r_overhead {ratio:.3f}, {counted} states, {' to '.join(ends)}"

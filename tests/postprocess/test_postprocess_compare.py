@@ -420,6 +420,26 @@ def test_a_table_of_other_types_is_one_line_and_no_crash(tmp_path: Path, column:
     assert set(table["run"]) == {"other"}
 
 
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, -1.0, 1e300])
+@pytest.mark.filterwarnings("error")
+def test_a_point_with_an_impossible_number_is_not_valid_and_a_line_says_so(tmp_path: Path, number: float) -> None:
+    folder = tmp_path / "here" / "run"
+    synthetic.run_folder(folder, [synthetic.sweep(grid=(8, 16))])
+    registry.write_tables(load_run(folder))
+    (folder / "manifest.json").unlink()
+    for name, column in (("samples.parquet", "t_comm_ref_ns"), ("points.parquet", "r_comm")):
+        table = pq.read_table(folder / name)
+        values = table[column].to_numpy().astype(np.float64)
+        values[0 if name == "samples.parquet" else 1] = number
+        place = table.schema.get_field_index(column)
+        pq.write_table(table.set_column(place, column, pa.array(values)), folder / name)
+    table, (problem,) = launch_table([folder])
+    of_points = abs(number) > 1  # nan and negative values of a ratio are no fault: it was not measured, or below 0
+    assert f"{1 + of_points} point" in problem
+    assert table["valid"].tolist() == [False, *[not of_points], True, True]
+    assert np.isfinite(table.loc[2:, ["t_comm_ref_ns", "r_comm"]].to_numpy()).all()
+
+
 def test_records_stand_in_for_tables_that_are_not_there_and_say_what_is_wrong_with_them(tmp_path: Path) -> None:
     folder = tmp_path / "here" / "run"
     synthetic.run_folder(folder, [synthetic.sweep(grid=(8,)), synthetic.sweep(grid=(8,), collective="ireduce")])

@@ -16,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from postprocess.drawing.text import clean
-from postprocess.families.family import STATE, Launches, Metric
+from postprocess.families.family import STATE, Launches, Metric, is_time
 from postprocess.families.nbc_overlap.axes import AXES, BESIDE_BASIC, SIZES
 from postprocess.records.fields import fail
 from postprocess.statistics import metrics
@@ -40,15 +40,24 @@ ARCHIVED = (*AGAINST_BASIC, "r_comm", "r_comp_slowdown")
 
 
 def _of_files(run: str, tables: Sequence[pa.Table]) -> pa.Table:
-    """The table of points with the times and the ratio computed from the samples. Raises RecordError."""
+    """The table of points with the times and the ratio computed from the samples. They are infinite at points with a
+    sample that is no time. Raises RecordError.
+    """
     points, samples = tables
     counts = points["repetitions"].to_numpy().astype(np.int64)
     _check(run, counts, samples["repetition"].to_numpy())
-    series = (samples[name].to_numpy() for name in TIMES)
+    series = [samples[name].to_numpy() for name in TIMES]
+    wrong = np.zeros(counts.size, dtype=bool)
+    for number, times in enumerate(series):
+        if not is_time(times).all():
+            wrong[np.repeat(np.arange(counts.size), counts)[~is_time(times)]] = True
+            series[number] = np.where(is_time(times), times, 0)
     medians = dict(zip(TIMES, repetition_medians(series, counts), strict=True))
+    for of_points in medians.values():
+        of_points[wrong] = np.nan
     overhead = metrics.r_overhead(medians["t_measured_ns"], medians["t_comp_ref_ns"], medians["t_comm_ref_ns"])
     for name, values in (*medians.items(), ("r_overhead", overhead)):
-        points = points.append_column(name, pa.array(values))
+        points = points.append_column(name, pa.array(np.where(wrong, np.inf, values)))
     reference = _is_reference(points.select(["configuration", *(axis.name for axis in BESIDE_BASIC)]).to_pandas())
     for name in AGAINST_BASIC:
         against = pc.if_else(pa.array(reference), pa.scalar(None, pa.float64()), points[name].cast(pa.float64()))
