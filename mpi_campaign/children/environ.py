@@ -10,8 +10,10 @@ This module and what it imports use the standard library only: `campaign` import
 
 import ast
 import fnmatch
+import functools
 import json
 import os
+import pwd
 import re
 import shlex
 import subprocess
@@ -161,7 +163,8 @@ def built(
     replace them.  libraries: folders of the toolchain's own libraries, which come before those of an LD_LIBRARY_PATH
     that was let in.
     """
-    variables = {"PATH": os.defpath} | {name: value for name, value in environ.items() if passes(name, purpose)}
+    passing = {name: value for name, value in environ.items() if passes(name, purpose)}
+    variables = {"PATH": os.defpath, **_of_nameless(), **passing}
     return variables | added(purpose, *own, inside=let_in(environ), environ=environ, libraries=libraries)
 
 
@@ -193,6 +196,18 @@ def let(texts: Iterable[str], of_system: LetIn) -> None:
     os.environ.pop(LET_IN, None)
     if inside:
         os.environ[LET_IN] = json.dumps(inside)
+
+
+@functools.cache
+def _of_nameless() -> dict[str, str]:
+    """What a user has who is not in the system's list of users, as in a container: compilers' wrappers and ReFrame ask
+    for a name and a home."""
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        name = str(os.getuid())
+        return {"USER": name, "LOGNAME": name, "HOME": str(launch_home())}
+    return {}
 
 
 def launch_home() -> Path:

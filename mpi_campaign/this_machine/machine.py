@@ -7,13 +7,13 @@ import re
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mpi_campaign import ROOT
-from mpi_campaign.children import asking, causes, environ
+from mpi_campaign.children import asking, causes, environ, kernel
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.this_machine import host
@@ -86,7 +86,8 @@ def cpu_model() -> str:
 
 def limits() -> host.HostLimits:
     """The present limits of this process on the machine."""
-    return host.look(Path("/"), cores().cpus)
+    seen = host.look(Path("/"), cores().cpus)
+    return replace(seen, refused_calls=", ".join(kernel.refused()) or None)
 
 
 def memory_bytes() -> int:
