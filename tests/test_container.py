@@ -25,7 +25,6 @@ def test_a_case_of_each_library_passes(tmp_path: Path) -> None:
     what = ("--collective", "ibcast", "--configuration", "basic", "--network", "shm", "--output", str(tmp_path))
     done = container.run(CAMPAIGN, "run", *toolchains, *what, *short)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr == ""
     (manifest,) = map(json.loads, (path.read_text() for path in tmp_path.rglob("manifest.json")))
     assert [case["result"] for case in manifest["cases"]] == ["pass"] * len(LIBRARIES)
     assert manifest["host"]["refused_calls"] == "process_vm_readv, set_mempolicy"

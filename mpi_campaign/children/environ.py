@@ -84,6 +84,10 @@ _FORMS = "NAME, with the value that it has in this shell, or NAME=VALUE"
 LET_IN = "MPI_CAMPAIGN_LET_IN"
 """The variable that tells children what was let in: {name: value}, null for the value that the variable has."""
 
+LIBRARIES = "LD_LIBRARY_PATH"
+NEEDED = "MPI_CAMPAIGN_LIBRARIES"
+"""The variable that tells children which folders of LD_LIBRARY_PATH are let in because a tool needs them."""
+
 LAUNCH_HOME = STATE / "home"
 """HOME of launches: launchers and libraries read settings below it."""
 
@@ -160,8 +164,8 @@ def built(
     """The whole environment of a child.
 
     own: variables that the child needs; the last mapping wins. In launches and builds, variables that were let in
-    replace them.  libraries: folders of the toolchain's own libraries, which come before those of an LD_LIBRARY_PATH
-    that was let in.
+    replace them; LD_LIBRARY_PATH does in all children.  libraries: folders of the toolchain's own libraries, which come
+    before those of an LD_LIBRARY_PATH that was let in.
     """
     passing = {name: value for name, value in environ.items() if passes(name, purpose)}
     variables = {"PATH": os.defpath, **_of_nameless(), **passing}
@@ -181,18 +185,35 @@ def added(
         beside["LC_ALL"] = "C.UTF-8"  # compilers tell their errors in the language that `causes` reads
     for variables in own:
         beside |= variables
-    for name, given in inside.items() if purpose in (LAUNCH, JOB, BUILD) else ():
+    for name, given in inside.items():
         value = environ.get(name) if given is None else given
-        if value is not None:
-            first = (libraries or beside.get(name, "")) if name == "LD_LIBRARY_PATH" else ""
-            beside[name] = ":".join(filter(None, (first, value)))
+        if value is not None and (purpose in (LAUNCH, JOB, BUILD) or name == LIBRARIES):
+            first = (libraries or beside.get(name, "")) if name == LIBRARIES else ""
+            beside[name] = _joined(first, value) if name == LIBRARIES else value
     return beside
 
 
 def let(texts: Iterable[str], of_system: LetIn) -> None:
     """Let variables in: from now on, launches and builds of this process and of its children get what a person names,
     and what the system names for the network. Raises CampaignError for a text that names no variable."""
-    inside = {**of_system, **asked(texts)}
+    _let({**of_system, **asked(texts)})
+
+
+def need(folders: Iterable[str]) -> None:
+    """Let in folders of LD_LIBRARY_PATH without which a tool does not start; `let` leaves them in."""
+    os.environ[NEEDED] = _joined(os.environ.get(NEEDED, ""), *folders)
+    _let(dict(let_in()))
+
+
+def _joined(*paths: str) -> str:
+    """Search paths one after the other, each folder once."""
+    return ":".join(dict.fromkeys(filter(None, ":".join(paths).split(":"))))
+
+
+def _let(inside: dict[str, str | None]) -> None:
+    given, needed = inside.get(LIBRARIES, ""), os.environ.get(NEEDED, "")
+    if needed and given is not None:
+        inside[LIBRARIES] = _joined(given, needed)
     os.environ.pop(LET_IN, None)
     if inside:
         os.environ[LET_IN] = json.dumps(inside)

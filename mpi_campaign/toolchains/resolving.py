@@ -115,7 +115,7 @@ def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     Raises CampaignError where the toolchain does not exist or cannot be installed.
     """
     with locked(say):  # a second campaign waits here, and finds the work done
-        known = next((toolchain for toolchain in load() if _answers(toolchain, spec)), None)
+        known = next((known for known in load() if _is_wheel(known, spec)), None)
         if known is not None and Path(known.mpicc).exists() and Path(known.mpiexec).exists():
             return known
         resolved = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
@@ -165,9 +165,9 @@ def resolve_spack(
     return resolved
 
 
-def _answers(toolchain: Toolchain, spec: Spec) -> bool:
-    provider_and_prefix = ("prefix", str(spec.prefix)) if spec.prefix else ("wheels", toolchain.prefix)
-    return toolchain.toolchain == spec.toolchain and (toolchain.provider, toolchain.prefix) == provider_and_prefix
+def _is_wheel(toolchain: Toolchain, spec: Spec) -> bool:
+    """Whether a toolchain is the wheel that is asked for. What else is installed may change: it is looked at anew."""
+    return not spec.prefix and (toolchain.toolchain, toolchain.provider) == (spec.toolchain, "wheels")
 
 
 def load() -> list[Toolchain]:
@@ -222,6 +222,10 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
     wrong = wrong_launcher(spec.family, spec.version, mpiexec)
     if wrong is not None:
         raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {wrong.sentence(prefix)}")
+    # What only its ranks need is found too: a program is linked with the library itself.
+    for what, words in ((mpicc, [mpicc, "-show"]), ("its library", ["ldd", *prefix.glob("lib*/libmpi.so")])):
+        if trouble := asking.ask(words).not_started:
+            raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {what} {trouble}")
     return Toolchain(spec.toolchain, spec.family, spec.version, "prefix", str(prefix), str(mpicc), str(mpiexec))
 
 
