@@ -191,7 +191,8 @@ def _links_mpi(compiler_path: str) -> bool:
     """Whether a compiler links an MPI library unasked, as an MPI library's wrapper does."""
     with tempfile.TemporaryDirectory() as folder:
         program = "int MPI_Finalize(void); int main(void) { return MPI_Finalize(); }\n"
-        return _compile(compiler_path, program, Path(folder) / "probe").good
+        answer = _compile(compiler_path, program, Path(folder) / "probe")
+    return answer.good or "-lmpi" in answer.text  # or it cannot find that library
 
 
 def _compile(compiler_path: str, text: str, program: Path, *options: str) -> asking.Answer:
