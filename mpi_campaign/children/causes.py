@@ -132,19 +132,20 @@ _LAUNCHER_PARTS: Sequence[Known] = (
     ),
 )
 
+_PATH_LACKS = "launches lack its folder (--env LD_LIBRARY_PATH gives them this shell's)"
+
 _PROGRAM: Sequence[Known] = (
     _known(
         r"(?P<what>libmpi[\w+.-]{0,60}): cannot open shared object file",
-        "the MPI library {what} is not found when the program starts: it was built with another MPI library, or "
-        "LD_LIBRARY_PATH leads elsewhere",
+        f"the MPI library {{what}} is not found when the program starts: it was built with another, or {_PATH_LACKS}",
     ),
     _known(
         r"error while loading shared libraries: (?P<what>[^\s:]{1,200}): cannot open shared object file",
-        "the shared library {what} is not found when the program starts: look at LD_LIBRARY_PATH",
+        f"the shared library {{what}} is not found when the program starts: {_PATH_LACKS}",
     ),
     _known(
         r"version [`'](?P<what>[^'\n]{1,100})' not found \(required by (?P<by>[^)\n]{1,300})\)",
-        "{by} needs the version {what} of a shared library, and another one is found: look at LD_LIBRARY_PATH",
+        f"{{by}} needs the version {{what}} of a shared library, and another one is found: {_PATH_LACKS}",
     ),
     _known(
         r"symbol lookup error: [^\n]{0,300}: undefined symbol: (?P<what>(?:p?mpix?|ompi|mpir)_\w{1,120})",
