@@ -12,6 +12,7 @@ import errno
 import os
 import subprocess
 import sys
+from typing import Any
 
 USER = 1234567
 HOME = "/mnt"
@@ -47,7 +48,7 @@ def forbid() -> None:
     context = ctypes.c_void_p(seccomp.seccomp_init(ALLOW))
     refuse = ctypes.c_uint32(ERRNO | errno.EPERM)
     number_of = seccomp.seccomp_syscall_resolve_name
-    rules = [(refuse, number_of(name.encode()), 0, None) for name in FORBIDDEN]
+    rules: list[tuple[Any, ...]] = [(refuse, number_of(name.encode()), 0, None) for name in FORBIDDEN]
     for flag in (1 << bit for bit in range(32) if NEW_NAMESPACES >> bit & 1):
         rules.append((refuse, number_of(b"clone"), 1, ctypes.byref(Comparison(0, MASKED_EQUAL, flag, flag))))
     rules.append((ctypes.c_uint32(ERRNO | errno.ENOSYS), number_of(b"clone3"), 0, None))  # it has its flags in memory

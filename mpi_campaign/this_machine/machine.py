@@ -198,7 +198,7 @@ def _links_mpi(compiler_path: str) -> bool:
 def _compile(compiler_path: str, text: str, program: Path, *options: str) -> asking.Answer:
     source = program.with_suffix(".c")
     source.write_text(text)
-    command = [compiler_path, *options, source, "-o", program]
+    command = [compiler_path, *options, str(source), "-o", str(program)]
     return asking.ask(command, env=environ.built(environ.BUILD), seconds=COMPILER_SECONDS)
 
 

@@ -223,7 +223,8 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
     if wrong is not None:
         raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {wrong.sentence(prefix)}")
     # What only its ranks need is found too: a program is linked with the library itself.
-    for what, words in ((mpicc, [mpicc, "-show"]), ("its library", ["ldd", *prefix.glob("lib*/libmpi.so")])):
+    libraries = map(str, prefix.glob("lib*/libmpi.so"))
+    for what, words in ((mpicc, [str(mpicc), "-show"]), ("its library", ["ldd", *libraries])):
         if trouble := asking.ask(words).not_started:
             raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {what} {trouble}")
     return Toolchain(spec.toolchain, spec.family, spec.version, "prefix", str(prefix), str(mpicc), str(mpiexec))
