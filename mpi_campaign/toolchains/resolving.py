@@ -225,7 +225,8 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
     # What only its ranks need is found too: a program is linked with the library itself.
     libraries = map(str, prefix.glob("lib*/libmpi.so"))
     for what, words in ((mpicc, [str(mpicc), "-show"]), ("its library", ["ldd", *libraries])):
-        if trouble := asking.ask(words).not_started:
+        answer = asking.ask(words)
+        if answer.exit_code is not None and (trouble := answer.not_started):  # else there is no ldd, say
             raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {what} {trouble}")
     return Toolchain(spec.toolchain, spec.family, spec.version, "prefix", str(prefix), str(mpicc), str(mpiexec))
 
