@@ -21,7 +21,7 @@ LIBRARIES = ("openmpi@5.0.11", "openmpi@4.1.8", "mpich@5.0.2", "intel@2021.18.1"
 
 def test_a_case_of_each_library_passes(tmp_path: Path) -> None:
     toolchains = [word for name in LIBRARIES for word in ("--toolchain", name)]
-    short = ("--comm-time", "1ms", "--comp-time", "1ms", "--budget-seconds", "64")
+    short = ("--comm-time", "4ms", "--comp-time", "4ms", "--budget-seconds", "64")
     what = ("--collective", "ibcast", "--configuration", "basic", "--network", "shm", "--output", str(tmp_path))
     done = container.run(CAMPAIGN, "run", *toolchains, *what, *short)
     assert done.returncode == 0, done.stdout + done.stderr
