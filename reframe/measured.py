@@ -23,7 +23,7 @@ from reframe.core.exceptions import ReframeSyntaxError, SanityError
 from reframe.core.logging import getlogger
 
 from mpi_campaign.archive import references, run_folders
-from mpi_campaign.children import environ
+from mpi_campaign.children import environ, kernel
 from mpi_campaign.libraries import launch_environment, launches, recording, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Cpus, Placement, Shares, first, numbers_of
@@ -314,10 +314,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             told=told_to_library(self.case.parameters),
         )
         entry = registry.library(extras["family"])
+        copies_once = request.network == "shm" and kernel.COPY not in kernel.refused()
         self.library_facts = {
             "eager_limit_variable": entry.eager_limit(request),
             "fragment_variables": entry.fragments(request),
-            "single_copy_by": entry.single_copy_by if request.network == "shm" else "",
+            "single_copy_by": entry.single_copy_by if copies_once else "",
         }
         answer = launches.launch(extras["family"], request)
         if isinstance(answer, Impossible):

@@ -78,10 +78,10 @@ def ignoring(*numbers: int) -> Callable[[], None]:
     return ignore
 
 
-def succeed(*words: str, env: Mapping[str, str] | None = None) -> None:
+def succeed(*words: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
     """Run a command that must end well; env: variables beside those there are."""
     environment = environ.built(environ.BUILD, env or {})
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -23,8 +23,9 @@ from mpi_campaign.planning import plan
 from mpi_campaign.running import probing
 from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
+from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack.build import Build
-from tests.support import NOWHERE, Command, refused
+from tests.support import MPI, NOWHERE, Command, refused
 
 EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent)
 
@@ -206,6 +207,11 @@ def test_a_compiler_that_cannot_compile(tmp_path: Path) -> None:
     fake.write_text("#!/bin/sh\necho 'fatal error: stdio.h: No such file' >&2\nexit 1\n")
     fake.chmod(0o755)
     refused(module("run", env={**os.environ, "CC": str(fake)}), "stdio.h", "libc6-dev")
+
+
+def test_a_compiler_of_another_mpi_library_is_refused() -> None:
+    mpicc = resolving.resolve(resolving.parse(MPI), print).mpicc
+    refused(module("run", env={**os.environ, "CC": mpicc}), "an MPI library of its own", "the compiler behind it")
 
 
 def test_a_compiler_whose_temporary_folder_is_full_names_it(tmp_path: Path) -> None:

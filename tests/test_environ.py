@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.systems import site
 from mpi_campaign.systems.known_systems import Partition
+from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
+from tests.support import MPI, Command, refused, succeed
 
 # Of a site's shell: each would change a launch.
 POISON = {
@@ -98,6 +101,54 @@ def test_the_order_is_what_passes_then_the_childs_own_then_what_was_let_in() -> 
 def test_the_toolchains_own_libraries_come_before_those_that_were_let_in() -> None:
     found = environ.built(environ.LAUNCH, environ=let(LD_LIBRARY_PATH=None), libraries="/opt/mpi/lib")
     assert found["LD_LIBRARY_PATH"] == "/opt/mpi/lib:/opt/other/lib"
+
+
+@pytest.fixture
+def in_need(tmp_path: Path) -> Callable[[Path, str], Path]:
+    """Makes a program that needs a shared library in a folder of its own, and then becomes another program."""
+    (tmp_path / "private").mkdir()
+
+    def compiled(name: str, text: str, *options: str) -> None:
+        (tmp_path / "text.c").write_text(text)
+        succeed(str(machine.compiler()), "text.c", "-o", name, *options, cwd=tmp_path)
+
+    def make(program: Path, becomes: str) -> Path:
+        compiled("private/libprivate.so", "int answer(void) { return 42; }\n", "-shared", "-fPIC")
+        text = "#include <unistd.h>\nint answer(void);\nint main(int n, char **words) "
+        text += f'{{ words[0] = "{becomes}"; return n && answer() == 42 ? execv(words[0], words) : 1; }}\n'
+        compiled(str(program), text, "-Lprivate", "-lprivate")
+        return tmp_path / "private"
+
+    return make
+
+
+def test_the_folders_of_libraries_that_a_tool_needs_are_found_and_let_in(
+    in_need: Callable[[Path, str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    private = in_need(tmp_path / "cc", str(machine.compiler()))
+    for name in (environ.LET_IN, environ.NEEDED):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("CC", str(tmp_path / "cc"))
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/nowhere")
+    with pytest.raises(CampaignError, match=r"libprivate.so.*no folder of LD_LIBRARY_PATH in this shell helps"):
+        machine.compiler()
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"/nowhere:{private}:/usr/lib")
+    assert machine.compiler() == tmp_path / "cc"
+    environ.let(("A=b",), {})
+    assert environ.as_recorded()["let_in"] == {"A": "b", "LD_LIBRARY_PATH": str(private)}
+    assert all(environ.built(purpose)["LD_LIBRARY_PATH"] == str(private) for purpose in environ.PURPOSES)
+
+
+def test_an_installed_library_whose_launcher_does_not_start_is_refused_each_time(
+    in_need: Callable[[Path, str], Path], tmp_path: Path, campaign: Command
+) -> None:
+    mpi = resolving.resolve(resolving.parse(MPI), print)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "mpicc").symlink_to(mpi.mpicc)
+    private = in_need(tmp_path / "bin" / "mpiexec", mpi.mpiexec)
+    words = ("run", "--dry-run", "--toolchain", f"{MPI}={tmp_path}", "--network", "shm", "--configuration", "basic")
+    assert campaign(*words, env={"LD_LIBRARY_PATH": f"/nowhere:{private}"}).returncode == 0
+    refused(campaign(*words), "does not start", "libprivate.so", "LD_LIBRARY_PATH")
 
 
 def test_what_was_kept_out_and_let_in_is_recorded_by_name_and_value() -> None:

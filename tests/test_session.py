@@ -19,7 +19,7 @@ from mpi_campaign.planning.benchmarks.registry import AXES, BY_SESSION
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, Plan
 from mpi_campaign.processes.progress import Progress
-from mpi_campaign.running import case_results, reframe_session
+from mpi_campaign.running import case_results, reframe_session, sessions
 from mpi_campaign.running.reframe_session import EVENT, Event, Outcome, outcomes, pattern
 from mpi_campaign.running.session_progress import Watch
 
@@ -324,3 +324,9 @@ def test_a_launch_that_failed_says_why_before_reframe_reports(folder: RunFolder)
     said.parent.mkdir(exist_ok=True)
     said.write_text("nbc_overlap: a budget of 2 s is too small for one repetition\n")
     assert case_results.known_early(folder, PLAN, CASE) == said.read_text().strip()
+
+
+@pytest.mark.parametrize(("result", "broken"), [("pass", True), ("fail", False), ("abort", False)])
+def test_reframe_itself_failed_where_no_test_did(result: str, broken: bool) -> None:
+    ended = Outcome("", "mpich", True, result, "", "", "")
+    assert sessions.is_broken(reframe_session.Session(1, False, []), [ended]) is broken

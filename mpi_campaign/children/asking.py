@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -37,9 +38,23 @@ class Answer:
         return self.exit_code == 0
 
     @property
+    def not_started(self) -> str:
+        """Why the program does not start here, or does not end, as words that follow its name; empty where it does."""
+        if lacking := LACKS.search(self.text):
+            return f"does not start ({lacking[0].strip()}); no folder of LD_LIBRARY_PATH in this shell helps"
+        return self.trouble if (self.exit_code or 0) >= 0 else f"is ended by signal {-(self.exit_code or 0)}"
+
+    @property
     def text(self) -> str:
         """Standard output and standard error."""
         return self.stdout + self.stderr
+
+
+# The loader's words about a shared library that it does not find, or finds in another version; the last ones are ldd's.
+LACKS = re.compile(
+    r"[^\n]*(?:error while loading shared libraries|cannot open shared object file|"
+    r"version [`'][^'\n]*' not found \(required by|=> not found)[^\n]*"
+)
 
 
 def ask(
@@ -51,9 +66,32 @@ def ask(
 ) -> Answer:
     """Run a program and wait for its end. After `seconds` it is killed, with all that it started.
 
+    A program that lacks a shared library is run again with LD_LIBRARY_PATH of this shell. If that helps, the folders
+    that it needs are let in, and it has them from then on.
+
     env: the whole environment of the program; by default that of a launch. The program has no standard input. An
     interrupt of this process ends it too.
     """
+    environment = dict(environ.built(environ.LAUNCH) if env is None else env)
+
+    def run(folders: Sequence[str]) -> Answer:
+        own = environment.get(environ.LIBRARIES, "")
+        libraries = {environ.LIBRARIES: ":".join(filter(None, (own, *folders)))} if folders else {}
+        return _run(words, {**environment, **libraries}, seconds, cwd)
+
+    answer = run(())
+    folders = [name for name in os.environ.get(environ.LIBRARIES, "").split(":") if name]
+    if not (folders and LACKS.search(answer.text)) or LACKS.search((helped := run(folders)).text):
+        return answer
+    for folder in list(folders):
+        rest = [name for name in folders if name != folder]
+        if not LACKS.search(run(rest).text):
+            folders = rest
+    environ.need(folders)
+    return helped
+
+
+def _run(words: Sequence[str | Path], env: Mapping[str, str], seconds: float, cwd: Path | None) -> Answer:
     try:
         process = subprocess.Popen(
             [str(word) for word in words],
@@ -61,7 +99,7 @@ def ask(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=cwd,
-            env=dict(environ.built(environ.LAUNCH) if env is None else env),
+            env=env,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:

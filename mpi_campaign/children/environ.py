@@ -10,8 +10,10 @@ This module and what it imports use the standard library only: `campaign` import
 
 import ast
 import fnmatch
+import functools
 import json
 import os
+import pwd
 import re
 import shlex
 import subprocess
@@ -81,6 +83,10 @@ _FORMS = "NAME, with the value that it has in this shell, or NAME=VALUE"
 
 LET_IN = "MPI_CAMPAIGN_LET_IN"
 """The variable that tells children what was let in: {name: value}, null for the value that the variable has."""
+
+LIBRARIES = "LD_LIBRARY_PATH"
+NEEDED = "MPI_CAMPAIGN_LIBRARIES"
+"""The variable that tells children which folders of LD_LIBRARY_PATH are let in because a tool needs them."""
 
 LAUNCH_HOME = STATE / "home"
 """HOME of launches: launchers and libraries read settings below it."""
@@ -158,10 +164,11 @@ def built(
     """The whole environment of a child.
 
     own: variables that the child needs; the last mapping wins. In launches and builds, variables that were let in
-    replace them.  libraries: folders of the toolchain's own libraries, which come before those of an LD_LIBRARY_PATH
-    that was let in.
+    replace them; LD_LIBRARY_PATH does in all children.  libraries: folders of the toolchain's own libraries, which come
+    before those of an LD_LIBRARY_PATH that was let in.
     """
-    variables = {"PATH": os.defpath} | {name: value for name, value in environ.items() if passes(name, purpose)}
+    passing = {name: value for name, value in environ.items() if passes(name, purpose)}
+    variables = {"PATH": os.defpath, **_of_nameless(), **passing}
     return variables | added(purpose, *own, inside=let_in(environ), environ=environ, libraries=libraries)
 
 
@@ -178,21 +185,50 @@ def added(
         beside["LC_ALL"] = "C.UTF-8"  # compilers tell their errors in the language that `causes` reads
     for variables in own:
         beside |= variables
-    for name, given in inside.items() if purpose in (LAUNCH, JOB, BUILD) else ():
+    for name, given in inside.items():
         value = environ.get(name) if given is None else given
-        if value is not None:
-            first = (libraries or beside.get(name, "")) if name == "LD_LIBRARY_PATH" else ""
-            beside[name] = ":".join(filter(None, (first, value)))
+        if value is not None and (purpose in (LAUNCH, JOB, BUILD) or name == LIBRARIES):
+            first = (libraries or beside.get(name, "")) if name == LIBRARIES else ""
+            beside[name] = _joined(first, value) if name == LIBRARIES else value
     return beside
 
 
 def let(texts: Iterable[str], of_system: LetIn) -> None:
     """Let variables in: from now on, launches and builds of this process and of its children get what a person names,
     and what the system names for the network. Raises CampaignError for a text that names no variable."""
-    inside = {**of_system, **asked(texts)}
+    _let({**of_system, **asked(texts)})
+
+
+def need(folders: Iterable[str]) -> None:
+    """Let in folders of LD_LIBRARY_PATH without which a tool does not start; `let` leaves them in."""
+    os.environ[NEEDED] = _joined(os.environ.get(NEEDED, ""), *folders)
+    _let(dict(let_in()))
+
+
+def _joined(*paths: str) -> str:
+    """Search paths one after the other, each folder once."""
+    return ":".join(dict.fromkeys(filter(None, ":".join(paths).split(":"))))
+
+
+def _let(inside: dict[str, str | None]) -> None:
+    given, needed = inside.get(LIBRARIES, ""), os.environ.get(NEEDED, "")
+    if needed and given is not None:
+        inside[LIBRARIES] = _joined(given, needed)
     os.environ.pop(LET_IN, None)
     if inside:
         os.environ[LET_IN] = json.dumps(inside)
+
+
+@functools.cache
+def _of_nameless() -> dict[str, str]:
+    """What a user has who is not in the system's list of users, as in a container: compilers' wrappers and ReFrame ask
+    for a name and a home."""
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        name = str(os.getuid())
+        return {"USER": name, "LOGNAME": name, "HOME": str(launch_home())}
+    return {}
 
 
 def launch_home() -> Path:

@@ -190,7 +190,7 @@ def _needs() -> Iterator[Finding]:
 def _lasting() -> Iterator[Finding]:
     """Findings on what disturbs every measurement."""
     cores = machine.cores()
-    yield from host.findings(host.look(MACHINE, cores.cpus), cores.physical, plan.USUAL_RANKS)
+    yield from host.findings(machine.limits(), cores.physical, plan.USUAL_RANKS)
     yield from disturbances.steady(MACHINE, cores.cpus)
 
 

@@ -10,6 +10,7 @@ from mpi_campaign.children import asking
 from mpi_campaign.libraries.settings import (
     LOWERED_LIMIT,
     RAISED_LIMIT,
+    Always,
     Answer,
     Request,
     Rule,
@@ -17,6 +18,7 @@ from mpi_campaign.libraries.settings import (
     moved_by_the_program,
     same,
     unless_over_wire,
+    where_copies_are_refused,
     within_a_node,
 )
 
@@ -58,6 +60,11 @@ _CELLS = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS"
 _THRESHOLD = "MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD"
 _NO_SINGLE_COPY = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
 _HEADER = 4096  # more than the header of a message takes
+
+
+def always(**env: str) -> Always:
+    """These settings of every launch, and those that all devices ch4 need."""
+    return where_copies_are_refused(same(MPIR_CVAR_ASYNC_PROGRESS="0", **env), **_NO_SINGLE_COPY)
 
 
 def _limited(cell: int, threshold: int) -> Rule:

@@ -67,8 +67,8 @@ def wrong_launcher(family: str, version: str, mpiexec: Path) -> WrongLauncher | 
     Returns what is wrong; None where the launcher is right, or where its output names no known library.
     """
     answer = asking.ask([mpiexec, "--version"], seconds=ANSWER_SECONDS)
-    if answer.exit_code is None:
-        return WrongLauncher(mpiexec, trouble=answer.trouble)
+    if trouble := answer.not_started:
+        return WrongLauncher(mpiexec, trouble=trouble)
     reported = launcher_version(family, answer.text)
     if reported is not None:
         return None if same_version(version, reported) else WrongLauncher(mpiexec, family, reported)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.launchers.launcher import Launcher
-from mpi_campaign.libraries.settings import Impossible, Request, Rule, Settings, nothing
+from mpi_campaign.libraries.settings import Always, Impossible, Request, Rule, Settings, nothing
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL, numbers
 from mpi_campaign.networks.registry import NETWORKS
 
@@ -66,7 +66,7 @@ class Library:
     package: str
     launchers: tuple[StartedBy, ...]
     reports: str = ""
-    always: Callable[[Request], Settings] = nothing
+    always: Always = nothing
     networks: Mapping[str, Rule] = field(default_factory=dict)
     configurations: Mapping[str, Rule] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, Rule]] = field(default_factory=dict)

@@ -88,7 +88,7 @@ LIBRARY = Library(
     package="mpich",
     launchers=(StartedBy(HYDRA), StartedBy(SRUN_PMI2)),
     reports=r"MPICH Version:\s*(\d[\w.]*)",
-    always=same(MPIR_CVAR_ASYNC_PROGRESS="0"),
+    always=ch4.always(),
     networks={
         "shm": _shared_memory,
         "wire": _by_device(ch4.NETWORKS["wire"], same(MPIR_CVAR_NOLOCAL="1")),

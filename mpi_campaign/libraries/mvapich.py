@@ -3,14 +3,13 @@
 from mpi_campaign.libraries import ch4
 from mpi_campaign.libraries.launchers.hydra import MVAPICH_HYDRA
 from mpi_campaign.libraries.library import Library, StartedBy
-from mpi_campaign.libraries.settings import same
 
 LIBRARY = Library(
     title="MVAPICH",
     package="mvapich",
     launchers=(StartedBy(MVAPICH_HYDRA),),
     reports=r"MVAPICH(?:-\w+)? Version\s*:\s*(\d[\w.]*)",
-    always=same(MVP_ENABLE_AFFINITY="0", MPIR_CVAR_ASYNC_PROGRESS="0"),
+    always=ch4.always(MVP_ENABLE_AFFINITY="0"),
     networks=ch4.NETWORKS,
     configurations=ch4.CONFIGURATIONS,
     settings={"protocol": ch4.PROTOCOLS},

@@ -3,7 +3,15 @@
 from mpi_campaign.libraries import ch4
 from mpi_campaign.libraries.launchers.hydra import MVAPICH_HYDRA
 from mpi_campaign.libraries.library import Library, StartedBy
-from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings, moved_by_the_program, same
+from mpi_campaign.libraries.settings import (
+    Answer,
+    Impossible,
+    Request,
+    Settings,
+    moved_by_the_program,
+    same,
+    where_copies_are_refused,
+)
 
 
 def _wire(request: Request) -> Answer:
@@ -30,7 +38,10 @@ LIBRARY = Library(
     # binds the ranks, progress threads may run, and MPI_THREAD_MULTIPLE is provided. (The other launcher, mpirun_rsh,
     # binds nothing: with it, ranks of several cores need the library's own binding.) The warning that is switched off
     # is about that binding.
-    always=same(MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0", MV2_ASYNC_PROGRESS="0", MPICH_ASYNC_PROGRESS="0"),
+    always=where_copies_are_refused(
+        same(MV2_ENABLE_AFFINITY="0", MV2_USE_THREAD_WARNING="0", MV2_ASYNC_PROGRESS="0", MPICH_ASYNC_PROGRESS="0"),
+        MV2_SMP_USE_CMA="0",
+    ),
     networks={"shm": same(MV2_USE_SHARED_MEM="1"), "wire": _wire, "tcp": ch4.NETWORKS["tcp"]},
     configurations={
         "async": _async,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mpi_campaign.children import kernel
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.versions import numbers
 from postprocess.records.header import keeps_apart
@@ -107,9 +108,10 @@ class Request:
 
 Answer = Settings | Impossible
 Rule = Callable[[Request], Answer]
+Always = Callable[[Request], Settings]
 
 
-def same(**env: str) -> Callable[[Request], Settings]:
+def same(**env: str) -> Always:
     """A rule that answers every request with these variables."""
     settings = Settings(env)
     return lambda _request: settings
@@ -129,6 +131,12 @@ def within_a_node(rule: Rule) -> Rule:
         return rule(request)
 
     return checked
+
+
+def where_copies_are_refused(always: Always, **env: str) -> Always:
+    """Settings of every launch, with these variables where the kernel refuses the single copy, by which the library
+    would fail."""
+    return lambda request: always(request) + Settings(env if kernel.COPY in kernel.refused() else {})
 
 
 def unless_over_wire(rule: Rule) -> Rule:

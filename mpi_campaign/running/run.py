@@ -412,7 +412,9 @@ class Campaign:
             self._say("nothing has changed since they were built")
         else:
             build = self._build(folder, plan, watch, resolved)
-            if build.interrupted or self._broken(build, reframe_session.outcomes(folder.session / run_folders.REPORT)):
+            broken = self._broken(build, reframe_session.outcomes(folder.session / run_folders.REPORT))
+            if build.interrupted or broken:
+                manifest["cases"] = list(results(folder, plan, [], cut_off=_all_of(plan, broken)))
                 return self._close(folder, manifest, interrupted=build.interrupted)
         plan = self._plan_again(folder, plan, resolved, manifest)
         watch = Watch(self.progress, plan, folder, on_end=lambda: run_folders.harvest(folder))
@@ -481,8 +483,8 @@ class Campaign:
             run_folders.harvest(folder)
             run_folders.keep_session(folder, len(manifest["sessions"]))
             interrupted = done.session.interrupted
-            if self._broken(done.session, done.outcomes):
-                cut_off = _by_full_disk(folder, plan)
+            if broken := self._broken(done.session, done.outcomes):
+                cut_off = _by_full_disk(folder, plan) or _all_of(plan, broken)
         return outcomes, interrupted, cut_off
 
     def _request(self, network: str) -> batch.Request:
@@ -650,12 +652,13 @@ class Campaign:
             "environment": environ.as_recorded(),
         }
 
-    def _broken(self, session: Session, outcomes: Sequence[Outcome]) -> bool:
-        """Whether ReFrame itself failed, rather than a test; says so."""
+    def _broken(self, session: Session, outcomes: Sequence[Outcome]) -> str:
+        """Why ReFrame itself failed, rather than a test, which is said; empty where it did not."""
         if not sessions.is_broken(session, outcomes):
-            return False
-        self._say(f"ReFrame ended with {session.exit_code}: {session.complaint}")
-        return True
+            return ""
+        why = f"ReFrame ended with {session.exit_code}: {session.complaint}"
+        self._say(why)
+        return why
 
     def _close(self, folder: RunFolder, manifest: dict[str, Any], *, interrupted: bool) -> int:
         from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
@@ -704,6 +707,11 @@ class Campaign:
         if interrupted:
             return EXIT_INTERRUPTED
         return EXIT_FAILED if bad or unwritten else EXIT_GOOD
+
+
+def _all_of(plan: Plan, why: str) -> dict[str, str]:
+    """The same reason for all cases, by stem; an empty one is none."""
+    return {case.stem: why for case in plan.to_measure}
 
 
 def _by_full_disk(folder: RunFolder, plan: Plan) -> dict[str, str]:

@@ -55,7 +55,8 @@ class Done:
 
 def is_broken(session: Session, outcomes: Sequence[Outcome]) -> bool:
     """Whether ReFrame itself failed, rather than a test."""
-    return session.exit_code != 0 and not outcomes and not session.interrupted
+    told = any(outcome.failed or outcome.aborted for outcome in outcomes)
+    return session.exit_code != 0 and not told and not session.interrupted
 
 
 def carry_out(

@@ -46,7 +46,7 @@ class HostLimits:
 
     cgroup_cpus: CPU time, in cores.  allowed_cpus: the process's mask.  cpuset_cpus: the CPUs that the control group
     allows; the mask may have fewer.  smt: the kernel's switch, `on` or `off`.  core_speeds: which CPUs of the mask have
-    which kind or speed, where these differ.
+    which kind or speed, where these differ.  refused_calls: the system calls of MPI libraries that the kernel refuses.
     """
 
     cgroup_cpus: float | None = None
@@ -59,6 +59,7 @@ class HostLimits:
     offline_cpus: str | None = None
     smt: str | None = None
     core_speeds: str | None = None
+    refused_calls: str | None = None
 
     def as_facts(self) -> dict[str, Any]:
         """The limits as a manifest's `host` stores them."""
@@ -96,6 +97,7 @@ def findings(limits: HostLimits, cores: int, ranks: int) -> list[Finding]:
         speeds(limits),
         memory(limits, ranks),
         shared_memory(limits, ranks),
+        calls(limits),
     ]
 
 
@@ -196,6 +198,18 @@ def shared_memory(limits: HostLimits, ranks: int) -> Finding:
         f"{'MPI libraries may' if starts else 'Open MPI 5 does not start, others may'} end with a bus error or a "
         f"segmentation fault: make it {size(needed)} at least (docker run --shm-size=, "
         "mount -o remount,size= /dev/shm), or delete what fills it",
+    )
+
+
+def calls(limits: HostLimits) -> Finding:
+    """The finding on system calls of MPI libraries."""
+    refused = limits.refused_calls
+    return finding(
+        "system calls",
+        f"{refused} refused" if refused else "none of MPI libraries is refused",
+        refused is not None,
+        "messages within a node may be copied twice, and memory is on any NUMA node: allow them (docker run --cap-add "
+        "SYS_PTRACE --cap-add SYS_NICE; sysctl kernel.yama.ptrace_scope=0), or compare with the like only",
     )
 
 

@@ -8,13 +8,13 @@ import re
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from mpi_campaign import ROOT
-from mpi_campaign.children import asking, causes, environ
+from mpi_campaign.children import asking, causes, environ, kernel
 from mpi_campaign.errors import CampaignError, limited
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.this_machine import host
@@ -87,7 +87,8 @@ def cpu_model() -> str:
 
 def limits() -> host.HostLimits:
     """The present limits of this process on the machine."""
-    return host.look(Path("/"), cores().cpus)
+    seen = host.look(Path("/"), cores().cpus)
+    return replace(seen, refused_calls=", ".join(kernel.refused()) or None)
 
 
 def memory_bytes() -> int:
@@ -156,12 +157,19 @@ def compiler() -> Path:
     Raises CampaignError where there is none, or where it cannot build a program.
     """
     requested = os.environ.get("CC")
-    names = [requested] if requested else ["cc", "gcc", "clang"]
-    program = next((path for name in names if (path := shutil.which(name))), None)
+    found = [path for name in ([requested] if requested else ["cc", "gcc", "clang"]) if (path := shutil.which(name))]
+    if not found and requested:
+        raise CampaignError(f"CC='{requested}' is no program on PATH: set CC to one, without options, or unset it")
+    if not found:
+        raise CampaignError(
+            "no C compiler (cc, gcc or clang) is on PATH: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC"
+        )
+    program = next((path for path in found if not _links_mpi(path)), None)
     if program is None:
-        lacking = "no C compiler (cc, gcc or clang) is on PATH"
-        reason = f"CC='{requested}' is not one program on PATH" if requested else lacking
-        raise CampaignError(f"{reason}: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC")
+        raise CampaignError(
+            f"{found[0]} links an MPI library of its own, and the benchmarks need that of each toolchain: set CC to "
+            "the compiler behind it (gcc, clang, icx)"
+        )
     trouble = build_trouble(program)
     if trouble is not None and _NO_PROCESS.search(trouble):
         raise CampaignError(f"{program} cannot start its parts: {limited(errno.EAGAIN)}")
@@ -170,21 +178,44 @@ def compiler() -> Path:
             f"{program} cannot write its temporary files, {Path(full['file']).parent} is full ({trouble}): free some "
             "space there, or set TMPDIR to a folder that has some"
         )
+    if trouble is not None and asking.LACKS.search(trouble):
+        raise CampaignError(
+            f"{program} does not work ({trouble}); no folder of LD_LIBRARY_PATH in this shell helps: load its module"
+        )
     if trouble is not None:
         raise CampaignError(
             f"{program} cannot build an OpenMP program ({trouble}): install the C library's headers and OpenMP "
             "(Debian, Ubuntu: gcc and libc6-dev; for clang also libomp-dev) or set CC"
         )
-    return Path(program)
+    return Path(program).absolute()
+
+
+@lru_cache
+def _links_mpi(compiler_path: str) -> bool:
+    """Whether a compiler links an MPI library unasked, as an MPI library's wrapper does."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = "int MPI_Finalize(void); int main(void) { return MPI_Finalize(); }\n"
+        answer = _compile(compiler_path, program, Path(folder) / "probe")
+    return answer.good or "-lmpi" in answer.text  # or it cannot find that library
+
+
+def _compile(compiler_path: str, text: str, program: Path, *options: str) -> asking.Answer:
+    source = program.with_suffix(".c")
+    source.write_text(text)
+    command = [compiler_path, *options, str(source), "-o", str(program)]
+    return asking.ask(command, env=environ.built(environ.BUILD), seconds=COMPILER_SECONDS)
 
 
 def build_trouble(compiler_path: str) -> str | None:
-    """Let a compiler build a small OpenMP program. Returns its first error; None where it succeeds."""
+    """Let a compiler build a small OpenMP program. Returns its first error, or the shared library that the program
+    lacks; None where it succeeds."""
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "probe.c"
-        source.write_text('#include <stdio.h>\n#include <omp.h>\nint main(void) { return puts("") == EOF; }\n')
-        command = [compiler_path, "-fopenmp", str(source), "-o", str(source.with_suffix(""))]
-        answer = asking.ask(command, env=environ.built(environ.BUILD), seconds=COMPILER_SECONDS)
+        program = Path(folder) / "probe"
+        text = "#include <stdio.h>\n#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
+        answer = _compile(compiler_path, text, program, "-fopenmp")
+        lacking = asking.LACKS.search(asking.ask([program]).text) if answer.good else None
+    if lacking:
+        return lacking[0].strip()
     if answer.good:
         return None
     if answer.trouble:

@@ -120,7 +120,7 @@ def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     """
     with locked(say):  # a second campaign waits here, and finds the work done
         spec = existing(spec, say)
-        known = next((toolchain for toolchain in load() if _answers(toolchain, spec)), None)
+        known = next((toolchain for toolchain in load() if _is_wheel(toolchain, spec)), None)
         if known is not None and not (lost := _lost(known)):
             return known
         if known is not None:
@@ -162,9 +162,9 @@ def resolve_spack(
     return resolved
 
 
-def _answers(toolchain: Toolchain, spec: Spec) -> bool:
-    provider_and_prefix = ("prefix", str(spec.prefix)) if spec.prefix else ("wheels", toolchain.prefix)
-    return toolchain.toolchain == spec.toolchain and (toolchain.provider, toolchain.prefix) == provider_and_prefix
+def _is_wheel(toolchain: Toolchain, spec: Spec) -> bool:
+    """Whether a toolchain is the wheel that is asked for. What else is installed may change: it is looked at anew."""
+    return not spec.prefix and (toolchain.toolchain, toolchain.provider) == (spec.toolchain, "wheels")
 
 
 def load() -> list[Toolchain]:
@@ -219,6 +219,12 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
     wrong = wrong_launcher(spec.family, spec.version, mpiexec)
     if wrong is not None:
         raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {wrong.sentence(prefix)}")
+    # What only its ranks need is found too: a program is linked with the library itself.
+    libraries = map(str, prefix.glob("lib*/libmpi.so"))
+    for what, words in ((mpicc, [str(mpicc), "-show"]), ("its library", ["ldd", *libraries])):
+        answer = asking.ask(words)
+        if answer.exit_code is not None and (trouble := answer.not_started):  # else there is no ldd, say
+            raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {what} {trouble}")
     return Toolchain(spec.toolchain, spec.family, spec.version, "prefix", str(prefix), str(mpicc), str(mpiexec))
 
 

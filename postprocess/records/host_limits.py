@@ -12,7 +12,7 @@ FREE_SHM = "shm_free_bytes"
 """Bytes that were free when a run began. They differ from run to run and say nothing about the machine."""
 NAMES = (
     "cgroup_cpus", "memory_limit_bytes", "shm_bytes", FREE_SHM, "allowed_cpus", "cpuset_cpus", "online_cpus",
-    "offline_cpus", "smt", "core_speeds",
+    "offline_cpus", "smt", "core_speeds", "refused_calls",
 )  # fmt: skip
 """Keys of a manifest's host, as `mpi_campaign.this_machine.host` writes them. Null: no limit, or not visible."""
 COMPARED = tuple(name for name in NAMES if name != FREE_SHM)

@@ -1,6 +1,5 @@
 """Hydra, the launcher of MPICH and of libraries that are made from it."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from mpi_campaign.libraries.launchers.launcher import Launcher, bound_by_program
@@ -8,6 +7,7 @@ from mpi_campaign.libraries.settings import Answer, Hosts, Request, Settings
 
 LOCAL_RANK = "MPI_LOCALRANKID"
 _NO_FILE = {"HYDRA_CONFIG_FILE": "/dev/null"}
+_UNBOUND = Settings(options=("-bind-to", "none"))
 
 
 def _here(_request: Request) -> Settings:
@@ -16,22 +16,13 @@ def _here(_request: Request) -> Settings:
 
 
 def _place(request: Request) -> Settings:
+    """Hydra itself would bind the memory of a rank too, and fail where a container's filter refuses that."""
     placement = request.placement
     if placement.oversubscribed:
-        return Settings(options=("-bind-to", "none"))
+        return _UNBOUND
     if placement.shares:
-        return Settings(options=("-bind-to", f"user:{','.join(map(_list, placement.shares))}"), binds=True)
+        return _UNBOUND + bound_by_program(placement, LOCAL_RANK)
     return Settings(options=("-bind-to", f"core:{placement.threads_per_rank}"))
-
-
-def _list(cpus: Sequence[int]) -> str:
-    """CPUs by the kernel's numbers, as Hydra reads them.
-
-    Hydra copies the list into memory that is one byte too short. That does harm at lengths for which malloc leaves no
-    room behind the memory; a leading zero gives the list another length.
-    """
-    text = "+".join(map(str, cpus))
-    return f"0{text}" if len(text) % 8 == 0 else text
 
 
 def hosts_options(request: Request, hosts: Hosts) -> tuple[str, ...]:
@@ -41,8 +32,8 @@ def hosts_options(request: Request, hosts: Hosts) -> tuple[str, ...]:
 
 def _across(request: Request, hosts: Hosts) -> Answer:
     starter = ("-launcher", "ssh", "-launcher-exec", hosts.agent)
-    options = (*starter, *hosts_options(request, hosts), "-bind-to", "none")
-    return Settings(_NO_FILE, options) + bound_by_program(request.placement, LOCAL_RANK)
+    settings = Settings(_NO_FILE, (*starter, *hosts_options(request, hosts))) + _UNBOUND
+    return settings + bound_by_program(request.placement, LOCAL_RANK)
 
 
 HYDRA = Launcher(

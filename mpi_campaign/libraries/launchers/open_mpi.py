@@ -16,10 +16,10 @@ def place(request: Request) -> Settings:
     numbers.
     """
     placement = request.placement
+    unbound = Settings(options=("--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"))
     if placement.oversubscribed:
-        return Settings(options=("--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"))
+        return unbound
     if placement.shares:
-        unbound = Settings(options=("--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"))
         return unbound + bound_by_program(placement, LOCAL_RANK)
     return Settings(options=("--map-by", f"slot:PE={placement.threads_per_rank}", "--bind-to", "core"))
 

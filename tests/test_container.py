@@ -1,0 +1,37 @@
+"""Every library that comes as a wheel, in a container with the usual limits: a run, and what the doctor says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign import ROOT
+from tests import container
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.beside_others,
+    pytest.mark.needs("mpi"),
+    pytest.mark.needs("user-namespaces"),
+    pytest.mark.timeout(900),
+]
+CAMPAIGN = str(ROOT / "campaign")
+LIBRARIES = ("openmpi@5.0.11", "openmpi@4.1.8", "mpich@5.0.2", "intel@2021.18.1")
+
+
+def test_a_case_of_each_library_passes(tmp_path: Path) -> None:
+    toolchains = [word for name in LIBRARIES for word in ("--toolchain", name)]
+    short = ("--comm-time", "4ms", "--comp-time", "4ms", "--budget-seconds", "64")
+    what = ("--collective", "ibcast", "--configuration", "basic", "--network", "shm", "--output", str(tmp_path))
+    done = container.run(CAMPAIGN, "run", *toolchains, *what, *short)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (manifest,) = map(json.loads, (path.read_text() for path in tmp_path.rglob("manifest.json")))
+    assert [case["result"] for case in manifest["cases"]] == ["pass"] * len(LIBRARIES)
+    assert manifest["host"]["refused_calls"] == "process_vm_readv, set_mempolicy"
+
+
+def test_the_doctor_names_what_is_refused() -> None:
+    done = container.run(CAMPAIGN, "doctor", "--no-timing", "--json")
+    found = {finding["subject"]: finding for finding in json.loads(done.stdout)["findings"]}
+    assert found["system calls"]["state"] == "note"
+    assert "process_vm_readv, set_mempolicy" in found["system calls"]["seen"]
