@@ -280,6 +280,22 @@ def test_every_form_says_the_same() -> None:
     assert markdown.count("| **slower** |") == 24
 
 
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_pull_request_takes_the_markdown_of_any_comparison(count: int) -> None:
+    """Of 60 maps with long names, and of many sides: the number of cases is told, what does not fit is counted."""
+    before, after = (
+        pd.concat([launches(factor, seed=seed, toolchain="n" * 600 + str(one)) for one in range(60)])
+        for seed, factor in ((1, 1.0), (2, 1.2))
+    )
+    found = compare(before, after)
+    names = [f"side{number}" * 20 for number in range(count + 1)]
+    markdown = compare_text.comparisons_markdown(dict.fromkeys(itertools.pairwise(names), found))
+    assert len(markdown) < 60_000
+    assert f"{60 * 24} slower" in markdown
+    assert " more, in --json and --html" in markdown
+    assert len(compare_text.comparison_text(found, SIDES).splitlines()) < 500
+
+
 def test_hostile_names_stay_text() -> None:
     named: dict[str, Any] = {"toolchain": "a|<b>`c_d`\n\x1b[31m"}
     found = compare(launches(**named), launches(1.2, seed=2, **named))
