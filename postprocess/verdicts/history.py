@@ -122,6 +122,12 @@ def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
     return (*(f"{name}={case[name]}" for name in named if name in case), metric)
 
 
+def without_sizes(series: Series) -> tuple[str, ...]:
+    """The key of a series without what calibration finds: series that differ in that alone are of one case."""
+    same = METRICS[series.metric].same
+    return _key({name: value for name, value in series.case.items() if name not in same}, series.metric)
+
+
 def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
     """One series per case, sizes and metric, of the launches that count. Runs are in the order of their names, which is
     the order of time.

@@ -18,6 +18,7 @@ from postprocess.verdicts import verdict_page
 from postprocess.verdicts.acceptance import judge, read_criteria
 from postprocess.verdicts.compare import compare
 from postprocess.verdicts.history import changes_of, with_changes
+from postprocess.verdicts.silence import Silence
 from tests.postprocess import synthetic
 from tests.postprocess.pages import contrast_of, log, open_at, requests
 from tests.postprocess.test_postprocess_compare import launches
@@ -42,7 +43,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     after = pd.concat([launches(1.1, seed=2), launches(collective="ireduce", seed=4)], ignore_index=True)
     hostile: dict[str, Any] = {"toolchain": HOSTILE, "collective": HOSTILE}
     series = [with_changes(nights({0: 1e7, 30: 1.2e7})), with_changes(nights({0: 1e7}, seed=2))]
-    told = [(one, "ALARM", "host kernel: 6.1 -> 6.2") for one in changes_of(series)]
+    told = [(one, "ALARM", one.run, "host kernel: 6.1 -> 6.2") for one in changes_of(series)]
     criteria = folder / "criteria.yaml"
     criteria.write_text(
         "title: The new machine\ncriteria:\n"
@@ -74,7 +75,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "history": verdict_page.history_view("Since when?", told, series, "1 change"),
         "acceptance": verdict_page.acceptance_view(asked, accepted, "r1"),
         "hostile history": verdict_page.history_view(
-            HOSTILE, [(one, HOSTILE, HOSTILE) for one in changes_of([stranger])], [stranger], HOSTILE, HOSTILE, FACTS
+            HOSTILE,
+            [(one, HOSTILE, HOSTILE, HOSTILE) for one in changes_of([stranger])],
+            [stranger],
+            HOSTILE,
+            HOSTILE,
+            [Silence(stranger.case, HOSTILE, HOSTILE, 3, HOSTILE)],
         ),
         "hostile acceptance": verdict_page.acceptance_view(
             replace(asked, title=HOSTILE),
@@ -262,11 +268,11 @@ def test_a_large_history_draws_the_largest_changes_and_says_so(monkeypatch: pyte
     monkeypatch.setattr(verdict_page, "MOST_DRAWN", 2)
     monkeypatch.setattr(verdict_page, "MOST_ROWS", 3)
     series = [with_changes(nights({0: 1e7, 30: 1e7 * (1.1 + n / 20)}, seed=n)) for n in range(1, 5)]
-    view = verdict_page.history_view("Since when?", [(one, "ALARM", "") for one in changes_of(series)], series, "4")
+    view = verdict_page.history_view("Since when?", [(one, "ALARM", "", "") for one in changes_of(series)], series, "4")
     assert [plot.id for plot in view.series] == ["n2", "n3"]
     assert len(view.rows) == 3
     assert view.remarks == [
-        "the table has the last 3 of 4 changes; all are in --json",
+        "the table has 3 of 4 rows, the last; all are in --json",
         "drawn are the 2 series with the largest changes, of 4 that changed",
     ]
 
