@@ -21,17 +21,19 @@ from mpi_campaign.verdicts import comparing, sides
 from mpi_campaign.verdicts.sides import Side
 from postprocess.drawing.text import clean, plural
 from postprocess.statistics.limits import Limits
+from postprocess.statistics.nights import NEEDED
 from postprocess.verdicts.compare import FASTER, METRICS
 from postprocess.verdicts.compare_text import POINT_AXES, effect_words, names_of, target_words, value_words
 from postprocess.verdicts.history import (
     FEWEST,
+    WAVE,
     Change,
     Series,
     changes_of,
     manifest_changes,
+    searched,
     series_of,
     standing,
-    with_changes,
 )
 from postprocess.verdicts.verdict_page import history_view, render
 
@@ -56,8 +58,8 @@ class Alarm:
     @property
     def state(self) -> str:
         """The state of the alarm in a word."""
-        if self.change.verdict == FASTER:
-            return "better"
+        if self.change.verdict in (FASTER, WAVE):
+            return "better" if self.change.verdict == FASTER else WAVE
         return "ALARM" if self.rings else "acknowledged" if self.acknowledged else "past"
 
 
@@ -121,7 +123,7 @@ def find(asked: HistoryRequest, root: Path) -> tuple[list[Alarm], list[Series]]:
     if launches.empty:
         of = f" of '{asked.words}'" if asked.words else ""
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
-    series = [with_changes(its_values) for its_values in series_of(launches, metrics)]
+    series = searched(series_of(launches, metrics))
     changes = changes_of(series, asked.limits)
     still = {change.name for change in standing(changes, series, asked.limits)}
     known = {system: _by_case(acknowledged(root, system)) for system in {run.system for run in runs}}
@@ -229,9 +231,9 @@ def as_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
 
 def coverage(series: Sequence[Series]) -> str:
     """A line that says in how many series a change could be found."""
-    looked = [case_series for case_series in series if case_series.values.size >= 2 * FEWEST]
+    looked = [case_series for case_series in series if case_series.values.size >= NEEDED]
     runs = len({run_ for case_series in series for run_ in case_series.runs})
-    return f"{len(looked)} of {len(series)} series have the {2 * FEWEST} runs that it takes, of {runs} runs in all"
+    return f"{len(looked)} of {len(series)} series have the {NEEDED} nights that it takes, of {runs} in all"
 
 
 def answer(alarms: Sequence[Alarm]) -> str:
@@ -252,8 +254,13 @@ def _alarm_lines(alarm: Alarm) -> list[str]:
         f"{' '.join(filter(None, names_of(case)))}, {', '.join(where)}",
         f"      {METRICS[change.metric].title}: {value_words(change.metric, change.value_before)} -> "
         f"{value_words(change.metric, change.value_after)}, {effect_words(change.metric, change.effect)} "
-        f"[{', '.join(ends)}], {change.runs[0]} runs before, {change.runs[1]} since; "
-        f"adjusted p of a rank test {change.q_value:.1g}",
+        f"[{', '.join(ends)}], "
+        + (
+            f"a wave of about {change.period} nights"
+            if change.period
+            else f"{change.runs[0]} nights before, {change.runs[1]} since"
+        )
+        + f"; adjusted p {change.q_value:.1g}",
     ]
     lines += [
         f"      changed after {change.before}: {explanation}"

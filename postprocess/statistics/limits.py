@@ -10,9 +10,6 @@ LEAST_DIFFERENCE = 0.10
 FALSE_DISCOVERY_RATE = 0.01
 """The promised rate of false alarms: 1 % of comparisons. It also holds where all cases of a launch move together: then
 either no case is called different or, at this rate, all of them."""
-HISTORY_RATE = 0.05
-"""The false-discovery rate of changes in a history. Often a state has only six runs. A rank test of so few runs, one of
-which is a bad night with a value in the middle of the other state (p = 0.015), cannot reach 1 %."""
 
 CONCLUSIVE = 0.02
 """The largest width of a median's interval, relative to the median, on a machine that supports conclusions. It also

@@ -32,7 +32,7 @@ from postprocess.verdicts.compare_text import (
     target_words,
     value_words,
 )
-from postprocess.verdicts.history import Change, Series
+from postprocess.verdicts.history import WAVE, Change, Series
 
 MOST_ROWS = 5000
 """The most rows of a page's table, for browsers. Rows without a change are left out first, and the page says so."""
@@ -43,6 +43,7 @@ CSS = {
     FASTER: "good",
     SAME: "same",
     UNKNOWN: "unknown",
+    WAVE: "unknown",
     FAIL: "bad",
     PASS: "good",
     NOT_TESTED: "unknown",
@@ -367,7 +368,7 @@ def history_view(
 ) -> View:
     """The page of a history: each change with its state and with what may explain it, and its case over the runs.
 
-    changes: (change, its state, which is rings, acknowledged, past or better, what explains it).  coverage: in how many
+    changes: (change, its state, such as ALARM, what explains it).  coverage: in how many
     series there are runs enough to look for changes.
     """
     filters = _Filters(_FILTERS)
