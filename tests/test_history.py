@@ -12,9 +12,9 @@ from mpi_campaign.archive import rendering
 from mpi_campaign.verdicts.alarms import Acknowledged
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.compare import METRICS
-from postprocess.verdicts.history import changes_of, manifest_changes, with_changes
+from postprocess.verdicts.history import changes_of, manifest_changes
 from tests.archives import archived, name_of, rewrite
-from tests.postprocess.test_postprocess_history import nights
+from tests.postprocess.test_postprocess_history import nights, with_changes
 from tests.support import Command, refused
 
 

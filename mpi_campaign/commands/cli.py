@@ -22,7 +22,7 @@ from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from postprocess.drawing.text import plural
-from postprocess.statistics.limits import Limits
+from postprocess.statistics.limits import HISTORY_RATE, Limits
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SHORT_FORMS = {"peers": "peers", "impact": "mpi_impact"}
@@ -532,7 +532,7 @@ def baseline(runs: tuple[str, ...], output: Path) -> int:
 @campaign.command()
 @click.argument("side", default="")
 @click.option("--metric", "metrics", multiple=True, help="As of `compare`. May be repeated.")
-@limits_options(Limits())
+@limits_options(Limits(rate=HISTORY_RATE))
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 @click.option("--acknowledge", "names", multiple=True, metavar="ALARM", help="Keep an alarm quiet. May be repeated.")
 @click.option("--because", default="", help="Why the alarm is acknowledged; is stored with it.")

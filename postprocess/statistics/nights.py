@@ -20,6 +20,7 @@ A wave is weighed in the same way. If it has much more evidence than any steps, 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -105,24 +106,43 @@ class _Steps:
     """Steps, and for each correlation the logarithm of their evidence; nothing: of none, and what none leaves."""
 
     places: tuple[int, ...]
-    equations: _Equations
+    values: Floats
     nothing: tuple[Floats, Floats]
-    nights: int
+
+    @property
+    def nights(self) -> int:
+        """Their number."""
+        return self.values.size
+
+    @functools.cached_property
+    def equations(self) -> _Equations:
+        """Those of the levels between places."""
+        return _equations(self.values, self.places)
+
+    def nearby(self, step: int) -> list[_Equations]:
+        """The equations where a step is at its place, or at one of those nearby."""
+        ends = [0, *self.places, self.nights]
+        at = self.places[step]
+        places = range(max(ends[step] + NEWER, at - NEWER), min(ends[step + 2] - NEWER, at + NEWER) + 1)
+        return [_equations(self.values, [*self.places[:step], one, *self.places[step + 1 :]]) for one in places]
 
     def evidence(self, equations: _Equations) -> Floats:
         """That of the same steps, or of some of them."""
         more = equations.right.shape[-1] - 1
         likelihood, remains = self.nothing
-        return likelihood + _gain(equations.remains / remains, self.nights, more) - more * math.log(self.nights)
+        gain = _gain(equations.remains / remains, self.nights, more)
+        return np.asarray(likelihood + gain - more * math.log(self.nights))
 
 
 @dataclass(frozen=True)
 class States:
-    """The states of a series, each with its level, on a wave or not. likely: how likely each correlation was before."""
+    """The states of a series, each with its level, on a wave or not. likely: how likely each correlation was before;
+    middle: what was taken off all values."""
 
     steps: _Steps
     likely: Floats
     wave: Wave | None
+    middle: float
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -132,7 +152,7 @@ class States:
     @property
     def levels(self) -> Floats:
         """That of each state."""
-        return np.asarray(self._weights @ self.steps.equations.levels)
+        return np.asarray(self.middle + self._weights @ self.steps.equations.levels)
 
     @property
     def _weights(self) -> Floats:
@@ -143,8 +163,8 @@ class States:
         """State `other` against state `one`."""
         equations, weights = self.steps.equations, self._weights
         with_it, without = (
-            special.logsumexp(self.steps.evidence(of), b=self.likely)
-            for of in (equations, equations.joined(one, other))
+            special.logsumexp([self.steps.evidence(of) for of in places], b=self.likely)
+            for places in (self.steps.nearby(other - 1), [equations.joined(one, other)])
         )
         apart = np.zeros(len(self.places) + 1)
         apart[[one, other]] = -1, 1
@@ -154,7 +174,7 @@ class States:
         variances = np.einsum("i,gij,j->g", apart, np.linalg.inv(equations.matrix), apart) * equations.remains / freedom
         error = math.sqrt(weights @ (variances + (effects - effect) ** 2))
         reach = float(stats.t.isf((1 - CONFIDENCE) / 2, freedom)) * error
-        return Contrast(effect, effect - reach, effect + reach, math.exp(min(0.0, float(without - with_it))))
+        return Contrast(effect, effect - reach, effect + reach, math.exp(min(0.0, float(without - with_it))) / 2)
 
 
 def states_of(series: Sequence[Floats]) -> list[States | None]:
@@ -193,8 +213,8 @@ def noise_of(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Waves:
-    """A wave of each period: its parts (periods, 3, nights), their equations, and the logarithm of its evidence for each
-    correlation, (periods, correlations)."""
+    """A wave of each period: its parts (periods, 3, nights), their equations, and the logarithm of its evidence for
+    each correlation, (periods, correlations)."""
 
     parts: Floats
     equations: _Equations
@@ -210,7 +230,8 @@ class _Candidate:
     """A series that may have steps: the sets of steps with the most evidence so far, and the wave."""
 
     def __init__(self, values: Floats) -> None:
-        self.values = values - values.mean()
+        self.middle = float(values.mean())
+        self.values = values - self.middle
         self.steps = list(_proposed(self.values))
         self.waves = _waves(self.values)
 
@@ -228,8 +249,9 @@ class _Candidate:
             which = int(np.argmax(of_period))
             wave = self.waves.values(which, likely)
             rest, _ = _Candidate(self.values - wave)._best(likely)
-            return States(rest, likely, Wave(float(PERIODS[which]), float(np.ptp(wave)), p_value))
-        return States(best, likely, None) if best.places else None
+            of = Wave(float(PERIODS[which]), float(np.ptp(wave)), p_value)
+            return States(rest, likely, of, self.middle)
+        return States(best, likely, None, self.middle) if best.places else None
 
     def _best(self, likely: Floats) -> tuple[_Steps, float]:
         evidence = [special.logsumexp(steps.evidence(steps.equations), b=likely) for steps in self.steps]
@@ -244,7 +266,7 @@ def _proposed(values: Floats) -> Iterator[_Steps]:
     detector = ruptures.KernelCPD(kernel="linear", min_size=NEWER).fit(values[:, None])
     for count in range(nights // (2 * NEWER)):
         places = tuple(map(int, detector.predict(n_bkps=count)[:-1])) if count else ()
-        steps = _Steps(places, _equations(values, places), nothing, nights)
+        steps = _Steps(places, values, nothing)
         yield steps
         evidence = float(special.logsumexp(steps.evidence(steps.equations)))
         best, behind = (evidence, 0) if evidence > best else (best, behind + 1)

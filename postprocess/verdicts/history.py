@@ -1,8 +1,8 @@
 """Change points over many runs: since when a case is slower, by how much, how sure, and what changed in that run.
 
 Each case's series has one value per night (a day of UTC), the median of its launches. `statistics/nights` finds where
-it changes, on the logarithm of times. A series goes on when its library is upgraded: the version in each night is a fact
-that may explain a change.
+it changes, on the logarithm of times. A series goes on when its library is upgraded: the version of each night is a
+fact that may explain a change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from postprocess.families.family import Metric
 from postprocess.records import host_limits, nodes
 from postprocess.records.let_in import let_in_of
 from postprocess.statistics.effects import false_discovery_adjusted
-from postprocess.statistics.limits import Limits
+from postprocess.statistics.limits import HISTORY_RATE, Limits
 from postprocess.statistics.metrics import Floats
 from postprocess.statistics.nights import NEWER, States, Wave, states_of
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
@@ -243,10 +243,10 @@ def upgraded(launches: pd.DataFrame) -> pd.DataFrame:
                 its = (number == one) & (run < began)
                 rows |= its
                 shared |= its & (shared.any() or later[one] != newer)
-            columns = {"version": launches["toolchain"], "toolchain": toolchains[which], "shared": shared}
-            parts.append(launches.assign(**columns)[rows])
-    found: pd.DataFrame = pd.concat(parts)
-    return found
+            parts.append((np.flatnonzero(rows), np.full(rows.sum(), which), shared[rows]))
+    chosen, newest, told = (np.concatenate(part) for part in zip(*parts, strict=True))
+    found = launches.iloc[chosen]
+    return found.assign(version=found["toolchain"], toolchain=pd.Categorical(np.array(toolchains)[newest]), shared=told)
 
 
 def library_and_version(toolchain: str) -> tuple[str, str]:
@@ -268,7 +268,7 @@ def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[C
     Where a step is too small to matter, later states are still compared with the state before the step. So a case that
     becomes slower little by little is found as soon as the sum of its steps matters.
     """
-    limits = limits or Limits()
+    limits = limits or Limits(rate=HISTORY_RATE)
     most = limits.rate
     for _ in range(2):  # the first pass finds how small a p-value must be, which depends on all steps
         raw = [step for one in series if one.states for step in _steps(one, one.states, limits, most)]
@@ -346,7 +346,7 @@ def _unscaled(values: Any, metric: Metric) -> Floats:
 
 def standing(changes: Sequence[Change], series: Sequence[Series], limits: Limits | None = None) -> list[Change]:
     """The changes to the worse after which no state of the series was as good as before again."""
-    limits = limits or Limits()
+    limits = limits or Limits(rate=HISTORY_RATE)
     of_key = {one.key: one for one in series}
 
     def stands(change: Change) -> bool:

@@ -36,7 +36,7 @@ from postprocess.families.nbc_overlap.launches import TIMES
 from postprocess.records.parquet import write_table
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers
-from postprocess.statistics.limits import Limits
+from postprocess.statistics.limits import HISTORY_RATE, Limits
 from postprocess.verdicts.launches import WORDS, launch_table
 from tests.archives import archived, name_of
 
@@ -135,7 +135,7 @@ def compared(root: Path) -> str:
 def watched(root: Path) -> str:
     """What `campaign history` does."""
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        alarms.run(alarms.HistoryRequest("", (), Limits()), root, root / "history.html", as_json=False)
+        alarms.run(alarms.HistoryRequest("", (), Limits(rate=HISTORY_RATE)), root, root / "history.html", as_json=False)
     return said.getvalue().strip().splitlines()[-1]
 
 

@@ -2,10 +2,10 @@
 
     .venv/bin/python -m tests.benchmarks.history_trust [--series 300] [--nights 60] [--asked 100] [--alone]
 
-Times of nights differ by 3 %; phi is their correlation with the night before. `worse`: the share of series with a change
-for the worse, `alarm`: with one that stands, after the last night; `ever`: with an alarm after any night, if the history
-is asked after each of them, of the first --asked series. With --alone each series is a history of its own. Of the known
-steps one series in ten has one; found: an alarm within three nights of it.
+Times of nights differ by 3 %; phi is their correlation with the night before. `worse`: the share of series with a
+change for the worse, `alarm`: with one that stands, after the last night; `ever`: with an alarm after any night, if the
+history is asked after each of them, of the first --asked series. With --alone each series is a history of its own. Of
+the known steps one series in ten has one; found: an alarm within three nights of it.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from postprocess.drawing.columns import aligned
 from postprocess.families import registry
 from postprocess.statistics.metrics import Floats
 from postprocess.verdicts.compare import KEY, SLOWER
-from postprocess.verdicts.history import Change, changes_of, searched, series_of, standing
+from postprocess.verdicts.history import Change, Series, changes_of, searched, series_of, standing
 
 METRIC = "t_measured_ns"
 SPREAD = 0.03
@@ -72,25 +72,27 @@ def launches(values: Floats, days: Sequence[int], toolchains: Sequence[str]) -> 
     names = [f"{FIRST_DAY + timedelta(day):%Y%m%d}T{run % 24:02d}0000Z-{run:06x}" for run, day in enumerate(days)]
     usual = {axis.name: axis.usual for axis in registry.AXES if axis.usual is not None}
     same = dict.fromkeys(KEY, "x") | usual | {"benchmark": "nbc_overlap", "oversubscribed": False}
-    return pd.DataFrame({
+    table: pd.DataFrame = pd.DataFrame({
         **same, "valid": True, "reliable": True, "comp_target_ns": 5,
         "comm_target_ns": np.repeat(np.arange(series), count), "message_bytes": 1, "work_size": 1,
         "run": np.tile(names, series), "toolchain": np.tile(np.array(toolchains), series),
         METRIC: 1e7 * np.exp(values.ravel()),
     })  # fmt: skip
+    return table
 
 
 Told = tuple[list[Change], list[Change]]
 
 
-def asked(table: pd.DataFrame, alone: bool = False) -> Told:
+def asked(table: pd.DataFrame, *, alone: bool) -> Told:
     """What a history tells: its changes for the worse, and the alarms that stand."""
     series = series_of(table, [METRIC])
     found = [asked_of(part) for part in ([[one] for one in series] if alone else [series])]
     return [one for changes, _ in found for one in changes], [one for _, still in found for one in still]
 
 
-def asked_of(series: Sequence) -> Told:
+def asked_of(series: Sequence[Series]) -> Told:
+    """The same of series."""
     searched_ = searched(series)
     changes = changes_of(searched_)
     return [one for one in changes if one.verdict == SLOWER], standing(changes, searched_)
@@ -120,12 +122,12 @@ def false_alarms(series: int, nights: int, most: int, alone: bool) -> list[list[
 
 def rates(values: Floats, days: list[int], series: int, most: int, alone: bool) -> list[str]:
     """The shares of series with changes and alarms."""
-    worse, stands = asked(launches(values, days, [OLD] * len(days)), alone)
+    worse, stands = asked(launches(values, days, [OLD] * len(days)), alone=alone)
     ever: set[int] = set()
     for day in sorted(set(days))[8:] if most else ():
         until = [place for place, one in enumerate(days) if one <= day]
         table = launches(values[:most, until], [days[one] for one in until], [OLD] * len(until))
-        ever |= cases(asked(table, alone)[1])
+        ever |= cases(asked(table, alone=alone)[1])
     return [f"{100 * len(cases(worse)) / series:.1f} %", f"{100 * len(cases(stands)) / series:.1f} %",
             f"{100 * len(ever) / most:.1f} %" if most else ""]  # fmt: skip
 
@@ -143,7 +145,7 @@ def found(series: int, nights: int, alone: bool) -> list[list[str]]:
                 values = noise + math.log1p(step) * (changed[:, None] & (np.arange(nights) >= at))
                 table = launches(values, range(nights), [OLD] * nights)
                 runs = sorted(table["run"].unique())
-                near = [one for one in asked(table, alone)[1] if abs(runs.index(one.run) - at) <= 3]
+                near = [one for one in asked(table, alone=alone)[1] if abs(runs.index(one.run) - at) <= 3]
                 words.append(f"{100 * len(cases(near) & set(np.flatnonzero(changed))) / changed.sum():.0f} %")
             lines.append([f"phi {phi:g}, from {name} on", *words])
     return lines
@@ -164,7 +166,7 @@ def told(series: int, alone: bool) -> list[str]:
     lines = []
     for name, (slower, toolchains) in ways.items():
         values = noise + math.log(1.2) * (changed & slower)
-        _, stands = asked(launches(values, range(61), toolchains), alone)
+        _, stands = asked(launches(values, range(61), toolchains), alone=alone)
         right = [one for one in stands if one.case["comm_target_ns"] % 10 == 0]
         lines.append(f"{name}: {len(right)} alarms in {changed.sum()} series, {len(stands) - len(right)} in the others")
     return lines

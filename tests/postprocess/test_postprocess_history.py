@@ -8,18 +8,16 @@ import pytest
 
 from postprocess.families import registry
 from postprocess.statistics.metrics import Floats
+from postprocess.statistics.nights import NEEDED, NEWER, noise_of, states_of
 from postprocess.verdicts.compare import FASTER, KEY, SLOWER
 from postprocess.verdicts.history import (
-    FEWEST,
     Series,
-    change_points,
     changes_of,
     manifest_changes,
-    noise_of,
+    searched,
     series_of,
     standing,
     upgraded,
-    with_changes,
 )
 
 
@@ -36,10 +34,15 @@ def nights(
     usual = {axis.name: axis.usual for axis in registry.AXES if axis.usual is not None}
     own = {"comm_target_ns": seed, "comp_target_ns": 5, "oversubscribed": False}
     case = dict.fromkeys(KEY, "x") | usual | own
-    return Series(case, metric, runs, values, (), ("x",) * count)
+    return Series(case, metric, runs, values, ("x",) * count)
 
 
-@pytest.mark.parametrize("at", [FEWEST, 20, 54])
+def with_changes(series: Series) -> Series:
+    """The series with what is found in it alone."""
+    return searched([series])[0]
+
+
+@pytest.mark.parametrize("at", [6, 20, 60 - NEWER])
 def test_a_change_is_found_in_the_run_where_it_was(at: int) -> None:
     series = with_changes(nights({0: 1e7, at: 1.1e7}))
     (change,) = changes_of([series])
@@ -101,14 +104,16 @@ def test_a_bad_night_or_two_are_no_change(bad: int) -> None:
     assert with_changes(series).changes == ()
 
 
-@pytest.mark.parametrize("count", [0, 1, 2 * FEWEST - 1])
+@pytest.mark.parametrize("count", [0, 1, NEEDED - 1])
 def test_few_runs_tell_nothing(count: int) -> None:
     assert with_changes(nights({0: 1e7, count // 2: 2e7}, count=count)).changes == ()
 
 
 def test_values_without_any_noise() -> None:
-    assert change_points(np.ones(30)) == ()
-    assert change_points(np.repeat([1.0, 2.0], 15)) == (15,)
+    none, step = states_of([np.ones(30), np.repeat([1.0, 2.0], 15)])
+    assert none is None
+    assert step is not None
+    assert step.places == (15,)
 
 
 def test_a_ratio_changes_by_a_difference() -> None:
@@ -183,21 +188,29 @@ def test_what_changed_in_the_manifests_is_told() -> None:
 @pytest.mark.parametrize(
     ("nights", "series"),
     [
-        (["x@1", "x@2", "x@3"], ["x@1 x@2 x@3"]),
-        (["x@9", "x@10", "y@1"], ["x@9 x@10", "y@1"]),
-        (["x@1+a", "x@2", "x@3+a"], ["x@1+a x@3+a", "x@2"]),
-        (["x@1 x@2", "x@1 x@2"], ["x@1", "x@2"]),
-        (["x@1", "x@2", "x@1"], ["x@1", "x@2"]),
-        (["x@1", "x@2", "x@1", "x@3"], ["x@1 x@3", "x@2"]),
-        (["x@1 x@2.1", "x@1 x@2.2"], ["x@1", "x@2.1 x@2.2"]),
-        (["x@4.1.7 x@5.0.8", "x@4.1.8 x@5.0.11"], ["x@4.1.7 x@4.1.8", "x@5.0.8 x@5.0.11"]),
+        ("1, 2, 3", {"3": "1, 2, 3"}),
+        ("9, 10, y@1", {"10": "9, 10", "y@1": "y@1"}),
+        ("1+a, 2, 3+a", {"3+a": "1+a, 3+a", "2": "2"}),
+        ("1 2, 1 2", {"1": "1, 1", "2": "2, 2"}),
+        ("1, 1, 2, 2, 1, 2", {"2": "1, 1, 2, 2, 2"}),  # a look at the old version
+        ("1, 1, 2, 1, 1, 1, 3", {"2": "[1], [1], 2", "3": "1, 1, 1, 1, 1, 3"}),  # and at a new one
+        ("1, 2, 1 2, 1, 1 2, 2", {"1": "1, 1, 1, 1", "2": "[1], 2, 2, 2, 2"}),
+        ("1, 1 2, 1 2", {"1": "1, 1, 1", "2": "2, 2"}),  # one more library, no upgrade
+        ("1 2.1, 1 2.2", {"1": "1, 1", "2.2": "2.1, 2.2"}),
+        ("4.1.7 5.0.8, 4.1.8 5.0.11", {"4.1.8": "4.1.7, 4.1.8", "5.0.11": "5.0.8, 5.0.11"}),
     ],
 )
-def test_versions_that_follow_each_other_are_one_series(nights: list[str], series: list[str]) -> None:
-    measured = [(f"run{night}", one) for night, has in enumerate(nights) for one in has.split()]
-    table = pd.DataFrame(measured, columns=["run", "toolchain"]).assign(system="here", provider="wheels")
-    found = table.assign(last=upgraded(table)).groupby("last", sort=False, observed=True)["toolchain"].unique()
-    assert sorted(map(" ".join, found)) == sorted(series)
+def test_versions_that_follow_each_other_are_one_series(nights: str, series: dict[str, str]) -> None:
+    """The name of each series, and its versions; those in brackets are shared: told of in another one."""
+    measured = [
+        (f"2026010{night}T", one if "@" in one else f"x@{one}")
+        for night, has in enumerate(nights.split(", "))
+        for one in has.split()
+    ]
+    table = upgraded(pd.DataFrame(measured, columns=["run", "toolchain"]).assign(system="here", provider="wheels"))
+    words = table["version"].where(~table["shared"], "[" + table["version"] + "]")
+    found = words.groupby(table["toolchain"]).agg(", ".join)
+    assert {name.removeprefix("x@"): said.replace("x@", "") for name, said in found.items()} == series
 
 
 def test_the_facts_of_an_upgraded_toolchain_are_those_of_one_library() -> None:
@@ -227,7 +240,7 @@ def test_runs_that_met_other_conditions_are_another_series() -> None:
             "oversubscribed": False,
             "valid": True,
             "reliable": True,
-            "run": [f"202601{1 + i // 24:02d}T{i % 24:02d}0000Z-{i:06x}" for i in range(count)],
+            "run": [f"2026{1 + i // 28:02d}{1 + i % 28:02d}T000000Z-{i:06x}" for i in range(count)],
             "handover_ns": np.where(near, 28.0, 170.0) * np.exp(0.1 * rng.standard_normal(count)),
             "ratio_to_library": np.where(near, 0.8, 1.5) * np.exp(0.01 * rng.standard_normal(count)),
         }
