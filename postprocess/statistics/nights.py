@@ -82,7 +82,7 @@ class _Equations:
     right: Floats
     square: Floats
 
-    @property
+    @functools.cached_property
     def levels(self) -> Floats:
         """The levels of least squares, (correlations, levels)."""
         return np.asarray(np.linalg.solve(self.matrix, self.right[..., None])[..., 0])
@@ -126,8 +126,13 @@ class _Steps:
         places = range(max(ends[step] + NEWER, at - NEWER), min(ends[step + 2] - NEWER, at + NEWER) + 1)
         return [_equations(self.values, [*self.places[:step], one, *self.places[step + 1 :]]) for one in places]
 
-    def evidence(self, equations: _Equations) -> Floats:
-        """That of the same steps, or of some of them."""
+    @functools.cached_property
+    def evidence(self) -> Floats:
+        """The logarithm of their evidence for each correlation."""
+        return self.evidence_of(self.equations)
+
+    def evidence_of(self, equations: _Equations) -> Floats:
+        """The same of other steps."""
         more = equations.right.shape[-1] - 1
         likelihood, remains = self.nothing
         gain = _gain(equations.remains / remains, self.nights, more)
@@ -152,18 +157,18 @@ class States:
     @property
     def levels(self) -> Floats:
         """That of each state."""
-        return np.asarray(self.middle + self._weights @ self.steps.equations.levels)
+        return np.asarray(self.middle + self._weight @ self.steps.equations.levels)
 
-    @property
-    def _weights(self) -> Floats:
+    @functools.cached_property
+    def _weight(self) -> Floats:
         """How likely each correlation is, where steps are these."""
-        return np.asarray(special.softmax(self.steps.evidence(self.steps.equations) + np.log(self.likely)))
+        return _weights(self.steps.evidence, self.likely)
 
     def contrast(self, one: int, other: int) -> Contrast:
         """State `other` against state `one`."""
-        equations, weights = self.steps.equations, self._weights
+        equations, weights = self.steps.equations, self._weight
         with_it, without = (
-            special.logsumexp([self.steps.evidence(of) for of in places], b=self.likely)
+            np.logaddexp.reduce(_sums(np.array([self.steps.evidence_of(of) for of in places]), self.likely))
             for places in (self.steps.nearby(other - 1), [equations.joined(one, other)])
         )
         apart = np.zeros(len(self.places) + 1)
@@ -173,7 +178,7 @@ class States:
         effect = float(weights @ effects)
         variances = np.einsum("i,gij,j->g", apart, np.linalg.inv(equations.matrix), apart) * equations.remains / freedom
         error = math.sqrt(weights @ (variances + (effects - effect) ** 2))
-        reach = float(stats.t.isf((1 - CONFIDENCE) / 2, freedom)) * error
+        reach = float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
         return Contrast(effect, effect - reach, effect + reach, math.exp(min(0.0, float(without - with_it))) / 2)
 
 
@@ -188,7 +193,7 @@ def states_of(series: Sequence[Floats]) -> list[States | None]:
     for nights, numbers in of_length.items():
         for part in np.array_split(numbers, -(-len(numbers) * nights * ANY.size // _NUMBERS)):
             values = calm(np.array([series[one] for one in part]))
-            weight[part] = special.softmax(_nothing(values)[0], axis=1)
+            weight[part] = _weights(_nothing(values)[0], ANY)
             candidates |= {int(part[one]): _Candidate(values[one]) for one in np.flatnonzero(_moves(values))}
     for number, candidate in candidates.items():
         weight[number] = candidate.weight
@@ -222,7 +227,7 @@ class _Waves:
 
     def values(self, which: int, likely: Floats) -> Floats:
         """The wave of one period around 0."""
-        levels = special.softmax(self.evidence[which] + np.log(likely)) @ self.equations.levels[which]
+        levels = _weights(self.evidence[which], likely) @ self.equations.levels[which]
         return np.asarray(levels[1:] @ self.parts[which, 1:])
 
 
@@ -238,13 +243,13 @@ class _Candidate:
     @property
     def weight(self) -> Floats:
         """How likely each correlation is, when any is as likely before, and any number of steps."""
-        evidence = [*(steps.evidence(steps.equations) for steps in self.steps), *self.waves.evidence]
-        return np.asarray(special.softmax(special.logsumexp(evidence, axis=0)))
+        evidence = [*(steps.evidence for steps in self.steps), *self.waves.evidence]
+        return _weights(np.logaddexp.reduce(evidence), ANY)
 
     def states(self, likely: Floats) -> States | None:
         """The states, when correlations are so likely."""
         best, most = self._best(likely)
-        of_period = special.logsumexp(self.waves.evidence, axis=1, b=likely)
+        of_period = _sums(self.waves.evidence, likely)
         if of_period.size and (p_value := math.exp(min(0.0, most - of_period.max()))) < DOUBT:
             which = int(np.argmax(of_period))
             wave = self.waves.values(which, likely)
@@ -254,7 +259,7 @@ class _Candidate:
         return States(best, likely, None, self.middle) if best.places else None
 
     def _best(self, likely: Floats) -> tuple[_Steps, float]:
-        evidence = [special.logsumexp(steps.evidence(steps.equations), b=likely) for steps in self.steps]
+        evidence = _sums(np.array([steps.evidence for steps in self.steps]), likely)
         most = int(np.argmax(evidence))
         return self.steps[most], float(evidence[most])
 
@@ -268,7 +273,7 @@ def _proposed(values: Floats) -> Iterator[_Steps]:
         places = tuple(map(int, detector.predict(n_bkps=count)[:-1])) if count else ()
         steps = _Steps(places, values, nothing)
         yield steps
-        evidence = float(special.logsumexp(steps.evidence(steps.equations)))
+        evidence = float(_sums(steps.evidence, ANY))
         best, behind = (evidence, 0) if evidence > best else (best, behind + 1)
         if behind > AHEAD:
             return
@@ -291,8 +296,8 @@ def _normal(values: Floats, parts: Floats) -> _Equations:
 
 def _whitened(values: Floats) -> Floats:
     """Values (..., nights) without each correlation: (..., correlations, nights)."""
-    white = values[..., None, :] - CORRELATIONS[:, None] * np.roll(values, 1, axis=-1)[..., None, :]
-    white[..., 0] = np.sqrt(1 - CORRELATIONS**2) * values[..., None, 0]
+    white = np.sqrt(1 - CORRELATIONS[:, None] ** 2) * values[..., None, :]
+    white[..., 1:] = values[..., None, 1:] - CORRELATIONS[:, None] * values[..., None, :-1]
     return np.asarray(white)
 
 
@@ -304,6 +309,18 @@ def _nothing(values: Floats) -> tuple[Floats, Floats]:
     own, square = (one**2).sum(axis=-1), (white**2).sum(axis=-1)
     remains = np.maximum(square - np.einsum("...gn,gn->...g", white, one) ** 2 / own, 1e-12 * square + 1e-300)
     return (np.log1p(-(CORRELATIONS**2)) - np.log(own) - (nights - 1) * np.log(remains)) / 2, remains
+
+
+def _sums(evidence: Floats, likely: Floats) -> Floats:
+    """The logarithm of evidence over all correlations, (..., correlations), which are so likely."""
+    most = evidence.max(axis=-1, keepdims=True)
+    return np.asarray(most[..., 0] + np.log(np.exp(evidence - most) @ likely))
+
+
+def _weights(evidence: Floats, likely: Floats) -> Floats:
+    """How likely each correlation is after evidence, (..., correlations), that were so likely before."""
+    weights = likely * np.exp(evidence - evidence.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 def _gain(remains: Floats, nights: int, more: int) -> Floats:

@@ -7,10 +7,11 @@ fact that may explain a change.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +25,7 @@ from postprocess.records.let_in import let_in_of
 from postprocess.statistics.effects import false_discovery_adjusted
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 from postprocess.statistics.metrics import Floats
-from postprocess.statistics.nights import NEWER, States, Wave, states_of
+from postprocess.statistics.nights import NEWER, Contrast, States, Wave, states_of
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
 from postprocess.verdicts.compare_text import value_words
 from postprocess.verdicts.launches import with_keys
@@ -246,7 +247,9 @@ def upgraded(launches: pd.DataFrame) -> pd.DataFrame:
             parts.append((np.flatnonzero(rows), np.full(rows.sum(), which), shared[rows]))
     chosen, newest, told = (np.concatenate(part) for part in zip(*parts, strict=True))
     found = launches.iloc[chosen]
-    return found.assign(version=found["toolchain"], toolchain=pd.Categorical(np.array(toolchains)[newest]), shared=told)
+    by_newest = pd.Categorical(np.array(toolchains)[newest])
+    series: pd.DataFrame = found.assign(version=found["toolchain"], toolchain=by_newest, shared=told)
+    return series
 
 
 def library_and_version(toolchain: str) -> tuple[str, str]:
@@ -270,8 +273,9 @@ def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[C
     """
     limits = limits or Limits(rate=HISTORY_RATE)
     most = limits.rate
+    found = [(one, functools.cache(one.states.contrast)) for one in series if one.states]
     for _ in range(2):  # the first pass finds how small a p-value must be, which depends on all steps
-        raw = [step for one in series if one.states for step in _steps(one, one.states, limits, most)]
+        raw = [step for one, contrast in found for step in _steps(one, contrast, limits, most)]
         adjusted = false_discovery_adjusted([one.q_value for one in raw])
         sure = [one.q_value for one, q_value in zip(raw, adjusted, strict=True) if q_value <= limits.rate]
         most = max(sure, default=0.0)
@@ -280,20 +284,20 @@ def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[C
     return sorted(changes, key=lambda one: (one.run, one.metric))
 
 
-def _steps(series: Series, states: States, limits: Limits, most: float) -> Iterator[Change]:
+def _steps(series: Series, contrast: Callable[[int, int], Contrast], limits: Limits, most: float) -> Iterator[Change]:
     """Yield every step of a series, and the wave. Those that do not matter have no verdict. `q_value` is the p-value,
     not adjusted.
 
     most: the largest p-value of a step after which later states are compared with its new state.
     """
     metric, levels = METRICS[series.metric], series.levels
-    ends = [0, *states.places, series.values.size]
-    if states.wave and not series.shared:
-        yield _wave(series, states.wave, limits)
+    ends = [0, *series.changes, series.values.size]
+    if series.states and series.states.wave and not series.shared:
+        yield _wave(series, series.states.wave, limits)
     first = 0  # the state with which the next one is compared
     for state in range(1, len(levels)):
         begin = ends[state]
-        found = states.contrast(first, state)
+        found = contrast(first, state)
         effect, low, high = (float(_unscaled(part, metric)) for part in (found.effect, found.low, found.high))
         verdict = _verdict(effect, metric, limits) if metric.has_direction(levels[[first, state]]).all() else ""
         if begin >= series.shared:
