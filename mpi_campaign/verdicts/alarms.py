@@ -21,7 +21,6 @@ from mpi_campaign.verdicts import comparing, sides
 from mpi_campaign.verdicts.sides import Side
 from postprocess.drawing.text import clean, plural
 from postprocess.statistics.limits import Limits
-from postprocess.statistics.nights import NEEDED
 from postprocess.verdicts.compare import FASTER, METRICS
 from postprocess.verdicts.compare_text import POINT_AXES, effect_words, names_of, target_words, value_words
 from postprocess.verdicts.history import (
@@ -58,8 +57,10 @@ class Alarm:
     @property
     def state(self) -> str:
         """The state of the alarm in a word."""
-        if self.change.verdict in (FASTER, WAVE):
-            return "better" if self.change.verdict == FASTER else WAVE
+        if self.change.verdict == FASTER:
+            return "better"
+        if self.change.verdict == WAVE:
+            return "wave"
         return "ALARM" if self.rings else "acknowledged" if self.acknowledged else "past"
 
 
@@ -231,9 +232,9 @@ def as_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
 
 def coverage(series: Sequence[Series]) -> str:
     """A line that says in how many series a change could be found."""
-    looked = [case_series for case_series in series if case_series.values.size >= NEEDED]
+    looked = [case_series for case_series in series if case_series.values.size >= 2 * FEWEST]
     runs = len({run_ for case_series in series for run_ in case_series.runs})
-    return f"{len(looked)} of {len(series)} series have the {NEEDED} nights that it takes, of {runs} in all"
+    return f"{len(looked)} of {len(series)} series have the {2 * FEWEST} runs that it takes, of {runs} runs in all"
 
 
 def answer(alarms: Sequence[Alarm]) -> str:
@@ -254,13 +255,7 @@ def _alarm_lines(alarm: Alarm) -> list[str]:
         f"{' '.join(filter(None, names_of(case)))}, {', '.join(where)}",
         f"      {METRICS[change.metric].title}: {value_words(change.metric, change.value_before)} -> "
         f"{value_words(change.metric, change.value_after)}, {effect_words(change.metric, change.effect)} "
-        f"[{', '.join(ends)}], "
-        + (
-            f"a wave of about {change.period} nights"
-            if change.period
-            else f"{change.runs[0]} nights before, {change.runs[1]} since"
-        )
-        + f"; adjusted p {change.q_value:.1g}",
+        f"[{', '.join(ends)}], {change.nights_words}; adjusted p {change.q_value:.1g}",
     ]
     lines += [
         f"      changed after {change.before}: {explanation}"

@@ -35,8 +35,10 @@ from postprocess.statistics.metrics import CONFIDENCE, Floats
 
 NEWER = 3
 """The fewest nights of a state."""
-NEEDED = 9
-"""The fewest nights of a series in which steps are searched, and those of the running median."""
+NEEDED = 12
+"""The fewest nights of a series in which steps are searched."""
+NEIGHBOURS = 9
+"""The nights of the running median."""
 OUTLIER = 3.0
 CORRELATIONS = np.append(np.linspace(0, 0.9, 10), 0.95)
 """Of a night with the night before."""
@@ -207,7 +209,7 @@ def states_of(series: Sequence[Floats]) -> list[States | None]:
 def calm(values: Floats) -> Floats:
     """Values of shape (series, nights) without outliers."""
     noise = noise_of(values)[:, None]
-    middle = ndimage.median_filter(values, (1, NEEDED), mode="mirror")
+    middle = ndimage.median_filter(values, (1, NEIGHBOURS), mode="mirror")
     return np.asarray(np.clip(values, middle - OUTLIER * noise, middle + OUTLIER * noise))
 
 

@@ -25,14 +25,14 @@ from postprocess.records.let_in import let_in_of
 from postprocess.statistics.effects import false_discovery_adjusted
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 from postprocess.statistics.metrics import Floats
-from postprocess.statistics.nights import NEWER, Contrast, States, Wave, states_of
+from postprocess.statistics.nights import NEEDED, NEWER, Contrast, States, Wave, states_of
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
 from postprocess.verdicts.compare_text import value_words
 from postprocess.verdicts.launches import with_keys
 
-WAVE = "wave"
-"""The verdict on a series that comes and goes evenly. It is no alarm."""
-FEWEST = 6
+WAVE = "comes and goes"
+"""The verdict on a wave. It is no alarm."""
+FEWEST = NEEDED // 2
 """The place of a change moves by fewer nights than this when more of them are known."""
 DAY = len("20260101")
 """The beginning of a run's name that says the day."""
@@ -75,6 +75,12 @@ class Change:
     def own_key(self) -> tuple[str, ...]:
         """`key` with the toolchain of its run. It stays the same when the series goes on with another version."""
         return _key({**self.case, "toolchain": self.toolchains[1]}, self.metric)
+
+    @property
+    def nights_words(self) -> str:
+        """The number of nights before and after, or of a wave."""
+        before, since = self.runs
+        return f"a wave of {self.period} nights" if self.period else f"{before} nights before, {since} since"
 
     @property
     def name(self) -> str:

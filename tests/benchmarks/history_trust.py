@@ -124,7 +124,7 @@ def rates(values: Floats, days: list[int], series: int, most: int, alone: bool) 
     """The shares of series with changes and alarms."""
     worse, stands = asked(launches(values, days, [OLD] * len(days)), alone=alone)
     ever: set[int] = set()
-    for day in sorted(set(days))[8:] if most else ():
+    for day in sorted(set(days))[11:] if most else ():
         until = [place for place, one in enumerate(days) if one <= day]
         table = launches(values[:most, until], [days[one] for one in until], [OLD] * len(until))
         ever |= cases(asked(table, alone=alone)[1])
