@@ -13,9 +13,9 @@ from mpi_campaign.archive import rendering, run_folders
 from mpi_campaign.verdicts.alarms import Acknowledged, Alarm, Found, as_text
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.compare import METRICS
-from postprocess.verdicts.history import changes_of, manifest_changes, with_changes
+from postprocess.verdicts.history import changes_of, manifest_changes
 from tests.archives import archived, crash, name_of, rewrite
-from tests.postprocess.test_postprocess_history import nights
+from tests.postprocess.test_postprocess_history import nights, with_changes
 from tests.support import Command, refused
 
 
@@ -164,6 +164,9 @@ def test_an_upgrade_that_is_slower_rings_and_is_named(tmp_path: Path, inside: Co
     assert f"{name_of(7)}, openmpi@5.0.8: " in page.read_text()
     found = json.loads(inside("history", "--json", "--output", str(tmp_path)).stdout)["changes"]
     assert {(one["toolchain_before"], one["toolchain"]) for one in found} == {("openmpi@5.0.8", "openmpi@5.0.11")}
+    archived(tmp_path, name_of(15), launches=1, toolchains=("openmpi@5.0.8",))  # a look at the old one
+    again = json.loads(inside("history", "--json", "--output", str(tmp_path)).stdout)["changes"]
+    assert {one["name"]: one["rings"] for one in again} == {one["name"]: True for one in found}
 
 
 def test_an_upgrade_that_is_no_slower_is_quiet(tmp_path: Path, inside: Command) -> None:

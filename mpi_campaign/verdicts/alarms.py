@@ -26,13 +26,14 @@ from postprocess.verdicts.compare import FASTER, METRICS
 from postprocess.verdicts.compare_text import POINT_AXES, effect_words, names_of, target_words, value_words
 from postprocess.verdicts.history import (
     FEWEST,
+    WAVE,
     Change,
     Series,
     changes_of,
     manifest_changes,
+    searched,
     series_of,
     standing,
-    with_changes,
     without_sizes,
 )
 from postprocess.verdicts.silence import Silence, silences
@@ -71,6 +72,8 @@ class Alarm:
         """The state of the alarm in a word."""
         if self.change.verdict == FASTER:
             return "better"
+        if self.change.verdict == WAVE:
+            return "wave"
         if self.acknowledged or not self.stands:
             return "acknowledged" if self.acknowledged else "past"
         return "silent" if self.silent else "ALARM"
@@ -184,7 +187,7 @@ def find(asked: HistoryRequest, root: Path) -> Found:
     launches = side.launches(table, runs)
     if launches.empty:
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
-    series = [with_changes(its_values) for its_values in series_of(launches, metrics)]
+    series = searched(series_of(launches, metrics))
     changes = changes_of(series, asked.limits)
     still = {change.name for change in standing(changes, series, asked.limits)}
     entries_of = {system: acknowledged(root, system) for system in {run.system for run in runs}}
@@ -390,8 +393,8 @@ def _map_words(changes: Sequence[Change]) -> str:
             *(f"{what} {target}" for what, target in targets if target),
             f"{value_words(most.metric, most.value_before)} -> {value_words(most.metric, most.value_after)}",
             f"{effect_words(most.metric, most.effect)} [{', '.join(ends)}]",
-            f"{most.runs[0]} runs before, {most.runs[1]} since",
-            f"adjusted p of a rank test {most.q_value:.1g}",
+            most.nights_words,
+            f"adjusted p {most.q_value:.1g}",
         ]
     )
 

@@ -32,7 +32,7 @@ from postprocess.verdicts.compare_text import (
     target_words,
     value_words,
 )
-from postprocess.verdicts.history import Change, Series
+from postprocess.verdicts.history import WAVE, Change, Series
 from postprocess.verdicts.silence import Silence
 
 MOST_ROWS = 5000
@@ -46,6 +46,7 @@ CSS = {
     FASTER: "good",
     SAME: "same",
     UNKNOWN: "unknown",
+    WAVE: "unknown",
     FAIL: "bad",
     PASS: "good",
     NOT_TESTED: "unknown",

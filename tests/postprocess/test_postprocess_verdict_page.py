@@ -17,12 +17,12 @@ from postprocess.records.run import load_run
 from postprocess.verdicts import verdict_page
 from postprocess.verdicts.acceptance import judge, read_criteria
 from postprocess.verdicts.compare import compare
-from postprocess.verdicts.history import changes_of, with_changes
+from postprocess.verdicts.history import changes_of
 from postprocess.verdicts.silence import Silence
 from tests.postprocess import synthetic
 from tests.postprocess.pages import contrast_of, log, open_at, requests
 from tests.postprocess.test_postprocess_compare import launches
-from tests.postprocess.test_postprocess_history import nights
+from tests.postprocess.test_postprocess_history import nights, with_changes
 from tests.postprocess.test_postprocess_report import hostile_run
 
 pytestmark = [pytest.mark.needs("browser")]
