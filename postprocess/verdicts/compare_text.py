@@ -287,11 +287,6 @@ def comparisons_json(pairs: Pairs) -> str:
     return _dumped({**head, "pairs": parts})
 
 
-def comparison_json(comparison: Comparison, sides: Sequence[str]) -> str:
-    """One JSON object: sides, limits, the count of each verdict, all cases, and those that only one side has."""
-    return _dumped(_document(comparison, sides))
-
-
 def _dumped(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
 

@@ -7,7 +7,6 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -136,11 +135,6 @@ def render(view: View) -> str:
     style = environment.get_template("verdicts.css").render()
     embedded = page.embedded(style, page.script("verdicts.js"))
     return environment.get_template("verdicts.html").render(view=view, matrix_key=MATRIX_KEY, **embedded)
-
-
-def write(view: View, output: Path) -> Path:
-    """Write a page, whole or not at all. Raises OSError."""
-    return page.write(output, render(view))
 
 
 class _Filters:

@@ -257,7 +257,7 @@ def test_what_the_sides_differ_in_is_no_part_of_a_case() -> None:
 def test_nothing_in_common_is_said() -> None:
     found = compare(launches(), launches(collective="ireduce"))
     assert "no case in common" in compare_text.comparison_text(found, SIDES)
-    assert json.loads(compare_text.comparison_json(found, SIDES))["cases"] == []
+    assert json.loads(compare_text.comparisons_json({SIDES: found}))["cases"] == []
 
 
 def test_an_empty_side_is_no_crash() -> None:
@@ -270,7 +270,7 @@ def test_every_form_says_the_same() -> None:
     text = compare_text.comparison_text(found, SIDES)
     assert text.count("\nslower") == 24
     assert "after against before: 24 slower, 0 faster, 12 same, 0 cannot tell, of 36 comparisons" in text
-    document = json.loads(compare_text.comparison_json(found, SIDES))
+    document = json.loads(compare_text.comparisons_json({SIDES: found}))
     assert document["verdicts"] == {"slower": 24, "faster": 0, "same": 12, "cannot tell": 0}
     assert document["cases"][0]["effect"] == pytest.approx(1.1, rel=0.02)
     suite = ElementTree.fromstring(compare_text.comparison_junit(found, SIDES))

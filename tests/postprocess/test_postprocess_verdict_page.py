@@ -10,6 +10,7 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 
+from postprocess.drawing import page
 from postprocess.families import registry
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.record import overlaps_of
@@ -89,7 +90,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             FACTS,
         ),
     }
-    return {name: verdict_page.write(view, folder / f"{name}.html") for name, view in views.items()}
+    return {name: page.write(folder / f"{name}.html", verdict_page.render(view)) for name, view in views.items()}
 
 
 def shown(browser: webdriver.Chrome, css: str = "tbody tr[data-k]") -> int:
@@ -173,8 +174,8 @@ def test_without_a_script_all_of_it_is_there(pages: dict[str, Path], browser: we
 def test_a_page_fits_a_phone(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
     metrics = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    for page in pages.values():
-        open_at(browser, page)
+    for one in pages.values():
+        open_at(browser, one)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
 
 
