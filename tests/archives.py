@@ -193,6 +193,18 @@ def fail(run: RunFolder, collective: str, phase: str) -> None:
     rewrite(run, manifest)
 
 
+def crash(run: RunFolder, collective: str, reason: str = "SIGSEGV in MPI_Init") -> None:
+    """Leave a run as one in which the cases of a collective crashed: they have no records, and it is not complete."""
+    fail(run, collective, "run")
+    manifest = run_folders.read_manifest(run)
+    for case in manifest["cases"]:
+        if case["collective"] == collective:
+            (run.archived / case["record"]).unlink()
+            case |= {"record": None, "reason": reason}
+    run_folders.write_manifest(run, {**manifest, "status": "incomplete", "checksums": {}, run_folders.OWN_DIGEST: None})
+    run.archived.rename(run.partial)
+
+
 def rewrite(run: RunFolder, manifest: dict[str, Any]) -> None:
     """Have a run say something else, as if it had always said so."""
     run_folders.write_manifest(run, {**manifest, run_folders.OWN_DIGEST: run_folders.manifest_digest(manifest)})

@@ -18,7 +18,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.verdicts import sides
 from postprocess.statistics import effects
 from postprocess.verdicts.history import manifest_changes
-from tests.archives import archived, fail, name_of
+from tests.archives import archived, crash, fail, name_of
 from tests.postprocess.test_postprocess_report import Page
 from tests.support import Command, refused
 
@@ -59,16 +59,17 @@ def test_versions_side_by_side_in_the_newest_run_that_has_both(root: Path, insid
     assert {(case["launches_a"], case["launches_b"]) for case in document["cases"]} == {(5, 5)}
 
 
-def test_a_newer_run_that_is_not_complete_is_left_out_and_named(tmp_path: Path, inside: Command) -> None:
-    complete = archived(tmp_path, name_of(2), toolchains=BOTH, launches=1).archived
-    for day in (1, 3):
-        shutil.copytree(complete, tmp_path / "here" / ".partial" / name_of(day))
-    done = inside("compare", *BOTH, "--output", str(tmp_path), "--json")
-    assert f"not complete, so left out: run {name_of(3)} (--within {name_of(3)} compares" in done.stderr
-    assert json.loads(done.stdout)["runs_a"] == [f"here/{name_of(2)}"]
-    shutil.rmtree(complete)
-    alone = inside("compare", *BOTH, "--output", str(tmp_path))
-    refused(alone, "no run has launches of", f"so left out: 2 runs, the newest one {name_of(3)} (--within")
+def test_what_a_run_has_counts_case_by_case_unless_it_still_grows(tmp_path: Path, inside: Command) -> None:
+    runs = [archived(tmp_path, name_of(day), toolchains=BOTH, launches=1) for day in (1, 2, 3)]
+    for run in runs[1:]:
+        crash(run, "ireduce")
+    with run_folders.growing(runs[2]):
+        done = inside("compare", *BOTH, "--output", str(tmp_path), "--json")
+        assert json.loads(done.stdout)["runs_a"] == [f"here/{name_of(2)}"]
+    assert f"run {name_of(2)} is not complete" in done.stderr
+    found = json.loads(inside("compare", "..2026-11-01", "2026-11-02..", "--output", str(tmp_path), "--json").stdout)
+    assert found["runs_b"] == [f"here/{name_of(day)}" for day in (2, 3)]
+    assert {case["collective"] for case in found["cases"]} == {"ibcast"}
 
 
 def test_nights_against_nights(tmp_path: Path, inside: Command) -> None:
@@ -378,8 +379,26 @@ def test_last_is_of_one_system(root: Path) -> None:
     assert [run_folders.find(name, root).run for name in ("last", "last~1", "last~4")] == [
         name_of(day) for day in (5, 4, 1)
     ]
+    assert run_folders.find("there/last", root) == run_folders.find("last", root, "there")
+    for words in ("there,last", "last,there"):
+        assert [run.run for run in sides.parse(words, root).runs or ()] == [name_of(2, 1)]
     with pytest.raises(CampaignError, match="there is no run 'last~5'"):
         run_folders.find("last~5", root)  # the sixth run is of another system
+
+
+def test_sides_of_two_machines_are_named(tmp_path: Path, inside: Command) -> None:
+    for system, cpu in (("alpha", "X"), ("beta", "Y")):
+        archived(tmp_path, name_of(len(cpu)), system=system, manifest={"host": {"name": "a", "cpu": cpu, "cores": 2}})
+    done = inside("compare", "alpha/last", "last", "--output", str(tmp_path))
+    assert "note: not of one system: alpha -> beta" in done.stdout
+    assert "host cpu: X -> Y" in done.stdout
+
+
+def test_the_bare_name_of_a_library_is_its_newest_version_there(root: Path, inside: Command) -> None:
+    done = inside("compare", "openmpi@4.1.8", "openmpi", "--output", str(root), "--json")
+    assert json.loads(done.stdout)["b"] == BOTH[1]
+    assert f"openmpi is {BOTH[1]}" in done.stderr
+    refused(inside("compare", "openmpi", "intel", "--output", str(root)), "NAME@VERSION", *BOTH)
 
 
 def test_words_of_a_side(root: Path) -> None:

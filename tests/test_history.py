@@ -3,18 +3,19 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from mpi_campaign.archive import rendering
-from mpi_campaign.verdicts.alarms import Acknowledged
+from mpi_campaign.archive import rendering, run_folders
+from mpi_campaign.verdicts.alarms import Acknowledged, Alarm, Found, as_text
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.compare import METRICS
-from postprocess.verdicts.history import changes_of, manifest_changes, with_changes
-from tests.archives import archived, name_of, rewrite
-from tests.postprocess.test_postprocess_history import nights
+from postprocess.verdicts.history import changes_of, manifest_changes
+from tests.archives import archived, crash, name_of, rewrite
+from tests.postprocess.test_postprocess_history import nights, with_changes
 from tests.support import Command, refused
 
 
@@ -26,6 +27,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         host = {"name": "node-0", "cpu": "Some CPU", "cores": 2, "kernel": "6.2" if day >= 8 else "6.1"}
         archived(root, name_of(day), factor=1.1 if day >= 8 else 1.0, launches=1, manifest={"host": host})
     return root
+
+
+def acknowledge(inside: Command, told: list[dict[str, Any]], because: str, root: Path) -> CompletedProcess[str]:
+    """Acknowledge all changes of one cause, by its name."""
+    (cause,) = {one["cause"] for one in told}
+    return inside("history", "--acknowledge", cause, "--because", because, "--output", str(root))
 
 
 def test_an_alarm_names_the_run_and_what_changed_in_it(root: Path, tmp_path: Path, campaign: Command) -> None:
@@ -58,6 +65,83 @@ def test_what_changed_between_two_runs_is_told(before: dict[str, Any], after: di
     assert [line for line in manifest_changes(before, after) if said in line] == [said]
 
 
+def test_a_case_that_crashes_every_night_silences_no_alarm_and_is_one(tmp_path: Path, inside: Command) -> None:
+    words = ("history", "--output", str(tmp_path))
+    for day in range(1, 15):
+        run = archived(tmp_path, name_of(day), factor=1.3 if day >= 8 else 1.0, launches=1)
+        if day >= 8:
+            crash(run, "ireduce")
+    with run_folders.growing(run):  # it is not over: no night without the case, and no night of the others
+        assert json.loads(inside(*words, "--json").stdout)["not_measured"][0]["nights"] == 6
+    done = inside(*words)
+    assert done.returncode == 1, done.stderr
+    assert f"not measured since {name_of(8)}: here, 7 nights; last measured in {name_of(7)}" in done.stdout
+    assert "it failed: SIGSEGV in MPI_Init" in done.stdout
+    found = json.loads(inside(*words, "--json").stdout)
+    assert {one["case"]["collective"] for one in found["changes"] if one["rings"]} == {"ibcast"}
+    (crashed,) = found["not_measured"]
+    assert (crashed["rings"], crashed["state"], crashed["case"]["collective"]) == (True, "FAILS", "ireduce")
+    assert inside(*words, "--acknowledge", crashed["name"], "--because", "reported").returncode == 0
+    (crashed,) = json.loads(inside(*words, "--json").stdout)["not_measured"]
+    assert (crashed["rings"], crashed["acknowledged"]) == (False, "reported")
+
+
+def test_a_library_that_is_not_measured_any_more_is_silent_and_not_slow(tmp_path: Path, inside: Command) -> None:
+    """It was slower before; one run of another library alone, or a night or two, are no silence."""
+    words, both = ("--output", str(tmp_path)), ("openmpi@5.0.11", "mpich@5.0.2")
+    page = tmp_path / "history.html"
+    for day in range(1, 19):
+        slower = {"mpich@5.0.2": 1.3 if day >= 7 else 1.0}
+        archived(tmp_path, name_of(day), launches=1, toolchains=both[: 2 if day < 14 else 1], slower=slower)
+        if day in (13, 15, 16):
+            silent = json.loads(inside("history", "--json", *words).stdout)["not_measured"]
+            assert len(silent) == (2 if day == 16 else 0)
+    done = inside("history", "--html", str(page), *words)
+    assert done.returncode == 1
+    states = {one["state"] for one in json.loads(inside("history", "--json", *words).stdout)["changes"]}
+    assert states == {"silent"}
+    assert f"SILENT {silent_name(done.stdout)} not measured since {name_of(14)}" in done.stdout
+    assert "no run asked for it" in page.read_text()
+    assert inside("history", "--acknowledge", silent_name(done.stdout), "--because", "dropped", *words).returncode == 0
+    assert inside("history", *words).returncode == 0
+
+
+def silent_name(said: str) -> str:
+    """The name of what is silent, of what `history` printed."""
+    return said.split("SILENT ")[1].split(maxsplit=1)[0]
+
+
+def test_sizes_of_every_nights_own_are_said_to_keep_alarms_from_ringing(tmp_path: Path, inside: Command) -> None:
+    for day in range(1, 15):
+
+        def sized(lines: list[dict[str, Any]], more: int = day) -> list[dict[str, Any]]:
+            for line in lines[1:-1]:
+                line["parameters"]["message_bytes"] += more
+            return lines
+
+        archived(tmp_path, name_of(day), factor=1.15 if day >= 8 else 1.0, launches=1, change=sized)
+    page = tmp_path / "history.html"
+    done = inside("history", "--output", str(tmp_path), "--html", str(page))
+    first = done.stdout.splitlines()[0]
+    assert f"--sizes-of {name_of(14)}" in first
+    assert "at most 1 of 14" in first
+    assert first in page.read_text()
+    assert json.loads(inside("history", "--output", str(tmp_path), "--json").stdout)["coverage"] == first
+
+
+def test_what_has_one_cause_is_told_once_and_in_few_lines() -> None:
+    series = [with_changes(nights({0: 1.0, 30: 1.1 + seed / 1000}, seed=seed)) for seed in range(1, 301)]
+    alarms = [Alarm(one, "here", ("kernel: 1 -> 2",), "", True, one.run, False) for one in changes_of(series)]
+    assert len(alarms) >= 300
+    found = Found([replace(one, change=replace(one.change, run="r", before="q")) for one in alarms], [], series, "r")
+    text = as_text(found)
+    assert text.count("kernel: 1 -> 2") == 1
+    assert f"{len(alarms)} cases" in text
+    many = replace(found, alarms=[replace(one, explained=(f"{n}",)) for n, one in enumerate(found.alarms)])
+    assert len(as_text(many).splitlines()) < 200
+    assert "more, in --json and --html" in as_text(many)
+
+
 def upgraded(root: Path, factor: float, beside: tuple[str, ...] = ()) -> None:
     """Seven nights of a version of a library, then seven of the next one; beside: what every night has as well."""
     for day in range(1, 15):
@@ -74,12 +158,15 @@ def test_an_upgrade_that_is_slower_rings_and_is_named(tmp_path: Path, inside: Co
     page = tmp_path / "history.html"
     done = inside("history", "--output", str(tmp_path), "--html", str(page))
     assert done.returncode == 1, done.stderr
-    assert f"slower since {name_of(8)}: here openmpi@5.0.11 " in done.stdout
+    assert f"slower since {name_of(8)}: here" in done.stdout
     told = [line.strip() for line in done.stdout.splitlines() if "changed after" in line]
     assert set(told) == {f"changed after {name_of(7)}: toolchain openmpi: 5.0.8 -> 5.0.11"}
     assert f"{name_of(7)}, openmpi@5.0.8: " in page.read_text()
     found = json.loads(inside("history", "--json", "--output", str(tmp_path)).stdout)["changes"]
     assert {(one["toolchain_before"], one["toolchain"]) for one in found} == {("openmpi@5.0.8", "openmpi@5.0.11")}
+    archived(tmp_path, name_of(15), launches=1, toolchains=("openmpi@5.0.8",))  # a look at the old one
+    again = json.loads(inside("history", "--json", "--output", str(tmp_path)).stdout)["changes"]
+    assert {one["name"]: one["rings"] for one in again} == {one["name"]: True for one in found}
 
 
 def test_an_upgrade_that_is_no_slower_is_quiet(tmp_path: Path, inside: Command) -> None:
@@ -106,7 +193,7 @@ def test_an_upgrade_is_found_beside_a_version_that_stays(tmp_path: Path, inside:
     assert done.returncode == 1, done.stderr
     assert "40 of 48 series" in done.stdout  # the others are ratios, which are not reliable after the upgrade
     assert "toolchain openmpi: 5.0.8 -> 5.0.11" in done.stdout
-    assert "here openmpi@4.1.8" not in done.stdout
+    assert "openmpi@4.1.8" not in done.stdout
 
 
 def test_what_was_acknowledged_stays_quiet_after_an_upgrade(tmp_path: Path, inside: Command) -> None:
@@ -116,14 +203,13 @@ def test_what_was_acknowledged_stays_quiet_after_an_upgrade(tmp_path: Path, insi
         archived(tmp_path, name_of(day), factor=factor, launches=1, toolchains=("openmpi@5.0.8",))
     found = json.loads(inside("history", "--json", *words).stdout)["changes"]
     names = {one["name"] for one in found}
-    because = [word for name in names for word in ("--acknowledge", name)]
-    assert inside("history", *because, "--because", "known", *words).returncode == 0
+    assert acknowledge(inside, found, "known", tmp_path).returncode == 0
     kept = json.loads((tmp_path / "here" / "acknowledged.json").read_text())
     assert all("toolchain=openmpi@5.0.8" in one["case"] for one in kept.values())
     archived(tmp_path, name_of(15), factor=1.1, launches=1, toolchains=("openmpi@5.0.11",))
     done = inside("history", *words)
     assert done.returncode == 0, done.stdout
-    assert "here openmpi@5.0.11 " in done.stdout
+    assert "openmpi@5.0.11 " in done.stdout
     after = json.loads(inside("history", "--json", *words).stdout)["changes"]
     assert {one["name"] for one in after} == names
 
@@ -143,7 +229,7 @@ def test_what_became_faster_is_no_matter_of_the_past(tmp_path: Path, inside: Com
         archived(tmp_path, name_of(day), factor=0.9 if day >= 8 else 1.0, launches=1)
     done = inside("history", "--output", str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("better ") == 16
+    assert f"faster since {name_of(8)}: here, 16 cases" in done.stdout
     assert "past " not in done.stdout
 
 
@@ -165,12 +251,11 @@ def test_what_somebody_has_seen_to_rings_again_where_it_grows_to_the_worse(
 
 def test_what_somebody_has_seen_to_stays_quiet(root: Path, inside: Command) -> None:
     found = json.loads(inside("history", "--json", "--output", str(root)).stdout)["changes"]
-    names = [word for one in found for word in ("--acknowledge", one["name"])]
-    refused(inside("history", *names, "--output", str(root)), "--because")
+    refused(inside("history", "--acknowledge", found[0]["cause"], "--output", str(root)), "--because")
     words = ("history", "--acknowledge", "x", "--because", "y", "--output", str(root))
     refused(inside(*words, "--json"), "leave out --json")
     refused(inside("history", "--acknowledge", "nobody", "--because", "x", "--output", str(root)), "no alarm 'nobody'")
-    done = inside("history", *names, "--because", "new kernel", "--output", str(root))
+    done = acknowledge(inside, found, "new kernel", root)
     assert done.returncode == 0, done.stderr
     done = inside("history", "--output", str(root))
     assert done.returncode == 0
@@ -255,8 +340,7 @@ def test_an_acknowledged_alarm_stays_quiet_when_more_nights_move_it(tmp_path: Pa
     for day in range(1, 15):
         archived(tmp_path, name_of(day), factor=1.1 if day >= 8 else 1.0, launches=1)
     found = json.loads(inside("history", "--json", "--output", str(tmp_path)).stdout)["changes"]
-    words = [word for one in found for word in ("--acknowledge", one["name"])]
-    assert inside("history", *words, "--because", "known", "--output", str(tmp_path)).returncode == 0
+    assert acknowledge(inside, found, "known", tmp_path).returncode == 0
     path = tmp_path / "here" / "acknowledged.json"
     kept = json.loads(path.read_text())
     for one in kept.values():
@@ -277,4 +361,4 @@ def test_an_acknowledged_alarm_stays_quiet_when_more_nights_move_it(tmp_path: Pa
         one["case"][-1] = "another metric"
     path.write_text(json.dumps(kept))
     assert inside("history", "--output", str(tmp_path)).returncode == 1
-    refused(inside("history", "2020-01-01..2020-01-02", "--output", str(tmp_path)), "no complete run of")
+    refused(inside("history", "2020-01-01..2020-01-02", "--output", str(tmp_path)), "no run of")

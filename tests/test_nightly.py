@@ -21,10 +21,12 @@ EXAMPLES = ROOT / "docs" / "nightly"
 SCRIPT = EXAMPLES / "nightly.sh"
 COMMAND = "docs/nightly/nightly.sh public --suite nightly"
 STEPS = ("run", "report", "compare", "history")
-# A stand-in for `campaign`: it writes the pages that it is asked for, and ends as CODE_<command> says.
-STAND_IN = """#!/bin/sh
+RUN = "20261101T020000Z-00000a"
+# A stand-in for `campaign`: it writes the pages that it is asked for, names its run, and ends as CODE_<command> says.
+STAND_IN = f"""#!/bin/sh
 echo "$@" >>calls
-eval code=\\${CODE_$1:-0}
+[ "$1" = run ] && echo "run: /somewhere/local/.partial/{RUN}"
+eval code=\\${{CODE_$1:-0}}
 while [ $# -gt 0 ]; do
     case $1 in -o | --html | --junit) echo page >"$2" ;; esac
     shift
@@ -113,6 +115,8 @@ def test_the_exit_code_is_the_worst_of_all_steps(tmp_path: Path, bad: str) -> No
     done = night(folder, "pages", "--suite", "nightly", **{bad: 1})
     assert done.returncode == 1, done.stderr
     assert called(folder) == list(STEPS)
+    judged = [shlex.split(line) for line in (folder / "calls").read_text().splitlines() if f" {RUN} " in line]
+    assert [line[0] for line in judged] == ["report", "compare"]  # not whatever run is the archive's newest
     assert "A case failed" in (tmp_path / "pages" / "index.html").read_text()
 
 
@@ -140,12 +144,12 @@ def test_without_a_baseline_there_is_a_report_and_a_line(tmp_path: Path) -> None
     folder = clone(tmp_path / "clone", baseline=False)
     done = night(folder, "pages")
     assert done.returncode == 0
-    assert called(folder) == ["run", "report"]
+    assert called(folder) == ["run", "report", "history"]
     assert "no baseline yet" in done.stdout
     index = (tmp_path / "pages" / "index.html").read_text()
     assert "report.html" in index
     assert "compare.html" not in index
-    assert "no case failed. There is no baseline yet" in index
+    assert "There is no baseline yet" in index
 
 
 def test_it_needs_a_folder(tmp_path: Path) -> None:

@@ -153,9 +153,10 @@ def start(root: Path, system: str) -> RunFolder:
     return folder
 
 
-def find(reference: str, root: Path) -> RunFolder:
+def find(reference: str, root: Path, system: str = "") -> RunFolder:
     """The run that a person names by folder, name, `last`, or `last~N`, which is the N-th before `last` in its system.
 
+    system: whose newest run `last` is; without it, and without one in SYSTEM/last, that of the newest run of all.
     Raises CampaignError, which lists the latest runs.
     """
     known = list(runs(root))
@@ -169,20 +170,28 @@ def find(reference: str, root: Path) -> RunFolder:
         return RunFolder(home.parent, home.name, path.name)
     if packed := next(filter(_is_pack, (path, Path(f"{path}{packs.ENDING}"))), None):
         return _packed_run(packed.resolve())
-    of_system = [run for run in known if run.system == known[-1].system]
-    if (back := LAST.fullmatch(reference)) and int(back[1] or 0) < len(of_system):
-        return of_system[-1 - int(back[1] or 0)]
+    named, slash, word = reference.rpartition("/")
+    if back := LAST.fullmatch(word):
+        system = named if slash else system
+        of_system = [run for run in known if run.system == (system or known[-1].system)]
+        if int(back[1] or 0) < len(of_system):
+            return of_system[-1 - int(back[1] or 0)]
     matching = [run for run in known if reference in (run.run, f"{run.system}/{run.run}")]
     if len(matching) == 1:
         return matching[0]
     if matching:
         where = " or ".join(str(run.path) for run in matching)
         raise CampaignError(f"there are {len(matching)} runs '{reference}': give the folder, {where}")
-    names = ", ".join(run.run for run in known[-5:]) or "none yet"
+    names = ", ".join(f"{run.system}/{run.run}" for run in known[-5:]) or "none yet"
     raise CampaignError(
-        f"there is no run '{reference}' under {root}; give a run's folder, its name, SYSTEM/NAME, `last` or `last~1` "
-        f"(newest: {names})"
+        f"there is no run '{reference}'{f' of {system}' if system else ''} under {root}; give a run's folder, its "
+        f"name, SYSTEM/NAME, `last`, `last~1` or SYSTEM/last (newest: {names})"
     )
+
+
+def ended(root: Path) -> list[RunFolder]:
+    """Every run of which no more will come unless somebody goes on with it: all but those that grow, oldest first."""
+    return [run for run in runs(root) if run.path == run.archived or not grows(run)]
 
 
 def readable(reference: str, root: Path) -> RunFolder:
@@ -222,10 +231,13 @@ def growing(folder: RunFolder) -> Iterator[None]:
 def grows(folder: RunFolder) -> bool:
     """Whether a campaign of any clone is measuring the run."""
     path = lock_of(folder)
-    if not path.exists():
+    try:
+        if not path.exists():
+            return False
+        with open_lock(path) as lock:
+            return not _locked(lock, path)
+    except OSError:  # read-only: nobody measures into it from here, and nobody can say who does from elsewhere
         return False
-    with open_lock(path) as lock:
-        return not _locked(lock, path)
 
 
 def lock_of(folder: RunFolder) -> Path:

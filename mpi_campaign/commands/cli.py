@@ -158,7 +158,7 @@ def list_(*, as_json: bool) -> int:
 @click.option("--provenance", is_flag=True, help="Machine, libraries, builds and commits of the run.")
 @output_option
 def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
-    """Every point of RUN (its folder, its name or `last`) with its metrics and validity.
+    """Every point of RUN (its folder, its name, `last` or SYSTEM/last) with its metrics and validity.
 
     Exit code 1: a record cannot be read, or is not what was archived. A line names it.
     """
@@ -230,7 +230,7 @@ def compare(
 ) -> int:
     """Is B slower than A? Each case: slower, faster, same, or cannot tell, and how sure that is.
 
-    A side is a run (a folder, a name, `last`, `last~1`), a toolchain (openmpi@5.0.11), a configuration (async), a
+    A side is a run (a folder, a name, `last`, `last~1`), a toolchain (openmpi@5.0.11, openmpi), a configuration, a
     system, dates (2026-11-01..2026-11-20) or several of these joined by commas, which must all hold. Where no side
     names runs, they are of the newest run that has all sides. The launch is the unit: measure with --repeat.
     Exit code 1: something is slower.
@@ -361,7 +361,7 @@ def baseline(runs: tuple[str, ...], output: Path) -> int:
 def history(
     side: str, output: Path, names: tuple[str, ...], because: str, html: Path | None, *, as_json: bool, **asked: Any
 ) -> int:
-    """Since when is a case slower, and what changed in that run? Over all runs, or those of a SIDE as of `compare`.
+    """Since when is a case slower or silent, and why? Over all runs, or those of a SIDE as of `compare`.
 
     It takes twelve runs with one set of sizes (`run --sizes-of RUN`). Exit code 1: an alarm that nobody acknowledged.
     With --acknowledge, the named alarms are kept quiet, and nothing else is done.
@@ -376,8 +376,8 @@ def history(
     metrics = asked.pop("metrics")
     request = alarms.HistoryRequest(side, metrics, comparing.limits(**asked))
     if names:
-        for alarm in alarms.acknowledge(names, because, request, root):
-            print(f"acknowledged: {alarm.change.name} {alarm.change.verdict} since {alarm.change.run}")
+        for line in alarms.acknowledge(names, because, request, root):
+            print(f"acknowledged: {line}")
         return EXIT_GOOD
     return alarms.run(request, root, html, as_json=as_json)
 

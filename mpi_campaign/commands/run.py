@@ -192,7 +192,9 @@ def _option(choice: Choice) -> Callable[[Function], Function]:
 )
 @environment_option
 @click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
-@click.option("--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name or `last`.")
+@click.option(
+    "--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name, `last` or SYSTEM/last."
+)
 @output_option
 def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
     """Build, measure, archive and report.
@@ -215,7 +217,8 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
                 f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
             )
     if asked["sizes_of"]:
-        other = run_folders.find(asked["sizes_of"], output.resolve())
+        system = asked["system"] if was_given("system") else ""
+        other = run_folders.find(asked["sizes_of"], output.resolve(), system)
         by_folder = Path(asked["sizes_of"]).exists()
         asked["sizes_of"] = str(other.stored) if by_folder else other.run
     asked["environment"] = environ.resolved(asked["environment"])

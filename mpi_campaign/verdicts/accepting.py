@@ -13,7 +13,7 @@ from mpi_campaign.archive import consistency, rendering, run_folders, store
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.processes.progress import Progress
-from mpi_campaign.verdicts.comparing import check_apart, write
+from mpi_campaign.verdicts.comparing import check_apart, complain, write
 from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean
 from postprocess.families import registry
@@ -48,8 +48,7 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
     except OSError as error:
         raise CampaignError(f"{path} cannot be read: {error.strerror}") from error
     folders, problems = consistency.together(dict.fromkeys(named))
-    for problem in problems:
-        print(f"campaign: {problem}", file=sys.stderr)
+    complain(problems)
     progress = Progress(2 * len(folders), sys.stderr)
     runs = []
     for number, folder in enumerate(folders, 1):

@@ -1,16 +1,17 @@
-"""`campaign history`: since when a case is slower, what changed in that run, and which alarms are acknowledged."""
+"""`campaign history`: since when a case is slower or silent, what changed in that run, what is acknowledged."""
 
 import functools
+import hashlib
 import itertools
 import json
 import sys
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mpi_campaign import files
 from mpi_campaign.archive import consistency, run_folders
@@ -19,46 +20,112 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.processes import locks
 from mpi_campaign.verdicts import comparing, sides
 from mpi_campaign.verdicts.sides import Side
-from postprocess.drawing.text import clean, plural
+from postprocess.drawing.text import clean, plural, short, shortened
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.compare import FASTER, METRICS
 from postprocess.verdicts.compare_text import POINT_AXES, effect_words, names_of, target_words, value_words
 from postprocess.verdicts.history import (
     FEWEST,
+    WAVE,
     Change,
     Series,
     changes_of,
     manifest_changes,
+    searched,
     series_of,
     standing,
-    with_changes,
+    without_sizes,
 )
-from postprocess.verdicts.verdict_page import history_view, render
+from postprocess.verdicts.silence import Silence, silences
+from postprocess.verdicts.verdict_page import history_view, render, size_of
 
+T = TypeVar("T")
 FILE = "acknowledged.json"
+MOST_CAUSES, MOST_LINES = 20, 12
+"""The most causes that are told, and the most lines about each of their parts: nobody reads more."""
+IN_WHOLE = ", in --json and --html"
+NOTHING_KNOWN = "nothing that is known"
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """A change in a series, what changed with it in the manifests, and the words that acknowledge it, if any."""
+    """A change in a series, what changed with it in the manifests, and the words that acknowledge it, if any.
+
+    last: the last run of its series.  silent: whether nobody measures its case any more, which is told by itself.
+    """
 
     change: Change
     system: str
     explained: tuple[str, ...]
     acknowledged: str
     stands: bool
+    last: str
+    silent: bool
 
     @property
     def rings(self) -> bool:
         """Whether somebody should look at the change."""
-        return self.stands and not self.acknowledged
+        return self.stands and not self.acknowledged and not self.silent
 
     @property
     def state(self) -> str:
         """The state of the alarm in a word."""
         if self.change.verdict == FASTER:
             return "better"
-        return "ALARM" if self.rings else "acknowledged" if self.acknowledged else "past"
+        if self.change.verdict == WAVE:
+            return "wave"
+        if self.acknowledged or not self.stands:
+            return "acknowledged" if self.acknowledged else "past"
+        return "silent" if self.silent else "ALARM"
+
+    @property
+    def cause(self) -> tuple[object, ...]:
+        """What it has in common with other changes, which are told together."""
+        change, others = self.change, (self.explained, self.acknowledged)
+        return (self.state, self.system, change.verdict, change.before, change.run, *others)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a history tells.
+
+    alarms: oldest first.  unmeasured: what is silent.  sizes_of: the run whose sizes later runs may take over.
+    """
+
+    alarms: Sequence[Alarm]
+    unmeasured: Sequence[Silence]
+    series: Sequence[Series]
+    sizes_of: str
+
+    @property
+    def ringing(self) -> int:
+        """At how many things somebody should look."""
+        return sum(alarm.rings for alarm in self.alarms) + sum(not one.acknowledged for one in self.unmeasured)
+
+    @property
+    def causes(self) -> list[list[Alarm]]:
+        """The changes with one cause, which began in one run; those that ring first, of these the newest."""
+        newest_first = sorted(self.alarms, key=lambda one: one.change.run, reverse=True)
+        return alike(sorted(newest_first, key=lambda one: not one.rings), lambda one: one.cause)
+
+    @property
+    def silent(self) -> list[list[Silence]]:
+        """What is silent for one reason since one run; what nobody has acknowledged first."""
+        by_words = sorted(self.unmeasured, key=lambda one: one.acknowledged)
+        return alike(by_words, lambda one: (one.acknowledged, one.case["system"], one.last, one.since, one.reason))
+
+
+def alike(things: Iterable[T], by: Callable[[T], Hashable]) -> list[list[T]]:
+    """The things in groups, in their order."""
+    groups: dict[Hashable, list[T]] = defaultdict(list)
+    for one in things:
+        groups[by(one)].append(one)
+    return list(groups.values())
+
+
+def name_of(names: Sequence[str]) -> str:
+    """The name for `--acknowledge` of what is told together: its own, or one of all of them."""
+    return names[0] if len(names) == 1 else hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:10]
 
 
 @dataclass(frozen=True)
@@ -96,51 +163,63 @@ def run(asked: HistoryRequest, root: Path, html: Path | None, *, as_json: bool) 
 
     Raises CampaignError.
     """
-    alarms, series = find(asked, root)
+    found = find(asked, root)
     if html is not None:
-        notes = [(alarm.change, alarm.state, "; ".join(alarm.explained)) for alarm in alarms]
+        notes = [(alarm.change, alarm.state, alarm.last, "; ".join(alarm.explained)) for alarm in found.alarms]
         title = f"Since when is it slower? {asked.words or 'all runs'}"
-        comparing.write(html, render(history_view(title, notes, series, answer(alarms), coverage(series))))
-    print(as_json_text(alarms, series) if as_json else as_text(alarms, series))
-    return EXIT_FAILED if any(alarm.rings for alarm in alarms) else EXIT_GOOD
+        view = history_view(title, notes, found.series, answer(found), coverage(found), found.unmeasured)
+        comparing.write(html, render(view))
+    print(as_json_text(found) if as_json else as_text(found))
+    return EXIT_FAILED if found.ringing else EXIT_GOOD
 
 
-def find(asked: HistoryRequest, root: Path) -> tuple[list[Alarm], list[Series]]:
-    """The alarms of a side's runs, oldest first, and the series that were searched. Raises CampaignError."""
+def find(asked: HistoryRequest, root: Path) -> Found:
+    """The alarms of a side's runs. A run that is not complete counts with the cases that it has, unless it still
+    grows. Raises CampaignError."""
     metrics = comparing.metrics(asked.metrics)
     side = sides.parse(asked.words, root) if asked.words else Side("")
-    whole = [run for run in run_folders.runs(root) if run.path == run.archived and side.may_hold(run)]
-    if not whole:
-        of = f" of '{asked.words}'" if asked.words else ""
-        raise CampaignError(f"there is no complete run{of}: see what there is with ./campaign results list")
-    runs, problems = consistency.together(whole)
+    of = f" of '{side.words}'" if side.words else ""
+    runs, problems = consistency.together(filter(side.may_hold, run_folders.ended(root)))
+    if not runs:
+        raise CampaignError(f"there is no run{of}: see what there is with ./campaign results list")
     table, unread = sides.launches_of(runs)
-    for problem in (*problems, *unread):
-        print(f"campaign: {problem}", file=sys.stderr)
+    comparing.complain([side.note, *problems, *sides.not_whole(runs), *unread])
     launches = side.launches(table, runs)
     if launches.empty:
-        of = f" of '{asked.words}'" if asked.words else ""
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
-    series = [with_changes(its_values) for its_values in series_of(launches, metrics)]
+    series = searched(series_of(launches, metrics))
     changes = changes_of(series, asked.limits)
     still = {change.name for change in standing(changes, series, asked.limits)}
-    known = {system: _by_case(acknowledged(root, system)) for system in {run.system for run in runs}}
+    entries_of = {system: acknowledged(root, system) for system in {run.system for run in runs}}
+    known = {system: _by_case(entries) for system, entries in entries_of.items()}
+    because_of = {entry.name: entry.because for entries in entries_of.values() for entry in entries}
     by_key = {its_values.key: its_values for its_values in series}
+
+    def manifest(system: str, name: str) -> dict[str, Any]:
+        return _manifest(RunFolder(root, system, name))
 
     @functools.cache
     def explained(system: str, before: str, after: str, toolchains: tuple[str, str]) -> tuple[str, ...]:
         """What changed in the manifests between two runs. It is read once, though many cases may change in a night."""
-        old, new = (_manifest(RunFolder(root, system, name)) for name in (before, after))
+        old, new = (manifest(system, name) for name in (before, after))
         return tuple(manifest_changes(old, new, toolchains)) if old and new else ("a manifest cannot be read",)
+
+    nights = {system: [run.run for run in runs if run.system == system] for system in entries_of}
+    silent = [
+        replace(one, acknowledged=because_of.get(one.name, ""))
+        for one in silences(table, nights, manifest)
+        if all(getattr(side, name) in ("", one.case.get(name, "")) for name in ("toolchain", "configuration"))
+    ]
 
     def alarm(change: Change) -> Alarm:
         system, its = str(change.case["system"]), by_key[change.key]
         entries = itertools.chain.from_iterable(known[system].get(key, []) for key in its.own_keys)
         because = next((entry.because for entry in entries if entry.is_of(change, its.runs, asked.limits)), "")
         why = explained(system, change.before, change.run, change.toolchains)
-        return Alarm(change, system, why, because, stands=change.name in still)
+        is_silent = any(one.holds(its.case) for one in silent if not one.reason)
+        return Alarm(change, system, why, because, change.name in still, its.runs[-1], is_silent)
 
-    return [alarm(change) for change in changes], series
+    return Found([alarm(change) for change in changes], silent, series, runs[-1].run)
 
 
 def _by_case(entries: Iterable[Acknowledged]) -> dict[tuple[str, ...], list[Acknowledged]]:
@@ -182,30 +261,44 @@ def acknowledged(root: Path, system: str) -> list[Acknowledged]:
         ) from error
 
 
-def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root: Path) -> list[Alarm]:
-    """Acknowledge alarms, of those that the same history shows: they stay quiet. Raises CampaignError."""
-    alarms, _ = find(asked, root)
-    by_name = {alarm.change.name: alarm for alarm in alarms}
-    missing = next((name for name in names if name not in by_name), None)
+def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root: Path) -> list[str]:
+    """Acknowledge alarms, of those that the same history shows: they stay quiet. Returns a line about each.
+
+    A name may be that of a change, or of all that is told together. Raises CampaignError.
+    """
+    found = find(asked, root)
+    entries: dict[str, list[tuple[str, Acknowledged]]] = {}  # of a name: the systems, and what is kept there
+    for together in (
+        *([_entry(alarm, because) for alarm in of_cause] for of_cause in found.causes),
+        *([_entry_of(one, because) for one in silent] for silent in found.silent),
+    ):
+        entries[name_of([entry.name for _, entry in together])] = together
+        entries |= {entry.name: [(system, entry)] for system, entry in together}
+    missing = next((name for name in names if name not in entries), None)
     if missing is not None:
-        raise CampaignError(f"there is no alarm '{missing}'; there are: {', '.join(by_name) or 'none'}")
-    chosen = [by_name[name] for name in names]
-    for system in {alarm.system for alarm in chosen}:
+        there = "; ".join(shortened(list(entries))) or "none"
+        raise CampaignError(f"there is no alarm '{missing}'; there are: {there}")
+    chosen = [one for name in names for one in entries[name]]
+    for system in {system for system, _ in chosen}:
         path = root / system / FILE
         try:
             with _locked(path.parent):
                 known = {entry.name: entry for entry in acknowledged(root, system)}
-                for alarm in chosen:
-                    if alarm.system == system:
-                        change = alarm.change
-                        known[change.name] = Acknowledged(
-                            change.name, change.own_key, change.run, change.effect, because
-                        )
+                known |= {entry.name: entry for its, entry in chosen if its == system}
                 document = {entry.pop("name"): entry for entry in map(asdict, known.values())}
                 files.write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
-    return chosen
+    return shortened([f"{entry.name} since {entry.run}" for _, entry in chosen])
+
+
+def _entry(alarm: Alarm, because: str) -> tuple[str, Acknowledged]:
+    change = alarm.change
+    return alarm.system, Acknowledged(change.name, change.own_key, change.run, change.effect, because)
+
+
+def _entry_of(silence: Silence, because: str) -> tuple[str, Acknowledged]:
+    return silence.case["system"], Acknowledged(silence.name, silence.key, silence.since, 0.0, because)
 
 
 @contextmanager
@@ -220,54 +313,99 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def as_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
-    """What `history` prints."""
-    lines = [coverage(series)]
-    lines += [line for alarm in alarms for line in ("", *_alarm_lines(alarm))]
-    return "\n".join([*lines, "", answer(alarms)])
+def as_text(found: Found) -> str:
+    """What `history` prints: what is silent, then the changes, by what they have in common."""
+    told = [*map(_silence_lines, found.silent), *map(_cause_lines, found.causes)]
+    parts = shortened(["\n".join(map(clean, lines)) for lines in told], MOST_CAUSES, IN_WHOLE)
+    return "\n\n".join([coverage(found), *parts, answer(found)])
 
 
-def coverage(series: Sequence[Series]) -> str:
-    """A line that says in how many series a change could be found."""
-    looked = [case_series for case_series in series if case_series.values.size >= 2 * FEWEST]
-    runs = len({run_ for case_series in series for run_ in case_series.runs})
-    return f"{len(looked)} of {len(series)} series have the {2 * FEWEST} runs that it takes, of {runs} runs in all"
+def coverage(found: Found) -> str:
+    """A line that says in how many series a change could be found, and why in others it cannot."""
+    series, least = found.series, 2 * FEWEST
+    looked = sum(one.values.size >= least for one in series)
+    runs = len({run_ for one in series for run_ in one.runs})
+    words = f"{looked} of {len(series)} series have the {least} runs that it takes, of {runs} runs in all"
+    by_case: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for one in series:
+        by_case[without_sizes(one)].append(one.values.size)
+    own = [sizes for sizes in by_case.values() if sum(sizes) >= least > max(sizes)]
+    if not own:
+        return words
+    return (
+        f"in {len(own)} of {len(by_case)} cases no alarm can ring: runs calibrated sizes of their own, and at most "
+        f"{max(map(max, own))} of {runs} have the same; measure on those of one run: ./campaign run --sizes-of "
+        f"{clean(found.sizes_of)} ({words})"
+    )
 
 
-def answer(alarms: Sequence[Alarm]) -> str:
+def answer(found: Found) -> str:
     """The alarms, counted in a line."""
-    ringing = sum(alarm.rings for alarm in alarms)
-    acknowledged_count = sum(bool(alarm.acknowledged) for alarm in alarms)
-    return f"{plural(len(alarms), 'change')}, {plural(ringing, 'alarm')}, {acknowledged_count} acknowledged"
+    unmeasured = f"{len(found.unmeasured)} not measured any more, " if found.unmeasured else ""
+    told: list[Alarm | Silence] = [*found.alarms, *found.unmeasured]
+    quiet = sum(bool(one.acknowledged) for one in told)
+    alarms = plural(found.ringing, "alarm")
+    return f"{plural(len(found.alarms), 'change')}, {unmeasured}{alarms}, {quiet} acknowledged"
 
 
-def _alarm_lines(alarm: Alarm) -> list[str]:
-    change = alarm.change
-    case = change.case
-    targets = zip((axis.title for axis in POINT_AXES), target_words(case), strict=True)
-    where = [f"{what} {target}" for what, target in targets if target]
-    ends = [effect_words(change.metric, end) for end in (change.low, change.high)]
-    lines = [
-        f"{alarm.state} {change.name} {change.verdict} since {change.run}: {alarm.system} "
-        f"{' '.join(filter(None, names_of(case)))}, {', '.join(where)}",
-        f"      {METRICS[change.metric].title}: {value_words(change.metric, change.value_before)} -> "
-        f"{value_words(change.metric, change.value_after)}, {effect_words(change.metric, change.effect)} "
-        f"[{', '.join(ends)}], {change.runs[0]} runs before, {change.runs[1]} since; "
-        f"adjusted p of a rank test {change.q_value:.1g}",
+def _silence_lines(silent: Sequence[Silence]) -> list[str]:
+    first = silent[0]
+    return [
+        f"{first.state} {name_of([one.name for one in silent])} not measured since {first.since}: "
+        f"{first.case['system']}, {plural(first.nights, 'night')}; last measured in {first.last}; {short(first.why)}",
+        *_indented(" ".join(filter(None, names_of(one.case))) for one in silent),
+        *_indented([f"acknowledged: {first.acknowledged}"] * bool(first.acknowledged)),
     ]
-    lines += [
-        f"      changed after {change.before}: {explanation}"
-        for explanation in alarm.explained or ("nothing that is known",)
+
+
+def _cause_lines(alarms: Sequence[Alarm]) -> list[str]:
+    """What changed in one run for one reason: what else changed, then a line for each map and metric."""
+    first = alarms[0]
+    change = first.change
+    names = name_of([one.change.name for one in alarms])
+    worst_first = sorted((one.change for one in alarms), key=size_of, reverse=True)
+    return [
+        f"{first.state} {names} {change.verdict} since {change.run}: {first.system}, {plural(len(alarms), 'case')}; "
+        f"last measured in {max(one.last for one in alarms)}",
+        *_indented(f"changed after {change.before}: {short(one)}" for one in first.explained or [NOTHING_KNOWN]),
+        *_indented([f"acknowledged: {first.acknowledged}"] * bool(first.acknowledged)),
+        *_indented(map(_map_words, alike(worst_first, _map_of))),
     ]
-    lines += [f"      acknowledged: {alarm.acknowledged}"] if alarm.acknowledged else []
-    return list(map(clean, lines))
 
 
-def as_json_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"      {line}" for line in shortened(list(lines), MOST_LINES, IN_WHOLE)]
+
+
+def _map_of(change: Change) -> str:
+    return f"{' '.join(filter(None, names_of(change.case)))} {METRICS[change.metric].title}"
+
+
+def _map_words(changes: Sequence[Change]) -> str:
+    """The changes of a map in one metric, the largest one first: that one, and between what the others are."""
+    most = changes[0]
+    ends = [effect_words(most.metric, end) for end in (most.low, most.high)]
+    targets = zip((axis.title for axis in POINT_AXES), target_words(most.case), strict=True)
+    least = effect_words(most.metric, changes[-1].effect)
+    several = f"{len(changes)} cases, from {least}; the largest: " if len(changes) > 1 else ""
+    return f"{_map_of(most)}: {several}" + ", ".join(
+        [
+            *(f"{what} {target}" for what, target in targets if target),
+            f"{value_words(most.metric, most.value_before)} -> {value_words(most.metric, most.value_after)}",
+            f"{effect_words(most.metric, most.effect)} [{', '.join(ends)}]",
+            most.nights_words,
+            f"adjusted p {most.q_value:.1g}",
+        ]
+    )
+
+
+def as_json_text(found: Found) -> str:
     """What `history --json` prints."""
+    causes = {one.change.name: name_of([each.change.name for each in alike]) for alike in found.causes for one in alike}
     entries = [
         {
             "name": alarm.change.name,
+            "cause": causes[alarm.change.name],
             "rings": alarm.rings,
             "stands": alarm.stands,
             "acknowledged": alarm.acknowledged,
@@ -285,10 +423,30 @@ def as_json_text(alarms: Sequence[Alarm], series: Sequence[Series]) -> str:
             "q_value": alarm.change.q_value,
             "runs": alarm.change.runs,
             "changed": alarm.explained,
+            "state": alarm.state,
+            "last_run": alarm.last,
         }
-        for alarm in alarms
+        for alarm in found.alarms
     ]
-    document = {"schema": "mpi-campaign.history", "schema_version": 1, "series": len(series), "changes": entries}
+    silent = [
+        {
+            **vars(one),
+            "name": one.name,
+            "rings": not one.acknowledged,
+            "state": one.state,
+            "case": {name: _plain(value) for name, value in one.case.items()},
+        }
+        for one in found.unmeasured
+    ]
+    document = {
+        "schema": "mpi-campaign.history",
+        "schema_version": 1,
+        "series": len(found.series),
+        "coverage": coverage(found),
+        "answer": answer(found),
+        "changes": entries,
+        "not_measured": silent,
+    }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
 
 

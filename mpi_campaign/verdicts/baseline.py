@@ -4,7 +4,6 @@ Every entry is one bound: [0, null, bound, unit] for a ratio that is 0 where all
 for any other metric, and [value, fraction, null, unit] for one whose larger values are better.
 """
 
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, POINT_VALUES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Options, grid_of
+from mpi_campaign.verdicts.comparing import complain
 from postprocess.drawing.text import clean
 from postprocess.families import registry
 from postprocess.families.family import Bound, Family, Numbers
@@ -149,8 +149,7 @@ def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
 def _without_copies(runs: Sequence[RunFolder]) -> list[RunFolder]:
     """The runs without copies. Problems of runs that do not belong together are printed."""
     kept, problems = consistency.together(runs)
-    for problem in problems:
-        print(f"campaign: {problem}", file=sys.stderr)
+    complain(problems)
     return kept
 
 

@@ -16,7 +16,7 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.verdicts import sides
 from postprocess.drawing import page
-from postprocess.drawing.text import clean
+from postprocess.drawing.text import clean, shortened
 from postprocess.records import let_in
 from postprocess.records.host_limits import differences, starved_words
 from postprocess.statistics.limits import Limits
@@ -25,7 +25,7 @@ from postprocess.verdicts.compare import METRICS, SLOWER, USUAL, compare, over_a
 from postprocess.verdicts.compare_text import Pairs
 from postprocess.verdicts.verdict_page import comparisons_view, render
 
-MOST_LINES = 4
+MOST_LINES = 5
 Manifest: TypeAlias = dict[str, Any]
 
 
@@ -87,8 +87,13 @@ def _why_nothing(asked: ComparisonRequest, pairs: Pairs) -> str:
     alone = [line for names, comparison in pairs.items() for line in compare_text.missing_lines(comparison, names)]
     if not alone:
         return f"no case of {' and '.join(asked.words)} has {' or '.join(metrics(asked.metrics))}: nothing was compared"
-    more = f"; and {len(alone) - MOST_LINES} more" if len(alone) > MOST_LINES else ""
-    return f"{' and '.join(asked.words)} have no case in common: {'; '.join(alone[:MOST_LINES])}{more}"
+    return f"{' and '.join(asked.words)} have no case in common: {'; '.join(shortened(alone, MOST_LINES))}"
+
+
+def complain(problems: Sequence[str]) -> None:
+    """Print what could not be read, or does not go together: each problem once, and no more than a person reads."""
+    for problem in shortened(filter(None, problems)):
+        print(f"campaign: {problem}", file=sys.stderr)
 
 
 def check_apart(files: Mapping[str, Path], *read: Path) -> None:
@@ -121,21 +126,19 @@ def _compare(asked: ComparisonRequest, root: Path) -> tuple[Pairs, list[tuple[st
     parsed = [sides.parse(words, root) for words in asked.words]
     within = sides.parse(asked.within, root) if asked.within else None
     tables, problems = sides.load(parsed, within, root)
-    for problem in problems:
-        print(f"campaign: {problem}", file=sys.stderr)
+    complain([*(side.note for side in parsed), *problems])
+    words = [side.words for side in parsed]
+    runs = [sorted(_runs(table)) for table in tables]
     facts = [
-        (
-            f"runs of {words}",
-            ", ".join(f"{system}/{run}" for system, run in sorted(_runs(table))),
-        )
-        for words, table in zip(asked.words, tables, strict=True)
+        (f"runs of {side}", ", ".join(f"{system}/{run}" for system, run in of_side))
+        for side, of_side in zip(words, runs, strict=True)
     ]
     manifests = _manifests({run for side in parsed for run in side.runs or ()}, tables, root)
     pairs = {}
     for i, j in itertools.combinations(range(len(parsed)), 2):
         comparison = compare(tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts)
-        remarks = _terms(manifests[i], manifests[j])
-        pairs[asked.words[i], asked.words[j]] = replace(comparison, remarks=(*comparison.remarks, *remarks))
+        remarks = [*_machines(runs[i], runs[j]), *_terms(manifests[i], manifests[j])]
+        pairs[words[i], words[j]] = replace(comparison, remarks=(*comparison.remarks, *shortened(remarks)))
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True)), facts
 
 
@@ -154,9 +157,15 @@ def _manifests(
     return of_sides
 
 
+def _machines(this: Iterable[tuple[str, str]], other: Iterable[tuple[str, str]]) -> list[str]:
+    """A line where two sides are of different systems."""
+    systems = [", ".join(sorted({clean(system) for system, _ in side})) for side in (this, other)]
+    return [f"not of one system: {systems[0]} -> {systems[1]}"] * (systems[0] != systems[1])
+
+
 def _terms(this: Mapping[str, Manifest], other: Mapping[str, Manifest]) -> list[str]:
-    """Why two sides are not on the same terms: different limits of their hosts, different variables that were let into
-    their launches, or ranks that a CPU limit stopped."""
+    """Why two sides are not on the same terms: different machines or limits of their hosts, different variables that
+    were let into their launches, or ranks that a CPU limit stopped."""
     hosts = ([manifest.get("host") or {} for manifest in side.values()] for side in (this, other))
     stopped = {
         f"run {clean(name)}: {why}"

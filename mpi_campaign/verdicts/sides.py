@@ -1,19 +1,21 @@
 """The sides of a comparison: what a person's words mean, and which launches of the archive they select.
 
     20261121T224108Z-554aa3, last, last~1, a run's folder     a run
-    openmpi@5.0.11                                            a toolchain
+    openmpi@5.0.11, openmpi                                   a toolchain; of a bare name the newest version there is
     async                                                     a configuration
     cluster                                                   a system of the archive
     2026-11-01..2026-11-20, 2026-11-01.., ..2026-11-20        a range of dates, both ends included
     baseline                                                  the runs from which the system's references were made
 
-Where words are joined by commas, all must hold: ``mpich@5.0.2,async,2026-11-01..``.
+Where words are joined by commas, all must hold: ``mpich@5.0.2,async,2026-11-01..``. Beside a system, `last` is the
+newest run of that system.
 """
 
 import itertools
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -27,7 +29,9 @@ from mpi_campaign.archive import consistency, references, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.processes.progress import Progress
+from postprocess.drawing.text import clean, shortened
 from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 
@@ -45,7 +49,8 @@ ALONG = {
 
 @dataclass(frozen=True)
 class Side:
-    """words: as they were typed.  runs: the folders of runs that were named, or None.  Other fields: values, or ""."""
+    """words: as they were typed.  runs: the folders of runs that were named, or None.  note: what a word stands for, if
+    a person should know.  Other fields: values, or ""."""
 
     words: str
     runs: tuple[RunFolder, ...] | None = None
@@ -54,6 +59,7 @@ class Side:
     system: str = ""
     first_day: str = ""
     last_day: str = ""
+    note: str = ""
 
     @property
     def of_systems(self) -> str:
@@ -89,14 +95,16 @@ class Side:
 def parse(words: str, root: Path) -> Side:
     """The side that words mean. Raises CampaignError, which lists what there is."""
     side = Side(words)
-    for word in filter(None, words.split(",")):
-        side = _with(side, word, root)
+    systems = {run.system for run in run_folders.runs(root)}
+    # What `last` and a library's bare name mean depends on systems and dates, wherever these stand.
+    for word in sorted(filter(None, words.split(",")), key=lambda one: one not in systems and not DATES.fullmatch(one)):
+        side = _with(side, word, root, systems)
     if side == Side(words):
         raise CampaignError(f"'{words}' names no side: give a run, a toolchain, a configuration, a system or dates")
     return side
 
 
-def _with(side: Side, word: str, root: Path) -> Side:
+def _with(side: Side, word: str, root: Path, systems: Collection[str]) -> Side:
     """A side narrowed by one more word. Raises CampaignError for a word without meaning, or with one that is taken."""
     if (dates := DATES.fullmatch(word)) and word != "..":
         for day in filter(None, dates.groups()):
@@ -110,15 +118,36 @@ def _with(side: Side, word: str, root: Path) -> Side:
         return _narrowed(side, word, runs=_baseline(side, root))
     if word in CONFIGURATIONS:
         return _narrowed(side, word, configuration=word)
-    if word in {run.system for run in run_folders.runs(root)}:
+    if word in systems:
         return _narrowed(side, word, system=word)
     try:
-        return _narrowed(side, word, runs=(run_folders.find(word, root),))
+        run = run_folders.find(word, root, side.system)
     except CampaignError as error:
+        there = _toolchains(side, root)
+        if versions := [one for one in there if one.partition("@")[0] == word]:
+            return _of_library(side, word, max(versions, key=lambda one: (numbers(one.partition("@")[2]), one)))
         raise CampaignError(
-            f"{error}; a side of a comparison may also be a toolchain (NAME@VERSION), a configuration "
-            f"({', '.join(CONFIGURATIONS)}), a system, or dates (2026-11-01..2026-11-20)"
+            f"{error}; a side of a comparison may also be a library, which is NAME@VERSION (there are: "
+            f"{', '.join(shortened(there)) or 'none'}), a configuration ({', '.join(CONFIGURATIONS)}), a system, or "
+            "dates (2026-11-01..2026-11-20)"
         ) from error
+    return _narrowed(side, word, runs=(run,))
+
+
+def _toolchains(side: Side, root: Path) -> list[str]:
+    """The toolchains of the runs that a side may hold, by name."""
+    there: set[str] = set()
+    for run in filter(side.may_hold, run_folders.runs(root)):
+        with suppress(CampaignError):
+            there |= {str(one.get("toolchain")) for one in run_folders.read_manifest(run).get("toolchains") or []}
+    return sorted(there)
+
+
+def _of_library(side: Side, library: str, newest: str) -> Side:
+    """A side narrowed to the newest version of a library, which is told. Raises CampaignError."""
+    words = ",".join(newest if one == library else one for one in side.words.split(","))
+    narrowed = _narrowed(side, library, toolchain=newest)
+    return replace(narrowed, words=words, note=f"{library} is {clean(newest)}, the newest version there is")
 
 
 def _baseline(side: Side, root: Path) -> tuple[RunFolder, ...]:
@@ -171,21 +200,31 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
     """
     if within is not None and (within.toolchain or within.configuration):
         raise CampaignError(f"--within '{within.words}' names more than runs: give a run, a system or dates")
-    everything = list(run_folders.runs(root))
-    known = [run for run in everything if run.path == run.archived]
     runs_named = [run for side in (*sides, *filter(None, [within])) for run in side.runs or ()]
-    known = list(dict.fromkeys([*known, *runs_named]))
+    known = list(dict.fromkeys([*run_folders.ended(root), *runs_named]))
     if within is not None:
         known = [run for run in known if within.may_hold(run)]
     if within is None and not any(side.runs is not None or side.first_day or side.last_day for side in sides):
-        return _of_newest(sides, known, [run for run in everything if run.path == run.partial])
-    chosen = [run for run in known if any(side.may_hold(run) for side in sides)]
-    kept, problems = consistency.together(chosen)
-    problems += [f"run {run.run} is not complete: what it has is compared" for run in kept if run.path == run.partial]
+        return _of_newest(sides, known)
+    kept, problems = consistency.together([run for run in known if any(side.may_hold(run) for side in sides)])
+    return _launches_in(sides, kept, problems)
+
+
+def _launches_in(
+    sides: Sequence[Side], kept: Sequence[RunFolder], problems: Sequence[str]
+) -> tuple[list[pd.DataFrame], list[str]]:
+    """The launches of each side in these runs, and the problems with those of reading them added."""
     table, unread = launches_of(kept)
-    problems += unread
-    launches = [side.launches(table, filter(side.may_hold, kept)) for side in sides]
-    return _apart(sides, _not_empty(sides, launches, problems)), problems
+    told = [*problems, *not_whole(kept), *unread]
+    return _apart(sides, [_launches(side, table, kept, told) for side in sides]), told
+
+
+def not_whole(runs: Iterable[RunFolder]) -> list[str]:
+    """A line about the runs that are not complete, if there are any. What they have counts, case by case."""
+    names = [clean(run.run) for run in runs if run.path == run.partial]
+    if len(names) == 1:
+        return [f"run {names[0]} is not complete: what it has counts"]
+    return [f"{len(names)} runs are not complete, {names[0]} to {names[-1]}: what they have counts"] if names else []
 
 
 def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
@@ -199,75 +238,41 @@ def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
     return found
 
 
-def _of_newest(
-    sides: Sequence[Side], known: Sequence[RunFolder], unfinished: Sequence[RunFolder]
-) -> tuple[list[pd.DataFrame], list[str]]:
-    """The launches of the newest run with some of every side. Sides that are systems have their own newest run each.
-
-    unfinished: the runs that are not complete. They are left out, which is said where they are newer.
-    """
+def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
+    """The launches of the newest run with some of every side. Sides that are systems have their own newest run each."""
     if len({side.system for side in sides}) > 1:
-        found_of = [_newest(side, known) for side in sides]
+        found_of = [_newest([side], known) for side in sides]
         newest, problems = consistency.together(list(dict.fromkeys(run for runs, _ in found_of for run in runs)))
-        problems += [problem for _, unread in found_of for problem in unread]
-        table, unread = launches_of(newest)
-        problems += unread
-        launches_of_sides = [side.launches(table, filter(side.may_hold, newest)) for side in sides]
-        tables = _apart(sides, _not_empty(sides, launches_of_sides, problems))
-        return tables, [*problems, *_left_out(sides, unfinished, newest)]
-    problems = []
-    for run in reversed(known):
-        table, unread = launches_of([run])
-        problems += unread
-        launches_of_sides = [side.launches(table, [run]) for side in sides if side.may_hold(run)]
-        if len(launches_of_sides) == len(sides) and all(map(len, launches_of_sides)):
-            return _apart(sides, launches_of_sides), [*problems, *_left_out(sides, unfinished, [run])]
+        return _launches_in(sides, newest, [*problems, *(line for _, unread in found_of for line in unread)])
+    newest, problems = _newest(sides, known)
+    if newest:
+        return _launches_in(sides, newest, problems)
     words = " and ".join(side.words for side in sides)
-    left_out = "".join(f"; {line}" for line in _left_out(sides, unfinished, []))
     raise CampaignError(
-        f"no run has launches of {words}{left_out}; name runs with --within, or measure both in one: "
+        f"no run has launches of {words}; name runs with --within, or measure both in one: "
         "./campaign run --toolchain A --toolchain B --repeat 5 --interleave"
     )
 
 
-def _left_out(sides: Sequence[Side], unfinished: Sequence[RunFolder], compared: Sequence[RunFolder]) -> Iterator[str]:
-    """A line about the runs that are not complete, and newer than the run that a side is compared by; else nothing."""
-    newer = [
-        run
-        for run in unfinished
-        if any(
-            side.may_hold(run) and run.run > max((one.run for one in compared if side.may_hold(one)), default="")
-            for side in sides
-        )
-    ]
-    if newer:
-        newest = max(newer, key=lambda run: run.run).run
-        which = f"run {newest}" if len(newer) == 1 else f"{len(newer)} runs, the newest one {newest}"
-        yield f"not complete, so left out: {which} (--within {newest} compares what it has)"
-
-
-def _newest(side: Side, known: Sequence[RunFolder]) -> tuple[list[RunFolder], list[str]]:
-    """The newest run with launches of a side, as a list that may be empty; and what newer runs have unreadable."""
+def _newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[RunFolder], list[str]]:
+    """The newest run with launches of every side, as a list that may be empty; and what newer runs have unreadable."""
     problems: list[str] = []
     for run in reversed(known):
-        if side.may_hold(run):
+        if all(side.may_hold(run) for side in sides):
             table, unread = launches_of([run])
-            if len(side.launches(table, [run])):
+            if all(len(side.launches(table, [run])) for side in sides):
                 return [run], problems
             problems += unread
     return [], problems
 
 
-def _not_empty(
-    sides: Sequence[Side], launches_of_sides: list[pd.DataFrame], problems: Sequence[str]
-) -> list[pd.DataFrame]:
-    for side, launches in zip(sides, launches_of_sides, strict=True):
-        if launches.empty:
-            why = f"; {'; '.join(problems)}" if problems else ""
-            raise CampaignError(
-                f"side '{side.words}' has no launches: see what there is with ./campaign results list{why}"
-            )
-    return launches_of_sides
+def _launches(side: Side, table: pd.DataFrame, kept: Sequence[RunFolder], problems: Sequence[str]) -> pd.DataFrame:
+    """The launches of a side. Raises CampaignError where there are none."""
+    launches = side.launches(table, filter(side.may_hold, kept))
+    if launches.empty:
+        why = "".join(f"; {line}" for line in shortened(problems))
+        raise CampaignError(f"side '{side.words}' has no launches: see what there is with ./campaign results list{why}")
+    return launches
 
 
 def _apart(sides: Sequence[Side], launches_of_sides: list[pd.DataFrame]) -> list[pd.DataFrame]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 _NANOSECOND_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 _BYTE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
@@ -25,6 +25,12 @@ def short(text: object, most: int = 120) -> str:
     """The cleaned text in one line of at most `most` characters; a text that is cut ends with an ellipsis."""
     line = " ".join(clean(text).split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def shortened(lines: Iterable[str], most: int = 20, where: str = "") -> list[str]:
+    """Each of the lines once; of more than `most` the first ones, and how many more there are, and where."""
+    each = list(dict.fromkeys(lines))
+    return each if len(each) <= most else [*each[: most - 1], f"and {len(each) - most + 1} more{where}"]
 
 
 def duration(nanoseconds: float) -> str:

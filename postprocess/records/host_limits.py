@@ -85,9 +85,9 @@ def starved_words(manifest: Mapping[str, Any], case: Mapping[str, Any]) -> str:
 
 
 def differences(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The limits that differ between two groups of manifests' hosts, a line each. Both groups must tell a limit."""
+    """The CPUs and limits that differ between two groups of manifests' hosts, a line each, of those that both tell."""
     lines = []
-    for name in COMPARED:
+    for name in ("cpu", "cores", *COMPARED):
         old, new = (sorted({value_words(host[name]) for host in hosts if name in host}) for hosts in (before, after))
         if old and new and old != new:
             lines.append(f"host {name}: {' or '.join(old)} -> {' or '.join(new)}")

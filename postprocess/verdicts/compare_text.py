@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import aligned
-from postprocess.drawing.text import clean, duration, plural, ratio
+from postprocess.drawing.text import clean, duration, plural, ratio, short, shortened
 from postprocess.families import registry
 from postprocess.families.axes import UNUSUAL, configuration_words
 from postprocess.families.family import Axis
@@ -41,8 +44,12 @@ MOST_ADVISED = 100
 not narrow any more as `launches_needed` assumes."""
 MOST_RUNS = 3
 """The most runs that are named one by one."""
-MOST_LINES = 1000
+MOST_LINES = 200
 """The most lines of a table in the terminal: nobody reads more."""
+MOST_MARKDOWN = 50_000
+"""The most characters of all that is written for a pull request, which takes 65,536 with what others write there."""
+MOST_SHORT = 20
+"""The most lines of a list beside a table."""
 MATRIX_KEY = "each cell: cases slower / faster / compared, of the column's side against the row's"
 
 Pairs = Mapping[tuple[str, str], Comparison]
@@ -84,7 +91,7 @@ def comparison_text(comparison: Comparison, sides: Sequence[str], *, every: bool
     parts = [
         _maps_text(comparison) if maps else "",
         _changes_text(comparison, every=every),
-        "\n".join(missing_lines(comparison, sides)),
+        "\n".join(shortened(missing_lines(comparison, sides), MOST_SHORT)),
         summary(comparison, sides),
     ]
     return "\n\n".join(filter(None, parts))
@@ -100,8 +107,8 @@ def summary(comparison: Comparison, sides: Sequence[str]) -> str:
     lines = [f"{sides[1]} against {sides[0]}: {counts}, of {total} comparisons"]
     lines += [f"  {words}: {runs_words(runs)}" for words, runs in zip(sides, comparison.runs, strict=True)]
     lines += [f"  note: {remark}" for remark in comparison.remarks]
-    lines += [f"  cannot tell: {count} x {reason}" for reason, count in reasons(comparison).items()]
-    return "\n".join(lines)
+    unknown = [f"cannot tell: {count} x {reason}" for reason, count in reasons(comparison).items()]
+    return "\n".join([*lines, *(f"  {line}" for line in shortened(unknown, MOST_SHORT))])
 
 
 def runs_words(runs: Sequence[str]) -> str:
@@ -152,6 +159,14 @@ def launches_needed(comparison: Comparison) -> int:
 
 
 def _maps_text(comparison: Comparison) -> str:
+    heads, lines = _maps_table(comparison)
+    left = f"and {len(lines) - MOST_LINES} more, in --json" if len(lines) > MOST_LINES else ""
+    table = aligned(heads, lines[:MOST_LINES], right=set(range(5, 12))) if lines else ""
+    return "\n".join(filter(None, [table, left]))
+
+
+def _maps_table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """A line per map and metric, under heads: how often each verdict was given, and between what the effects are."""
     heads = ["toolchain", "network", "configuration", "collective", "metric", *VERDICTS, "median", "least", "most"]
     number, maps = numbered(comparison.rows, [*group_columns(comparison.rows), "placement", "metric"])
     effect = comparison.rows["effect"].astype(float)
@@ -159,17 +174,15 @@ def _maps_text(comparison: Comparison) -> str:
     counts = [
         np.bincount(number[(comparison.rows["verdict"] == one).to_numpy()], minlength=len(maps)) for one in VERDICTS
     ]
-    lines = [
+    return heads, [
         [
             *names_of(row),
             METRICS[row["metric"]].title,
             *(str(count[place]) for count in counts),
             *(effect_words(row["metric"], end) for end in ends[place]),
         ]
-        for place, row in enumerate(maps.head(MOST_LINES).to_dict("records"))
+        for place, row in enumerate(maps.to_dict("records"))
     ]
-    left = f"and {len(maps) - len(lines)} more, in --json" if len(maps) > len(lines) else ""
-    return "\n".join(filter(None, [aligned(heads, lines, right=set(range(5, 12))), left])) if lines else ""
 
 
 def _changes_text(comparison: Comparison, *, every: bool) -> str:
@@ -274,11 +287,6 @@ def comparisons_json(pairs: Pairs) -> str:
     return _dumped({**head, "pairs": parts})
 
 
-def comparison_json(comparison: Comparison, sides: Sequence[str]) -> str:
-    """One JSON object: sides, limits, the count of each verdict, all cases, and those that only one side has."""
-    return _dumped(_document(comparison, sides))
-
-
 def _dumped(document: Mapping[str, Any]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
 
@@ -327,21 +335,33 @@ def _test_case(row: Mapping[Any, Any], wide: str) -> TestCase:
 
 
 def comparisons_markdown(pairs: Pairs, *, every: bool = False) -> str:
-    """Markdown for a pull request: for more than two sides the matrix as a table, then each pair."""
-    parts = [comparison_markdown(comparison, names, every=every) for names, comparison in pairs.items()]
-    if len(parts) > 1:
-        heads, *lines = (list(map(_escaped, line)) for line in _matrix_lines(pairs))
-        parts.insert(0, f"{_table(heads, lines)}\n\n{MATRIX_KEY}\n")
+    """Markdown for a pull request, of at most MOST_MARKDOWN characters: for more than two sides the matrix as a table,
+    then each pair."""
+    parts = []
+    if len(pairs) > 1:
+        heads, *lines = _matrix_lines(pairs)
+        parts.append(f"{_table(heads, lines, MOST_MARKDOWN // 2)}\n\n{MATRIX_KEY}\n")
+    room = (MOST_MARKDOWN - sum(map(len, parts))) // min(len(pairs), MOST_SHORT)
+    shown = list(pairs.items())[:MOST_SHORT]
+    parts += [comparison_markdown(comparison, names, room, every=every) for names, comparison in shown]
+    if len(pairs) > len(shown):
+        parts.append(f"and {plural(len(pairs) - len(shown), 'more pair')}, in --json and --html\n")
     return "\n".join(parts)
 
 
-def comparison_markdown(comparison: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
-    """Markdown for a pull request: the answer, then a table of the cases that changed, or of every case."""
+def comparison_markdown(
+    comparison: Comparison, sides: Sequence[str], room: int = MOST_MARKDOWN, *, every: bool = False
+) -> str:
+    """Markdown for a pull request: the answer, then a table of the cases that changed, or of every case.
+
+    room: the most characters. Where the table needs more, a table of maps is in its place.
+    """
     changed = comparison.rows if every else comparison.rows[comparison.rows["verdict"].isin([SLOWER, FASTER])]
     axes = axes_in_use(changed)
     heads = ["verdict", "case", *(one.head for one in axes), "metric", "A", "B", "B against A", "95 %"]
-    cells = [
+    lines = [
         [
+            row["verdict"],
             " ".join(filter(None, names_of(row))),
             *target_words(row, axes),
             METRICS[row["metric"]].title,
@@ -349,18 +369,25 @@ def comparison_markdown(comparison: Comparison, sides: Sequence[str], *, every: 
             effect_words(row["metric"], row["effect"]),
             interval_words(row),
         ]
-        for row in changed.to_dict("records")
+        for row in changed.head(MOST_LINES).to_dict("records")
     ]
-    marked = [f"**{verdict}**" if verdict == SLOWER else verdict for verdict in changed["verdict"]]
-    lines = [[mark, *map(_escaped, line)] for mark, line in zip(marked, cells, strict=True)]
-    answer = "\n".join(f"- {_escaped(line.strip())}" for line in summary(comparison, sides).splitlines())
-    missing = [f"- {_escaped(line)}" for line in missing_lines(comparison, sides)]
-    return "\n\n".join(filter(None, [answer, _table(heads, lines) if lines else "", "\n".join(missing)])) + "\n"
+    told = summary(comparison, sides).splitlines(), shortened(missing_lines(comparison, sides), MOST_SHORT)
+    answer, missing = ("\n".join(f"- {_escaped(short(line, 400))}" for line in part)[: room // 4] for part in told)
+    room -= len(answer) + len(missing) + 100
+    table = _table(heads, lines, room) if lines else ""
+    if len(changed) > len(lines) or "\n\n" in table:
+        heads, maps = _maps_table(replace(comparison, rows=changed))
+        table = f"{len(changed)} cases, by map; each is in --json and --html\n\n{_table(heads, maps, room)}"
+    return "\n\n".join(filter(None, [answer, table, missing])) + "\n"
 
 
-def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A Markdown table.  heads, lines: escaped cells."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads), *lines))
+def _table(heads: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> str:
+    """A Markdown table of at most so many characters; behind an empty line, how many lines it lacks."""
+    bold = [[f"**{SLOWER}**" if cell == SLOWER else _escaped(cell) for cell in line] for line in lines]
+    rows = [f"| {' | '.join(row)} |" for row in (list(map(_escaped, heads)), ["---"] * len(heads), *bold)]
+    fit = bisect_right(list(itertools.accumulate(len(row) + 1 for row in rows)), room)
+    left = [f"\nand {len(rows) - fit} more, in --json and --html"] if fit < len(rows) else []
+    return "\n".join([*rows[:fit], *left])
 
 
 def _escaped(text: str) -> str:

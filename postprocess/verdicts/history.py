@@ -1,29 +1,23 @@
 """Change points over many runs: since when a case is slower, by how much, how sure, and what changed in that run.
 
-Each case's series has one value per run, the median of its launches. Where it changes is found by kernel change-point
-detection with a linear kernel, which is that of the mean (Celisse et al. 2018; Arlot et al. 2019), by `ruptures`, on
-the logarithm of times. A single bad night is no change: values are clipped to OUTLIER times the noise around a running
-median first, and both sides of a change have at least FEWEST runs.
-
-A series goes on when its library is upgraded: the version in each run is a fact that may explain a change.
+Each case's series has one value per night (a day of UTC), the median of its launches. `statistics/nights` finds where
+it changes, on the logarithm of times. A series goes on when its library is upgraded: the version of each night is a
+fact that may explain a change.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
-import math
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import ruptures  # type: ignore[import-untyped]
-from scipy import ndimage, stats
 
 from postprocess.families import registry
 from postprocess.families.family import Metric
@@ -31,19 +25,18 @@ from postprocess.records import host_limits, nodes
 from postprocess.records.let_in import let_in_of
 from postprocess.statistics.effects import false_discovery_adjusted
 from postprocess.statistics.limits import HISTORY_RATE, Limits
-from postprocess.statistics.metrics import MIN_REPETITIONS, Floats, difference_estimate, median_estimate
+from postprocess.statistics.metrics import Floats
+from postprocess.statistics.nights import NEEDED, NEWER, Contrast, States, Wave, states_of
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
 from postprocess.verdicts.compare_text import value_words
 from postprocess.verdicts.launches import USUAL_VALUES, with_keys
 
-FEWEST = MIN_REPETITIONS
-"""The fewest runs on each side of a change: enough for the interval of a median. A series needs twice as many."""
-PENALTY = 3.0
-"""The penalty of a change, in units of the noise's variance times the logarithm of the number of runs. The Bayesian
-information criterion has 2, for a mean and a place; the rest allows for tails longer than normal."""
-NEIGHBOURS = 9
-"""The number of runs of the running median to which outliers are clipped."""
-OUTLIER = 3.0
+WAVE = "comes and goes"
+"""The verdict on a wave. It is no alarm."""
+FEWEST = NEEDED // 2
+"""The place of a change moves by fewer nights than this when more of them are known."""
+DAY = len("20260101")
+"""The beginning of a run's name that says the day."""
 CONDITIONS = "conditions"
 """The column of a case that says which conditions its runs met, of a metric that has a `Condition`; empty otherwise."""
 
@@ -52,11 +45,11 @@ CONDITIONS = "conditions"
 class Change:
     """A case that changed for good.
 
-    case: the case of its series.  before: the last run of the old state; run: the first of the new one.  effect: the
-    ratio of the medians of both states, or their difference; low, high: its 95 % interval.  q_value: the p-value of a
-    rank test of both states, adjusted for all changes (the test does not allow for how the place was found).  runs: the
-    number of runs in each state, without those between the two, which steps too small to matter set apart.
-    toolchains: those of `before` and of `run`.
+    case: the case of its series.  before: the first run of the last night of the old state; run: the first of the new
+    one.  effect: the ratio of both states, or their difference; low, high: its 95 % interval.  q_value: the p-value,
+    adjusted for all changes.  runs: the number of nights in each state, without those between the two, which steps too
+    small to matter set apart.  toolchains: those of `before` and of `run`.  A wave has its lowest and its highest value
+    before and after, and all nights; period: its nights, 0 where it is a step.
     """
 
     case: Mapping[str, Any]
@@ -72,6 +65,7 @@ class Change:
     q_value: float
     runs: tuple[int, int]
     toolchains: tuple[str, str]
+    period: int = 0
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -82,6 +76,12 @@ class Change:
     def own_key(self) -> tuple[str, ...]:
         """`key` with the toolchain of its run. It stays the same when the series goes on with another version."""
         return _key({**self.case, "toolchain": self.toolchains[1]}, self.metric)
+
+    @property
+    def nights_words(self) -> str:
+        """The number of nights before and after, or of a wave."""
+        before, since = self.runs
+        return f"a wave of {self.period} nights" if self.period else f"{before} nights before, {since} since"
 
     @property
     def name(self) -> str:
@@ -108,17 +108,30 @@ class _Case(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Series:
-    """A case's values over runs, in the order of time. `changes` are the indices of the first run of each new state.
+    """A case's values over nights, in the order of time.
 
-    case: the columns of KEY, and sizes; its toolchain is that of the last run.  toolchains: one for each run.
+    case: the columns of KEY, and sizes; its toolchain is that of the last run.  runs: the first of each night.
+    toolchains: one for each.  shared: so many nights at the beginning are told of in another series, whose version went
+    on being measured.  states: what `with_changes` found.
     """
 
     case: Mapping[str, Any]
     metric: str
     runs: tuple[str, ...]
     values: Floats
-    changes: tuple[int, ...]
     toolchains: tuple[str, ...]
+    shared: int = 0
+    states: States | None = None
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """The indices of the first night of each new state."""
+        return self.states.places if self.states else ()
+
+    @property
+    def levels(self) -> Floats:
+        """The value of each state."""
+        return _unscaled(self.states.levels, METRICS[self.metric]) if self.states else np.empty(0)
 
     @cached_property
     def key(self) -> tuple[str, ...]:
@@ -146,36 +159,43 @@ def _word(name: str, value: Any) -> str:
     return f"{name}={value}"
 
 
+def without_sizes(series: Series) -> tuple[str, ...]:
+    """The key of a series without what calibration finds: series that differ in that alone are of one case."""
+    same = METRICS[series.metric].same
+    return _key({name: value for name, value in series.case.items() if name not in same}, series.metric)
+
+
 def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
     """One series per case, sizes and metric, of the launches that count. Runs are in the order of their names, which is
-    the order of time.
+    the order of time, and begin with the day.
 
     Times on other message or work sizes are another series, because they are not of the same work; and so are values
-    that were measured under other conditions (`Metric.condition`). A run whose median has no effect
+    that were measured under other conditions (`Metric.condition`). A night whose median has no effect
     (`Metric.has_effect`) is left out.
     """
     series = []
     once: dict[tuple[str, ...], tuple[str, ...]] = {}  # most series have the same runs: their names are kept once
-    launches = launches.assign(
-        placement=placements(launches), version=launches["toolchain"], toolchain=upgraded(launches)
-    )
+    launches = upgraded(launches.assign(placement=placements(launches)))
+    run, names = pd.factorize(launches["run"].astype(object), sort=True)
+    night, _ = pd.factorize(pd.Series(names).str[:DAY])
+    launches = launches.assign(run=run, night=night[run])
     for name in filter(launches.__contains__, metrics):
         metric = METRICS[name]
         counting = launches[launches[metric.state].to_numpy(bool) & np.isfinite(launches[name].to_numpy(np.float64))]
         counting = with_keys(counting, metric.same)
         key = [one for one in dict.fromkeys([*KEY, *metric.same, "placement"]) if one in counting]
         counting, key = counting.assign(**{CONDITIONS: conditions(counting, metric, key)}), [*key, CONDITIONS]
-        group, medians = numbered(counting, [*key, "run", "version"])
-        medians[name] = counting[name].groupby(group).median().to_numpy()
-        medians = medians[metric.has_effect(medians[name].to_numpy(np.float64))]
-        number, cases = numbered(medians, key)
+        group, nights = numbered(counting, [*key, "night", "version"])
+        for column, of_night in ((name, "median"), ("run", "min"), ("shared", "first")):
+            nights[column] = counting[column].groupby(group).agg(of_night).to_numpy()
+        nights = nights[metric.has_effect(nights[name].to_numpy(np.float64))]
+        number, cases = numbered(nights, key)
         places = {one: place for place, one in enumerate(key)} | {"toolchain": len(key)}
-        run, names = pd.factorize(medians["run"].astype(object), sort=True)
-        order = np.lexsort((run, number))
-        runs, versions = names[run[order]].tolist(), medians["version"].astype(object).to_numpy()[order].tolist()
+        nights = nights.iloc[np.lexsort((nights["run"], number))]
+        values, shared = nights[name].to_numpy(np.float64), nights["shared"].to_numpy(bool)
+        runs, versions = names[nights["run"]].tolist(), nights["version"].astype(object).tolist()
         lengths = np.bincount(number, minlength=len(cases))
         ends = np.cumsum(lengths)
-        values = medians[name].to_numpy(np.float64)[order]
         for case, begin, end in zip(cases.itertuples(index=False), ends - lengths, ends, strict=True):
             its_runs, toolchains = (
                 once.setdefault(one, one) for one in (tuple(of[begin:end]) for of in (runs, versions))
@@ -186,8 +206,8 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
                     name,
                     its_runs,
                     values[begin:end],
-                    (),
                     toolchains,
+                    int(shared[begin:end].sum()),
                 )
             )
     return series
@@ -217,39 +237,60 @@ def conditions(launches: pd.DataFrame, metric: Metric, key: Sequence[str]) -> li
     return words
 
 
-def upgraded(launches: pd.DataFrame) -> pd.Series[str]:
-    """The toolchain of each launch, replaced by the last version of its library that continues it.
+def upgraded(launches: pd.DataFrame) -> pd.DataFrame:
+    """The launches of each series of versions: `version` is a launch's own, `toolchain` that of the series' newest. A
+    launch in several series is there as often; in all but one of them it is `shared`.
 
-    A version continues the series that ended last before the version began; of several that ended in the same run, the
-    one whose version is most like it. So versions that overlap in time, or that one run has side by side, are series of
-    their own. Builds of a library that differ in suffix or provider are different libraries here.
+    A version goes on with the version of its library that was measured last before it, of several in one run the one
+    most like it, unless its own first run has that one too. Nothing that is measured later changes that. Of a version
+    that others go on with, launches after that are left out, as when somebody has another look at it; but it has a
+    series of its own if there are NEWER nights of them or more. Builds of a library that differ in suffix or provider
+    are different libraries here.
     """
     number, names = numbered(launches, ["system", "provider", "toolchain"])
-    measured = launches[["run"]].assign(number=number).drop_duplicates().astype({"run": str})
-    spans = measured.groupby("number")["run"].agg(["min", "max"])
-    first, last = (spans[end].tolist() for end in ("min", "max"))
     toolchains = names["toolchain"].astype(str).tolist()
     split = [library_and_version(one) for one in toolchains]
-    libraries, versions = [one[0] for one in split], [one[1] for one in split]
-    series: dict[tuple[str, str, str], list[list[int]]] = defaultdict(list)
+    libraries = list(zip(names["system"], names["provider"], [one[0] for one in split], strict=True))
+    run = launches["run"].astype(str).to_numpy()
+    measured = [sorted(set(run[number == one])) for one in range(len(names))]
 
-    def fits(before: int, after: int) -> tuple[str, int]:
-        """How well one version continues another: the larger, the better."""
-        parts = (re.split("[.-]", versions[one]) for one in (before, after))
-        alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*parts, strict=False))
-        return last[before], sum(1 for _ in alike)
+    def like(one: int, other: int) -> int:
+        parts = (re.split("[.-]", split[which][1]) for which in (one, other))
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*parts, strict=False)))
 
-    for which in sorted(range(len(names)), key=lambda one: (first[one], toolchains[one])):
-        begun = series[names["system"][which], names["provider"][which], libraries[which]]
-        ended = [one for one in begun if last[one[-1]] < first[which]]
+    earlier: dict[int, int] = {}  # of each version the one that it goes on with
+    later: dict[int, int] = {}  # and the last one that goes on with it
+    for which in sorted(range(len(names)), key=lambda one: (measured[one][0], toolchains[one])):
+        first = measured[which][0]
+        ended = {
+            other: max(before)
+            for other in range(len(names))
+            if libraries[other] == libraries[which]
+            and first not in measured[other]
+            and not (other in later and measured[later[other]][0] == first)
+            and (before := [one for one in measured[other] if one < first])
+        }
         if ended:
-            max(ended, key=lambda one: fits(one[-1], which)).append(which)
-        else:
-            begun.append([which])
-    newest = {one: members[-1] for of_library in series.values() for members in of_library for one in members}
-    continued = pd.Categorical([toolchains[newest[one]] for one in range(len(names))])
-    by_launch: pd.Series[str] = pd.Series(continued[number], index=launches.index)
-    return by_launch
+            earlier[which] = max(ended, key=lambda other: (ended[other], like(other, which)))
+            later[earlier[which]] = which
+    for which, heir in later.items():
+        if len({one[:DAY] for one in measured[which] if one >= measured[heir][0]}) >= NEWER:
+            later[which] = which  # it goes on itself
+    parts = []
+    for which in range(len(names)):
+        if later.get(which, which) == which:
+            rows, shared, one = number == which, np.zeros(len(launches), bool), which
+            while one in earlier:
+                began, newer, one = measured[one][0], one, earlier[one]
+                its = (number == one) & (run < began)
+                rows |= its
+                shared |= its & (shared.any() or later[one] != newer)
+            parts.append((np.flatnonzero(rows), np.full(rows.sum(), which), shared[rows]))
+    chosen, newest, told = (np.concatenate(part) for part in zip(*parts, strict=True))
+    found = launches.iloc[chosen]
+    by_newest = pd.Categorical(np.array(toolchains)[newest])
+    series: pd.DataFrame = found.assign(version=found["toolchain"], toolchain=by_newest, shared=told)
+    return series
 
 
 def library_and_version(toolchain: str) -> tuple[str, str]:
@@ -259,30 +300,10 @@ def library_and_version(toolchain: str) -> tuple[str, str]:
     return library + rest.removeprefix(version), version
 
 
-def with_changes(series: Series) -> Series:
-    """The series with the places where it changes; with none where it is too short."""
-    values = _scaled(series.values, METRICS[series.metric])
-    return replace(series, changes=change_points(values))
-
-
-def change_points(values: Floats) -> tuple[int, ...]:
-    """The indices at which a new state begins; none where there are too few values."""
-    if values.size < 2 * FEWEST:
-        return ()
-    noise = noise_of(values)
-    if noise == 0:
-        noise = np.ptp(values) * 1e-6 or 1.0
-    middle = ndimage.median_filter(values, NEIGHBOURS, mode="nearest")
-    calm = np.clip(values, middle - OUTLIER * noise, middle + OUTLIER * noise)
-    noise = max(noise, float(np.sqrt(np.mean((calm - middle) ** 2))))  # with heavy tails, the median step is too small
-    detector = ruptures.KernelCPD(kernel="linear", min_size=FEWEST).fit((calm / noise)[:, None])
-    *places, _end = detector.predict(pen=PENALTY * math.log(values.size))
-    return tuple(int(place) for place in places)
-
-
-def noise_of(values: Floats) -> float:
-    """Standard deviation between runs, from the median step between neighbours: changes and outliers hardly move it."""
-    return float(np.median(np.abs(np.diff(values)))) / (stats.norm.ppf(0.75) * math.sqrt(2))
+def searched(series: Sequence[Series]) -> list[Series]:
+    """The series with the states that are found in them."""
+    found = states_of([_scaled(one.values, METRICS[one.metric]) for one in series])
+    return [replace(one, states=states) for one, states in zip(series, found, strict=True)]
 
 
 def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[Change]:
@@ -293,8 +314,9 @@ def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[C
     """
     limits = limits or Limits(rate=HISTORY_RATE)
     most = limits.rate
+    found = [(one, functools.cache(one.states.contrast)) for one in series if one.states]
     for _ in range(2):  # the first pass finds how small a p-value must be, which depends on all steps
-        raw = [step for one in series for step in _steps(one, limits, most)]
+        raw = [step for one, contrast in found for step in _steps(one, contrast, limits, most)]
         adjusted = false_discovery_adjusted([one.q_value for one in raw])
         sure = [one.q_value for one, q_value in zip(raw, adjusted, strict=True) if q_value <= limits.rate]
         most = max(sure, default=0.0)
@@ -303,43 +325,54 @@ def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[C
     return sorted(changes, key=lambda one: (one.run, one.metric))
 
 
-def _steps(series: Series, limits: Limits, most: float) -> Iterator[Change]:
-    """Yield every step of a series. Steps that do not matter have no verdict. `q_value` is the p-value, not adjusted.
+def _steps(series: Series, contrast: Callable[[int, int], Contrast], limits: Limits, most: float) -> Iterator[Change]:
+    """Yield every step of a series, and the wave. Those that do not matter have no verdict. `q_value` is the p-value,
+    not adjusted.
 
     most: the largest p-value of a step after which later states are compared with its new state.
     """
+    metric, levels = METRICS[series.metric], series.levels
     ends = [0, *series.changes, series.values.size]
-    first, last = 0, ends[1]  # the state with which the next one is compared
-    for begin, end in itertools.pairwise(ends[1:]):
-        before, after = series.values[first:last], series.values[begin:end]
-        effect, low, high = _effect(before, after, METRICS[series.metric])
-        p_value = float(stats.mannwhitneyu(before, after).pvalue)
-        directed = METRICS[series.metric].has_direction(np.array([np.median(before), np.median(after)])).all()
-        verdict = _verdict(effect, METRICS[series.metric], limits) if directed else ""
-        yield Change(
-            series.case,
-            series.metric,
-            verdict,
-            series.runs[begin - 1],
-            series.runs[begin],
-            float(np.median(before)),
-            float(np.median(after)),
-            effect,
-            low,
-            high,
-            p_value,
-            (last - first, end - begin),
-            (series.toolchains[begin - 1], series.toolchains[begin]),
-        )
-        if verdict and p_value <= most:
-            first, last = begin, end
+    if series.states and series.states.wave and not series.shared:
+        yield _wave(series, series.states.wave, limits)
+    first = 0  # the state with which the next one is compared
+    for state in range(1, len(levels)):
+        begin = ends[state]
+        found = contrast(first, state)
+        effect, low, high = (float(_unscaled(part, metric)) for part in (found.effect, found.low, found.high))
+        verdict = _verdict(effect, metric, limits) if metric.has_direction(levels[[first, state]]).all() else ""
+        if begin >= series.shared:
+            yield Change(
+                series.case,
+                series.metric,
+                verdict,
+                series.runs[begin - 1],
+                series.runs[begin],
+                float(levels[first]),
+                float(levels[state]),
+                effect,
+                low,
+                high,
+                found.p_value,
+                (ends[first + 1] - ends[first], ends[state + 1] - begin),
+                (series.toolchains[begin - 1], series.toolchains[begin]),
+            )
+        if verdict and found.p_value <= most:
+            first = state
 
 
-def _effect(before: Floats, after: Floats, metric: Metric) -> tuple[float, float, float]:
-    """The ratio or the difference of two states' medians, and the ends of its interval."""
-    step = difference_estimate(*(median_estimate(_scaled(part, metric)) for part in (after, before)))
-    effect, low, high = (float(np.exp(part) if metric.ratio else part) for part in (step.value, step.low, step.high))
-    return effect, low, high
+def _wave(series: Series, wave: Wave, limits: Limits) -> Change:
+    """A wave as a change, from its lowest to its highest value. It has no verdict where it is too small to matter."""
+    metric, nights = METRICS[series.metric], series.values.size
+    middle = float(np.median(_scaled(series.values, metric)))
+    low, high, height = (
+        float(_unscaled(part, metric)) for part in (middle - wave.height / 2, middle + wave.height / 2, wave.height)
+    )
+    return Change(
+        series.case, series.metric, WAVE if _verdict(height, metric, limits) else "", series.runs[0], series.runs[0],
+        low, high, height, height, height, wave.p_value, (nights, nights), (series.toolchains[0],) * 2,
+        round(wave.period),
+    )  # fmt: skip
 
 
 def _verdict(effect: float, metric: Metric, limits: Limits) -> str:
@@ -352,16 +385,21 @@ def _scaled(values: Floats, metric: Metric) -> Floats:
     return np.asarray(np.log(values)) if metric.ratio else values
 
 
-def standing(changes: Sequence[Change], series: Sequence[Series], limits: Limits | None = None) -> list[Change]:
-    """The changes to the worse whose case, in the last state of its series, is still worse than before the change."""
-    limits = limits or Limits(rate=HISTORY_RATE)
-    now = {one.key: float(np.median(one.values[(0, *one.changes)[-1] :])) for one in series if one.values.size}
+def _unscaled(values: Any, metric: Metric) -> Floats:
+    return np.asarray(np.exp(values) if metric.ratio else values)
 
-    return [
-        one
-        for one in changes
-        if one.verdict == SLOWER and METRICS[one.metric].is_worse(now[one.key], one.value_before, limits)
-    ]
+
+def standing(changes: Sequence[Change], series: Sequence[Series], limits: Limits | None = None) -> list[Change]:
+    """The changes to the worse after which no state of the series was as good as before again."""
+    limits = limits or Limits(rate=HISTORY_RATE)
+    of_key = {one.key: one for one in series}
+
+    def stands(change: Change) -> bool:
+        its = of_key[change.key]
+        since = its.levels[1 + its.changes.index(its.runs.index(change.run)) :]
+        return all(METRICS[change.metric].is_worse(level, change.value_before, limits) for level in since)
+
+    return [change for change in changes if change.verdict == SLOWER and stands(change)]
 
 
 def manifest_changes(

@@ -7,14 +7,13 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from postprocess.drawing import page
-from postprocess.drawing.text import duration
+from postprocess.drawing.text import duration, plural
 from postprocess.families import registry
 from postprocess.families.family import Axis
 from postprocess.verdicts import compare_text
@@ -32,20 +31,25 @@ from postprocess.verdicts.compare_text import (
     target_words,
     value_words,
 )
-from postprocess.verdicts.history import Change, Series
+from postprocess.verdicts.history import WAVE, Change, Series
+from postprocess.verdicts.silence import Silence
 
 MOST_ROWS = 5000
 """The most rows of a page's table, for browsers. Rows without a change are left out first, and the page says so."""
 MOST_DRAWN = 100
 """The most maps, and the most curves, of a page, for the same reason: those with the largest changes."""
+SILENT = "not measured"
+"""The word for cases that are not measured any more, in the place of a verdict."""
 CSS = {
     SLOWER: "bad",
     FASTER: "good",
     SAME: "same",
     UNKNOWN: "unknown",
+    WAVE: "unknown",
     FAIL: "bad",
     PASS: "good",
     NOT_TESTED: "unknown",
+    SILENT: "unknown",
 }
 _ORDER = (SLOWER, FASTER, UNKNOWN, SAME)
 """The order of a comparison's rows."""
@@ -131,11 +135,6 @@ def render(view: View) -> str:
     style = environment.get_template("verdicts.css").render()
     embedded = page.embedded(style, page.script("verdicts.js"))
     return environment.get_template("verdicts.html").render(view=view, matrix_key=MATRIX_KEY, **embedded)
-
-
-def write(view: View, output: Path) -> Path:
-    """Write a page, whole or not at all. Raises OSError."""
-    return page.write(output, render(view))
 
 
 class _Filters:
@@ -359,24 +358,28 @@ def _grid_cell(row: Mapping[Any, Any] | None) -> tuple[str, str, str]:
 
 def history_view(
     title: str,
-    changes: Sequence[tuple[Change, str, str]],
+    changes: Sequence[tuple[Change, str, str, str]],
     series: Sequence[Series],
     answer: str,
     coverage: str = "",
-    facts: Sequence[tuple[str, str]] = (),
+    silent: Sequence[Silence] = (),
 ) -> View:
-    """The page of a history: each change with its state and with what may explain it, and its case over the runs.
+    """The page of a history: what is silent; each change with what may explain it, and its case over the runs.
 
-    changes: (change, its state, which is rings, acknowledged, past or better, what explains it).  coverage: in how many
-    series there are runs enough to look for changes.
+    changes: (change, its state, the last run of its series, what explains it).  coverage: in how many series there are
+    runs enough to look for changes.  silent: what is not measured any more.
     """
     filters = _Filters(_FILTERS)
     rows = []
     changed: dict[tuple[str, ...], list[Change]] = defaultdict(list)
-    for change, _, _ in changes:
+    for change, *_ in changes:
         changed[change.key].append(change)
-    axes = axes_in_use(pd.DataFrame([dict(change.case) for change, _, _ in changes]))
-    for change, state, explained in changes[-MOST_ROWS:]:
+    axes = axes_in_use(pd.DataFrame([dict(change.case) for change, *_ in changes]))
+    for one in silent[:MOST_ROWS]:
+        cells = [one.state, one.name, one.since, *names_of(one.case), *[""] * (len(axes) + 5),
+                 plural(one.nights, "night"), f"{one.why}; last measured in {one.last}"]  # fmt: skip
+        rows.append(Row(SILENT, cells, _case_filters(filters, {**one.case, "metric": ""}, SILENT)))
+    for change, state, last, explained in changes[-MOST_ROWS:]:
         row = {**change.case, "metric": change.metric}
         cells = [
             state, change.name, change.run, *names_of(row),
@@ -384,10 +387,10 @@ def history_view(
             METRICS[change.metric].title, value_words(change.metric, change.value_before),
             value_words(change.metric, change.value_after), effect_words(change.metric, change.effect),
             f"[{effect_words(change.metric, change.low)}, {effect_words(change.metric, change.high)}]",
-            f"{change.runs[0]}, {change.runs[1]}", explained,
+            f"{change.runs[0]}, {change.runs[1]}", "; ".join(filter(None, [explained, f"last measured in {last}"])),
         ]  # fmt: skip
         rows.append(Row(change.verdict, cells, _case_filters(filters, row, change.verdict)))
-    steps = {key: max(map(_step, of_one)) for key, of_one in changed.items()}
+    steps = {key: max(map(size_of, of_one)) for key, of_one in changed.items()}
     drawn = set(sorted(steps, key=lambda key: -steps[key])[:MOST_DRAWN])
     plots = [
         _plot(one, changed[key], filters, number)
@@ -395,8 +398,8 @@ def history_view(
         if key in drawn
     ]
     remarks = [coverage] if coverage else []
-    if len(rows) < len(changes):
-        remarks.append(f"the table has the last {len(rows)} of {len(changes)} changes; all are in --json")
+    if len(rows) < len(changes) + len(silent):
+        remarks.append(f"the table has {len(rows)} of {len(changes) + len(silent)} rows, the last; all are in --json")
     if len(drawn) < len(changed):
         remarks.append(f"drawn are the {len(drawn)} series with the largest changes, of {len(changed)} that changed")
     return View(
@@ -406,17 +409,16 @@ def history_view(
         table_title="All changes",
         heads=["change", "state", "name", "since", "toolchain", "network", "configuration", "collective",
                *(one.title for one in axes), "metric", "before", "since then", "change", "95 %", "runs",
-               "what else changed"],
+               "what else changed; last measured"],
         rows=rows,
         nothing="No change was found.",
         remarks=remarks,
         series=plots,
         filters=filters.values,
-        facts=facts,
     )  # fmt: skip
 
 
-def _step(change: Change) -> float:
+def size_of(change: Change) -> float:
     """The size of a change, whichever way it goes."""
     return abs(math.log(change.effect)) if METRICS[change.metric].ratio else abs(change.effect)
 

@@ -257,7 +257,7 @@ def test_what_the_sides_differ_in_is_no_part_of_a_case() -> None:
 def test_nothing_in_common_is_said() -> None:
     found = compare(launches(), launches(collective="ireduce"))
     assert "no case in common" in compare_text.comparison_text(found, SIDES)
-    assert json.loads(compare_text.comparison_json(found, SIDES))["cases"] == []
+    assert json.loads(compare_text.comparisons_json({SIDES: found}))["cases"] == []
 
 
 def test_an_empty_side_is_no_crash() -> None:
@@ -270,7 +270,7 @@ def test_every_form_says_the_same() -> None:
     text = compare_text.comparison_text(found, SIDES)
     assert text.count("\nslower") == 24
     assert "after against before: 24 slower, 0 faster, 12 same, 0 cannot tell, of 36 comparisons" in text
-    document = json.loads(compare_text.comparison_json(found, SIDES))
+    document = json.loads(compare_text.comparisons_json({SIDES: found}))
     assert document["verdicts"] == {"slower": 24, "faster": 0, "same": 12, "cannot tell": 0}
     assert document["cases"][0]["effect"] == pytest.approx(1.1, rel=0.02)
     suite = ElementTree.fromstring(compare_text.comparison_junit(found, SIDES))
@@ -278,6 +278,22 @@ def test_every_form_says_the_same() -> None:
     assert len(suite.findall("testcase/failure")) == 24
     markdown = compare_text.comparison_markdown(found, SIDES)
     assert markdown.count("| **slower** |") == 24
+
+
+@pytest.mark.parametrize("count", [1, 30])
+def test_a_pull_request_takes_the_markdown_of_any_comparison(count: int) -> None:
+    """Of 60 maps with long names, and of many sides: the number of cases is told, what does not fit is counted."""
+    before, after = (
+        pd.concat([launches(factor, seed=seed, toolchain="n" * 600 + str(one)) for one in range(60)])
+        for seed, factor in ((1, 1.0), (2, 1.2))
+    )
+    found = compare(before, after)
+    names = [f"side{number}" * 20 for number in range(count + 1)]
+    markdown = compare_text.comparisons_markdown(dict.fromkeys(itertools.pairwise(names), found))
+    assert len(markdown) < 60_000
+    assert f"{60 * 24} slower" in markdown
+    assert " more, in --json and --html" in markdown
+    assert len(compare_text.comparison_text(found, SIDES).splitlines()) < 500
 
 
 def test_hostile_names_stay_text() -> None:

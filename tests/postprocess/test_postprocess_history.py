@@ -8,18 +8,17 @@ import pytest
 
 from postprocess.families import registry
 from postprocess.statistics.metrics import Floats
+from postprocess.statistics.nights import NEEDED, NEWER, noise_of, states_of
 from postprocess.verdicts.compare import FASTER, KEY, SLOWER
 from postprocess.verdicts.history import (
-    FEWEST,
+    WAVE,
     Series,
-    change_points,
     changes_of,
     manifest_changes,
-    noise_of,
+    searched,
     series_of,
     standing,
     upgraded,
-    with_changes,
 )
 
 
@@ -36,10 +35,15 @@ def nights(
     usual = {axis.name: axis.usual for axis in registry.AXES if axis.usual is not None}
     own = {"comm_target_ns": seed, "comp_target_ns": 5, "oversubscribed": False}
     case = dict.fromkeys(KEY, "x") | usual | own
-    return Series(case, metric, runs, values, (), ("x",) * count)
+    return Series(case, metric, runs, values, ("x",) * count)
 
 
-@pytest.mark.parametrize("at", [FEWEST, 20, 54])
+def with_changes(series: Series) -> Series:
+    """The series with what is found in it alone."""
+    return searched([series])[0]
+
+
+@pytest.mark.parametrize("at", [6, 20, 60 - NEWER])
 def test_a_change_is_found_in_the_run_where_it_was(at: int) -> None:
     series = with_changes(nights({0: 1e7, at: 1.1e7}))
     (change,) = changes_of([series])
@@ -57,6 +61,13 @@ def test_what_is_undone_no_longer_stands() -> None:
     half = with_changes(nights({0: 1e7, 20: 1.5e7, 40: 1.3e7}))
     slower, _ = changes_of([half])
     assert standing([slower], [half]) == [slower]  # a little better is not undone
+
+
+def test_what_comes_and_goes_and_comes_again_is_one_alarm() -> None:
+    series = with_changes(nights({0: 1e7, 15: 1.2e7, 30: 1e7, 45: 1.2e7}))
+    changes = changes_of([series])
+    assert [one.verdict for one in changes] == [SLOWER, FASTER, SLOWER]
+    assert standing(changes, [series]) == changes[2:]
 
 
 def test_undoing_the_second_of_two_leaves_the_first() -> None:
@@ -79,36 +90,70 @@ def test_another_set_of_sizes_is_another_case() -> None:
     assert [change.verdict for change in standing(changes, both)] == [SLOWER]
 
 
-def test_where_nothing_changes_hardly_anything_is_found() -> None:
-    quiet = [with_changes(nights({0: 1e7}, count=100, noise=0.03, seed=seed)) for seed in range(300)]
-    assert len(changes_of(quiet)) <= 3
+def wandering(phi: float, count: int = 200, length: int = 60) -> Floats:
+    """Noise of 3 % of nights whose correlation with the night before is phi."""
+    noise = np.random.default_rng(7).standard_normal((count, length))
+    for night in range(1, length):
+        noise[:, night] = phi * noise[:, night - 1] + (1 - phi**2) ** 0.5 * noise[:, night]
+    return np.asarray(0.03 * noise)
+
+
+def of_values(values: Floats) -> list[Series]:
+    """A series of each row of logarithms, searched together."""
+    rows = enumerate(1e7 * np.exp(values))
+    return searched([replace(nights({0: 1e7}, values.shape[1], seed=seed), values=row) for seed, row in rows])
+
+
+@pytest.mark.parametrize("phi", [0, 0.3, 0.5, 0.7])
+def test_where_nothing_changes_hardly_anything_is_found(phi: float) -> None:
+    assert len(changes_of(of_values(wandering(phi)))) <= 2
 
 
 def test_heavy_tails_are_no_changes() -> None:
-    found = []
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        series = nights({0: 1e7}, count=100, seed=seed)
-        values: Floats = 1e7 * np.exp(0.01 * rng.standard_t(2, 100))
-        found.append(with_changes(replace(series, values=values)))
-    assert len(changes_of(found)) <= 2
+    assert len(changes_of(of_values(0.01 * np.random.default_rng(1).standard_t(2, (200, 100))))) <= 2
 
 
-@pytest.mark.parametrize("bad", [1, 2])
-def test_a_bad_night_or_two_are_no_change(bad: int) -> None:
+@pytest.mark.parametrize("phi", [0, 0.5])
+def test_a_large_step_rings_after_three_nights_also_where_nights_are_correlated(phi: float) -> None:
+    values = wandering(phi)
+    values[::10, -NEWER:] += np.log(1.2)
+    series = of_values(values)
+    changed = {one.key for one in series[::10]}
+    rings = {one.key for one in standing(changes_of(series), series)}
+    assert len(rings & changed) >= 18
+    assert len(rings - changed) <= 2
+
+
+def test_a_wave_is_called_that_and_is_no_alarm() -> None:
+    """It is 6 % up and down in 28 nights; from a step on it there is an alarm."""
+    turns = np.arange(60) / 28 + np.linspace(0, 1, 40)[:, None]
+    series = of_values(wandering(0, 40) + 0.06 * np.sin(2 * np.pi * turns))
+    changes = changes_of(series)
+    assert {one.verdict for one in changes} == {WAVE}
+    assert len(changes) >= 35
+    assert sum(25 <= one.period <= 32 for one in changes) >= 35
+    assert standing(changes, series) == []
+    stepped = of_values((np.log(series[0].values / 1e7) + np.log(1.3) * (np.arange(60) >= 54))[None])
+    assert [one.run for one in standing(changes_of(stepped), stepped)] == [stepped[0].runs[54]]
+
+
+@pytest.mark.parametrize(("at", "bad"), [(30, 1), (30, 2), (59, 1), (58, 2)])
+def test_a_bad_night_or_two_are_no_change(at: int, bad: int) -> None:
     series = nights({0: 1e7})
-    series.values[30 : 30 + bad] *= 3
+    series.values[at : at + bad] *= 3
     assert with_changes(series).changes == ()
 
 
-@pytest.mark.parametrize("count", [0, 1, 2 * FEWEST - 1])
+@pytest.mark.parametrize("count", [0, 1, NEEDED - 1])
 def test_few_runs_tell_nothing(count: int) -> None:
     assert with_changes(nights({0: 1e7, count // 2: 2e7}, count=count)).changes == ()
 
 
 def test_values_without_any_noise() -> None:
-    assert change_points(np.ones(30)) == ()
-    assert change_points(np.repeat([1.0, 2.0], 15)) == (15,)
+    none, step = states_of([np.ones(30), np.repeat([1.0, 2.0], 15)])
+    assert none is None
+    assert step is not None
+    assert step.places == (15,)
 
 
 def test_a_ratio_changes_by_a_difference() -> None:
@@ -183,21 +228,29 @@ def test_what_changed_in_the_manifests_is_told() -> None:
 @pytest.mark.parametrize(
     ("nights", "series"),
     [
-        (["x@1", "x@2", "x@3"], ["x@1 x@2 x@3"]),
-        (["x@9", "x@10", "y@1"], ["x@9 x@10", "y@1"]),
-        (["x@1+a", "x@2", "x@3+a"], ["x@1+a x@3+a", "x@2"]),
-        (["x@1 x@2", "x@1 x@2"], ["x@1", "x@2"]),
-        (["x@1", "x@2", "x@1"], ["x@1", "x@2"]),
-        (["x@1", "x@2", "x@1", "x@3"], ["x@1 x@3", "x@2"]),
-        (["x@1 x@2.1", "x@1 x@2.2"], ["x@1", "x@2.1 x@2.2"]),
-        (["x@4.1.7 x@5.0.8", "x@4.1.8 x@5.0.11"], ["x@4.1.7 x@4.1.8", "x@5.0.8 x@5.0.11"]),
+        ("1, 2, 3", {"3": "1, 2, 3"}),
+        ("9, 10, y@1", {"10": "9, 10", "y@1": "y@1"}),
+        ("1+a, 2, 3+a", {"3+a": "1+a, 3+a", "2": "2"}),
+        ("1 2, 1 2", {"1": "1, 1", "2": "2, 2"}),
+        ("1, 1, 2, 2, 1, 2", {"2": "1, 1, 2, 2, 2"}),  # a look at the old version
+        ("1, 1, 2, 1, 1, 1, 3", {"2": "[1], [1], 2", "3": "1, 1, 1, 1, 1, 3"}),  # and at a new one
+        ("1, 2, 1 2, 1, 1 2, 2", {"1": "1, 1, 1, 1", "2": "[1], 2, 2, 2, 2"}),
+        ("1, 1 2, 1 2", {"1": "1, 1, 1", "2": "2, 2"}),  # one more library, no upgrade
+        ("1 2.1, 1 2.2", {"1": "1, 1", "2.2": "2.1, 2.2"}),
+        ("4.1.7 5.0.8, 4.1.8 5.0.11", {"4.1.8": "4.1.7, 4.1.8", "5.0.11": "5.0.8, 5.0.11"}),
     ],
 )
-def test_versions_that_follow_each_other_are_one_series(nights: list[str], series: list[str]) -> None:
-    measured = [(f"run{night}", one) for night, has in enumerate(nights) for one in has.split()]
-    table = pd.DataFrame(measured, columns=["run", "toolchain"]).assign(system="here", provider="wheels")
-    found = table.assign(last=upgraded(table)).groupby("last", sort=False, observed=True)["toolchain"].unique()
-    assert sorted(map(" ".join, found)) == sorted(series)
+def test_versions_that_follow_each_other_are_one_series(nights: str, series: dict[str, str]) -> None:
+    """The name of each series, and its versions; those in brackets are shared: told of in another one."""
+    measured = [
+        (f"2026010{night}T", one if "@" in one else f"x@{one}")
+        for night, has in enumerate(nights.split(", "))
+        for one in has.split()
+    ]
+    table = upgraded(pd.DataFrame(measured, columns=["run", "toolchain"]).assign(system="here", provider="wheels"))
+    words = table["version"].where(~table["shared"], "[" + table["version"] + "]")
+    found = words.groupby(table["toolchain"]).agg(", ".join)
+    assert {name.removeprefix("x@"): said.replace("x@", "") for name, said in found.items()} == series
 
 
 def test_the_facts_of_an_upgraded_toolchain_are_those_of_one_library() -> None:
@@ -227,7 +280,7 @@ def test_runs_that_met_other_conditions_are_another_series() -> None:
             "oversubscribed": False,
             "valid": True,
             "reliable": True,
-            "run": [f"202601{1 + i // 24:02d}T{i % 24:02d}0000Z-{i:06x}" for i in range(count)],
+            "run": [f"2026{1 + i // 28:02d}{1 + i % 28:02d}T000000Z-{i:06x}" for i in range(count)],
             "handover_ns": np.where(near, 28.0, 170.0) * np.exp(0.1 * rng.standard_normal(count)),
             "ratio_to_library": np.where(near, 0.8, 1.5) * np.exp(0.01 * rng.standard_normal(count)),
         }
@@ -237,6 +290,9 @@ def test_runs_that_met_other_conditions_are_another_series() -> None:
     assert {str(one.case["conditions"]).rpartition(" about ")[2] for one in found} == {"30 ns", "200 ns"}
     assert len({one.key for one in found}) == 2
     assert changes_of([with_changes(one) for one in found]) == []
+    again = [f"{run[:8]}T230000Z-ffffff" for run in launches["run"]]  # a night is the unit, whatever was run again
+    twice = series_of(pd.concat([launches, launches.assign(run=again)]), ["ratio_to_library"])
+    assert [(one.runs, one.values.tolist()) for one in twice] == [(one.runs, one.values.tolist()) for one in found]
     (of_handover,) = series_of(launches, ["handover_ns"])  # it is the condition, and has none of its own
     assert of_handover.values.size == count
     (unknown,) = series_of(launches.assign(handover_ns=np.nan), ["ratio_to_library"])

@@ -10,6 +10,7 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.common.by import By
 
+from postprocess.drawing import page
 from postprocess.families import registry
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.record import overlaps_of
@@ -17,11 +18,12 @@ from postprocess.records.run import load_run
 from postprocess.verdicts import verdict_page
 from postprocess.verdicts.acceptance import judge, read_criteria
 from postprocess.verdicts.compare import compare
-from postprocess.verdicts.history import changes_of, with_changes
+from postprocess.verdicts.history import changes_of
+from postprocess.verdicts.silence import Silence
 from tests.postprocess import synthetic
 from tests.postprocess.pages import contrast_of, log, open_at, requests
 from tests.postprocess.test_postprocess_compare import launches
-from tests.postprocess.test_postprocess_history import nights
+from tests.postprocess.test_postprocess_history import nights, with_changes
 from tests.postprocess.test_postprocess_report import hostile_run
 
 pytestmark = [pytest.mark.needs("browser")]
@@ -42,7 +44,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     after = pd.concat([launches(1.1, seed=2), launches(collective="ireduce", seed=4)], ignore_index=True)
     hostile: dict[str, Any] = {"toolchain": HOSTILE, "collective": HOSTILE}
     series = [with_changes(nights({0: 1e7, 30: 1.2e7})), with_changes(nights({0: 1e7}, seed=2))]
-    told = [(one, "ALARM", "host kernel: 6.1 -> 6.2") for one in changes_of(series)]
+    told = [(one, "ALARM", one.run, "host kernel: 6.1 -> 6.2") for one in changes_of(series)]
     criteria = folder / "criteria.yaml"
     criteria.write_text(
         "title: The new machine\ncriteria:\n"
@@ -74,7 +76,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "history": verdict_page.history_view("Since when?", told, series, "1 change"),
         "acceptance": verdict_page.acceptance_view(asked, accepted, "r1"),
         "hostile history": verdict_page.history_view(
-            HOSTILE, [(one, HOSTILE, HOSTILE) for one in changes_of([stranger])], [stranger], HOSTILE, HOSTILE, FACTS
+            HOSTILE,
+            [(one, HOSTILE, HOSTILE, HOSTILE) for one in changes_of([stranger])],
+            [stranger],
+            HOSTILE,
+            HOSTILE,
+            [Silence(stranger.case, HOSTILE, HOSTILE, 3, HOSTILE)],
         ),
         "hostile acceptance": verdict_page.acceptance_view(
             replace(asked, title=HOSTILE),
@@ -83,7 +90,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             FACTS,
         ),
     }
-    return {name: verdict_page.write(view, folder / f"{name}.html") for name, view in views.items()}
+    return {name: page.write(folder / f"{name}.html", verdict_page.render(view)) for name, view in views.items()}
 
 
 def shown(browser: webdriver.Chrome, css: str = "tbody tr[data-k]") -> int:
@@ -167,8 +174,8 @@ def test_without_a_script_all_of_it_is_there(pages: dict[str, Path], browser: we
 def test_a_page_fits_a_phone(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
     metrics = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    for page in pages.values():
-        open_at(browser, page)
+    for one in pages.values():
+        open_at(browser, one)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 360
 
 
@@ -262,11 +269,11 @@ def test_a_large_history_draws_the_largest_changes_and_says_so(monkeypatch: pyte
     monkeypatch.setattr(verdict_page, "MOST_DRAWN", 2)
     monkeypatch.setattr(verdict_page, "MOST_ROWS", 3)
     series = [with_changes(nights({0: 1e7, 30: 1e7 * (1.1 + n / 20)}, seed=n)) for n in range(1, 5)]
-    view = verdict_page.history_view("Since when?", [(one, "ALARM", "") for one in changes_of(series)], series, "4")
+    view = verdict_page.history_view("Since when?", [(one, "ALARM", "", "") for one in changes_of(series)], series, "4")
     assert [plot.id for plot in view.series] == ["n2", "n3"]
     assert len(view.rows) == 3
     assert view.remarks == [
-        "the table has the last 3 of 4 changes; all are in --json",
+        "the table has 3 of 4 rows, the last; all are in --json",
         "drawn are the 2 series with the largest changes, of 4 that changed",
     ]
 
