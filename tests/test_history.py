@@ -285,7 +285,7 @@ def test_nothing_is_written_into_a_run(root: Path, inside: Command) -> None:
 def test_before_the_change_there_is_none(root: Path, inside: Command) -> None:
     done = inside("history", "..2026-11-07", "--output", str(root))
     assert done.returncode == 0, done.stderr
-    assert "0 of 24 series have the 12 runs that it takes, of 7 runs in all" in done.stdout
+    assert "0 of 24 series have the 12 nights that it takes, of 7 in all" in done.stdout
 
 
 def test_a_run_is_accepted_or_not(root: Path, tmp_path: Path, inside: Command) -> None:

@@ -363,7 +363,7 @@ def history(
 ) -> int:
     """Since when is a case slower or silent, and why? Over all runs, or those of a SIDE as of `compare`.
 
-    It takes twelve runs with one set of sizes (`run --sizes-of RUN`). Exit code 1: an alarm that nobody acknowledged.
+    It takes twelve nights with one set of sizes (`run --sizes-of RUN`). Exit code 1: an alarm that nobody acknowledged.
     With --acknowledge, the named alarms are kept quiet, and nothing else is done.
     """
     from mpi_campaign.verdicts import alarms, comparing  # noqa: PLC0415

@@ -325,7 +325,7 @@ def coverage(found: Found) -> str:
     series, least = found.series, 2 * FEWEST
     looked = sum(one.values.size >= least for one in series)
     runs = len({run_ for one in series for run_ in one.runs})
-    words = f"{looked} of {len(series)} series have the {least} runs that it takes, of {runs} runs in all"
+    words = f"{looked} of {len(series)} series have the {least} nights that it takes, of {runs} in all"
     by_case: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for one in series:
         by_case[without_sizes(one)].append(one.values.size)
