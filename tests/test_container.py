@@ -1,6 +1,7 @@
 """Every library that comes as a wheel, in a container with the usual limits: a run, and what the doctor says."""
 
 import json
+from ctypes.util import find_library
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ pytestmark = [
     pytest.mark.beside_others,
     pytest.mark.needs("mpi"),
     pytest.mark.needs("user-namespaces"),
+    pytest.mark.skipif(find_library("seccomp") is None, reason="there is no libseccomp (Debian: libseccomp2)"),
     pytest.mark.timeout(900),
 ]
 CAMPAIGN = str(ROOT / "campaign")
