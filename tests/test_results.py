@@ -203,7 +203,7 @@ def test_a_run_that_is_a_link_to_nowhere_is_not_overlooked(root: Path, inside: C
     assert "unreadable" in inside("results", "list", *words).stdout
     assert inside("results", "verify", *words).returncode == 1
     assert name_of(8) in inside("history", *words).stderr
-    refused(inside("results", "export", name_of(8), *words), "cannot be read")
+    refused(inside("results", "export", name_of(8), *words), "which is not there")
 
 
 def test_another_run_of_the_same_name_is_not_overwritten(root: Path, tmp_path: Path, inside: Command) -> None:

@@ -94,8 +94,9 @@ class RunFolder:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the archive has the complete run, as a folder or packed."""
-        return self._is_packed or (self.root / self.system / self.run).is_dir()
+        """Whether the archive has the complete run, as a folder, which may be a link to nowhere, or packed."""
+        folder = self.root / self.system / self.run
+        return self._is_packed or folder.is_dir() or folder.is_symlink()
 
     @property
     def stored(self) -> Path:
@@ -113,7 +114,7 @@ class RunFolder:
 
     @property
     def path(self) -> Path:
-        return self.archived if self.archived.is_dir() or self.archived.is_symlink() else self.partial
+        return self.archived if self.is_complete else self.partial
 
     @property
     def session(self) -> Path:
@@ -173,6 +174,10 @@ def find(reference: str, root: Path, system: str = "") -> RunFolder:
     named, slash, word = reference.rpartition("/")
     if back := LAST.fullmatch(word):
         system = named if slash else system
+        if system and system not in (systems := {run.system for run in known}):
+            raise CampaignError(
+                f"no run under {root} is of a system '{system}'; there are: {', '.join(sorted(systems))}"
+            )
         of_system = [run for run in known if run.system == (system or known[-1].system)]
         if int(back[1] or 0) < len(of_system):
             return of_system[-1 - int(back[1] or 0)]
@@ -191,7 +196,7 @@ def find(reference: str, root: Path, system: str = "") -> RunFolder:
 
 def ended(root: Path) -> list[RunFolder]:
     """Every run of which no more will come unless somebody goes on with it: all but those that grow, oldest first."""
-    return [run for run in runs(root) if run.path == run.archived or not grows(run)]
+    return [run for run in runs(root) if run.is_complete or not grows(run)]
 
 
 def readable(reference: str, root: Path) -> RunFolder:
@@ -282,7 +287,8 @@ def runs(root: Path) -> Iterator[RunFolder]:
         RunFolder(root, home.name, run.name)
         for home in _folders(root)
         for run in (*_folders(home), *_folders(home / ".partial"))
-        if has_manifest(run) and not (run.is_symlink() and run.resolve().parent == home.resolve())
+        if (has_manifest(run) or (run.parent == home and RUN.fullmatch(run.name) and (run / "records").is_dir()))
+        and not (run.is_symlink() and run.resolve().parent == home.resolve())
     ]
     run_list += [
         _packed_run(path) for home in _folders(root) for path in home.glob(f"*{packs.ENDING}") if _is_pack(path)
@@ -339,6 +345,8 @@ def read_manifest(folder: RunFolder) -> dict[str, Any]:
     Raises CampaignError where it cannot be read.
     """
     path = folder.path / MANIFEST
+    if folder.path.is_symlink() and not folder.path.exists():
+        raise CampaignError(f"{folder.path} is a link to {folder.path.readlink()}, which is not there")
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         json.dumps(manifest, ensure_ascii=False).encode("utf-8")  # refuses half a surrogate pair

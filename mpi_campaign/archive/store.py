@@ -200,7 +200,7 @@ def sources_of(source: Path, root: Path) -> list[Path]:
     if not folder.is_dir() or run_folders.has_manifest(folder) or root.is_relative_to(folder):
         return [source]
     beside = [run for run in run_folders.runs(folder.parent) if run.system == folder.name]
-    return [run.archived for run in (*run_folders.runs(folder), *beside) if run.path == run.archived] or [source]
+    return [run.stored for run in (*run_folders.runs(folder), *beside) if run.is_complete] or [source]
 
 
 def take_in(source: Path, root: Path, system: str) -> tuple[RunFolder, bool]:

@@ -412,7 +412,7 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
 
     root = output.resolve()
     folders = [run_folders.find(run, root) for run in runs] or [
-        run for run in run_folders.runs(root) if run.path == run.archived
+        run for run in run_folders.runs(root) if run.is_complete
     ]
     bad = 0
     progress = Progress(len(folders))

@@ -30,6 +30,7 @@ from postprocess.verdicts.history import (
     Change,
     Series,
     changes_of,
+    library_and_version,
     manifest_changes,
     searched,
     series_of,
@@ -44,7 +45,7 @@ FILE = "acknowledged.json"
 MOST_CAUSES, MOST_LINES = 20, 12
 """The most causes that are told, and the most lines about each of their parts: nobody reads more."""
 IN_WHOLE = ", in --json and --html"
-NOTHING_KNOWN = "nothing that is known"
+NOTHING_KNOWN = "no difference of the manifests explains it"
 
 
 @dataclass(frozen=True)
@@ -183,11 +184,13 @@ def find(asked: HistoryRequest, root: Path) -> Found:
     if not runs:
         raise CampaignError(f"there is no run{of}: see what there is with ./campaign results list")
     table, unread = sides.launches_of(runs)
-    comparing.complain([side.note, *problems, *sides.not_whole(runs), *unread])
-    launches = side.launches(table, runs)
+    comparing.complain([*problems, *sides.not_whole(runs), *unread])
+    launches = replace(side, toolchain="").launches(table, runs)
     if launches.empty:
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
-    series = searched(series_of(launches, metrics))
+    series = [one for one in searched(series_of(launches, metrics)) if _is_of(side, *one.toolchains)]
+    if not series:
+        raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
     changes = changes_of(series, asked.limits)
     still = {change.name for change in standing(changes, series, asked.limits)}
     entries_of = {system: acknowledged(root, system) for system in {run.system for run in runs}}
@@ -208,7 +211,7 @@ def find(asked: HistoryRequest, root: Path) -> Found:
     silent = [
         replace(one, acknowledged=because_of.get(one.name, ""))
         for one in silences(table, nights, manifest)
-        if all(getattr(side, name) in ("", one.case.get(name, "")) for name in ("toolchain", "configuration"))
+        if side.configuration in ("", one.case.get("configuration", "")) and _is_of(side, one.case["toolchain"])
     ]
 
     def alarm(change: Change) -> Alarm:
@@ -220,6 +223,13 @@ def find(asked: HistoryRequest, root: Path) -> Found:
         return Alarm(change, system, why, because, change.name in still, its.runs[-1], is_silent)
 
     return Found([alarm(change) for change in changes], silent, series, runs[-1].run)
+
+
+def _is_of(side: Side, *toolchains: str) -> bool:
+    """Whether a series with these toolchains is of a side: of a version, or of any version of a bare name."""
+    if side.note:
+        return library_and_version(side.toolchain)[0] in {library_and_version(one)[0] for one in toolchains}
+    return side.toolchain in ("", *toolchains)
 
 
 def _by_case(entries: Iterable[Acknowledged]) -> dict[tuple[str, ...], list[Acknowledged]]:
@@ -262,7 +272,7 @@ def acknowledged(root: Path, system: str) -> list[Acknowledged]:
 
 
 def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root: Path) -> list[str]:
-    """Acknowledge alarms, of those that the same history shows: they stay quiet. Returns a line about each.
+    """Acknowledge alarms, of those that the same history shows: they stay quiet. Returns a line about each name.
 
     A name may be that of a change, or of all that is told together. Raises CampaignError.
     """
@@ -289,7 +299,7 @@ def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root:
                 files.write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
-    return shortened([f"{entry.name} since {entry.run}" for _, entry in chosen])
+    return [f"{name}, since {entries[name][0][1].run}, {plural(len(entries[name]), 'case')}" for name in names]
 
 
 def _entry(alarm: Alarm, because: str) -> tuple[str, Acknowledged]:

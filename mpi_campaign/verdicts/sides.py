@@ -123,7 +123,7 @@ def _with(side: Side, word: str, root: Path, systems: Collection[str]) -> Side:
     try:
         run = run_folders.find(word, root, side.system)
     except CampaignError as error:
-        there = _toolchains(side, root)
+        there = _toolchains(filter(side.may_hold, run_folders.runs(root)))
         if versions := [one for one in there if one.partition("@")[0] == word]:
             return _of_library(side, word, max(versions, key=lambda one: (numbers(one.partition("@")[2]), one)))
         raise CampaignError(
@@ -134,10 +134,10 @@ def _with(side: Side, word: str, root: Path, systems: Collection[str]) -> Side:
     return _narrowed(side, word, runs=(run,))
 
 
-def _toolchains(side: Side, root: Path) -> list[str]:
-    """The toolchains of the runs that a side may hold, by name."""
+def _toolchains(runs: Iterable[RunFolder]) -> list[str]:
+    """The toolchains of runs, by name."""
     there: set[str] = set()
-    for run in filter(side.may_hold, run_folders.runs(root)):
+    for run in runs:
         with suppress(CampaignError):
             there |= {str(one.get("toolchain")) for one in run_folders.read_manifest(run).get("toolchains") or []}
     return sorted(there)
@@ -221,7 +221,7 @@ def _launches_in(
 
 def not_whole(runs: Iterable[RunFolder]) -> list[str]:
     """A line about the runs that are not complete, if there are any. What they have counts, case by case."""
-    names = [clean(run.run) for run in runs if run.path == run.partial]
+    names = [clean(run.run) for run in runs if not run.is_complete]
     if len(names) == 1:
         return [f"run {names[0]} is not complete: what it has counts"]
     return [f"{len(names)} runs are not complete, {names[0]} to {names[-1]}: what they have counts"] if names else []
@@ -231,11 +231,15 @@ def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
     """The launches of runs, as `launch_table` has them. A person sees how far the reading is."""
     progress = Progress(1, sys.stderr)
     kept = KeptLaunches(STATE / "launches")
-    found = launch_table(
-        (run.path for run in runs), lambda done, of: progress.status(f"reading {done} of {of} runs"), kept
-    )
+    paths, damaged = [], []
+    for run in runs:
+        try:
+            paths.append(run.path)
+        except CampaignError as error:  # a pack that cannot be unpacked
+            damaged.append(str(error))
+    table, unread = launch_table(paths, lambda done, of: progress.status(f"reading {done} of {of} runs"), kept)
     progress.status("")
-    return found
+    return table, [*damaged, *unread]
 
 
 def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
@@ -248,6 +252,9 @@ def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[
     if newest:
         return _launches_in(sides, newest, problems)
     words = " and ".join(side.words for side in sides)
+    there = _toolchains(known)
+    if lacking := [side.toolchain for side in sides if side.toolchain and side.toolchain not in there]:
+        raise CampaignError(f"no run has {clean(lacking[0])}; there are: {', '.join(shortened(there)) or 'none'}")
     raise CampaignError(
         f"no run has launches of {words}; name runs with --within, or measure both in one: "
         "./campaign run --toolchain A --toolchain B --repeat 5 --interleave"

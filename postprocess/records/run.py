@@ -82,6 +82,8 @@ def load_run(path: Path | str) -> Run:
     """
     path = Path(path)
     folder = path / "records"
+    if path.is_symlink() and not path.exists():
+        fail(clean(str(path)), f"a link to {path.readlink()}, which is not there")
     if not folder.is_dir() and not (path / "manifest.json").is_file():
         fail(clean(str(path)), "not a run folder: neither manifest.json nor records/ is in it")
     manifest, problems = _manifest(path / "manifest.json")
