@@ -333,14 +333,6 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
     json_put_integer(line, "size", o->sizes[p->at[AXIS_SIZE]]);
 }
 
-static void put_bytes(json_line *line, const char *name, int64_t bytes) {
-    if (bytes < 0) {
-        json_put_null(line, name);
-    } else {
-        json_put_integer(line, name, bytes);
-    }
-}
-
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct kernels *o = context;
     char digest[17];
@@ -359,9 +351,9 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
         const int64_t before = memory->before.proportional;
         json_open_object(line, way_names[way]);
         json_put_integer(line, "lines", o->point.kernel->lines[way]);
-        put_bytes(line, "memory_bytes", before < 0 || memory->growth < 0 ? -1 : before + memory->growth);
-        put_bytes(line, "growth_bytes", memory->growth);
-        put_bytes(line, "shared_bytes", memory->shared);
+        json_put_count(line, "memory_bytes", before < 0 || memory->growth < 0 ? -1 : before + memory->growth);
+        json_put_count(line, "growth_bytes", memory->growth);
+        json_put_count(line, "shared_bytes", memory->shared);
         json_put_integer(line, "replicated_bytes", memory->replicated);
         json_close_object(line);
     }

@@ -512,14 +512,6 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
     json_put_integer(line, "message_bytes", o->point.message_bytes);
 }
 
-static void put_bytes(json_line *line, const char *name, int64_t bytes) {
-    if (bytes < 0) {
-        json_put_null(line, name);
-    } else {
-        json_put_integer(line, name, bytes);
-    }
-}
-
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct late_receiver *o = context;
     (void)p;
@@ -527,10 +519,10 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     json_put_integer(line, "delay_ns", o->point.delay_ns);
     json_put_integer(line, "delay_units", o->point.units);
     json_put_integer(line, "transfer_ns", o->point.transfer_ns);
-    put_bytes(line, "idle_pss_total_bytes", o->memory.total_bytes);
-    put_bytes(line, "idle_pss_largest_bytes", o->memory.largest_bytes);
-    put_bytes(line, "idle_pss_anonymous_bytes", o->memory.anonymous_bytes);
-    put_bytes(line, "idle_pss_shared_bytes", o->memory.shared_bytes);
+    json_put_count(line, "idle_pss_total_bytes", o->memory.total_bytes);
+    json_put_count(line, "idle_pss_largest_bytes", o->memory.largest_bytes);
+    json_put_count(line, "idle_pss_anonymous_bytes", o->memory.anonymous_bytes);
+    json_put_count(line, "idle_pss_shared_bytes", o->memory.shared_bytes);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
