@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { LARGEST_BYTES = 1 << 28 };
 /* Sizes of messages, bytes. The smallest grid has three long ones, which the libraries of today send by one protocol: G
@@ -38,7 +37,6 @@ static void describe_options(struct option_entry *entries) {
 
 /* One line in error. */
 static void check_sizes(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct option_list *sizes = &settings.message_bytes;
     for (size_t i = 0; i < sizes->count && error[0] == '\0'; i++) {
         if (sizes->values[i] % (int64_t)sizeof(double) != 0) {
@@ -77,7 +75,7 @@ static int measure(struct program *program, const struct option_list *sizes) {
     }
     const struct sampler_axis axes[] = {
         [LOGGP_PAIR] = {.name = "pair", .texts = pairs, .count = loggp.pair_count},
-        [LOGGP_MESSAGE] = {.name = "message_bytes", .numbers = sizes->values, .count = sizes->count},
+        [LOGGP_MESSAGE] = sampler_numbers("message_bytes", sizes->values, sizes->count),
     };
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {

@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct sizes {
     struct program_values blocking;    /* sizes of messages, bytes, for the blocking call */
@@ -124,7 +123,6 @@ static void fill_communicators(struct batches *o, const struct settings *s, int 
 
 /* One line in error. */
 static void check_options(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     for (size_t i = 1; i < s->communicators.count && error[0] == '\0'; i++) {
         if (s->communicators.values[i] <= s->communicators.values[i - 1]) {
@@ -237,8 +235,6 @@ static int measure(struct program *program, const struct settings *s, bool prese
     const char *operations[OPERATION_COUNT];
     const char *ways[WAY_COUNT];
     const bool paper = s->method == METHOD_PAPER;
-    const char *const method[] = {program_method_names[s->method]};
-    const char *const setting[] = {setting_names[s->setting]};
     struct batches batches = {.program = program,
                               .operation_count = s->operations.count,
                               .message_bytes = s->message_bytes.values,
@@ -271,14 +267,12 @@ static int measure(struct program *program, const struct settings *s, bool prese
     batches.lateness_count = fill_lateness(lateness_ns, s, batches.target_ns);
     const struct sampler_axis axes[] = {
         [AXIS_OPERATION] = {.name = "operation", .texts = operations, .count = s->operations.count},
-        [AXIS_COMMUNICATOR] = {.name = "communicator_ranks",
-                               .numbers = batches.communicators,
-                               .count = batches.communicator_count},
-        [AXIS_MESSAGE] = {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
+        [AXIS_COMMUNICATOR] = sampler_numbers("communicator_ranks", batches.communicators, batches.communicator_count),
+        [AXIS_MESSAGE] = sampler_numbers("message_bytes", s->message_bytes.values, s->message_bytes.count),
         [AXIS_WAY] = {.name = "way", .texts = ways, .count = s->ways.count},
-        [AXIS_LATENESS] = {.name = "lateness_ns", .numbers = batches.lateness_ns, .count = batches.lateness_count},
-        [AXES] = {.name = "method", .texts = method, .count = 1, .constant = true},
-        [AXES + 1] = {.name = "library_setting", .texts = setting, .count = 1, .constant = true}};
+        [AXIS_LATENESS] = sampler_numbers("lateness_ns", batches.lateness_ns, batches.lateness_count),
+        [AXES] = sampler_constant("method", &program_method_names[s->method]),
+        [AXES + 1] = sampler_constant("library_setting", &setting_names[s->setting])};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
         check_ranks(program, &batches, impossible, sizeof impossible);

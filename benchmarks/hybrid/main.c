@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { ELEMENT = 8, MOST_RANKS = 65536 };
 /* Sizes of messages, bytes; 800 bytes is the paper's block of an allgather (figure 12). */
@@ -99,7 +98,6 @@ static bool fill_lists(struct settings *s) {
 
 /* One line in error. */
 static void check_options(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
         if (s->message_bytes.values[i] % ELEMENT != 0) {
@@ -121,13 +119,7 @@ static void check_options(const struct program *program, char *error, size_t err
 /* One line in error, the same on all ranks, where these ranks cannot measure it. */
 static void check_ranks(const struct program *program, const struct rounds *o, int64_t virtual_node_ranks, char *error,
                         size_t error_size) {
-    program_check_crowd(program, error, error_size);
-    if (program->ranks < 2) {
-        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
-                 program->ranks);
-    } else {
-        program_check_virtual_nodes(program, virtual_node_ranks, error, error_size);
-    }
+    program_check_nodes(program, virtual_node_ranks, error, error_size);
     for (size_t i = 0; i < o->operation_count && !o->preset && error[0] == '\0'; i++) {
         const struct operation *operation = &operation_table[o->operations[i]];
         const uint64_t most = rounds_most_bytes(o, operation);
@@ -211,9 +203,6 @@ static int measure(struct program *program, const struct settings *s, bool prese
     char impossible[PROGRAM_MOST_REASON] = "";
     const char *operations[OPERATIONS];
     const char *variants[VARIANTS];
-    const char *const cache[] = {program_cache_names[s->cache]};
-    const char *const method[] = {program_method_names[s->method]};
-    const char *const intranode[] = {intranode_names[s->intranode]};
     const struct hybrid_settings of_comm = {.ranks_per_node = (int)s->virtual_node_ranks,
                                             .round_robin = s->round_robin,
                                             .split = s->numa ? HYBRID_NUMA_DOMAINS : HYBRID_NODES};
@@ -244,10 +233,10 @@ static int measure(struct program *program, const struct settings *s, bool prese
     const struct sampler_axis axes[] = {
         [AXIS_OPERATION] = {.name = "operation", .texts = operations, .count = s->operations.count},
         [AXIS_VARIANT] = {.name = "variant", .texts = variants, .count = s->variants.count},
-        [AXIS_MESSAGE] = {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
-        {.name = "intranode", .texts = intranode, .count = 1, .constant = true},
-        {.name = "cache", .texts = cache, .count = 1, .constant = true},
-        {.name = "method", .texts = method, .count = 1, .constant = true},
+        [AXIS_MESSAGE] = sampler_numbers("message_bytes", s->message_bytes.values, s->message_bytes.count),
+        sampler_constant("intranode", &intranode_names[s->intranode]),
+        sampler_constant("cache", &program_cache_names[s->cache]),
+        sampler_constant("method", &program_method_names[s->method]),
         {.name = "virtual_node_ranks", .numbers = &s->virtual_node_ranks, .count = 1, .constant = true}};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {

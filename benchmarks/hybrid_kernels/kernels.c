@@ -1,6 +1,5 @@
 #include "kernels.h"
 
-#include "fail.h"
 #include "fail_hybrid.h"
 #include "fail_mpi.h"
 #include "group.h"
@@ -312,7 +311,6 @@ static bool begin(void *context, struct sampler_point *p) {
 
 static void end_point(void *context, const struct sampler_point *p) {
     struct kernels *o = context;
-    (void)p;
     for (int way = 0; way < WAYS; way++) {
         free_state(o, (enum way)way);
     }
@@ -336,8 +334,6 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct kernels *o = context;
     char digest[17];
-    (void)p;
-    (void)s;
     snprintf(digest, sizeof digest, "%016" PRIx64, o->point.expected.digest);
     json_put_integer(line, "iterations", o->point.expected.iterations);
     json_put_real(line, "error", o->point.expected.error);
@@ -407,7 +403,6 @@ static void print_times(const samples *repeated, int way, bool measured) {
 static void print_row(void *context, const struct sampler_point *p, const sampler *s,
                       const struct record_point *record) {
     const struct kernels *o = context;
-    (void)p;
     for (int way = 0; way < WAYS; way++) {
         printf("%8s %8" PRId64 " %8s", o->point.kernel->name, o->point.problem.size, way_names[way]);
         if (o->memory_only) {

@@ -12,7 +12,6 @@
 #include "kernels.h"
 #include "options.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,13 +171,7 @@ static char *own_text(const struct settings *s, const struct kernels *o) {
 /* One line in error, the same on all ranks, where these ranks cannot measure it. */
 static void check_ranks(const struct program *program, const struct kernels *o, int64_t virtual_node_ranks, char *error,
                         size_t error_size) {
-    program_check_crowd(program, error, error_size);
-    if (program->ranks < 2) {
-        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
-                 program->ranks);
-    } else {
-        program_check_virtual_nodes(program, virtual_node_ranks, error, error_size);
-    }
+    program_check_nodes(program, virtual_node_ranks, error, error_size);
     group_share_error(error, error_size);
     if (error[0] == '\0') {
         kernels_check(o, error, error_size);
@@ -189,7 +182,6 @@ static void check_ranks(const struct program *program, const struct kernels *o, 
 static int measure(struct program *program, struct settings *s, struct kernels *o) {
     char impossible[PROGRAM_MOST_REASON] = "";
     const char *names[KERNELS];
-    const char *const method[] = {program_method_names[s->method]};
     struct option_list sizes = all_sizes(s);
     for (size_t i = 0; i < s->kernels.count; i++) {
         names[i] = kernel_names[s->kernels.values[i]];
@@ -201,8 +193,8 @@ static int measure(struct program *program, struct settings *s, struct kernels *
     o->size_count = sizes.count;
     const struct sampler_axis axes[] = {
         [AXIS_KERNEL] = {.name = "kernel", .texts = names, .count = s->kernels.count},
-        [AXIS_SIZE] = {.name = "size", .numbers = sizes.values, .count = sizes.count},
-        {.name = "method", .texts = method, .count = 1, .constant = true},
+        [AXIS_SIZE] = sampler_numbers("size", sizes.values, sizes.count),
+        sampler_constant("method", &program_method_names[s->method]),
         {.name = "virtual_node_ranks", .numbers = &s->virtual_node_ranks, .count = 1, .constant = true}};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
@@ -244,7 +236,6 @@ static int solve_all(struct program *program, struct settings *s, const struct r
 }
 
 static void check_options(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     if (s->round_robin && s->virtual_node_ranks == 0) {
         snprintf(error, error_size,

@@ -19,7 +19,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The computation times of the paper's maps (section 5.2), 512 ms of figure 9 among them. */
 static const int64_t first_time_ns = 500000;
@@ -59,7 +58,6 @@ static void describe_options(struct option_entry *entries) {
 }
 
 static void check_settings(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     if (s->sizes != NULL && s->save_sizes != NULL) {
         snprintf(error, error_size,

@@ -14,7 +14,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Both axes: first time and number of doublings. */
 static const struct {
@@ -133,11 +132,8 @@ static void check_settings(const struct program *program, char *error, size_t er
 /* Collective: one line in error, the same on all ranks, where the number or the placement of ranks makes measuring
  * impossible. */
 static void check_ranks(const struct program *program, char *error, size_t error_size) {
-    program_check_crowd(program, error, error_size);
-    if (program->ranks < 2) {
-        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
-                 program->ranks);
-    } else if (program->ranks > PATTERN_MAX_SUM_RANKS) {
+    program_check_nodes(program, 0, error, error_size);
+    if (program->ranks > PATTERN_MAX_SUM_RANKS) {
         snprintf(error, error_size, "%d ranks: sums can be checked for at most %d", program->ranks,
                  PATTERN_MAX_SUM_RANKS);
     }
@@ -145,21 +141,14 @@ static void check_ranks(const struct program *program, char *error, size_t error
 
 /* Fills in the axes: the grid, and what is the same in all points. names: room for the names of the collectives. */
 static void fill_axes(const struct settings *s, const char **names, struct sampler_axis axes[AXES]) {
-    static const char *cache[1];
-    static const char *computation[1];
     for (size_t i = 0; i < s->collectives.count; i++) {
         names[i] = collective_names()[s->collectives.values[i]];
     }
-    cache[0] = program_cache_names[s->cache];
-    computation[0] = compute_names()[s->computation];
     axes[AXIS_COLLECTIVE] = (struct sampler_axis){.name = "collective", .texts = names, .count = s->collectives.count};
-    axes[AXIS_COMM] =
-        (struct sampler_axis){.name = "comm_target_ns", .numbers = s->comm_times.values, .count = s->comm_times.count};
-    axes[AXIS_COMP] =
-        (struct sampler_axis){.name = "comp_target_ns", .numbers = s->comp_times.values, .count = s->comp_times.count};
-    axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
-    axes[AXIS_COMPUTATION] =
-        (struct sampler_axis){.name = "computation", .texts = computation, .count = 1, .constant = true};
+    axes[AXIS_COMM] = sampler_numbers("comm_target_ns", s->comm_times.values, s->comm_times.count);
+    axes[AXIS_COMP] = sampler_numbers("comp_target_ns", s->comp_times.values, s->comp_times.count);
+    axes[AXIS_CACHE] = sampler_constant("cache", &program_cache_names[s->cache]);
+    axes[AXIS_COMPUTATION] = sampler_constant("computation", &compute_names()[s->computation]);
     axes[AXIS_TEST_INTERVAL] = (struct sampler_axis){
         .name = "test_interval_ns", .numbers = &s->test_interval_ns, .count = 1, .constant = true};
 }

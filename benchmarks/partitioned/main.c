@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Behind the grids stand the settings of the paper's figures. Figure 6 is figure 5 with a virtual interface per thread,
  * which whoever starts the program tells the library. */
@@ -182,7 +181,6 @@ static bool fill_lists(struct settings *s) {
 
 /* What the approach cannot do. One line in error. */
 static void check_approach(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     const struct approach *approach = &approach_table[s->approach];
     if (s->sizes != NULL && s->save_sizes != NULL) {
@@ -275,33 +273,17 @@ static void check_ranks(const struct program *program, const struct pipeline_pla
 }
 
 static void fill_axes(const struct settings *s, const struct pipeline_plan *plan, struct sampler_axis axes[AXES]) {
-    static const char *approach[1];
-    static const char *noise[1];
-    static const char *interfaces[1];
-    static const char *cache[1];
-    static const char *method[1];
-    static const char *figure[1];
-    approach[0] = plan->approach->name;
-    noise[0] = noise_names[s->noise];
-    interfaces[0] = interfaces_names[s->interfaces];
-    cache[0] = program_cache_names[s->cache];
-    method[0] = program_method_names[s->method];
-    figure[0] = figure_names[s->figure];
-    axes[AXIS_MESSAGE] =
-        (struct sampler_axis){.name = "message_bytes", .numbers = plan->message_bytes, .count = plan->message_count};
-    axes[AXIS_PARTITIONS] =
-        (struct sampler_axis){.name = "partitions_send", .numbers = plan->partitions, .count = plan->partition_count};
-    axes[AXIS_AGGREGATION] = (struct sampler_axis){
-        .name = "aggregation_bytes", .numbers = plan->aggregation_bytes, .count = plan->aggregation_count};
+    axes[AXIS_MESSAGE] = sampler_numbers("message_bytes", plan->message_bytes, plan->message_count);
+    axes[AXIS_PARTITIONS] = sampler_numbers("partitions_send", plan->partitions, plan->partition_count);
+    axes[AXIS_AGGREGATION] = sampler_numbers("aggregation_bytes", plan->aggregation_bytes, plan->aggregation_count);
     axes[AXIS_DELAY] = (struct sampler_axis){
         .name = "delay_ratio", .numbers = plan->ratio_millionths, .count = plan->ratio_count, .millionths = true};
-    axes[AXIS_APPROACH] = (struct sampler_axis){.name = "approach", .texts = approach, .count = 1, .constant = true};
-    axes[AXIS_NOISE] = (struct sampler_axis){.name = "noise", .texts = noise, .count = 1, .constant = true};
-    axes[AXIS_INTERFACES] =
-        (struct sampler_axis){.name = "interfaces", .texts = interfaces, .count = 1, .constant = true};
-    axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
-    axes[AXIS_METHOD] = (struct sampler_axis){.name = "method", .texts = method, .count = 1, .constant = true};
-    axes[AXIS_FIGURE] = (struct sampler_axis){.name = "figure", .texts = figure, .count = 1, .constant = true};
+    axes[AXIS_APPROACH] = sampler_constant("approach", &plan->approach->name);
+    axes[AXIS_NOISE] = sampler_constant("noise", &noise_names[s->noise]);
+    axes[AXIS_INTERFACES] = sampler_constant("interfaces", &interfaces_names[s->interfaces]);
+    axes[AXIS_CACHE] = sampler_constant("cache", &program_cache_names[s->cache]);
+    axes[AXIS_METHOD] = sampler_constant("method", &program_method_names[s->method]);
+    axes[AXIS_FIGURE] = sampler_constant("figure", &figure_names[s->figure]);
 }
 
 /* Checks that ranks have the threads of the figure. One line in error. */

@@ -13,7 +13,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Sizes of messages, bytes. */
 static const struct program_values grids[] = {
@@ -71,7 +70,6 @@ static void describe_options(struct option_entry *entries) {
 
 /* One line in error. */
 static void check_settings(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     const struct settings *s = &settings;
     if (s->delay_ns < SHORTEST_DELAY_NS) {
         snprintf(error, error_size, "--delay: %" PRId64 " ns are too short; 1ms or more", s->delay_ns);
@@ -135,17 +133,14 @@ static char *own_text(const struct program *program, const struct settings *s) {
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, struct settings *s, bool preset) {
     char impossible[PROGRAM_MOST_REASON] = "";
-    const char *const send[] = {send_names[s->send]};
-    const char *const protocol[] = {protocol_names[s->protocol]};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
         check_ranks(program, impossible, sizeof impossible);
     }
     fit_sizes(program, &s->message_bytes, preset, impossible, sizeof impossible);
     const struct sampler_axis axes[] = {
-        {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
-        {.name = "send", .texts = send, .count = 1, .constant = true},
-        {.name = "protocol", .texts = protocol, .count = 1, .constant = true}};
+        sampler_numbers("message_bytes", s->message_bytes.values, s->message_bytes.count),
+        sampler_constant("send", &send_names[s->send]), sampler_constant("protocol", &protocol_names[s->protocol])};
     const struct sampler_plan plan_of_run = program_plan(program, axes, sizeof axes / sizeof *axes);
     const struct late_receiver_plan plan = {.message_bytes = s->message_bytes.values,
                                             .message_count = s->message_bytes.count,

@@ -19,7 +19,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DEFAULT_REPETITIONS = 20, DEFAULT_MOST_REPETITIONS = 1000 };
 static const int64_t default_targets_ns[] = {500000, 4000000, 16000000, 64000000};
@@ -85,7 +84,6 @@ static bool runs(const struct settings *s, int section) {
 /* Checks what the table of options cannot express, and sets what was left out. One line in error where options
  * contradict each other. */
 static void complete_settings(const struct program *program, char *error, size_t error_size) {
-    (void)program;
     struct settings *s = &settings;
     if (s->interval > 0 && s->repetitions > 0) {
         snprintf(

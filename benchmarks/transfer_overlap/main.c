@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { USUAL_POINTS = 10000, USUAL_UNKNOWNS = 1 };
 
@@ -105,8 +104,8 @@ static int measure(struct program *program, const struct settings *s, bool own_l
         names[i] = variant_table[s->variants.values[i]].name;
     }
     const struct sampler_axis axes[AXES] = {
-        [AXIS_POINTS] = {.name = "grid_points", .numbers = s->grid_points.values, .count = s->grid_points.count},
-        [AXIS_UNKNOWNS] = {.name = "unknowns", .numbers = s->unknowns.values, .count = s->unknowns.count},
+        [AXIS_POINTS] = sampler_numbers("grid_points", s->grid_points.values, s->grid_points.count),
+        [AXIS_UNKNOWNS] = sampler_numbers("unknowns", s->unknowns.values, s->unknowns.count),
         [AXIS_VARIANT] = {.name = "variant", .texts = names, .count = s->variants.count}};
     struct solves solves = {.program = program,
                             .grid_points = s->grid_points.values,

@@ -196,9 +196,9 @@ uint64_t program_largest_work(const struct program *program);
  */
 void program_check_crowd(const struct program *program, char *error, size_t error_size);
 
-/* One line in error, unless there is one, where virtual nodes of so many ranks are no part of the ranks there are. */
-void program_check_virtual_nodes(const struct program *program, int64_t virtual_node_ranks, char *error,
-                                 size_t error_size);
+/* Collective: program_check_crowd, and one line in error where collectives lack ranks: there is one rank, or virtual
+ * nodes of so many are no part of all (0: there are none). */
+void program_check_nodes(const struct program *program, int64_t virtual_node_ranks, char *error, size_t error_size);
 
 /* Collective, for programs with configurations: sets up the configuration that was asked for. One line in error, the
  * same on all ranks, where this library or these cores do not allow it. */
