@@ -483,8 +483,6 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct batches *o = context;
-    (void)p;
-    (void)s;
     json_put_integer(line, "calls", o->point.calls);
     json_put_integer(line, "reference_calls", o->point.reference_calls);
     json_put_integer(line, "work_units", o->point.units);
@@ -575,7 +573,6 @@ static bool is_on_first_machine(void) {
 bool batches_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
     struct batches *o = context;
     char error[256] = "";
-    (void)s;
     o->comm = MPI_COMM_NULL;
     work_units(1); /* reads the CPU's speed */
     o->on_first_machine = is_on_first_machine();
@@ -591,9 +588,6 @@ bool batches_begin(struct program *program, void *context, sampler *s, char *rea
 
 bool batches_end(struct program *program, void *context, char *reason, size_t reason_size) {
     struct batches *o = context;
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     soaker_destroy(o->soaker);
     exchange_destroy(o->exchange);
     if (o->comm != MPI_COMM_NULL) {

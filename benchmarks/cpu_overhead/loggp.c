@@ -326,7 +326,6 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct loggp *o = context;
-    (void)s;
     json_put_integer(line, "partner_rank", o->partners[p->at[LOGGP_PAIR]]);
     json_put_integer(line, "round_trips", o->point.round_trips);
     json_put_integer(line, "trains", o->point.trains);
@@ -438,9 +437,6 @@ static void make_operands(struct loggp *o, size_t largest_bytes) {
 bool loggp_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
     struct loggp *o = context;
     size_t largest = 0;
-    (void)s;
-    (void)reason;
-    (void)reason_size;
     for (size_t i = 0; i < o->message_count; i++) {
         largest = (size_t)o->message_bytes[i] > largest ? (size_t)o->message_bytes[i] : largest;
     }
@@ -466,9 +462,6 @@ bool loggp_begin(struct program *program, void *context, sampler *s, char *reaso
 
 bool loggp_end(struct program *program, void *context, char *reason, size_t reason_size) {
     struct loggp *o = context;
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     for (size_t i = 0; i < o->pair_count; i++) {
         if (o->comms[i] != MPI_COMM_NULL) {
             MPI_CHECK(MPI_Comm_free(&o->comms[i]));

@@ -8,19 +8,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
-static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
-
-enum { MOST_OF_GRID = 16, LARGEST_BYTES = 1 << 28 };
-struct values {
-    int64_t items[MOST_OF_GRID];
-    size_t count;
-};
+enum { LARGEST_BYTES = 1 << 28 };
 /* Sizes of messages, bytes. The smallest grid has three long ones, which the libraries of today send by one protocol: G
  * is of these where o hides the gaps (postprocess/statistics/loggp.py). */
-static const struct values grids[] = {
+static const struct program_values grids[] = {
     [GRID_SMOKE] = {{8, 64, 512, 4096, 32768, 262144, 524288, 1048576}, 8},
     [GRID_NIGHTLY] = {{8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288}, 9},
     [GRID_FULL] = {{8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 32768, 131072, 524288, 1048576, 4194304}, 16},
@@ -34,23 +26,18 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        option_one_of("grid", &s->grid, grid_names,
+        option_one_of("grid", &s->grid, program_grid_names,
                       "the sizes of messages; --message-bytes replaces them; default: smoke"),
-        {.name = "message-bytes",
-         .kind = OPTION_INTEGERS,
-         .target = &s->message_bytes,
-         .minimum = sizeof(double),
-         .maximum = LARGEST_BYTES,
-         .value_name = "LIST",
-         .help = "sizes of messages, bytes, multiples of 8, at least two of them: a line is fitted to their times"},
-        {.name = NULL},
+        option_integers(
+            "message-bytes", &s->message_bytes, sizeof(double), LARGEST_BYTES,
+            "sizes of messages, bytes, multiples of 8, at least two of them: a line is fitted to their times"),
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
 /* One line in error. */
-static void check_sizes(const struct option_list *sizes, char *error, size_t error_size) {
+static void check_sizes(const struct program *program, char *error, size_t error_size) {
+    const struct option_list *sizes = &settings.message_bytes;
     for (size_t i = 0; i < sizes->count && error[0] == '\0'; i++) {
         if (sizes->values[i] % (int64_t)sizeof(double) != 0) {
             snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole numbers of %zu bytes",
@@ -88,7 +75,7 @@ static int measure(struct program *program, const struct option_list *sizes) {
     }
     const struct sampler_axis axes[] = {
         [LOGGP_PAIR] = {.name = "pair", .texts = pairs, .count = loggp.pair_count},
-        [LOGGP_MESSAGE] = {.name = "message_bytes", .numbers = sizes->values, .count = sizes->count},
+        [LOGGP_MESSAGE] = sampler_numbers("message_bytes", sizes->values, sizes->count),
     };
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
@@ -107,15 +94,9 @@ static int measure(struct program *program, const struct option_list *sizes) {
 
 static int run(struct program *program) {
     struct option_list *sizes = &settings.message_bytes;
-    char error[PROGRAM_MOST_REASON] = "";
-    int code = PROGRAM_WRONG_USE;
-    check_sizes(sizes, error, sizeof error);
-    if (program_all_good(error)) {
-        const struct values *grid = &grids[settings.grid];
-        options_fill_list(sizes, grid->items, grid->count);
-        code = measure(program, sizes);
-    }
-    return code;
+    const struct program_values *grid = &grids[settings.grid];
+    options_fill_list(sizes, grid->items, grid->count);
+    return measure(program, sizes);
 }
 
 int main(int argc, char **argv) {
@@ -133,6 +114,7 @@ int main(int argc, char **argv) {
             "Kielmann, Bal, Verstoep 2000). `campaign show` has the parameters. The table and the record have the\n"
             "times of whole parts of many exchanges. Without --budget-seconds its budget is 60 s.\n",
         .describe = describe_options,
+        .check_options = check_sizes,
         .run = run,
         .points = &loggp_points,
         .begin = loggp_begin,

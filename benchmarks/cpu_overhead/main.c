@@ -16,21 +16,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
-static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
-
-enum { MOST_OF_GRID = 20 };
-struct values {
-    int64_t items[MOST_OF_GRID];
-    size_t count;
-};
 struct sizes {
-    struct values blocking;    /* sizes of messages, bytes, for the blocking call */
-    struct values detailed;    /* those of them for which the other ways are measured too */
-    struct values lateness_ms; /* of the last rank in points of `late` */
-    int64_t bisections;        /* steps of the search for the work that fits beside a collective */
+    struct program_values blocking;    /* sizes of messages, bytes, for the blocking call */
+    struct program_values detailed;    /* those of them for which the other ways are measured too */
+    struct program_values lateness_ms; /* of the last rank in points of `late` */
+    int64_t bisections;                /* steps of the search for the work that fits beside a collective */
 };
 static const struct sizes grids[] = {
     [GRID_SMOKE] = {.blocking = {{8, 1024, 16384, 262144}, 4},
@@ -49,8 +40,6 @@ static const struct sizes grids[] = {
                    .bisections = 6},
 };
 
-enum method { METHOD_CAMPAIGN, METHOD_PAPER };
-static const char *const method_names[] = {"campaign", "paper", NULL};
 enum { PAPERS_CALLS = 10000 };
 enum { MOST_LATENESS_MS = 10000 };
 
@@ -72,77 +61,46 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "collective",
-         .kind = OPTION_CHOICES,
-         .target = &s->operations,
-         .choices = operation_names(),
-         .value_name = "LIST",
-         .help = "collectives to measure, comma-separated, may be repeated, see --list; default: all"},
-        {.name = "communicators",
-         .kind = OPTION_INTEGERS,
-         .target = &s->communicators,
-         .minimum = 2,
-         .maximum = INT_MAX,
-         .value_name = "LIST",
-         .help = "ranks of the communicators; default: powers of two from 2 on, and all ranks"},
-        {.name = "ways",
-         .kind = OPTION_CHOICES,
-         .target = &s->ways,
-         .choices = way_names(),
-         .value_name = "LIST",
-         .help =
-             "how the ranks spend the time: `blocking` as the library waits in the blocking call; the nonblocking "
-             "call, waited for at once (`nonblocking`), tested for all the time (`testing`), or tested for between "
-             "sleeps that grow (`sleeping`); the blocking call beside a thread of the lowest priority (`soaking`); "
-             "work beside the nonblocking call (`working`); the blocking call, to which the last rank comes late "
-             "(`late`). They are measured on all ranks, for some sizes of a grid, or all of --message-bytes. `once`: "
-             "one blocking call from a common start, which an equation describes. Default: all"},
-        {.name = "lateness-ms",
-         .kind = OPTION_INTEGERS,
-         .target = &s->lateness_ms,
-         .minimum = 1,
-         .maximum = MOST_LATENESS_MS,
-         .value_name = "LIST",
-         .help = "by how many ms the last rank of `late` comes late, and at least by the time of a batch. The first is "
-                 "measured with all sizes, the others with the smallest; default: those of the grid"},
-        {.name = "calls",
-         .kind = OPTION_INTEGER,
-         .target = &s->calls,
-         .minimum = 1,
-         .maximum = CALLS_MOST,
-         .value_name = "N",
-         .help = "calls of every batch; default: as many as the CPU clocks need"},
-        option_one_of(
-            "method", &s->method, method_names,
-            "`paper`: a batch has 10000 calls, and only blocking calls are measured; `campaign`: as many calls as "
-            "the CPU clocks need; default: campaign"),
-        option_one_of(
-            "library-setting", &s->setting, setting_names,
-            "how the environment has set the library, for the record: to give the CPU up while it waits "
-            "(`yielding`), to wait without polling (`blocking`), or to use the algorithms that a model describes "
-            "(`modelled`); default: usual"),
-        option_one_of("grid", &s->grid, grid_names,
+        option_some_of("collective", &s->operations, operation_names(),
+                       "collectives to measure, comma-separated, may be repeated, see --list; default: all"),
+        option_integers("communicators", &s->communicators, 2, INT_MAX,
+                        "ranks of the communicators; default: powers of two from 2 on, and all ranks"),
+        option_some_of(
+            "ways", &s->ways, way_names(),
+            "how the ranks spend the time: `blocking` as the library waits in the blocking call; the nonblocking call, "
+            "waited for at once (`nonblocking`), tested for all the time (`testing`), or tested for between sleeps "
+            "that grow (`sleeping`); the blocking call beside a thread of the lowest priority (`soaking`); work beside "
+            "the nonblocking call (`working`); the blocking call, to which the last rank comes late (`late`). They are "
+            "measured on all ranks, for some sizes of a grid, or all of --message-bytes. `once`: one blocking call "
+            "from a common start, which an equation describes. Default: all"),
+        option_integers("lateness-ms", &s->lateness_ms, 1, MOST_LATENESS_MS,
+                        "by how many ms the last rank of `late` comes late, and at least by the time of a batch. The "
+                        "first is measured with all sizes, the others with the smallest; default: those of the grid"),
+        option_integer("calls", &s->calls, 1, CALLS_MOST, "N",
+                       "calls of every batch; default: as many as the CPU clocks need"),
+        option_one_of("method", &s->method, program_method_names,
+                      "`paper`: a batch has 10000 calls, and only blocking calls are measured; `campaign`: as many "
+                      "calls as the CPU clocks need; default: campaign"),
+        option_one_of("library-setting", &s->setting, setting_names,
+                      "how the environment has set the library, for the record: to give the CPU up while it waits "
+                      "(`yielding`), to wait without polling (`blocking`), or to use the algorithms that a model "
+                      "describes (`modelled`); default: usual"),
+        option_one_of("grid", &s->grid, program_grid_names,
                       "the sizes of messages, as far as the ranks have memory for them; --message-bytes replaces them; "
                       "default: smoke"),
-        {.name = "message-bytes",
-         .kind = OPTION_INTEGERS,
-         .target = &s->message_bytes,
-         .minimum = COLLECTIVE_ELEMENT,
-         .maximum = INT_MAX,
-         .value_name = "LIST",
-         .help = "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank; a barrier has none"},
+        option_integers(
+            "message-bytes", &s->message_bytes, COLLECTIVE_ELEMENT, INT_MAX,
+            "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank; a barrier has none"),
         option_seed(&s->seed, "seed of the contents of messages; default: 1"),
-        {.name = NULL},
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
 /* Lists that were not given get all collectives, all ways and the grid's sizes. Returns whether the sizes are the
  * grid's. */
 static bool fill_lists(struct settings *s) {
-    const struct values *sizes = &grids[s->grid].blocking;
-    const struct values *lateness_ms = &grids[s->grid].lateness_ms;
+    const struct program_values *sizes = &grids[s->grid].blocking;
+    const struct program_values *lateness_ms = &grids[s->grid].lateness_ms;
     options_fill_range(&s->operations, 0, OPERATION_COUNT);
     options_fill_range(&s->ways, 0, s->method == METHOD_PAPER ? 1 : WAY_COUNT);
     options_fill_list(&s->lateness_ms, lateness_ms->items, lateness_ms->count);
@@ -164,7 +122,8 @@ static void fill_communicators(struct batches *o, const struct settings *s, int 
 }
 
 /* One line in error. */
-static void check_options(const struct settings *s, char *error, size_t error_size) {
+static void check_options(const struct program *program, char *error, size_t error_size) {
+    const struct settings *s = &settings;
     for (size_t i = 1; i < s->communicators.count && error[0] == '\0'; i++) {
         if (s->communicators.values[i] <= s->communicators.values[i - 1]) {
             snprintf(error, error_size, "--communicators: the sizes must ascend, %" PRId64 " follows %" PRId64,
@@ -276,8 +235,6 @@ static int measure(struct program *program, const struct settings *s, bool prese
     const char *operations[OPERATION_COUNT];
     const char *ways[WAY_COUNT];
     const bool paper = s->method == METHOD_PAPER;
-    const char *const method[] = {method_names[s->method]};
-    const char *const setting[] = {setting_names[s->setting]};
     struct batches batches = {.program = program,
                               .operation_count = s->operations.count,
                               .message_bytes = s->message_bytes.values,
@@ -310,14 +267,12 @@ static int measure(struct program *program, const struct settings *s, bool prese
     batches.lateness_count = fill_lateness(lateness_ns, s, batches.target_ns);
     const struct sampler_axis axes[] = {
         [AXIS_OPERATION] = {.name = "operation", .texts = operations, .count = s->operations.count},
-        [AXIS_COMMUNICATOR] = {.name = "communicator_ranks",
-                               .numbers = batches.communicators,
-                               .count = batches.communicator_count},
-        [AXIS_MESSAGE] = {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
+        [AXIS_COMMUNICATOR] = sampler_numbers("communicator_ranks", batches.communicators, batches.communicator_count),
+        [AXIS_MESSAGE] = sampler_numbers("message_bytes", s->message_bytes.values, s->message_bytes.count),
         [AXIS_WAY] = {.name = "way", .texts = ways, .count = s->ways.count},
-        [AXIS_LATENESS] = {.name = "lateness_ns", .numbers = batches.lateness_ns, .count = batches.lateness_count},
-        [AXES] = {.name = "method", .texts = method, .count = 1, .constant = true},
-        [AXES + 1] = {.name = "library_setting", .texts = setting, .count = 1, .constant = true}};
+        [AXIS_LATENESS] = sampler_numbers("lateness_ns", batches.lateness_ns, batches.lateness_count),
+        [AXES] = sampler_constant("method", &program_method_names[s->method]),
+        [AXES + 1] = sampler_constant("library_setting", &setting_names[s->setting])};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
         check_ranks(program, &batches, impossible, sizeof impossible);
@@ -341,15 +296,8 @@ static void print_list(void) {
 }
 
 static int run(struct program *program) {
-    struct settings *s = &settings;
-    char error[PROGRAM_MOST_REASON] = "";
-    int code = PROGRAM_WRONG_USE;
-    check_options(s, error, sizeof error);
-    if (program_all_good(error)) {
-        const bool preset = fill_lists(s);
-        code = measure(program, s, preset);
-    }
-    return code;
+    const bool preset = fill_lists(&settings);
+    return measure(program, &settings, preset);
 }
 
 int main(int argc, char **argv) {
@@ -369,6 +317,7 @@ int main(int argc, char **argv) {
             "  t_cpu_ns             CPU time of the process, on the rank where it is largest\n"
             "  cpu_share            t_cpu / t_wall: 1 where the library polls; the rest is idle\n",
         .describe = describe_options,
+        .check_options = check_options,
         .run = run,
         .list = print_list,
         .points = &batches_points,

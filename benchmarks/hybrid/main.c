@@ -16,34 +16,20 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
-static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
-
-enum { MOST_OF_GRID = 20, ELEMENT = 8, MOST_RANKS = 65536 };
-struct values {
-    int64_t items[MOST_OF_GRID];
-    size_t count;
-    bool beyond_paper; /* collectives that the paper does not have, too */
-};
+enum { ELEMENT = 8, MOST_RANKS = 65536 };
 /* Sizes of messages, bytes; 800 bytes is the paper's block of an allgather (figure 12). */
-static const struct values grids[] = {
-    [GRID_SMOKE] = {{8, 800, 16384, 262144}, 4, false},
-    [GRID_NIGHTLY] = {{8, 64, 800, 4096, 16384, 65536, 262144, 1048576}, 8, false},
+static const struct program_values grids[] = {
+    [GRID_SMOKE] = {{8, 800, 16384, 262144}, 4},
+    [GRID_NIGHTLY] = {{8, 64, 800, 4096, 16384, 65536, 262144, 1048576}, 8},
     [GRID_FULL] = {{8, 16, 32, 64, 128, 256, 512, 800, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144,
                     524288, 1048576},
-                   19,
-                   true},
+                   19},
 };
 
-enum { CACHE_WARM, CACHE_COLD };
-static const char *const cache_names[] = {"warm", "cold", NULL};
 enum { TIMES_CACHE = 2 }; /* cold caches: so many times the largest cache is written before each batch */
 
 /* As the paper's section 5.1: averages of 10,000 executions, here of ten batches. */
-enum { METHOD_CAMPAIGN, METHOD_PAPER };
-static const char *const method_names[] = {"campaign", "paper", NULL};
 enum { PAPERS_EXECUTIONS = 10000, PAPERS_BATCHES = 10 };
 
 static const char *const intranode_names[] = {"usual", "shared_memory", "point_to_point", NULL};
@@ -65,67 +51,43 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "operation",
-         .kind = OPTION_CHOICES,
-         .target = &s->operations,
-         .choices = operation_names(),
-         .value_name = "LIST",
-         .help = "collectives to measure, comma-separated, may be repeated; default: those of the paper, with --grid "
-                 "full all"},
-        {.name = "variant",
-         .kind = OPTION_CHOICES,
-         .target = &s->variants,
-         .choices = variant_names(),
-         .value_name = "LIST",
-         .help = "ways in which the hybrid library makes them, see --list; default: all"},
-        option_one_of("grid", &s->grid, grid_names,
+        option_some_of("operation", &s->operations, operation_names(),
+                       "collectives to measure, comma-separated, may be repeated; default: those of the paper, with "
+                       "--grid full all"),
+        option_some_of("variant", &s->variants, variant_names(),
+                       "ways in which the hybrid library makes them, see --list; default: all"),
+        option_one_of("grid", &s->grid, program_grid_names,
                       "the sizes of messages, as far as the ranks have memory for them; --message-bytes replaces them; "
                       "default: smoke"),
-        {.name = "message-bytes",
-         .kind = OPTION_INTEGERS,
-         .target = &s->message_bytes,
-         .minimum = ELEMENT,
-         .maximum = INT_MAX,
-         .value_name = "LIST",
-         .help = "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank"},
-        option_one_of("cache", &s->cache, cache_names,
+        option_integers("message-bytes", &s->message_bytes, ELEMENT, INT_MAX,
+                        "sizes of messages, bytes, multiples of 8: the buffer, or the block of one rank"),
+        option_one_of("cache", &s->cache, program_cache_names,
                       "`cold`: a batch has one call, and before it each rank writes other data, twice the size of the "
                       "largest cache; default: warm"),
-        option_one_of(
-            "method", &s->method, method_names,
-            "`paper`: ten batches of 1000 calls, whatever the intervals; `campaign`: as --interval and its like "
-            "say; default: campaign"),
-        option_one_of(
-            "intranode", &s->intranode, intranode_names,
-            "how the environment has set the MPI library's collectives within a node, for the record: in shared "
-            "memory (`shared_memory`) or by messages (`point_to_point`); default: usual"),
-        {.name = "virtual-node-ranks",
-         .kind = OPTION_INTEGER,
-         .target = &s->virtual_node_ranks,
-         .minimum = 0,
-         .maximum = MOST_RANKS,
-         .value_name = "N",
-         .help = "virtual nodes of at most so many ranks, fewer than there are, of which the MPI library does not "
-                 "know; default: 0, the nodes there are"},
-        {.name = "round-robin",
-         .kind = OPTION_FLAG,
-         .target = &s->round_robin,
-         .help = "deal the ranks out to the virtual nodes in turn; default: in blocks"},
-        {.name = "numa", .kind = OPTION_FLAG, .target = &s->numa, .help = "a copy and a leader per NUMA domain"},
+        option_one_of("method", &s->method, program_method_names,
+                      "`paper`: ten batches of 1000 calls, whatever the intervals; `campaign`: as --interval and its "
+                      "like say; default: campaign"),
+        option_one_of("intranode", &s->intranode, intranode_names,
+                      "how the environment has set the MPI library's collectives within a node, for the record: in "
+                      "shared memory (`shared_memory`) or by messages (`point_to_point`); default: usual"),
+        option_integer("virtual-node-ranks", &s->virtual_node_ranks, 0, MOST_RANKS, "N",
+                       "virtual nodes of at most so many ranks, fewer than there are, of which the MPI library does "
+                       "not know; default: 0, the nodes there are"),
+        option_flag("round-robin", &s->round_robin,
+                    "deal the ranks out to the virtual nodes in turn; default: in blocks"),
+        option_flag("numa", &s->numa, "a copy and a leader per NUMA domain"),
         option_seed(&s->seed, "the number of the first call, of which the contents of messages are made; default: 1"),
-        {.name = NULL},
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
 /* Lists that were not given get all values. Returns whether the sizes are the grid's. */
 static bool fill_lists(struct settings *s) {
-    const struct values *grid = &grids[s->grid];
+    const struct program_values *grid = &grids[s->grid];
     int64_t operations[OPERATIONS];
     size_t count = 0;
     for (int64_t i = 0; i < OPERATIONS; i++) {
-        if (operation_table[i].in_paper || grid->beyond_paper) {
+        if (operation_table[i].in_paper || s->grid == GRID_FULL) {
             operations[count++] = i;
         }
     }
@@ -135,7 +97,8 @@ static bool fill_lists(struct settings *s) {
 }
 
 /* One line in error. */
-static void check_options(const struct settings *s, char *error, size_t error_size) {
+static void check_options(const struct program *program, char *error, size_t error_size) {
+    const struct settings *s = &settings;
     for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
         if (s->message_bytes.values[i] % ELEMENT != 0) {
             snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole words of %d bytes",
@@ -156,13 +119,7 @@ static void check_options(const struct settings *s, char *error, size_t error_si
 /* One line in error, the same on all ranks, where these ranks cannot measure it. */
 static void check_ranks(const struct program *program, const struct rounds *o, int64_t virtual_node_ranks, char *error,
                         size_t error_size) {
-    program_check_crowd(program, error, error_size);
-    if (program->ranks < 2) {
-        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
-                 program->ranks);
-    } else {
-        program_check_virtual_nodes(program, virtual_node_ranks, error, error_size);
-    }
+    program_check_nodes(program, virtual_node_ranks, error, error_size);
     for (size_t i = 0; i < o->operation_count && !o->preset && error[0] == '\0'; i++) {
         const struct operation *operation = &operation_table[o->operations[i]];
         const uint64_t most = rounds_most_bytes(o, operation);
@@ -235,6 +192,7 @@ static struct program_kind kind = {
             "  alone  the collective alone: within one node the hybrid one then copies nothing, and ranks only wait\n"
             "         for each other\n",
     .describe = describe_options,
+    .check_options = check_options,
     .run = run,
     .list = print_list,
     .begin = rounds_begin,
@@ -245,9 +203,6 @@ static int measure(struct program *program, const struct settings *s, bool prese
     char impossible[PROGRAM_MOST_REASON] = "";
     const char *operations[OPERATIONS];
     const char *variants[VARIANTS];
-    const char *const cache[] = {cache_names[s->cache]};
-    const char *const method[] = {method_names[s->method]};
-    const char *const intranode[] = {intranode_names[s->intranode]};
     const struct hybrid_settings of_comm = {.ranks_per_node = (int)s->virtual_node_ranks,
                                             .round_robin = s->round_robin,
                                             .split = s->numa ? HYBRID_NUMA_DOMAINS : HYBRID_NODES};
@@ -278,10 +233,10 @@ static int measure(struct program *program, const struct settings *s, bool prese
     const struct sampler_axis axes[] = {
         [AXIS_OPERATION] = {.name = "operation", .texts = operations, .count = s->operations.count},
         [AXIS_VARIANT] = {.name = "variant", .texts = variants, .count = s->variants.count},
-        [AXIS_MESSAGE] = {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
-        {.name = "intranode", .texts = intranode, .count = 1, .constant = true},
-        {.name = "cache", .texts = cache, .count = 1, .constant = true},
-        {.name = "method", .texts = method, .count = 1, .constant = true},
+        [AXIS_MESSAGE] = sampler_numbers("message_bytes", s->message_bytes.values, s->message_bytes.count),
+        sampler_constant("intranode", &intranode_names[s->intranode]),
+        sampler_constant("cache", &program_cache_names[s->cache]),
+        sampler_constant("method", &program_method_names[s->method]),
         {.name = "virtual_node_ranks", .numbers = &s->virtual_node_ranks, .count = 1, .constant = true}};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
@@ -324,15 +279,8 @@ static void print_list(void) {
 }
 
 static int run(struct program *program) {
-    struct settings *s = &settings;
-    char error[PROGRAM_MOST_REASON] = "";
-    int code = PROGRAM_WRONG_USE;
-    check_options(s, error, sizeof error);
-    if (program_all_good(error)) {
-        const bool preset = fill_lists(s);
-        code = measure(program, s, preset);
-    }
-    return code;
+    const bool preset = fill_lists(&settings);
+    return measure(program, &settings, preset);
 }
 
 int main(int argc, char **argv) {

@@ -1,6 +1,5 @@
 #include "kernels.h"
 
-#include "fail.h"
 #include "fail_hybrid.h"
 #include "fail_mpi.h"
 #include "group.h"
@@ -312,7 +311,6 @@ static bool begin(void *context, struct sampler_point *p) {
 
 static void end_point(void *context, const struct sampler_point *p) {
     struct kernels *o = context;
-    (void)p;
     for (int way = 0; way < WAYS; way++) {
         free_state(o, (enum way)way);
     }
@@ -333,19 +331,9 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
     json_put_integer(line, "size", o->sizes[p->at[AXIS_SIZE]]);
 }
 
-static void put_bytes(json_line *line, const char *name, int64_t bytes) {
-    if (bytes < 0) {
-        json_put_null(line, name);
-    } else {
-        json_put_integer(line, name, bytes);
-    }
-}
-
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct kernels *o = context;
     char digest[17];
-    (void)p;
-    (void)s;
     snprintf(digest, sizeof digest, "%016" PRIx64, o->point.expected.digest);
     json_put_integer(line, "iterations", o->point.expected.iterations);
     json_put_real(line, "error", o->point.expected.error);
@@ -359,9 +347,9 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
         const int64_t before = memory->before.proportional;
         json_open_object(line, way_names[way]);
         json_put_integer(line, "lines", o->point.kernel->lines[way]);
-        put_bytes(line, "memory_bytes", before < 0 || memory->growth < 0 ? -1 : before + memory->growth);
-        put_bytes(line, "growth_bytes", memory->growth);
-        put_bytes(line, "shared_bytes", memory->shared);
+        json_put_count(line, "memory_bytes", before < 0 || memory->growth < 0 ? -1 : before + memory->growth);
+        json_put_count(line, "growth_bytes", memory->growth);
+        json_put_count(line, "shared_bytes", memory->shared);
         json_put_integer(line, "replicated_bytes", memory->replicated);
         json_close_object(line);
     }
@@ -415,7 +403,6 @@ static void print_times(const samples *repeated, int way, bool measured) {
 static void print_row(void *context, const struct sampler_point *p, const sampler *s,
                       const struct record_point *record) {
     const struct kernels *o = context;
-    (void)p;
     for (int way = 0; way < WAYS; way++) {
         printf("%8s %8" PRId64 " %8s", o->point.kernel->name, o->point.problem.size, way_names[way]);
         if (o->memory_only) {

@@ -12,7 +12,6 @@
 #include "kernels.h"
 #include "options.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +20,6 @@ enum { MOST_SIZE = 1000000000, LEAST_ITEMS = 64, LEAST_ITERATIONS = 6, PAPER_REP
 enum { POSITION_SUMMA, POSITION_POISSON, POSITION_BPMF }; /* in kernel_table */
 
 static const char *const kernel_names[] = {"summa", "poisson", "bpmf", NULL};
-
-enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
-static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
-
-enum method { METHOD_CAMPAIGN, METHOD_PAPER };
-static const char *const method_names[] = {"campaign", "paper", NULL};
 
 /* Rows of the grid of the Poisson equation, the paper's, and items of bpmf per rank: 1000 of them make its messages of
  * 80,000 bytes. */
@@ -51,82 +44,38 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "kernel",
-         .kind = OPTION_CHOICES,
-         .target = &s->kernels,
-         .choices = kernel_names,
-         .value_name = "LIST",
-         .help = "kernels to solve, comma-separated, may be repeated; default: all"},
-        option_one_of("grid", &s->grid, grid_names,
+        option_some_of("kernel", &s->kernels, kernel_names,
+                       "kernels to solve, comma-separated, may be repeated; default: all"),
+        option_one_of("grid", &s->grid, program_grid_names,
                       "the sizes of kernels for which no other option gives one; default: smoke"),
-        {.name = "summa-order",
-         .kind = OPTION_INTEGERS,
-         .target = &s->sizes[POSITION_SUMMA],
-         .minimum = 1,
-         .maximum = MOST_SIZE,
-         .value_name = "LIST",
-         .help = "orders of the matrices that are multiplied; default: 256 times the root of the number of ranks"},
-        {.name = "poisson-rows",
-         .kind = OPTION_INTEGERS,
-         .target = &s->sizes[POSITION_POISSON],
-         .minimum = 1,
-         .maximum = MOST_SIZE,
-         .value_name = "LIST",
-         .help = "rows, and points of each row, of the grid of the Poisson equation"},
-        {.name = "bpmf-items",
-         .kind = OPTION_INTEGERS,
-         .target = &s->sizes[POSITION_BPMF],
-         .minimum = LEAST_ITEMS,
-         .maximum = MOST_SIZE,
-         .value_name = "LIST",
-         .help =
-             "rows, and columns, of the matrix of ratings that is generated; default: 250 per rank, 1000 with other "
-             "grids than smoke"},
-        {.name = "ratings",
-         .kind = OPTION_TEXT,
-         .target = &s->ratings,
-         .value_name = "FILE",
-         .help =
-             "a matrix of ratings in the Matrix Market format (coordinate, real or integer, general), in place of a "
-             "generated one"},
-        {.name = "noise",
-         .kind = OPTION_REAL,
-         .target = &s->noise,
-         .minimum = 1e-6,
-         .maximum = 1e6,
-         .value_name = "X",
-         .help = "standard deviation of generated ratings about the product of their factors, which bpmf also assumes "
-                 "of those in a file; default: 0.5"},
-        {.name = "iterations",
-         .kind = OPTION_INTEGER,
-         .target = &s->iterations,
-         .minimum = LEAST_ITERATIONS,
-         .maximum = 100000,
-         .value_name = "N",
-         .help = "iterations of bpmf; the first 5 do not count for its predictions; default: 20"},
-        option_one_of("method", &s->method, method_names,
+        option_integers(
+            "summa-order", &s->sizes[POSITION_SUMMA], 1, MOST_SIZE,
+            "orders of the matrices that are multiplied; default: 256 times the root of the number of ranks"),
+        option_integers("poisson-rows", &s->sizes[POSITION_POISSON], 1, MOST_SIZE,
+                        "rows, and points of each row, of the grid of the Poisson equation"),
+        option_integers("bpmf-items", &s->sizes[POSITION_BPMF], LEAST_ITEMS, MOST_SIZE,
+                        "rows, and columns, of the matrix of ratings that is generated; default: 250 per rank, 1000 "
+                        "with other grids than smoke"),
+        option_text("ratings", &s->ratings, "FILE",
+                    "a matrix of ratings in the Matrix Market format (coordinate, real or integer, general), in place "
+                    "of a generated one"),
+        option_real("noise", &s->noise, 1e-6, 1e6, "X",
+                    "standard deviation of generated ratings about the product of their factors, which bpmf also "
+                    "assumes of those in a file; default: 0.5"),
+        option_integer("iterations", &s->iterations, LEAST_ITERATIONS, 100000, "N",
+                       "iterations of bpmf; the first 5 do not count for its predictions; default: 20"),
+        option_one_of("method", &s->method, program_method_names,
                       "paper: 20 repetitions of each point, however wide its interval is; default: campaign"),
-        {.name = "memory-only",
-         .kind = OPTION_FLAG,
-         .target = &s->memory_only,
-         .help = "measure the memory of each variant, and no times: for ranks that share cores"},
-        {.name = "virtual-node-ranks",
-         .kind = OPTION_INTEGER,
-         .target = &s->virtual_node_ranks,
-         .minimum = 0,
-         .maximum = 65536,
-         .value_name = "N",
-         .help = "virtual nodes of at most so many ranks, fewer than there are, of which the MPI library does not "
-                 "know; default: 0, the nodes there are"},
-        {.name = "round-robin",
-         .kind = OPTION_FLAG,
-         .target = &s->round_robin,
-         .help = "deal the ranks out to the virtual nodes in turn; default: in blocks"},
+        option_flag("memory-only", &s->memory_only,
+                    "measure the memory of each variant, and no times: for ranks that share cores"),
+        option_integer("virtual-node-ranks", &s->virtual_node_ranks, 0, 65536, "N",
+                       "virtual nodes of at most so many ranks, fewer than there are, of which the MPI library does "
+                       "not know; default: 0, the nodes there are"),
+        option_flag("round-robin", &s->round_robin,
+                    "deal the ranks out to the virtual nodes in turn; default: in blocks"),
         option_seed(&s->seed, "of the elements of matrices, and of all random numbers; default: 1"),
-        {.name = NULL},
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
 /* ---- what is to be solved ---- */
@@ -222,13 +171,7 @@ static char *own_text(const struct settings *s, const struct kernels *o) {
 /* One line in error, the same on all ranks, where these ranks cannot measure it. */
 static void check_ranks(const struct program *program, const struct kernels *o, int64_t virtual_node_ranks, char *error,
                         size_t error_size) {
-    program_check_crowd(program, error, error_size);
-    if (program->ranks < 2) {
-        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
-                 program->ranks);
-    } else {
-        program_check_virtual_nodes(program, virtual_node_ranks, error, error_size);
-    }
+    program_check_nodes(program, virtual_node_ranks, error, error_size);
     group_share_error(error, error_size);
     if (error[0] == '\0') {
         kernels_check(o, error, error_size);
@@ -239,7 +182,6 @@ static void check_ranks(const struct program *program, const struct kernels *o, 
 static int measure(struct program *program, struct settings *s, struct kernels *o) {
     char impossible[PROGRAM_MOST_REASON] = "";
     const char *names[KERNELS];
-    const char *const method[] = {method_names[s->method]};
     struct option_list sizes = all_sizes(s);
     for (size_t i = 0; i < s->kernels.count; i++) {
         names[i] = kernel_names[s->kernels.values[i]];
@@ -251,8 +193,8 @@ static int measure(struct program *program, struct settings *s, struct kernels *
     o->size_count = sizes.count;
     const struct sampler_axis axes[] = {
         [AXIS_KERNEL] = {.name = "kernel", .texts = names, .count = s->kernels.count},
-        [AXIS_SIZE] = {.name = "size", .numbers = sizes.values, .count = sizes.count},
-        {.name = "method", .texts = method, .count = 1, .constant = true},
+        [AXIS_SIZE] = sampler_numbers("size", sizes.values, sizes.count),
+        sampler_constant("method", &program_method_names[s->method]),
         {.name = "virtual_node_ranks", .numbers = &s->virtual_node_ranks, .count = 1, .constant = true}};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
@@ -293,7 +235,8 @@ static int solve_all(struct program *program, struct settings *s, const struct r
     return code;
 }
 
-static void check_options(const struct settings *s, char *error, size_t error_size) {
+static void check_options(const struct program *program, char *error, size_t error_size) {
+    const struct settings *s = &settings;
     if (s->round_robin && s->virtual_node_ranks == 0) {
         snprintf(error, error_size,
                  "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes");
@@ -313,8 +256,7 @@ static int run(struct program *program) {
     char error[PROGRAM_MOST_REASON] = "";
     struct ratings ratings = {0};
     int code = PROGRAM_WRONG_USE;
-    check_options(s, error, sizeof error);
-    if (error[0] == '\0' && s->ratings != NULL) {
+    if (s->ratings != NULL) {
         read_ratings(s, &ratings, error, sizeof error);
     }
     if (program_all_good(error)) {
@@ -337,6 +279,7 @@ int main(int argc, char **argv) {
                 "  openmp  a process per node with a thread on the core of each rank; the other ranks sleep\n"
                 "  hybrid  a process per core, and collectives that keep one copy of the data per node\n",
         .describe = describe_options,
+        .check_options = check_options,
         .run = run,
         .list = print_list,
         .points = &kernels_points,

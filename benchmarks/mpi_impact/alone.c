@@ -42,43 +42,6 @@ static struct settings {
     bool help;
 } settings = {.rank = NO_RANK, .wait_seconds = 60};
 
-static const struct option_entry entries[] = {
-    {.name = "like",
-     .kind = OPTION_TEXT,
-     .target = &settings.like,
-     .value_name = "FILE",
-     .help = "record of a launch of mpi_impact: processes, threads, CPUs, work and repetitions are taken from it"},
-    {.name = "record",
-     .kind = OPTION_TEXT,
-     .target = &settings.record,
-     .value_name = "FILE",
-     .help = "each process writes its record (JSON Lines) to FILE.0, FILE.1, ..., which must not exist; in a folder "
-             "that all processes see"},
-    {.name = "rank",
-     .kind = OPTION_INTEGER,
-     .target = &settings.rank,
-     .minimum = 0,
-     .maximum = 2147483646,
-     .value_name = "N",
-     .help = "which process this is; default: what the launcher says in its environment"},
-    {.name = "rank-variables",
-     .kind = OPTION_TEXT,
-     .target = &settings.rank_variables,
-     .value_name = "LIST",
-     .help = "variables in which the launcher may say which process this is, comma-separated; looked at in their "
-             "order, and before PMI_RANK, PMIX_RANK and SLURM_PROCID"},
-    {.name = "wait-seconds",
-     .kind = OPTION_REAL,
-     .target = &settings.wait_seconds,
-     .minimum = 0.1,
-     .maximum = 3600,
-     .value_name = "S",
-     .help = "how long to wait for the other processes of this host to get ready; default: 60"},
-    {.name = "version", .kind = OPTION_FLAG, .target = &settings.version, .help = "print the version and end"},
-    {.name = "help", .kind = OPTION_FLAG, .target = &settings.help, .help = "print this and end"},
-    {.name = NULL},
-};
-
 /* The variables in which process managers say a process's rank: PMI, PMIx, and last a batch system, whose variable may
  * be about the launcher itself. */
 static const char general_rank_variables[] = "PMI_RANK,PMIX_RANK,SLURM_PROCID";
@@ -295,6 +258,26 @@ static int run(struct process *process) {
 }
 
 int main(int argc, char **argv) {
+    const struct option_entry entries[] = {
+        option_text(
+            "like", &settings.like, "FILE",
+            "record of a launch of mpi_impact: processes, threads, CPUs, work and repetitions are taken from it"),
+        option_text(
+            "record", &settings.record, "FILE",
+            "each process writes its record (JSON Lines) to FILE.0, FILE.1, ..., which must not exist; in a folder "
+            "that all processes see"),
+        option_integer("rank", &settings.rank, 0, 2147483646, "N",
+                       "which process this is; default: what the launcher says in its environment"),
+        option_text(
+            "rank-variables", &settings.rank_variables, "LIST",
+            "variables in which the launcher may say which process this is, comma-separated; looked at in their "
+            "order, and before PMI_RANK, PMIX_RANK and SLURM_PROCID"),
+        option_real("wait-seconds", &settings.wait_seconds, 0.1, 3600, "S",
+                    "how long to wait for the other processes of this host to get ready; default: 60"),
+        option_flag("version", &settings.version, "print the version and end"),
+        option_flag("help", &settings.help, "print this and end"),
+        {.name = NULL},
+    };
     struct process process = {.rank = NO_RANK};
     char error[768] = "";
     begin(&process, argc, argv);

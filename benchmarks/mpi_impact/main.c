@@ -19,7 +19,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The computation times of the paper's maps (section 5.2), 512 ms of figure 9 among them. */
 static const int64_t first_time_ns = 500000;
@@ -41,54 +40,25 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "comp-times",
-         .kind = OPTION_DURATIONS,
-         .target = &s->comp_times,
-         .value_name = "LIST",
-         .help = "computation times, ascending, with units: 500us,8ms,1s; default: 500us to 1.024s doubling"},
-        {.name = "computation",
-         .kind = OPTION_CHOICE,
-         .target = &s->computation,
-         .choices = compute_names(),
-         .value_name = "NAME",
-         .help = "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] "
-                 "over vectors larger than the caches"},
-        {.name = "seconds",
-         .kind = OPTION_REAL,
-         .target = &s->seconds,
-         .minimum = 0,
-         .maximum = 1e6,
-         .value_name = "S",
-         .help = "about how long to compute, for all computation times together; each gets at least one repetition, or "
-                 "50 ms of short ones; default: 6"},
-        {.name = "max-repetitions",
-         .kind = OPTION_INTEGER,
-         .target = &s->max_repetitions,
-         .minimum = 1,
-         .maximum = 100000,
-         .value_name = "N",
-         .help = "at most this many repetitions of each computation time; default: 50"},
-        {.name = "sizes",
-         .kind = OPTION_TEXT,
-         .target = &s->sizes,
-         .value_name = "FILE",
-         .help = "take the work sizes from this file and calibrate nothing"},
-        {.name = "save-sizes",
-         .kind = OPTION_TEXT,
-         .target = &s->save_sizes,
-         .value_name = "FILE",
-         .help = "write the sizes that the calibration found (for --sizes)"},
-        {.name = "calibrate-only",
-         .kind = OPTION_FLAG,
-         .target = &s->calibrate_only,
-         .help = "with --save-sizes: end when the sizes are written"},
-        {.name = NULL},
+        option_times("comp-times", &s->comp_times,
+                     "computation times, ascending, with units: 500us,8ms,1s; default: 500us to 1.024s doubling"),
+        option_one_of("computation", &s->computation, compute_names(),
+                      "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s "
+                      "c[i] over vectors larger than the caches"),
+        option_real("seconds", &s->seconds, 0, 1e6, "S",
+                    "about how long to compute, for all computation times together; each gets at least one repetition, "
+                    "or 50 ms of short ones; default: 6"),
+        option_integer("max-repetitions", &s->max_repetitions, 1, 100000, "N",
+                       "at most this many repetitions of each computation time; default: 50"),
+        option_text("sizes", &s->sizes, "FILE", "take the work sizes from this file and calibrate nothing"),
+        option_text("save-sizes", &s->save_sizes, "FILE", "write the sizes that the calibration found (for --sizes)"),
+        option_flag("calibrate-only", &s->calibrate_only, "with --save-sizes: end when the sizes are written"),
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
-static void check_settings(const struct settings *s, char *error, size_t error_size) {
+static void check_settings(const struct program *program, char *error, size_t error_size) {
+    const struct settings *s = &settings;
     if (s->sizes != NULL && s->save_sizes != NULL) {
         snprintf(error, error_size,
                  "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
@@ -249,24 +219,21 @@ static bool find_sizes(struct program *program, struct impact_plan *plan) {
 static int run(struct program *program) {
     char error[768] = "";
     int code = PROGRAM_WRONG_USE;
-    check_settings(&settings, error, sizeof error);
-    if (program_all_good(error)) {
-        struct impact_plan plan = plan_create(&settings);
-        program->computation = plan.computation;
-        program_configure(program, error, sizeof error);
-        if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL) {
-            (void)impact_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error,
-                                    sizeof error);
-        }
-        if (program_prepare(program, error)) {
-            share(&plan);
-            if (find_sizes(program, &plan)) {
-                impact_schedule(&plan, settings.seconds, settings.max_repetitions);
-                code = settings.calibrate_only ? PROGRAM_GOOD : measure(program, &plan);
-            }
-        }
-        impact_plan_free(&plan);
+    struct impact_plan plan = plan_create(&settings);
+    program->computation = plan.computation;
+    program_configure(program, error, sizeof error);
+    if (program->rank == 0 && error[0] == '\0' && settings.sizes != NULL) {
+        (void)impact_sizes_read(settings.sizes, program, placement_given_up_cores(program->place), &plan, error,
+                                sizeof error);
     }
+    if (program_prepare(program, error)) {
+        share(&plan);
+        if (find_sizes(program, &plan)) {
+            impact_schedule(&plan, settings.seconds, settings.max_repetitions);
+            code = settings.calibrate_only ? PROGRAM_GOOD : measure(program, &plan);
+        }
+    }
+    impact_plan_free(&plan);
     return code;
 }
 
@@ -285,6 +252,7 @@ int main(int argc, char **argv) {
                 "`campaign run --benchmark mpi_impact` launches both in turn, several times.\n",
         .exits = "0 good; 1 a full disk or an MPI error; 2 wrong use",
         .describe = describe_options,
+        .check_options = check_settings,
         .run = run,
     };
     return program_main(&kind, argc, argv);

@@ -14,10 +14,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
-static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
 /* Both axes: first time and number of doublings. */
 static const struct {
     int64_t first_ns;
@@ -27,9 +24,6 @@ static const struct {
     [GRID_NIGHTLY] = {1000000, 6},
     [GRID_FULL] = {500000, 12},
 };
-
-enum { CACHE_WARM, CACHE_COLD };
-static const char *const cache_names[] = {"warm", "cold", NULL};
 
 static struct settings {
     struct option_list collectives;
@@ -49,66 +43,38 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "collective",
-         .kind = OPTION_CHOICES,
-         .target = &s->collectives,
-         .choices = collective_names(),
-         .value_name = "LIST",
-         .help =
-             "collectives to measure, comma-separated, may be repeated, see --list; default: the first five of them"},
-        option_one_of("grid", &s->grid, grid_names,
+        option_some_of(
+            "collective", &s->collectives, collective_names(),
+            "collectives to measure, comma-separated, may be repeated, see --list; default: the first five of them"),
+        option_one_of("grid", &s->grid, program_grid_names,
                       "target times of both axes: smoke 8,16,32ms; nightly 1ms to 32ms doubling (6 x 6); full 500us to "
                       "1.024s doubling (12 x 12); default: smoke"),
-        {.name = "comm-times",
-         .kind = OPTION_DURATIONS,
-         .target = &s->comm_times,
-         .value_name = "LIST",
-         .help = "communication times instead of the grid's, ascending, with units: 500us,8ms,1s"},
-        {.name = "comp-times",
-         .kind = OPTION_DURATIONS,
-         .target = &s->comp_times,
-         .value_name = "LIST",
-         .help = "computation times instead of the grid's"},
+        option_times("comm-times", &s->comm_times,
+                     "communication times instead of the grid's, ascending, with units: 500us,8ms,1s"),
+        option_times("comp-times", &s->comp_times, "computation times instead of the grid's"),
         option_one_of(
-            "cache", &s->cache, cache_names,
-            "warm: every repetition uses the same buffers (default); cold: repetitions take turns through buffers "
-            "that on each rank are together twice the size of the largest cache, as far as memory allows"),
-        option_one_of(
-            "computation", &s->computation, compute_names(),
-            "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s c[i] "
-            "over vectors larger than the caches"),
-        {.name = "test-interval",
-         .kind = OPTION_DURATION,
-         .target = &s->test_interval_ns,
-         .value_name = "T",
-         .help = "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the "
-                 "collective is complete; its computation is cut into pieces for this, in the reference too; default: "
-                 "0, never"},
-        {.name = "sizes",
-         .kind = OPTION_TEXT,
-         .target = &s->sizes,
-         .value_name = "FILE",
-         .help =
-             "take message and work sizes from this file and calibrate nothing; a reference that has moved is flagged"},
-        {.name = "save-sizes",
-         .kind = OPTION_TEXT,
-         .target = &s->save_sizes,
-         .value_name = "FILE",
-         .help = "write the sizes that the calibration found (for --sizes); they are written again at the end where a "
-                 "reference moved and its size was calibrated anew"},
+            "cache", &s->cache, program_cache_names,
+            "warm: every repetition uses the same buffers (default); cold: repetitions take turns through buffers that "
+            "on each rank are together twice the size of the largest cache, as far as memory allows"),
+        option_one_of("computation", &s->computation, compute_names(),
+                      "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s "
+                      "c[i] over vectors larger than the caches"),
+        option_time(
+            "test-interval", &s->test_interval_ns, "T",
+            "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the collective "
+            "is complete; its computation is cut into pieces for this, in the reference too; default: 0, never"),
+        option_text(
+            "sizes", &s->sizes, "FILE",
+            "take message and work sizes from this file and calibrate nothing; a reference that has moved is flagged"),
+        option_text("save-sizes", &s->save_sizes, "FILE",
+                    "write the sizes that the calibration found (for --sizes); they are written again at the end where "
+                    "a reference moved and its size was calibrated anew"),
         option_seed(&s->seed, "seed of the contents of messages; default: 1"),
-        {.name = "max-message-bytes",
-         .kind = OPTION_INTEGER,
-         .target = &s->max_message_bytes,
-         .minimum = 64,
-         .maximum = 17179869176.0,
-         .value_name = "N",
-         .help = "largest message that the calibration tries, in bytes; never more than fits in half of the rank's "
-                 "share of memory; default: 1 GiB"},
-        {.name = NULL},
+        option_integer("max-message-bytes", &s->max_message_bytes, 64, 17179869176.0, "N",
+                       "largest message that the calibration tries, in bytes; never more than fits in half of the "
+                       "rank's share of memory; default: 1 GiB"),
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
 /* An axis that was not given comes from the grid. */
@@ -145,7 +111,8 @@ static void list_collectives(void) {
 }
 
 /* Checks what the table of options cannot express. One line in error where options contradict each other. */
-static void check_settings(const struct program *program, const struct settings *s, char *error, size_t error_size) {
+static void check_settings(const struct program *program, char *error, size_t error_size) {
+    const struct settings *s = &settings;
     if (s->sizes != NULL && s->save_sizes != NULL) {
         snprintf(error, error_size,
                  "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
@@ -165,11 +132,8 @@ static void check_settings(const struct program *program, const struct settings 
 /* Collective: one line in error, the same on all ranks, where the number or the placement of ranks makes measuring
  * impossible. */
 static void check_ranks(const struct program *program, char *error, size_t error_size) {
-    program_check_crowd(program, error, error_size);
-    if (program->ranks < 2) {
-        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
-                 program->ranks);
-    } else if (program->ranks > PATTERN_MAX_SUM_RANKS) {
+    program_check_nodes(program, 0, error, error_size);
+    if (program->ranks > PATTERN_MAX_SUM_RANKS) {
         snprintf(error, error_size, "%d ranks: sums can be checked for at most %d", program->ranks,
                  PATTERN_MAX_SUM_RANKS);
     }
@@ -177,21 +141,14 @@ static void check_ranks(const struct program *program, char *error, size_t error
 
 /* Fills in the axes: the grid, and what is the same in all points. names: room for the names of the collectives. */
 static void fill_axes(const struct settings *s, const char **names, struct sampler_axis axes[AXES]) {
-    static const char *cache[1];
-    static const char *computation[1];
     for (size_t i = 0; i < s->collectives.count; i++) {
         names[i] = collective_names()[s->collectives.values[i]];
     }
-    cache[0] = cache_names[s->cache];
-    computation[0] = compute_names()[s->computation];
     axes[AXIS_COLLECTIVE] = (struct sampler_axis){.name = "collective", .texts = names, .count = s->collectives.count};
-    axes[AXIS_COMM] =
-        (struct sampler_axis){.name = "comm_target_ns", .numbers = s->comm_times.values, .count = s->comm_times.count};
-    axes[AXIS_COMP] =
-        (struct sampler_axis){.name = "comp_target_ns", .numbers = s->comp_times.values, .count = s->comp_times.count};
-    axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
-    axes[AXIS_COMPUTATION] =
-        (struct sampler_axis){.name = "computation", .texts = computation, .count = 1, .constant = true};
+    axes[AXIS_COMM] = sampler_numbers("comm_target_ns", s->comm_times.values, s->comm_times.count);
+    axes[AXIS_COMP] = sampler_numbers("comp_target_ns", s->comp_times.values, s->comp_times.count);
+    axes[AXIS_CACHE] = sampler_constant("cache", &program_cache_names[s->cache]);
+    axes[AXIS_COMPUTATION] = sampler_constant("computation", &compute_names()[s->computation]);
     axes[AXIS_TEST_INTERVAL] = (struct sampler_axis){
         .name = "test_interval_ns", .numbers = &s->test_interval_ns, .count = 1, .constant = true};
 }
@@ -246,17 +203,11 @@ static int measure(struct program *program, const struct settings *s) {
 
 static int run(struct program *program) {
     struct settings *s = &settings;
-    char error[PROGRAM_MOST_REASON] = "";
-    int code = PROGRAM_WRONG_USE;
-    check_settings(program, s, error, sizeof error);
     program->computation = (enum compute_kind)s->computation;
-    if (program_all_good(error)) {
-        fill_axis(&s->comm_times, s->grid);
-        fill_axis(&s->comp_times, s->grid);
-        options_fill_range(&s->collectives, 0, COLLECTIVE_DEFAULTS);
-        code = measure(program, s);
-    }
-    return code;
+    fill_axis(&s->comm_times, s->grid);
+    fill_axis(&s->comp_times, s->grid);
+    options_fill_range(&s->collectives, 0, COLLECTIVE_DEFAULTS);
+    return measure(program, s);
 }
 
 /* Checks what else can be wrong before anything is measured: memory, and given sizes. */
@@ -286,6 +237,7 @@ int main(int argc, char **argv) {
             "  r_comm      time inside MPI, relative to the communication alone\n"
             "  r_comp      time of the computation, relative to the computation alone\n",
         .describe = describe_options,
+        .check_options = check_settings,
         .run = run,
         .list = list_collectives,
         .points = &overlap_points,

@@ -14,26 +14,19 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Behind the grids stand the settings of the paper's figures. Figure 6 is figure 5 with a virtual interface per thread,
  * which whoever starts the program tells the library. */
-enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL, FIGURE_4, FIGURE_5, FIGURE_7, FIGURE_8 };
-static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
+enum { FIGURE_4 = GRID_FULL + 1, FIGURE_5, FIGURE_7, FIGURE_8 };
 static const char *const figure_names[] = {"none", "4", "5", "7", "8", NULL};
 
 /* The values of each grid; pipeline.c says which of their combinations are points. */
-enum { MOST_OF_GRID = 10 };
-struct values {
-    int64_t items[MOST_OF_GRID];
-    size_t count;
-};
 static const struct {
     int threads; /* of each rank in the figure; 0: any number */
-    struct values message_bytes;
-    struct values partitions_per_thread;
-    struct values ratio_millionths;
-    struct values aggregation_bytes;
+    struct program_values message_bytes;
+    struct program_values partitions_per_thread;
+    struct program_values ratio_millionths;
+    struct program_values aggregation_bytes;
 } grids[] = {
     [GRID_SMOKE] = {.message_bytes = {{16384, 1048576}, 2},
                     .partitions_per_thread = {{4}, 1},
@@ -72,12 +65,6 @@ static const struct {
 /* The library is told by whoever starts the program; the record says it. */
 static const char *const interfaces_names[] = {"usual", "per_thread", NULL};
 
-enum { CACHE_WARM, CACHE_COLD };
-static const char *const cache_names[] = {"warm", "cold", NULL};
-
-enum { METHOD_CAMPAIGN, METHOD_PAPER };
-static const char *const method_names[] = {"campaign", "paper", NULL};
-
 /* The method of the paper's section 4. */
 enum { PAPER_REPETITIONS = 150 };
 
@@ -111,93 +98,45 @@ static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
         option_one_of("approach", &s->approach, approach_names(), "how the message is sent, see --list; default: part"),
-        option_one_of(
-            "grid", &s->grid, grid_names,
-            "the points to measure, those of the paper's figures; the options below replace its values, and then all "
-            "combinations are measured; default: smoke"),
+        option_one_of("grid", &s->grid, program_grid_names,
+                      "the points to measure, those of the paper's figures; the options below replace its values, and "
+                      "then all combinations are measured; default: smoke"),
         option_one_of("figure", &s->figure, figure_names,
                       "instead of a grid, the settings of this figure of the paper; each rank needs as many threads as "
                       "the figure has; default: none"),
-        {.name = "message-bytes",
-         .kind = OPTION_INTEGERS,
-         .target = &s->message_bytes,
-         .minimum = 8,
-         .maximum = INT_MAX,
-         .value_name = "LIST",
-         .help = "sizes of the message, bytes, each a multiple of 8 times the number of partitions"},
-        {.name = "partitions-per-thread",
-         .kind = OPTION_INTEGERS,
-         .target = &s->partitions_per_thread,
-         .minimum = 1,
-         .maximum = MOST_PARTITIONS,
-         .value_name = "LIST",
-         .help = "partitions per thread of the sender (theta)"},
-        {.name = "receive-partitions",
-         .kind = OPTION_INTEGER,
-         .target = &s->receive_partitions,
-         .minimum = 1,
-         .maximum = MOST_PARTITIONS,
-         .value_name = "N",
-         .help = "partitions of the receiver; default: as many as the sender has, or what the approach says"},
-        {.name = "aggregation-bytes",
-         .kind = OPTION_INTEGERS,
-         .target = &s->aggregation_bytes,
-         .minimum = 0,
-         .maximum = INT_MAX,
-         .value_name = "LIST",
-         .help = "of approach layer: partitions are sent together up to so many bytes; 0: each alone"},
-        {.name = "delay-ratios",
-         .kind = OPTION_REALS,
-         .target = &s->delay_ratios,
-         .minimum = 0,
-         .maximum = 1000,
-         .value_name = "LIST",
-         .help = "delays of the last partition as gamma * beta: 1 is the time that one partition takes on the network"},
+        option_integers("message-bytes", &s->message_bytes, 8, INT_MAX,
+                        "sizes of the message, bytes, each a multiple of 8 times the number of partitions"),
+        option_integers("partitions-per-thread", &s->partitions_per_thread, 1, MOST_PARTITIONS,
+                        "partitions per thread of the sender (theta)"),
+        option_integer("receive-partitions", &s->receive_partitions, 1, MOST_PARTITIONS, "N",
+                       "partitions of the receiver; default: as many as the sender has, or what the approach says"),
+        option_integers("aggregation-bytes", &s->aggregation_bytes, 0, INT_MAX,
+                        "of approach layer: partitions are sent together up to so many bytes; 0: each alone"),
+        {"delay-ratios", OPTION_REALS, &s->delay_ratios, 0, 1000, NULL, "LIST",
+         "delays of the last partition as gamma * beta: 1 is the time that one partition takes on the network"},
         option_one_of("noise", &s->noise, noise_names,
                       "which partitions are late: the last one, by the delay (default); or a computation before each "
                       "partition, on average as long as the delay, with this noise"),
-        {.name = "noise-relative",
-         .kind = OPTION_REAL,
-         .target = &s->noise_relative,
-         .minimum = 0,
-         .maximum = 1,
-         .value_name = "S",
-         .help =
-             "standard deviation of that computation, relative to the average (sigma of appendix A); single: how much "
-             "longer one partition takes; default: 0.27"},
+        option_real("noise-relative", &s->noise_relative, 0, 1, "S",
+                    "standard deviation of that computation, relative to the average (sigma of appendix A); single: "
+                    "how much longer one partition takes; default: 0.27"),
         option_one_of("interfaces", &s->interfaces, interfaces_names,
                       "for the record: how many virtual interfaces the MPI library was told to have; default: usual"),
-        option_one_of(
-            "cache", &s->cache, cache_names,
-            "warm: the message was just written (default); cold: before each transfer other data are read, twice the "
-            "size of the largest cache"),
-        option_one_of(
-            "method", &s->method, method_names,
-            "campaign: as --interval and its like say, and a delay is a fixed amount of work (default); paper: 150 "
-            "repetitions, again while half the 90 % interval of a mean exceeds 5 % of it, and a delay is a time that "
-            "a thread waits for"),
-        {.name = "sizes",
-         .kind = OPTION_TEXT,
-         .target = &s->sizes,
-         .value_name = "FILE",
-         .help = "take the work of the delays from this file instead of searching it"},
-        {.name = "save-sizes",
-         .kind = OPTION_TEXT,
-         .target = &s->save_sizes,
-         .value_name = "FILE",
-         .help = "write the work of the delays (for --sizes)"},
-        {.name = "reproducer",
-         .kind = OPTION_TEXT,
-         .target = &s->reproducer,
-         .value_name = "FILE",
-         .help =
-             "where a library's partitioned communication delivers wrong data, write a small MPI program that shows "
-             "it into this file"},
+        option_one_of("cache", &s->cache, program_cache_names,
+                      "warm: the message was just written (default); cold: before each transfer other data are read, "
+                      "twice the size of the largest cache"),
+        option_one_of("method", &s->method, program_method_names,
+                      "campaign: as --interval and its like say, and a delay is a fixed amount of work (default); "
+                      "paper: 150 repetitions, again while half the 90 % interval of a mean exceeds 5 % of it, and a "
+                      "delay is a time that a thread waits for"),
+        option_text("sizes", &s->sizes, "FILE", "take the work of the delays from this file instead of searching it"),
+        option_text("save-sizes", &s->save_sizes, "FILE", "write the work of the delays (for --sizes)"),
+        option_text("reproducer", &s->reproducer, "FILE",
+                    "where a library's partitioned communication delivers wrong data, write a small MPI program that "
+                    "shows it into this file"),
         option_seed(&s->seed, "seed of the contents of messages and of the noise; default: 1"),
-        {.name = NULL},
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
 static void list_approaches(void) {
@@ -210,7 +149,7 @@ static void list_approaches(void) {
 }
 
 /* A list that was not given gets the grid's values. Returns whether it was given. */
-static bool fill(struct option_list *list, const struct values *values) {
+static bool fill(struct option_list *list, const struct program_values *values) {
     return !options_fill_list(list, values->items, values->count);
 }
 
@@ -220,15 +159,15 @@ static int by_size(const void *left, const void *right) {
     return (a < b) - (a > b);
 }
 
-static enum grid grid_of(const struct settings *s) {
-    return s->figure > 0 ? FIGURE_4 + (enum grid)s->figure - 1 : (enum grid)s->grid;
+static int grid_of(const struct settings *s) {
+    return s->figure > 0 ? FIGURE_4 + s->figure - 1 : s->grid;
 }
 
 /* Returns whether all lists are those of a grid, and not of a figure. Long messages come first: they need few
  * repetitions, and the time that they leave goes to the short ones, which need many. */
 static bool fill_lists(struct settings *s) {
-    const struct values alone = {{0}, 1};
-    const enum grid grid = grid_of(s);
+    const struct program_values alone = {{0}, 1};
+    const int grid = grid_of(s);
     const bool aggregates = approach_table[s->approach].aggregates;
     bool given = fill(&s->message_bytes, &grids[grid].message_bytes);
     qsort(s->message_bytes.values, s->message_bytes.count, sizeof *s->message_bytes.values, by_size);
@@ -241,7 +180,8 @@ static bool fill_lists(struct settings *s) {
 }
 
 /* What the approach cannot do. One line in error. */
-static void check_approach(const struct settings *s, char *error, size_t error_size) {
+static void check_approach(const struct program *program, char *error, size_t error_size) {
+    const struct settings *s = &settings;
     const struct approach *approach = &approach_table[s->approach];
     if (s->sizes != NULL && s->save_sizes != NULL) {
         snprintf(error, error_size,
@@ -333,33 +273,17 @@ static void check_ranks(const struct program *program, const struct pipeline_pla
 }
 
 static void fill_axes(const struct settings *s, const struct pipeline_plan *plan, struct sampler_axis axes[AXES]) {
-    static const char *approach[1];
-    static const char *noise[1];
-    static const char *interfaces[1];
-    static const char *cache[1];
-    static const char *method[1];
-    static const char *figure[1];
-    approach[0] = plan->approach->name;
-    noise[0] = noise_names[s->noise];
-    interfaces[0] = interfaces_names[s->interfaces];
-    cache[0] = cache_names[s->cache];
-    method[0] = method_names[s->method];
-    figure[0] = figure_names[s->figure];
-    axes[AXIS_MESSAGE] =
-        (struct sampler_axis){.name = "message_bytes", .numbers = plan->message_bytes, .count = plan->message_count};
-    axes[AXIS_PARTITIONS] =
-        (struct sampler_axis){.name = "partitions_send", .numbers = plan->partitions, .count = plan->partition_count};
-    axes[AXIS_AGGREGATION] = (struct sampler_axis){
-        .name = "aggregation_bytes", .numbers = plan->aggregation_bytes, .count = plan->aggregation_count};
+    axes[AXIS_MESSAGE] = sampler_numbers("message_bytes", plan->message_bytes, plan->message_count);
+    axes[AXIS_PARTITIONS] = sampler_numbers("partitions_send", plan->partitions, plan->partition_count);
+    axes[AXIS_AGGREGATION] = sampler_numbers("aggregation_bytes", plan->aggregation_bytes, plan->aggregation_count);
     axes[AXIS_DELAY] = (struct sampler_axis){
         .name = "delay_ratio", .numbers = plan->ratio_millionths, .count = plan->ratio_count, .millionths = true};
-    axes[AXIS_APPROACH] = (struct sampler_axis){.name = "approach", .texts = approach, .count = 1, .constant = true};
-    axes[AXIS_NOISE] = (struct sampler_axis){.name = "noise", .texts = noise, .count = 1, .constant = true};
-    axes[AXIS_INTERFACES] =
-        (struct sampler_axis){.name = "interfaces", .texts = interfaces, .count = 1, .constant = true};
-    axes[AXIS_CACHE] = (struct sampler_axis){.name = "cache", .texts = cache, .count = 1, .constant = true};
-    axes[AXIS_METHOD] = (struct sampler_axis){.name = "method", .texts = method, .count = 1, .constant = true};
-    axes[AXIS_FIGURE] = (struct sampler_axis){.name = "figure", .texts = figure, .count = 1, .constant = true};
+    axes[AXIS_APPROACH] = sampler_constant("approach", &plan->approach->name);
+    axes[AXIS_NOISE] = sampler_constant("noise", &noise_names[s->noise]);
+    axes[AXIS_INTERFACES] = sampler_constant("interfaces", &interfaces_names[s->interfaces]);
+    axes[AXIS_CACHE] = sampler_constant("cache", &program_cache_names[s->cache]);
+    axes[AXIS_METHOD] = sampler_constant("method", &program_method_names[s->method]);
+    axes[AXIS_FIGURE] = sampler_constant("figure", &figure_names[s->figure]);
 }
 
 /* Checks that ranks have the threads of the figure. One line in error. */
@@ -428,14 +352,7 @@ static int measure(struct program *program, struct settings *s) {
 }
 
 static int run(struct program *program) {
-    struct settings *s = &settings;
-    char error[PROGRAM_MOST_REASON] = "";
-    int code = PROGRAM_WRONG_USE;
-    check_approach(s, error, sizeof error);
-    if (program_all_good(error)) {
-        code = measure(program, s);
-    }
-    return code;
+    return measure(program, &settings);
 }
 
 int main(int argc, char **argv) {
@@ -456,6 +373,7 @@ int main(int argc, char **argv) {
             "  gain      t_ref / t: above 1, sending early pays\n\n"
             "A point has at most 1000 repetitions, or --max-repetitions. Long messages are measured first.\n",
         .describe = describe_options,
+        .check_options = check_approach,
         .run = run,
         .list = list_approaches,
         .points = &pipeline_points,

@@ -649,7 +649,6 @@ static enum sampler_review review(void *context, struct sampler_point *p, const 
 }
 
 static void end(void *context, const struct sampler_point *p) {
-    (void)p;
     close_point(context);
 }
 
@@ -670,7 +669,6 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     const bool delayed = delay != NULL && delay->target_ns > 0;
     const bool worked = delayed && delay->calibration.size > 0;
     const int64_t neighbours = (int64_t)approach_neighbours(o->plan->approach);
-    (void)s;
     json_put_integer(line, "delay_target_ns", delayed ? delay->target_ns : 0);
     json_put_boolean(line, "delay_guessed", delayed && o->delays.guessed);
     json_put_integer(line, "work_size", worked ? (int64_t)delay->calibration.size : 0);
@@ -871,9 +869,6 @@ bool pipeline_begin(struct program *program, void *context, sampler *s, char *re
 
 bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size) {
     struct pipeline *o = context;
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     close_point(o);
     close_single(&o->short_message);
     close_single(&o->long_message);

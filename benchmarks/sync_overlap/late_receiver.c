@@ -493,7 +493,6 @@ static bool doubts(void *context, const struct sampler_point *p, const sampler *
     const struct late_receiver *o = context;
     const bool mostly =
         o->disordered >= DISORDERED_UNTIL_LONGER && o->disordered > (int64_t)samples_count(sampler_samples(s));
-    (void)p;
     return mostly && o->lengthened < MOST_LENGTHENED &&
            choose_delay(o->plan, o->point.transfer_ns, 2 * o->lengthened) > o->point.delay_ns;
 }
@@ -508,41 +507,28 @@ static enum sampler_review review(void *context, struct sampler_point *p, const 
 
 static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
     const struct late_receiver *o = context;
-    (void)p;
     json_put_integer(line, "message_bytes", o->point.message_bytes);
-}
-
-static void put_bytes(json_line *line, const char *name, int64_t bytes) {
-    if (bytes < 0) {
-        json_put_null(line, name);
-    } else {
-        json_put_integer(line, name, bytes);
-    }
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
     const struct late_receiver *o = context;
-    (void)p;
-    (void)s;
     json_put_integer(line, "delay_ns", o->point.delay_ns);
     json_put_integer(line, "delay_units", o->point.units);
     json_put_integer(line, "transfer_ns", o->point.transfer_ns);
-    put_bytes(line, "idle_pss_total_bytes", o->memory.total_bytes);
-    put_bytes(line, "idle_pss_largest_bytes", o->memory.largest_bytes);
-    put_bytes(line, "idle_pss_anonymous_bytes", o->memory.anonymous_bytes);
-    put_bytes(line, "idle_pss_shared_bytes", o->memory.shared_bytes);
+    json_put_count(line, "idle_pss_total_bytes", o->memory.total_bytes);
+    json_put_count(line, "idle_pss_largest_bytes", o->memory.largest_bytes);
+    json_put_count(line, "idle_pss_anonymous_bytes", o->memory.anonymous_bytes);
+    json_put_count(line, "idle_pss_shared_bytes", o->memory.shared_bytes);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct late_receiver *o = context;
-    (void)p;
     snprintf(text, text_size, "%" PRId64 " bytes", o->point.message_bytes);
 }
 
 /* ---- the table for people ---- */
 
 static void print_head(void *context) {
-    (void)context;
     printf(
         "# medians, us from the common start; arrived: bytes that were there with nobody, and with the sender alone, "
         "inside MPI\n"
@@ -632,9 +618,6 @@ static uint64_t *make_words(size_t count) {
 bool late_receiver_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
     struct late_receiver *o = context;
     const size_t most = largest_words(o->plan);
-    (void)s;
-    (void)reason;
-    (void)reason_size;
     o->program = program;
     o->lengthened = 1;
     o->shares_core = placement_summarise(program->place).shared_core;
@@ -662,9 +645,6 @@ bool late_receiver_begin(struct program *program, void *context, sampler *s, cha
 
 bool late_receiver_end(struct program *program, void *context, char *reason, size_t reason_size) {
     struct late_receiver *o = context;
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     changes_destroy(o->changes);
     free(o->contents);
     free(o->received);

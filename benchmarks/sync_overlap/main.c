@@ -13,25 +13,16 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum grid { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
-static const char *const grid_names[] = {"smoke", "nightly", "full", NULL};
-
-enum { MOST_OF_GRID = 24 };
-struct values {
-    int64_t items[MOST_OF_GRID];
-    size_t count;
-};
 /* Sizes of messages, bytes. */
-static const struct values grids[] = {
+static const struct program_values grids[] = {
     [GRID_SMOKE] = {{0, 64, 4096, 65536, 1048576}, 5},
     [GRID_NIGHTLY] = {{0, 8, 64, 512, 4096, 16384, 65536, 262144, 1048576, 4194304}, 10},
     [GRID_FULL] = {{0,    8,     16,    32,    64,     128,    256,    512,     1024,    2048,    4096,
                     8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304, 16777216},
                    22},
 };
-static const struct values no_message = {{0}, 1};
+static const struct program_values no_message = {{0}, 1};
 
 static const char *const send_names[] = {[SEND_EARLY] = "early", [SEND_LATE] = "late", [SEND_NEVER] = "never", NULL};
 
@@ -53,27 +44,18 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        option_one_of("grid", &s->grid, grid_names,
+        option_one_of("grid", &s->grid, program_grid_names,
                       "the sizes of messages to begin with, as far as the ranks have memory for them; --message-bytes "
                       "replaces them; default: smoke"),
-        {.name = "message-bytes",
-         .kind = OPTION_INTEGERS,
-         .target = &s->message_bytes,
-         .minimum = 0,
-         .maximum = INT_MAX,
-         .value_name = "LIST",
-         .help = "sizes of messages to begin with, bytes, multiples of 8"},
-        {.name = "only-these",
-         .kind = OPTION_FLAG,
-         .target = &s->only_these,
-         .help = "measure no sizes between them; default: where the outcome changes, sizes between are measured until "
-                 "the change is known to 8 bytes"},
-        {.name = "delay",
-         .kind = OPTION_DURATION,
-         .target = &s->delay_ns,
-         .value_name = "TIME",
-         .help = "how late the receiver is, at least 1 ms: a fixed amount of work, and ten times the transfer as far "
-                 "as the budget has time for that; the sender computes twice as long; default: 10ms"},
+        option_integers("message-bytes", &s->message_bytes, 0, INT_MAX,
+                        "sizes of messages to begin with, bytes, multiples of 8"),
+        option_flag("only-these", &s->only_these,
+                    "measure no sizes between them; default: where the outcome changes, sizes between are measured "
+                    "until the change is known to 8 bytes"),
+        option_time(
+            "delay", &s->delay_ns, "TIME",
+            "how late the receiver is, at least 1 ms: a fixed amount of work, and ten times the transfer as far "
+            "as the budget has time for that; the sender computes twice as long; default: 10ms"),
         option_one_of(
             "send", &s->send, send_names,
             "early: MPI_Isend, then computation (default); late: the negative control, MPI_Isend only when the "
@@ -82,14 +64,13 @@ static void describe_options(struct option_entry *entries) {
                       "which protocol the library was told to use, by settings that the caller makes: a note for the "
                       "record; default: default"),
         option_seed(&s->seed, "seed of the contents of messages; default: 1"),
-        {.name = NULL},
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
 /* One line in error. */
-static void check_settings(const struct settings *s, char *error, size_t error_size) {
+static void check_settings(const struct program *program, char *error, size_t error_size) {
+    const struct settings *s = &settings;
     if (s->delay_ns < SHORTEST_DELAY_NS) {
         snprintf(error, error_size, "--delay: %" PRId64 " ns are too short; 1ms or more", s->delay_ns);
     }
@@ -152,17 +133,14 @@ static char *own_text(const struct program *program, const struct settings *s) {
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, struct settings *s, bool preset) {
     char impossible[PROGRAM_MOST_REASON] = "";
-    const char *const send[] = {send_names[s->send]};
-    const char *const protocol[] = {protocol_names[s->protocol]};
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
         check_ranks(program, impossible, sizeof impossible);
     }
     fit_sizes(program, &s->message_bytes, preset, impossible, sizeof impossible);
     const struct sampler_axis axes[] = {
-        {.name = "message_bytes", .numbers = s->message_bytes.values, .count = s->message_bytes.count},
-        {.name = "send", .texts = send, .count = 1, .constant = true},
-        {.name = "protocol", .texts = protocol, .count = 1, .constant = true}};
+        sampler_numbers("message_bytes", s->message_bytes.values, s->message_bytes.count),
+        sampler_constant("send", &send_names[s->send]), sampler_constant("protocol", &protocol_names[s->protocol])};
     const struct sampler_plan plan_of_run = program_plan(program, axes, sizeof axes / sizeof *axes);
     const struct late_receiver_plan plan = {.message_bytes = s->message_bytes.values,
                                             .message_count = s->message_bytes.count,
@@ -185,15 +163,9 @@ static int measure(struct program *program, struct settings *s, bool preset) {
 
 static int run(struct program *program) {
     struct settings *s = &settings;
-    char error[PROGRAM_MOST_REASON] = "";
-    int code = PROGRAM_WRONG_USE;
-    check_settings(s, error, sizeof error);
-    if (program_all_good(error)) {
-        const struct values *grid = s->send == SEND_NEVER ? &no_message : &grids[s->grid];
-        const bool preset = options_fill_list(&s->message_bytes, grid->items, grid->count);
-        code = measure(program, s, preset);
-    }
-    return code;
+    const struct program_values *grid = s->send == SEND_NEVER ? &no_message : &grids[s->grid];
+    const bool preset = options_fill_list(&s->message_bytes, grid->items, grid->count);
+    return measure(program, s, preset);
 }
 
 int main(int argc, char **argv) {
@@ -212,6 +184,7 @@ int main(int argc, char **argv) {
             "  whole    the time of a transfer of which nothing can have moved before\n"
             "  arrived  bytes that arrived while neither rank was inside MPI, and while the sender alone was\n",
         .describe = describe_options,
+        .check_options = check_settings,
         .run = run,
         .points = &late_receiver_points,
         .begin = late_receiver_begin,

@@ -19,7 +19,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DEFAULT_REPETITIONS = 20, DEFAULT_MOST_REPETITIONS = 1000 };
 static const int64_t default_targets_ns[] = {500000, 4000000, 16000000, 64000000};
@@ -43,90 +42,35 @@ static bool (*const sections[SECTIONS])(struct session *) = {[TIMER] = timing_me
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "only",
-         .kind = OPTION_CHOICES,
-         .target = &s->only,
-         .choices = section_names,
-         .value_name = "LIST",
-         .help = "sections to run, comma-separated, may be repeated; default: all"},
-        {.name = "hold",
-         .kind = OPTION_REAL,
-         .target = &s->hold_seconds,
-         .minimum = 0,
-         .maximum = 3600,
-         .value_name = "S",
-         .help = "clock: the residual is measured at once and after so many seconds; where clocks differ their drift "
-                 "is first observed for as long; default: 10"},
-        {.name = "starts",
-         .kind = OPTION_INTEGER,
-         .target = &s->starts,
-         .minimum = 1,
-         .maximum = 100000,
-         .value_name = "N",
-         .help = "start: number of starts of each method; the methods take turns; default: 500"},
-        {.name = "noise-seconds",
-         .kind = OPTION_REAL,
-         .target = &s->noise_seconds,
-         .minimum = 0.01,
-         .maximum = 600,
-         .value_name = "S",
-         .help = "noise: how long all threads read the timer; default: 2"},
-        {.name = "detour-ns",
-         .kind = OPTION_INTEGER,
-         .target = &s->detour_ns,
-         .minimum = 100,
-         .maximum = 1e9,
-         .value_name = "NS",
-         .help = "noise: a gap between two readings of the timer above this is a detour; default: 1000"},
-        {.name = "targets",
-         .kind = OPTION_DURATIONS,
-         .target = &s->targets,
-         .value_name = "LIST",
-         .help = "work: target times of the fixed work, ascending, with units; default: 500us,4ms,16ms,64ms"},
-        {.name = "repetitions",
-         .kind = OPTION_INTEGER,
-         .target = &s->repetitions,
-         .minimum = 1,
-         .maximum = 100000,
-         .value_name = "N",
-         .help = "work: at least so many samples of each, not counting warm-ups; default: 20"},
-        {.name = "interval",
-         .kind = OPTION_REAL,
-         .target = &s->interval,
-         .minimum = 1e-4,
-         .maximum = 10,
-         .value_name = "W",
-         .help = "work: instead of --repetitions, repeat until the 95 % interval of the median is at most this wide, "
-                 "relative to the median"},
-        {.name = "max-repetitions",
-         .kind = OPTION_INTEGER,
-         .target = &s->max_repetitions,
-         .minimum = 1,
-         .maximum = 100000,
-         .value_name = "N",
-         .help = "work: with --interval, at most this many; default: 1000"},
-        {.name = "sizes",
-         .kind = OPTION_TEXT,
-         .target = &s->sizes,
-         .value_name = "FILE",
-         .help = "work: take message and matrix sizes from this file and calibrate nothing"},
-        {.name = "save-sizes",
-         .kind = OPTION_TEXT,
-         .target = &s->save_sizes,
-         .value_name = "FILE",
-         .help = "work: write the sizes that the calibration found (for --sizes)"},
-        {.name = "max-message-bytes",
-         .kind = OPTION_INTEGER,
-         .target = &s->max_message_bytes,
-         .minimum = 64,
-         .maximum = 17179869176.0,
-         .value_name = "N",
-         .help = "work: largest message that the calibration tries, in bytes; never more than fits in half of the "
-                 "rank's share of memory; default: 1 GiB"},
-        {.name = NULL},
+        option_some_of("only", &s->only, section_names,
+                       "sections to run, comma-separated, may be repeated; default: all"),
+        option_real("hold", &s->hold_seconds, 0, 3600, "S",
+                    "clock: the residual is measured at once and after so many seconds; where clocks differ their "
+                    "drift is first observed for as long; default: 10"),
+        option_integer("starts", &s->starts, 1, 100000, "N",
+                       "start: number of starts of each method; the methods take turns; default: 500"),
+        option_real("noise-seconds", &s->noise_seconds, 0.01, 600, "S",
+                    "noise: how long all threads read the timer; default: 2"),
+        option_integer("detour-ns", &s->detour_ns, 100, 1e9, "NS",
+                       "noise: a gap between two readings of the timer above this is a detour; default: 1000"),
+        option_times("targets", &s->targets,
+                     "work: target times of the fixed work, ascending, with units; default: 500us,4ms,16ms,64ms"),
+        option_integer("repetitions", &s->repetitions, 1, 100000, "N",
+                       "work: at least so many samples of each, not counting warm-ups; default: 20"),
+        option_real("interval", &s->interval, 1e-4, 10, "W",
+                    "work: instead of --repetitions, repeat until the 95 % interval of the median is at most this "
+                    "wide, relative to the median"),
+        option_integer("max-repetitions", &s->max_repetitions, 1, 100000, "N",
+                       "work: with --interval, at most this many; default: 1000"),
+        option_text("sizes", &s->sizes, "FILE",
+                    "work: take message and matrix sizes from this file and calibrate nothing"),
+        option_text("save-sizes", &s->save_sizes, "FILE",
+                    "work: write the sizes that the calibration found (for --sizes)"),
+        option_integer("max-message-bytes", &s->max_message_bytes, 64, 17179869176.0, "N",
+                       "work: largest message that the calibration tries, in bytes; never more than fits in half of "
+                       "the rank's share of memory; default: 1 GiB"),
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
 static bool runs(const struct settings *s, int section) {
@@ -139,7 +83,8 @@ static bool runs(const struct settings *s, int section) {
 
 /* Checks what the table of options cannot express, and sets what was left out. One line in error where options
  * contradict each other. */
-static void complete_settings(struct settings *s, char *error, size_t error_size) {
+static void complete_settings(const struct program *program, char *error, size_t error_size) {
+    struct settings *s = &settings;
     if (s->interval > 0 && s->repetitions > 0) {
         snprintf(
             error, error_size,
@@ -161,11 +106,7 @@ static void complete_settings(struct settings *s, char *error, size_t error_size
     } else if (!(s->interval > 0) && s->repetitions == 0) {
         s->repetitions = DEFAULT_REPETITIONS;
     }
-    if (s->targets.count == 0) {
-        s->targets.count = sizeof default_targets_ns / sizeof *default_targets_ns;
-        s->targets.values = fail_alloc(s->targets.count, sizeof *s->targets.values);
-        memcpy(s->targets.values, default_targets_ns, sizeof default_targets_ns);
-    }
+    options_fill_list(&s->targets, default_targets_ns, sizeof default_targets_ns / sizeof *default_targets_ns);
 }
 
 /* The communication that is timed: MPI_Ibcast from rank 0. A single rank has no communication. */
@@ -277,28 +218,25 @@ static int refuse(struct session *session, const char *reason) {
 static int run(struct program *program) {
     struct settings *s = &settings;
     char error[768] = "";
-    complete_settings(s, error, sizeof error);
     int code = PROGRAM_WRONG_USE;
-    if (program_all_good(error)) {
-        const int ibcast = collective_find("ibcast");
-        struct session session = {
-            .settings = s, .program = program, .plan = plan_of(program, &ibcast), .measured_seconds = NAN};
-        session.sizes = calibration_sizes_create(&session.plan, program->ranks);
-        program_check_crowd(program, error, sizeof error);
-        const bool crowded = error[0] != '\0';
-        if (!crowded && program->rank == 0 && s->sizes != NULL &&
-            size_table_read(s->sizes, &session.sizes, error, sizeof error)) {
-            calibration_sizes_check(&session.plan, &session.sizes, s->sizes, error, sizeof error);
-        }
-        if (crowded) {
-            code = refuse(&session, error);
-        } else if (program_prepare(program, error)) {
-            calibration_sizes_share(&session.sizes);
-            program_synchronise(program);
-            code = measure(&session);
-        }
-        calibration_sizes_free(&session.sizes);
+    const int ibcast = collective_find("ibcast");
+    struct session session = {
+        .settings = s, .program = program, .plan = plan_of(program, &ibcast), .measured_seconds = NAN};
+    session.sizes = calibration_sizes_create(&session.plan, program->ranks);
+    program_check_crowd(program, error, sizeof error);
+    const bool crowded = error[0] != '\0';
+    if (!crowded && program->rank == 0 && s->sizes != NULL &&
+        size_table_read(s->sizes, &session.sizes, error, sizeof error)) {
+        calibration_sizes_check(&session.plan, &session.sizes, s->sizes, error, sizeof error);
     }
+    if (crowded) {
+        code = refuse(&session, error);
+    } else if (program_prepare(program, error)) {
+        calibration_sizes_share(&session.sizes);
+        program_synchronise(program);
+        code = measure(&session);
+    }
+    calibration_sizes_free(&session.sizes);
     return code;
 }
 
@@ -317,6 +255,7 @@ int main(int argc, char **argv) {
             "  work   medians of a fixed computation (DGEMM) and of a fixed communication (MPI_Ibcast, MPI_Wait)\n",
         .exits = "0 good, however noisy the machine; 1 wrong data, a full disk or an MPI error; 2 wrong use",
         .describe = describe_options,
+        .check_options = complete_settings,
         .run = run,
     };
     return program_main(&kind, argc, argv);

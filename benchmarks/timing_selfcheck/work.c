@@ -91,7 +91,6 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     const struct work *work = context;
     const struct size_search_result *size = size_of(work, p);
     char reason[512];
-    (void)s;
     find_reason(work, p, reason, sizeof reason);
     if (size == NULL) {
         json_put_null(line, "calibration");

@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { USUAL_POINTS = 10000, USUAL_UNKNOWNS = 1 };
 
@@ -31,59 +30,25 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        {.name = "variant",
-         .kind = OPTION_CHOICES,
-         .target = &s->variants,
-         .choices = variant_names(),
-         .value_name = "LIST",
-         .help = "versions of the solver to measure, comma-separated, may be repeated, see --list; default: all"},
-        {.name = "grid-points",
-         .kind = OPTION_INTEGERS,
-         .target = &s->grid_points,
-         .minimum = 1,
-         .maximum = MOST_POINTS,
-         .value_name = "LIST",
-         .help = "points of the grid; default: 10000, as White & Bova had them"},
-        {.name = "unknowns",
-         .kind = OPTION_INTEGERS,
-         .target = &s->unknowns,
-         .minimum = 1,
-         .maximum = MOST_UNKNOWNS,
-         .value_name = "LIST",
-         .help =
-             "unknowns per point; all have the coefficients of the point, so that with more of them the computation "
-             "grows less than the messages; default: 1"},
-        {.name = "tolerance",
-         .kind = OPTION_REAL,
-         .target = &s->tolerance,
-         .minimum = 1e-12,
-         .maximum = 0.5,
-         .value_name = "T",
-         .help = "a solve ends when the residual is this small, relative to the first one; default: 1e-8"},
-        {.name = "max-iterations",
-         .kind = OPTION_INTEGER,
-         .target = &s->max_iterations,
-         .minimum = 1,
-         .maximum = 1000000,
-         .value_name = "N",
-         .help = "a solver that takes more iterations does not converge, and is not measured; default: 1000"},
+        option_some_of("variant", &s->variants, variant_names(),
+                       "versions of the solver to measure, comma-separated, may be repeated, see --list; default: all"),
+        option_integers("grid-points", &s->grid_points, 1, MOST_POINTS,
+                        "points of the grid; default: 10000, as White & Bova had them"),
+        option_integers("unknowns", &s->unknowns, 1, MOST_UNKNOWNS,
+                        "unknowns per point; all have the coefficients of the point, so that with more of them the "
+                        "computation grows less than the messages; default: 1"),
+        option_real("tolerance", &s->tolerance, 1e-12, 0.5, "T",
+                    "a solve ends when the residual is this small, relative to the first one; default: 1e-8"),
+        option_integer("max-iterations", &s->max_iterations, 1, 1000000, "N",
+                       "a solver that takes more iterations does not converge, and is not measured; default: 1000"),
         option_seed(&s->seed, "seed of the grid and of the right side; default: 1"),
-        {.name = "partitioner",
-         .kind = OPTION_CHOICE,
-         .target = &s->partitioner,
-         .choices = partitioner_names(),
-         .value_name = "NAME",
-         .help = "what divides the grid; default: the first one that the program was built with"},
-        {.name = "check",
-         .kind = OPTION_FLAG,
-         .target = &s->check,
-         .help =
-             "solve each system once by each version, print iterations, last residual, a digest of all residuals, what "
-             "divided the grid and the edges that it cut, and end; nothing is timed"},
-        {.name = NULL},
+        option_one_of("partitioner", &s->partitioner, partitioner_names(),
+                      "what divides the grid; default: the first one that the program was built with"),
+        option_flag("check", &s->check,
+                    "solve each system once by each version, print iterations, last residual, a digest of all "
+                    "residuals, what divided the grid and the edges that it cut, and end; nothing is timed"),
     };
-    _Static_assert(sizeof table / sizeof *table <= PROGRAM_MOST_OPTIONS, "PROGRAM_MOST_OPTIONS is too small");
-    memcpy(entries, table, sizeof table);
+    program_add_options(entries, table, sizeof table);
 }
 
 /* One line in error, the same on all ranks, where these ranks cannot measure it. */
@@ -139,8 +104,8 @@ static int measure(struct program *program, const struct settings *s, bool own_l
         names[i] = variant_table[s->variants.values[i]].name;
     }
     const struct sampler_axis axes[AXES] = {
-        [AXIS_POINTS] = {.name = "grid_points", .numbers = s->grid_points.values, .count = s->grid_points.count},
-        [AXIS_UNKNOWNS] = {.name = "unknowns", .numbers = s->unknowns.values, .count = s->unknowns.count},
+        [AXIS_POINTS] = sampler_numbers("grid_points", s->grid_points.values, s->grid_points.count),
+        [AXIS_UNKNOWNS] = sampler_numbers("unknowns", s->unknowns.values, s->unknowns.count),
         [AXIS_VARIANT] = {.name = "variant", .texts = names, .count = s->variants.count}};
     struct solves solves = {.program = program,
                             .grid_points = s->grid_points.values,

@@ -334,8 +334,6 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     const struct domain_facts *facts = &o->system.facts;
     const bool exchanges = o->point.variant.way != HALO_NOTHING;
     char history[17];
-    (void)p;
-    (void)s;
     snprintf(history, sizeof history, "%016" PRIx64, o->point.expected.history);
     json_put_integer(line, "iterations", o->point.expected.iterations);
     json_put_real(line, "residual", solve_residual(&o->point.expected));
@@ -391,9 +389,6 @@ const struct sampler_kind solves_points = {
 };
 
 bool solves_end(struct program *program, void *context, char *reason, size_t reason_size) {
-    (void)program;
-    (void)reason;
-    (void)reason_size;
     free_system(context);
     return true;
 }

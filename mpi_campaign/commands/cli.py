@@ -1,5 +1,6 @@
 """The commands that a person types. A command imports what it needs when it is called, so that it starts at once."""
 
+import functools
 import importlib
 import json
 import math
@@ -56,6 +57,11 @@ def output_option(function: Function) -> Function:
     )(function)
 
 
+def toolchain_option(function: Function) -> Function:
+    words = "The MPI library to measure with. Default: the first of `run`'s."
+    return click.option("--toolchain", metavar="NAME@VERSION[=PREFIX]", help=words)(function)
+
+
 def environment_option(function: Function) -> Function:
     return click.option(
         "--env",
@@ -66,61 +72,43 @@ def environment_option(function: Function) -> Function:
     )(function)
 
 
+def together(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Decorators as one, which stand in a help in this order."""
+    return lambda function: functools.reduce(lambda done, option: option(done), reversed(options), function)
+
+
 def job_options(usual_limit: str) -> Callable[[Function], Function]:
     """Options of jobs of a batch system, as fields of the plan's `Options`. usual_limit: of a job, in words."""
-    options: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-        (
-            ("--account",),
-            {"default": "", "help": "The account that pays for the jobs, where the batch system asks for one."},
+    return together(
+        click.option(
+            "--account", default="", help="The account that pays for the jobs, where the batch system asks for one."
         ),
-        (
-            ("--time-limit", "job_time_limit"),
-            {
-                "default": "",
-                "metavar": "TIME",
-                "help": f"Of each job: 30 (minutes), 2:00:00, 1-00:00:00. Default: {usual_limit}.",
-            },
+        click.option(
+            "--time-limit", "job_time_limit", default="", metavar="TIME",
+            help=f"Of each job: 30 (minutes), 2:00:00, 1-00:00:00. Default: {usual_limit}.",
         ),
-        (
-            ("--max-wait", "most_wait"),
-            {
-                "default": "",
-                "metavar": "TIME",
-                "help": "How long each job may wait in the queue. Default: 1-00:00:00, a day.",
-            },
+        click.option(
+            "--max-wait", "most_wait", default="", metavar="TIME",
+            help="How long each job may wait in the queue. Default: 1-00:00:00, a day.",
         ),
-        (
-            ("--scheduler-option", "scheduler_options"),
-            {
-                "multiple": True,
-                "metavar": "OPTION",
-                "help": "Of each job, as the batch system has it: --scheduler-option=--qos=long. May be repeated.",
-            },
+        click.option(
+            "--scheduler-option", "scheduler_options", multiple=True, metavar="OPTION",
+            help="Of each job, as the batch system has it: --scheduler-option=--qos=long. May be repeated.",
         ),
-    )
-
-    def add(function: Function) -> Function:
-        for names, settings in reversed(options):
-            function = click.option(*names, **settings)(function)
-        return function
-
-    return add
+    )  # fmt: skip
 
 
 def limits_options(usual: Limits) -> Callable[[Function], Function]:
     """Options that say what counts as a difference: `least_ratio`, `least_difference` and `rate`."""
-    options = (
-        ("--rate", usual.rate, "Expected share of false discoveries among the differences found."),
-        ("--least-difference", usual.least_difference, "Smaller changes of a ratio do not count."),
-        ("--least-ratio", usual.least_ratio, "Smaller changes of a time do not count."),
+
+    def of(name: str, value: float, words: str) -> Callable[[Function], Function]:
+        return click.option(name, type=float, default=value, show_default=True, help=words)
+
+    return together(
+        of("--least-ratio", usual.least_ratio, "Smaller changes of a time do not count."),
+        of("--least-difference", usual.least_difference, "Smaller changes of a ratio do not count."),
+        of("--rate", usual.rate, "Expected share of false discoveries among the differences found."),
     )
-
-    def add(function: Function) -> Function:
-        for name, value, words in options:
-            function = click.option(name, type=float, default=value, show_default=True, help=words)(function)
-        return function
-
-    return add
 
 
 # Its options are made of the axes of every benchmark. It is loaded when it is called, or asked for its help.
@@ -613,11 +601,7 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
 @campaign.command()
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 @click.option("--no-timing", is_flag=True, help="Only look; measure nothing.")
-@click.option(
-    "--toolchain",
-    metavar="NAME@VERSION[=PREFIX]",
-    help="The MPI library to measure with. Default: the first of `run`'s.",
-)
+@toolchain_option
 @click.option("--system", default="", help="Look at nodes of this system, by a short job; measure nothing.")
 @click.option("--partition", default="", help="Of that system. Default: the first one.")
 @click.option("--nodes", type=click.IntRange(min=1), help="Nodes to look at. Default: 2, or 1 where there is one.")
@@ -685,11 +669,7 @@ def _doctor_of_nodes(probe: Any, *, as_json: bool) -> int:
     type=Kept(file_okay=False),
     help="A new or an empty folder; `docs` writes docs/measurement.md anew. Default: a new one under .campaign/.",
 )
-@click.option(
-    "--toolchain",
-    metavar="NAME@VERSION[=PREFIX]",
-    help="The MPI library to measure with. Default: the first of `run`'s.",
-)
+@toolchain_option
 @click.option("--quick", is_flag=True, help="Half a minute: fewer launches, two target times, clocks held for 2 s.")
 def figures(out: Path | None, toolchain: str | None, *, quick: bool) -> int:
     """How well this project measures here: starts, clocks, stop rules, launches, as tables and pictures.

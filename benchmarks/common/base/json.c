@@ -539,8 +539,20 @@ void json_close_array(json_line *line) {
 }
 
 void json_put_string(json_line *line, const char *name, const char *text) {
+    if (text == NULL) {
+        json_put_null(line, name);
+        return;
+    }
     begin_item(line, name);
     append_quoted(line, text);
+}
+
+void json_put_count(json_line *line, const char *name, int64_t count) {
+    if (count < 0) {
+        json_put_null(line, name);
+    } else {
+        json_put_integer(line, name, count);
+    }
 }
 
 void json_put_integer(json_line *line, const char *name, int64_t number) {

@@ -66,7 +66,10 @@ void json_open_object(json_line *line, const char *name);
 void json_close_object(json_line *line);
 void json_open_array(json_line *line, const char *name);
 void json_close_array(json_line *line);
+/* NULL: null. */
 void json_put_string(json_line *line, const char *name, const char *text);
+/* Below 0: null. */
+void json_put_count(json_line *line, const char *name, int64_t count);
 void json_put_integer(json_line *line, const char *name, int64_t number);
 /* Writes nine significant digits; null when the number is not finite. */
 void json_put_real(json_line *line, const char *name, double number);

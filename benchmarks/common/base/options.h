@@ -44,22 +44,54 @@ struct option_entry {
     const char *help;
 };
 
-/* An entry that chooses one of the names. */
-static inline struct option_entry option_one_of(const char *name, int *target, const char *const *choices,
-                                                const char *help) {
-    return (struct option_entry){
-        .name = name, .kind = OPTION_CHOICE, .target = target, .choices = choices, .value_name = "NAME", .help = help};
+/* ---- an entry of each kind ---- */
+
+static inline struct option_entry option_flag(const char *name, bool *target, const char *help) {
+    return (struct option_entry){.name = name, .kind = OPTION_FLAG, .target = target, .help = help};
 }
 
-/* The entry --seed: a number that JSON and Python keep exactly. */
+static inline struct option_entry option_text(const char *name, const char **target, const char *value_name,
+                                              const char *help) {
+    return (struct option_entry){name, OPTION_TEXT, target, 0, 0, NULL, value_name, help};
+}
+
+static inline struct option_entry option_integer(const char *name, int64_t *target, double minimum, double maximum,
+                                                 const char *value_name, const char *help) {
+    return (struct option_entry){name, OPTION_INTEGER, target, minimum, maximum, NULL, value_name, help};
+}
+
+static inline struct option_entry option_integers(const char *name, struct option_list *target, double minimum,
+                                                  double maximum, const char *help) {
+    return (struct option_entry){name, OPTION_INTEGERS, target, minimum, maximum, NULL, "LIST", help};
+}
+
+static inline struct option_entry option_real(const char *name, double *target, double minimum, double maximum,
+                                              const char *value_name, const char *help) {
+    return (struct option_entry){name, OPTION_REAL, target, minimum, maximum, NULL, value_name, help};
+}
+
+static inline struct option_entry option_one_of(const char *name, int *target, const char *const *choices,
+                                                const char *help) {
+    return (struct option_entry){name, OPTION_CHOICE, target, 0, 0, choices, "NAME", help};
+}
+
+static inline struct option_entry option_some_of(const char *name, struct option_list *target,
+                                                 const char *const *choices, const char *help) {
+    return (struct option_entry){name, OPTION_CHOICES, target, 0, 0, choices, "LIST", help};
+}
+
+static inline struct option_entry option_time(const char *name, int64_t *target, const char *value_name,
+                                              const char *help) {
+    return (struct option_entry){name, OPTION_DURATION, target, 0, 0, NULL, value_name, help};
+}
+
+static inline struct option_entry option_times(const char *name, struct option_list *target, const char *help) {
+    return (struct option_entry){name, OPTION_DURATIONS, target, 0, 0, NULL, "LIST", help};
+}
+
+/* --seed: a number that JSON and Python keep exactly. */
 static inline struct option_entry option_seed(int64_t *target, const char *help) {
-    return (struct option_entry){.name = "seed",
-                                 .kind = OPTION_INTEGER,
-                                 .target = target,
-                                 .minimum = 0,
-                                 .maximum = 9007199254740992.0,
-                                 .value_name = "N",
-                                 .help = help};
+    return option_integer("seed", target, 0, 9007199254740992.0, "N", help);
 }
 
 /* Parses argv[1..] into the targets of the entries. The last entry has no name (NULL). Returns false and one line,

@@ -166,22 +166,6 @@ static void put_object(json_line *line, const char *name, const char *object) {
     json_put_raw(line, name, object != NULL ? object : "{}");
 }
 
-static void put_text(json_line *line, const char *name, const char *text) {
-    if (text != NULL) {
-        json_put_string(line, name, text);
-    } else {
-        json_put_null(line, name);
-    }
-}
-
-static void put_count(json_line *line, const char *name, int64_t count) {
-    if (count == RECORD_UNKNOWN) {
-        json_put_null(line, name);
-    } else {
-        json_put_integer(line, name, count);
-    }
-}
-
 static void put_truth(json_line *line, const char *name, int truth) {
     if (truth == RECORD_UNKNOWN) {
         json_put_null(line, name);
@@ -254,11 +238,11 @@ static void put_clock(json_line *line, const struct record_clock *clock) {
 static void put_plan(json_line *line, const struct record_plan *plan) {
     json_open_object(line, "plan");
     put_object(line, "parameters", plan->parameters);
-    put_count(line, "points", plan->points);
+    json_put_count(line, "points", plan->points);
     json_put_real(line, "budget_seconds", plan->budget_seconds);
     json_put_real(line, "interval_relative", plan->interval_relative);
-    put_count(line, "min_repetitions", plan->min_repetitions);
-    put_count(line, "max_repetitions", plan->max_repetitions);
+    json_put_count(line, "min_repetitions", plan->min_repetitions);
+    json_put_count(line, "max_repetitions", plan->max_repetitions);
     put_truth(line, "sizes_given", plan->sizes_given);
     put_object(line, "own", plan->own);
     json_close_object(line);
@@ -292,8 +276,8 @@ bool record_write_header(record_file *record, const struct record_header *header
     put_progress(line, &header->progress);
     put_placements(line, header->placements, header->ranks);
     put_timer(line, header);
-    put_text(line, "start_method", header->start_method);
-    put_count(line, "seed", header->seed);
+    json_put_string(line, "start_method", header->start_method);
+    json_put_count(line, "seed", header->seed);
     put_build(line, header);
     put_environment(line, header->environment, header->environment_list);
     put_object(line, "mpi_variables", header->mpi_variables);
@@ -373,10 +357,10 @@ bool record_write_point(record_file *record, const struct record_point *point) {
     json_put_integer(line, "warmup_repetitions", (int64_t)point->warmup_repetitions);
     json_put_integer(line, "late_repetitions", point->late_repetitions);
     json_put_integer(line, "discarded_repetitions", point->discarded_repetitions);
-    put_text(line, "stop_reason", point->stop_reason);
+    json_put_string(line, "stop_reason", point->stop_reason);
     json_put_real(line, "interval_relative_reached", point->interval_relative_reached);
     json_put_integer(line, "data_errors", point->data_errors);
-    put_text(line, "start_method", point->start_method);
+    json_put_string(line, "start_method", point->start_method);
     put_point_clock(line, point->clock);
     put_list(line, "series", &point->series, point->repetitions);
     put_list(line, "warmup", &point->warmup, point->warmup_repetitions);
@@ -427,7 +411,7 @@ bool record_write_footer(record_file *record, const struct record_footer *footer
     json_put_real(line, "measured_seconds", footer->measured_seconds);
     put_spent(line, footer->spent);
     json_put_real(line, "clock_residual_ns", footer->clock_residual_ns);
-    put_count(line, "clock_synchronisations", footer->clock_synchronisations);
+    json_put_count(line, "clock_synchronisations", footer->clock_synchronisations);
     json_put_real(line, "clock_synchronisation_seconds", footer->clock_synchronisation_seconds);
     json_put_string(line, "clock_refusal", footer->clock_refusal);
     put_cpu_times(line, "mpi_thread_cpu_ns", footer->mpi_thread_cpu_ns, footer->mpi_thread_counts, footer->ranks);
@@ -435,7 +419,7 @@ bool record_write_footer(record_file *record, const struct record_footer *footer
                   footer->ranks);
     json_open_array(line, "tcp_bytes_sent");
     for (size_t i = 0; i < footer->ranks; i++) {
-        put_count(line, NULL, footer->tcp_bytes_sent[i]);
+        json_put_count(line, NULL, footer->tcp_bytes_sent[i]);
     }
     json_close_array(line);
     put_object(line, "own", footer->own);

@@ -98,15 +98,18 @@ void program_check_crowd(const struct program *program, char *error, size_t erro
     }
 }
 
-void program_check_virtual_nodes(const struct program *program, int64_t virtual_node_ranks, char *error,
-                                 size_t error_size) {
-    if (virtual_node_ranks < program->ranks || error[0] != '\0') {
-        return;
-    }
+void program_check_nodes(const struct program *program, int64_t virtual_node_ranks, char *error, size_t error_size) {
     char fewer[32] = "";
-    snprintf(fewer, sizeof fewer, program->ranks > 2 ? "1 to %d" : "%d", program->ranks - 1);
-    snprintf(error, error_size, "--virtual-node-ranks: %" PRId64 " ranks of a virtual node are %s %d ranks: give %s",
-             virtual_node_ranks, virtual_node_ranks > program->ranks ? "more than all" : "all", program->ranks, fewer);
+    program_check_crowd(program, error, error_size);
+    if (program->ranks < 2) {
+        snprintf(error, error_size, "%d rank: a collective needs at least 2; start with mpiexec -n 2 or more",
+                 program->ranks);
+    } else if (virtual_node_ranks >= program->ranks && error[0] == '\0') {
+        snprintf(fewer, sizeof fewer, program->ranks > 2 ? "1 to %d" : "%d", program->ranks - 1);
+        snprintf(
+            error, error_size, "--virtual-node-ranks: %" PRId64 " ranks of a virtual node are %s %d ranks: give %s",
+            virtual_node_ranks, virtual_node_ranks > program->ranks ? "more than all" : "all", program->ranks, fewer);
+    }
 }
 
 const char *program_thread_level_name(int level) {

@@ -86,6 +86,23 @@ struct program {
 
 enum { PROGRAM_MOST_OPTIONS = 44 };
 
+/* Appends a benchmark's own options. size: bytes of the table. */
+void program_add_options(struct option_entry *entries, const struct option_entry *table, size_t size);
+
+/* What several benchmarks can be asked for, by option_one_of. */
+enum { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
+enum { METHOD_CAMPAIGN, METHOD_PAPER };
+enum { CACHE_WARM, CACHE_COLD };
+extern const char *const program_grid_names[];
+extern const char *const program_method_names[];
+extern const char *const program_cache_names[];
+
+/* Values of an axis in a grid. */
+struct program_values {
+    int64_t items[24];
+    size_t count;
+};
+
 /* Bytes of a line about wrong use, which may list all legal values. */
 enum { PROGRAM_MOST_ERROR = 1536 };
 
@@ -109,8 +126,10 @@ struct program_kind {
                           clock */
     const char *help;  /* the text of --help above the options: usage and purpose */
     const char *exits; /* its exit codes, in one line; NULL: the usual ones */
-    /* Writes its own options, ended by an entry without a name. */
+    /* Writes its own options with program_add_options. */
     void (*describe)(struct option_entry *entries);
+    /* Before MPI_Init: checks what the table of options cannot express. One line in error. NULL: nothing. */
+    void (*check_options)(const struct program *program, char *error, size_t error_size);
     void (*list)(void); /* prints on rank 0 what --list shows; NULL: it has no such option */
     /* Collective: the benchmark itself, which frees no list of its options. Returns the exit code. */
     int (*run)(struct program *program);
@@ -177,9 +196,9 @@ uint64_t program_largest_work(const struct program *program);
  */
 void program_check_crowd(const struct program *program, char *error, size_t error_size);
 
-/* One line in error, unless there is one, where virtual nodes of so many ranks are no part of the ranks there are. */
-void program_check_virtual_nodes(const struct program *program, int64_t virtual_node_ranks, char *error,
-                                 size_t error_size);
+/* Collective: program_check_crowd, and one line in error where collectives lack ranks: there is one rank, or virtual
+ * nodes of so many are no part of all (0: there are none). */
+void program_check_nodes(const struct program *program, int64_t virtual_node_ranks, char *error, size_t error_size);
 
 /* Collective, for programs with configurations: sets up the configuration that was asked for. One line in error, the
  * same on all ranks, where this library or these cores do not allow it. */

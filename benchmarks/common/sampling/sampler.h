@@ -53,6 +53,15 @@ struct sampler_axis {
     bool millionths; /* the numbers are millionths of the values, as those of OPTION_REALS */
 };
 
+/* An axis with one text, which tells what a run is and no point. */
+static inline struct sampler_axis sampler_constant(const char *name, const char *const *text) {
+    return (struct sampler_axis){.name = name, .texts = text, .count = 1, .constant = true};
+}
+
+static inline struct sampler_axis sampler_numbers(const char *name, const int64_t *numbers, size_t count) {
+    return (struct sampler_axis){.name = name, .numbers = numbers, .count = count};
+}
+
 enum { SAMPLER_MOST_AXES = 10 };
 struct sampler_plan {
     const struct sampler_axis *axes; /* the points are the product of the axes; the last axis changes fastest */

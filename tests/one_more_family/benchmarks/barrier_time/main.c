@@ -3,8 +3,6 @@
 #include "program.h"
 #include "timer.h"
 
-#include <string.h>
-
 enum term { BEGIN, END, TERMS };
 
 static struct option_list counts;
@@ -15,12 +13,9 @@ struct barriers {
 };
 
 static void describe_options(struct option_entry *entries) {
-    const struct option_entry table[] = {
-        {.name = "barriers", .kind = OPTION_INTEGERS, .target = &counts, .minimum = 1, .maximum = 1000000, .value_name = "LIST",
-         .help = "how many in a row; each is a point"},
-        {.name = NULL},
-    };
-    memcpy(entries, table, sizeof table);
+    const struct option_entry barriers =
+        option_integers("barriers", &counts, 1, 1000000, "how many in a row; each is a point");
+    program_add_options(entries, &barriers, sizeof barriers);
 }
 
 static bool begin(void *context, struct sampler_point *point) {
