@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -21,7 +21,7 @@ from postprocess.families.family import (
     Section,
     doubt_about,
 )
-from postprocess.records.fields import Nanoseconds, fail
+from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.record import Clock, Point
 from postprocess.records.run import Run, failed_records
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
@@ -74,21 +74,10 @@ class Sampling:
 
 def sampling_of(point: Point) -> dict[str, Any]:
     """The fields of `Sampling`. Raises RecordError where the clock or the number of repetitions is null."""
-    clock, repetitions = point.clock, point.repetitions
-    if clock is None or repetitions is None:
-        fail(point.where, f"{'clock' if clock is None else 'repetitions'} is null")
-    return {
-        "index": point.index,
-        "start_method": point.start_method,
-        "repetitions": repetitions,
-        "warmup_repetitions": point.warmup_repetitions,
-        "late_repetitions": point.late_repetitions,
-        "discarded_repetitions": point.discarded_repetitions,
-        "stop_reason": point.stop_reason,
-        "interval_relative_reached": point.interval_relative_reached,
-        "data_errors": point.data_errors,
-        "clock": clock,
-    }
+    for name in ("clock", "repetitions"):
+        if getattr(point, name) is None:
+            fail(point.where, f"{name} is null")
+    return {one.name: getattr(point, one.name) for one in fields(Sampling)}
 
 
 def check_starts(point: Point) -> None:
@@ -97,14 +86,48 @@ def check_starts(point: Point) -> None:
         fail(point.where, "series.start_imbalance_ns does not fit the clock")
 
 
-def times_of(point: Point, name: str) -> Nanoseconds:
-    """A series of a point whose times are above 0. Raises RecordError where it is missing or has a time of 0."""
+def times_of(point: Point, name: str, *, above_0: bool = True) -> Nanoseconds:
+    """A series of a point. Raises RecordError where it is missing or, if its times are above 0, has a time of 0."""
     times = point.series.get(name)
     if times is None:
         fail(point.where, f"series.{name} is missing")
-    if times.size and not np.min(times) > 0:
+    if above_0 and times.size and not np.min(times) > 0:
         fail(point.where, f"series.{name} has a time of 0")
     return times
+
+
+Times: TypeAlias = Nanoseconds
+"""A series of times above 0, as `point_as` reads it."""
+LaterSeries: TypeAlias = Nanoseconds
+"""A series that is empty in records that lack it, likewise."""
+_SERIES: Mapping[str, Callable[[Point, str], Nanoseconds]] = {
+    "Nanoseconds": lambda point, name: times_of(point, name, above_0=False),
+    "Times": times_of,
+    "LaterSeries": lambda point, name: point.series.get(name, np.zeros(0, np.int64)),
+}
+Sampled = TypeVar("Sampled", bound=Sampling)
+
+
+def point_as(
+    kind: type[Sampled],
+    point: Point,
+    parameters: Iterable[str],
+    older: Mapping[str, Any] | None = None,
+    /,
+    **given: Any,
+) -> Sampled:
+    """A family's own type of point. What is not given is read: the series, the parameters of these names, and the rest
+    of the point's own part, as `Fields.made` does.
+
+    older: what older records lack. Raises RecordError where the point does not fit.
+    """
+    sampling = sampling_of(point)
+    ways = {one.name: _SERIES[str(one.type)] for one in fields(kind) if str(one.type) in _SERIES}
+    series = {name: way(point, name) for name, way in ways.items() if name not in given}
+    check_starts(point)
+    asked = Fields(dict(point.parameters), point.where, "parameters.")
+    read = asked.read(kind, parameters)
+    return Fields({**(older or {}), **point.own}, point.where).made(kind, **sampling, **series, **read, **given)
 
 
 NOT_MEASURED = "not measured"

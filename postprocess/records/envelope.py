@@ -46,22 +46,9 @@ def _known(line: Fields, key: str) -> bool:
 
 def read_header(line: Fields) -> Header:
     """The header that a first line is. Raises RecordError."""
-    header = Header(
-        schema=line.text("schema"),
-        schema_version=line.count("schema_version"),
+    header = line.made(
+        Header,
         family=_family(line),
-        method=line.positive("method"),
-        benchmark=line.text("benchmark"),
-        toolchain=line.text("toolchain"),
-        provider=line.text("provider"),
-        configuration=line.text("configuration"),
-        network=line.text("network"),
-        started_utc=line.text("started_utc"),
-        mpi_standard=line.text("mpi_standard"),
-        ranks=line.positive("ranks"),
-        environment=line.strings("environment"),
-        command_line=line.texts("command_line"),
-        mpi_library_version=line.text("mpi_library_version"),
         thread_level_required=_text_or_empty(line, "thread_level_required"),
         thread_level_provided=_text_or_empty(line, "thread_level_provided"),
         nodes=_count_or_0(line, "nodes"),
@@ -73,13 +60,10 @@ def read_header(line: Fields) -> Header:
         placement=tuple(placement_of(rank) for rank in line.each("placement")),
         timer=timer_of(line.inside("timer")) if _known(line, "timer") else None,
         start_method=_text_or_empty(line, "start_method"),
-        seed=_count_or_none(line, "seed"),
         build=line.mapping("build") if _known(line, "build") else {},
         mpi_variables=line.strings("mpi_variables") if _known(line, "mpi_variables") else None,
         clock=header_clock_of(line.inside("clock")) if _known(line, "clock") else None,
         plan=_plan(line.inside("plan")),
-        own=line.mapping("own"),
-        metadata=line.mapping("metadata"),
         where=line.where,
     )
     if header.placement:
@@ -92,26 +76,13 @@ def _text_or_empty(line: Fields, key: str) -> str:
     return line.text(key) if _known(line, key) else ""
 
 
-def _count_or_none(line: Fields, key: str) -> int | None:
-    return line.count(key) if _known(line, key) else None
-
-
 def _count_or_0(line: Fields, key: str) -> int:
     return line.count(key) if _known(line, key) else 0
 
 
 def _plan(plan: Fields) -> Plan:
     asked = plan.inside("parameters")
-    return Plan(
-        parameters={name: tuple(_parameters(asked, name)) for name in asked.value},
-        points=_count_or_none(plan, "points"),
-        budget_seconds=plan.number_or_none("budget_seconds"),
-        interval_relative=plan.number_or_none("interval_relative"),
-        min_repetitions=_count_or_none(plan, "min_repetitions"),
-        max_repetitions=_count_or_none(plan, "max_repetitions"),
-        sizes_given=plan.flag("sizes_given") if _known(plan, "sizes_given") else None,
-        own=plan.mapping("own"),
-    )
+    return plan.made(Plan, parameters={name: tuple(_parameters(asked, name)) for name in asked.value})
 
 
 def _parameters(asked: Fields, name: str) -> list[Parameter]:
@@ -123,20 +94,15 @@ def _parameters(asked: Fields, name: str) -> list[Parameter]:
 
 def read_point(line: Fields, header: Header) -> Point:
     """The point that a line is, in a record with this header. Raises RecordError."""
-    repetitions, warmups = _count_or_none(line, "repetitions"), line.count("warmup_repetitions")
+    repetitions, warmups = line.count_or_none("repetitions"), line.count("warmup_repetitions")
     n, ranks = repetitions or 0, header.ranks
     series, warmup, spreads = (line.inside(name) for name in ("series", "warmup", "spreads"))
     medians = line.inside("rank_medians")
-    return Point(
-        index=line.count("index"),
+    return line.made(
+        Point,
         parameters=_parameters_of(line.inside("parameters")),
         repetitions=repetitions,
-        warmup_repetitions=warmups,
-        late_repetitions=line.count("late_repetitions"),
-        discarded_repetitions=line.count("discarded_repetitions"),
         stop_reason=_text_or_empty(line, "stop_reason"),
-        interval_relative_reached=line.number_or_nan("interval_relative_reached"),
-        data_errors=line.count("data_errors"),
         start_method=_text_or_empty(line, "start_method"),
         clock=clock_of(line.inside("clock")) if _known(line, "clock") else None,
         series={name: series.times(name, n) for name in series.value},
@@ -145,7 +111,6 @@ def read_point(line: Fields, header: Header) -> Point:
         rank_medians={name: medians.times(name, ranks) for name in medians.value},
         thread_medians=_tables(line, "thread_medians", ranks, header.threads_per_rank),
         rank_samples=_tables(line, "rank_samples", ranks, n),
-        own=line.mapping("own"),
         where=line.where,
     )
 
@@ -168,20 +133,10 @@ def _tables(line: Fields, key: str, rows: int, columns: int) -> Mapping[str, Nan
 def read_footer(line: Fields, points: int) -> Footer:
     """The footer that a last line is. Raises RecordError.  points: the number of points before it."""
     check_points(line, points)
-    return Footer(
-        complete=line.flag("complete"),
-        reason=line.text("reason"),
-        wall_seconds=line.number("wall_seconds"),
-        measured_seconds=line.number_or_none("measured_seconds"),
+    return line.made(
+        Footer,
         spent_seconds=_spent(line),
-        clock_residual_ns=line.number_or_none("clock_residual_ns"),
-        clock_synchronisations=_count_or_none(line, "clock_synchronisations"),
-        clock_synchronisation_seconds=line.number_or_none("clock_synchronisation_seconds"),
-        clock_refusal=line.text("clock_refusal"),
-        mpi_thread_cpu_ns=line.count_lists("mpi_thread_cpu_ns"),
-        helper_thread_cpu_ns=line.count_lists("helper_thread_cpu_ns"),
         tcp_bytes_sent=line.counts_or_none("tcp_bytes_sent") or None,
-        own=line.mapping("own"),
         where=line.where,
     )
 

@@ -15,55 +15,28 @@ def check_placements(header: Header) -> None:
 
 def progress_of(line: Fields) -> Progress:
     """The progress thread that the configuration asks for."""
-    return Progress(line.text("source"), line.text("pinned_by"), line.count("given_up_cores"))
+    return line.made(Progress)
 
 
 def placement_of(rank: Fields) -> Placement:
     """One element of a header's placement."""
-    return Placement(
-        rank=rank.count("rank"),
-        host=rank.text("host"),
-        node=rank.count("node"),
-        cpuset=rank.text("cpuset"),
-        physical_cores=rank.count("physical_cores"),
-        compute_cpusets=rank.texts("compute_cpusets"),
-        mpi_threads=_threads(rank, "mpi_threads"),
-        helper_threads=_threads(rank, "helper_threads"),
-        dedicated_cpuset=rank.text("dedicated_cpuset"),
-    )
-
-
-def _threads(rank: Fields, key: str) -> tuple[Thread, ...]:
-    return tuple(Thread(thread.text("name"), thread.text("cpuset")) for thread in rank.each(key))
+    threads = {name: tuple(one.made(Thread) for one in rank.each(name)) for name in ("mpi_threads", "helper_threads")}
+    return rank.made(Placement, **threads)
 
 
 def timer_of(line: Fields) -> Timer:
     """The local clock."""
-    return Timer(line.text("name"), line.count("resolution_ns"), line.number("overhead_ns"))
+    return line.made(Timer)
 
 
 def header_clock_of(line: Fields) -> HeaderClock:
     """The common clock when the run began."""
-    return HeaderClock(
-        method=line.text("method"),
-        refusal=line.text("refusal"),
-        clocks=line.count("clocks"),
-        rounds=line.count("rounds"),
-        residual_ns=line.number_or_none("residual_ns"),
-        shortest_trip_ns=line.number_or_none("shortest_trip_ns"),
-        drift_ppm=line.number_or_none("drift_ppm"),
-        synchronisation_seconds=line.number("synchronisation_seconds"),
-    )
+    return line.made(HeaderClock)
 
 
 def clock_of(line: Fields) -> Clock:
     """The clock that a point was timed on."""
-    return Clock(
-        method=line.text("method"),
-        residual_ns=line.number_or_none("residual_ns"),
-        synchronisations=line.count("synchronisations"),
-        drift_ppm=line.number_or_none("drift_ppm"),
-    )
+    return line.made(Clock, synchronisations=line.count("synchronisations"))
 
 
 def spread_of(term: Fields, length: int) -> Spread:
