@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -241,16 +242,17 @@ class Drawing:
         return made if made is None or self.more is None else self.more(made, found.records, most_rows)
 
 
-def sections(
-    family: str, title: str, order: int, drawing: Callable[[], Drawing], *, card: bool = True
-) -> tuple[Section, ...]:
-    """The parts of the report of a family: a section with its pictures, a card of the first section if it has one, and
-    a paragraph of "How to read this". Their templates are section.html, card.html and reading.html in the family's
-    folder `templates`.
+def sections(family: str, title: str, order: int) -> tuple[Section, ...]:
+    """The parts of the report of a family: a section with its pictures, a card of the first section, and a paragraph of
+    "How to read this". Their templates are section.html, card.html and reading.html in the family's folder `templates`.
 
-    drawing: imports what draws, which takes a second, and returns it.
+    The module section.py of the folder has the `DRAWING`. It is imported when the report is made: that takes a second.
     """
     anchor, templates = family.replace("_", "-"), f"{family}/templates"
+
+    def drawing() -> Drawing:
+        made: Drawing = import_module(f"postprocess.families.{family}.section").DRAWING
+        return made
 
     def view(page: Page, found: Found) -> Any:
         return page.once(family, lambda: drawing().whole_view(found, page.links.get(family, ()), page.room.whole))
@@ -261,10 +263,9 @@ def sections(
         drawn = write_charts(drawing().charts(found.table), folder, anchor, page.look.kinds)
         return {family: drawn} if drawn else {}
 
-    cards = (Section(f"{anchor}-verdicts", title, order, f"{templates}/card.html", view, "found"),)
     return (
         Section(anchor, title, order, f"{templates}/section.html", view, pictures=pictures),
-        *(cards if card else ()),
+        Section(f"{anchor}-verdicts", title, order, f"{templates}/card.html", view, "found"),
         Section(f"{anchor}-reading", title, order, f"{templates}/reading.html", view, "reading"),
     )
 

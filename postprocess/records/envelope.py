@@ -12,18 +12,20 @@ from pathlib import Path
 
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Fields, Nanoseconds, fail, is_number
-from postprocess.records.header import NO_PROGRESS_KNOWN, SIMULATED, SIMULATOR, Header, Parameter, Plan
-from postprocess.records.parts import (
-    check_placements,
-    check_points,
-    clock_of,
-    header_clock_of,
-    placement_of,
-    progress_of,
-    spread_of,
-    timer_of,
+from postprocess.records.header import (
+    NO_PROGRESS_KNOWN,
+    SIMULATED,
+    SIMULATOR,
+    Header,
+    HeaderClock,
+    Parameter,
+    Placement,
+    Plan,
+    Progress,
+    Thread,
+    Timer,
 )
-from postprocess.records.record import SPENT, Footer, Point
+from postprocess.records.record import SPENT, Clock, Footer, Point, Spread
 
 SCHEMA_FOLDER = Path(__file__).resolve().parents[2] / "results" / "schema"
 SCHEMA = "mpi-campaign.record"
@@ -56,20 +58,35 @@ def read_header(line: Fields) -> Header:
         physical_cores=_count_or_0(line, "physical_cores"),
         oversubscribed=line.flag("oversubscribed") if _known(line, "oversubscribed") else False,
         shared_core=line.flag("shared_core") if _known(line, "shared_core") else False,
-        progress=progress_of(line.inside("progress")) if _known(line, "progress") else NO_PROGRESS_KNOWN,
-        placement=tuple(placement_of(rank) for rank in line.each("placement")),
-        timer=timer_of(line.inside("timer")) if _known(line, "timer") else None,
+        progress=line.inside("progress").made(Progress) if _known(line, "progress") else NO_PROGRESS_KNOWN,
+        placement=tuple(_placement(rank) for rank in line.each("placement")),
+        timer=line.inside("timer").made(Timer) if _known(line, "timer") else None,
         start_method=_text_or_empty(line, "start_method"),
         build=line.mapping("build") if _known(line, "build") else {},
         mpi_variables=line.strings("mpi_variables") if _known(line, "mpi_variables") else None,
-        clock=header_clock_of(line.inside("clock")) if _known(line, "clock") else None,
+        clock=line.inside("clock").made(HeaderClock) if _known(line, "clock") else None,
         plan=_plan(line.inside("plan")),
         where=line.where,
     )
-    if header.placement:
-        check_placements(header)
+    if header.placement and len(header.placement) != header.ranks:
+        fail(header.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
     # Whatever the program was told: it cannot know that its clock and its network are simulated.
     return replace(header, network=SIMULATED) if header.mpi_library_version.startswith(SIMULATOR) else header
+
+
+def _placement(rank: Fields) -> Placement:
+    """One element of a header's placement."""
+    threads = {name: tuple(one.made(Thread) for one in rank.each(name)) for name in ("mpi_threads", "helper_threads")}
+    return rank.made(Placement, **threads)
+
+
+def _spread(term: Fields, length: int) -> Spread:
+    """The spread of a term over ranks.  length: the number of repetitions."""
+    return Spread(*(term.times(name, length) for name in ("min", "median", "max", "max_rank")))
+
+
+def _clock(line: Fields) -> Clock:
+    return line.made(Clock, synchronisations=line.count("synchronisations"))
 
 
 def _text_or_empty(line: Fields, key: str) -> str:
@@ -104,10 +121,10 @@ def read_point(line: Fields, header: Header) -> Point:
         repetitions=repetitions,
         stop_reason=_text_or_empty(line, "stop_reason"),
         start_method=_text_or_empty(line, "start_method"),
-        clock=clock_of(line.inside("clock")) if _known(line, "clock") else None,
+        clock=_clock(line.inside("clock")) if _known(line, "clock") else None,
         series={name: series.times(name, n) for name in series.value},
         warmup={name: warmup.times(name, warmups) for name in warmup.value},
-        spreads={name: spread_of(spreads.inside(name), n) for name in spreads.value},
+        spreads={name: _spread(spreads.inside(name), n) for name in spreads.value},
         rank_medians={name: medians.times(name, ranks) for name in medians.value},
         thread_medians=_tables(line, "thread_medians", ranks, header.threads_per_rank),
         rank_samples=_tables(line, "rank_samples", ranks, n),
@@ -132,7 +149,8 @@ def _tables(line: Fields, key: str, rows: int, columns: int) -> Mapping[str, Nan
 
 def read_footer(line: Fields, points: int) -> Footer:
     """The footer that a last line is. Raises RecordError.  points: the number of points before it."""
-    check_points(line, points)
+    if line.count("points") != points:
+        fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")
     return line.made(
         Footer,
         spent_seconds=_spent(line),

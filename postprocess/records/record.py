@@ -160,11 +160,6 @@ class Record(RecordFile):
     points: tuple[Point, ...]
 
 
-def calibration_of(line: Fields) -> Calibration:
-    """The calibration that `line` is."""
-    return line.made(Calibration)
-
-
 def check_family(record: RecordFile, family: str) -> None:
     """Raise RecordError where a record is of another family."""
     if record.family != family:

@@ -12,7 +12,7 @@ from itertools import groupby
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Fields, Nanoseconds, Positive, fail
 from postprocess.records.reading import loads
-from postprocess.records.record import Calibration, Point, Record, RecordFile, calibration_of, check_family
+from postprocess.records.record import Calibration, Point, Record, RecordFile, check_family
 
 FAMILY = "mpi_impact"
 MPI_IMPACT, COMPUTE_ALONE = PROGRAMS = ("mpi_impact", "compute_alone")
@@ -117,7 +117,7 @@ load_impact = loads(impact_record)
 
 
 def _target(line: Fields) -> Target:
-    target = line.made(Target, calibration=calibration_of(line.inside("calibration")))
+    target = line.made(Target, calibration=line.inside("calibration").made(Calibration))
     if target.repetitions < 1:
         fail(line.where, f"{line.name}repetitions is 0")
     return target

@@ -25,7 +25,6 @@ from postprocess.records.record import (
     Record,
     RecordFile,
     Spread,
-    calibration_of,
     check_family,
     record_as,
 )
@@ -212,8 +211,8 @@ def _point(point: Point) -> OverlapPoint:
             OverlapPoint, ("collective", "comm_target_ns", "comp_target_ns", "message_bytes", "work_size")
         ),
         **sampling,
-        comm_calibration=calibration_of(own.inside("comm_calibration")),
-        comp_calibration=calibration_of(own.inside("comp_calibration")),
+        comm_calibration=own.inside("comm_calibration").made(Calibration),
+        comp_calibration=own.inside("comp_calibration").made(Calibration),
         comm_reference=_reference(own, "comm"),
         comp_reference=_reference(own, "comp"),
         warmup=_warmup(point),

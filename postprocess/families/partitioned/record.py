@@ -22,7 +22,6 @@ from postprocess.records.record import (
     Point,
     Record,
     RecordFile,
-    calibration_of,
     check_family,
     record_as,
 )
@@ -171,7 +170,7 @@ def _only(asked: Mapping[str, tuple[object, ...]], name: str, where: str) -> str
 def _point(point: Point, approach: str) -> PartitionedPoint:
     where = point.where
     clocked = point.clock is not None and point.clock.method != "none"
-    if clocked != ("start_imbalance_ns" in point.series):
+    if point.clock is not None and clocked != ("start_imbalance_ns" in point.series):
         fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
     parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
     named = parameters.text("approach")
@@ -205,7 +204,7 @@ def _readings_of(own: Fields, key: str, as_many_as: str = "") -> Nanoseconds:
 
 def _calibration(own: Fields) -> Calibration | None:
     none = own.value.get("delay_calibration", 0) is None
-    return None if none else calibration_of(own.inside("delay_calibration"))
+    return None if none else own.inside("delay_calibration").made(Calibration)
 
 
 def _from_0(line: Fields, key: str) -> float:
