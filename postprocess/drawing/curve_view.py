@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from postprocess.drawing.curves import DASH_DOTTED, DASHED, DOTTED, PALE, SOLID, Chart, Curve, Mark
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LEFT, _RIGHT, _TOP, _WIDTH, _HEIGHT = 62.0, 12.0, 10.0, 620.0, 230.0
 _MOST_LABELS = 10
@@ -138,3 +144,21 @@ def chart_view(chart: Chart) -> ChartView:
         curves=[curve_view(curve, shift) for curve, shift in zip(chart.curves, chart.shifts(), strict=True)],
         notes=chart.notes,
     )
+
+
+def section_view(
+    charts: Callable[[pd.DataFrame], Iterable[Chart]],
+) -> Callable[[Callable[[pd.DataFrame, int], Mapping[str, Any]]], Callable[..., SimpleNamespace | None]]:
+    """Makes what the template of a section reads of a table, the addresses of its pictures, and the most rows of a
+    table: what the decorated function says of the table, by name, with `charts` and `files`; None for an empty table.
+    """
+
+    def decorate(own: Callable[[pd.DataFrame, int], Mapping[str, Any]]) -> Callable[..., SimpleNamespace | None]:
+        def view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> SimpleNamespace | None:
+            if table.empty:
+                return None
+            return SimpleNamespace(**own(table, most_rows), charts=list(map(chart_view, charts(table))), files=files)
+
+        return view
+
+    return decorate

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -21,7 +22,7 @@ from postprocess.families.family import (
     Section,
     doubt_about,
 )
-from postprocess.records.fields import Nanoseconds, fail
+from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.record import Clock, Point
 from postprocess.records.run import Run, failed_records
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
@@ -74,21 +75,10 @@ class Sampling:
 
 def sampling_of(point: Point) -> dict[str, Any]:
     """The fields of `Sampling`. Raises RecordError where the clock or the number of repetitions is null."""
-    clock, repetitions = point.clock, point.repetitions
-    if clock is None or repetitions is None:
-        fail(point.where, f"{'clock' if clock is None else 'repetitions'} is null")
-    return {
-        "index": point.index,
-        "start_method": point.start_method,
-        "repetitions": repetitions,
-        "warmup_repetitions": point.warmup_repetitions,
-        "late_repetitions": point.late_repetitions,
-        "discarded_repetitions": point.discarded_repetitions,
-        "stop_reason": point.stop_reason,
-        "interval_relative_reached": point.interval_relative_reached,
-        "data_errors": point.data_errors,
-        "clock": clock,
-    }
+    for name in ("clock", "repetitions"):
+        if getattr(point, name) is None:
+            fail(point.where, f"{name} is null")
+    return {one.name: getattr(point, one.name) for one in fields(Sampling)}
 
 
 def check_starts(point: Point) -> None:
@@ -97,14 +87,48 @@ def check_starts(point: Point) -> None:
         fail(point.where, "series.start_imbalance_ns does not fit the clock")
 
 
-def times_of(point: Point, name: str) -> Nanoseconds:
-    """A series of a point whose times are above 0. Raises RecordError where it is missing or has a time of 0."""
+def times_of(point: Point, name: str, *, above_0: bool = True) -> Nanoseconds:
+    """A series of a point. Raises RecordError where it is missing or, if its times are above 0, has a time of 0."""
     times = point.series.get(name)
     if times is None:
         fail(point.where, f"series.{name} is missing")
-    if times.size and not np.min(times) > 0:
+    if above_0 and times.size and not np.min(times) > 0:
         fail(point.where, f"series.{name} has a time of 0")
     return times
+
+
+Times: TypeAlias = Nanoseconds
+"""A series of times above 0, as `point_as` reads it."""
+LaterSeries: TypeAlias = Nanoseconds
+"""A series that is empty in records that lack it, likewise."""
+_SERIES: Mapping[str, Callable[[Point, str], Nanoseconds]] = {
+    "Nanoseconds": lambda point, name: times_of(point, name, above_0=False),
+    "Times": times_of,
+    "LaterSeries": lambda point, name: point.series.get(name, np.zeros(0, np.int64)),
+}
+Sampled = TypeVar("Sampled", bound=Sampling)
+
+
+def point_as(
+    kind: type[Sampled],
+    point: Point,
+    parameters: Iterable[str],
+    older: Mapping[str, Any] | None = None,
+    /,
+    **given: Any,
+) -> Sampled:
+    """A family's own type of point. What is not given is read: the series, the parameters of these names, and the rest
+    of the point's own part, as `Fields.made` does.
+
+    older: what older records lack. Raises RecordError where the point does not fit.
+    """
+    sampling = sampling_of(point)
+    ways = {one.name: _SERIES[str(one.type)] for one in fields(kind) if str(one.type) in _SERIES}
+    series = {name: way(point, name) for name, way in ways.items() if name not in given}
+    check_starts(point)
+    asked = Fields(dict(point.parameters), point.where, "parameters.")
+    read = asked.read(kind, parameters)
+    return Fields({**(older or {}), **point.own}, point.where).made(kind, **sampling, **series, **read, **given)
 
 
 NOT_MEASURED = "not measured"
@@ -218,16 +242,17 @@ class Drawing:
         return made if made is None or self.more is None else self.more(made, found.records, most_rows)
 
 
-def sections(
-    family: str, title: str, order: int, drawing: Callable[[], Drawing], *, card: bool = True
-) -> tuple[Section, ...]:
-    """The parts of the report of a family: a section with its pictures, a card of the first section if it has one, and
-    a paragraph of "How to read this". Their templates are section.html, card.html and reading.html in the family's
-    folder `templates`.
+def sections(family: str, title: str, order: int) -> tuple[Section, ...]:
+    """The parts of the report of a family: a section with its pictures, a card of the first section, and a paragraph of
+    "How to read this". Their templates are section.html, card.html and reading.html in the family's folder `templates`.
 
-    drawing: imports what draws, which takes a second, and returns it.
+    The module section.py of the folder has the `DRAWING`. It is imported when the report is made: that takes a second.
     """
     anchor, templates = family.replace("_", "-"), f"{family}/templates"
+
+    def drawing() -> Drawing:
+        made: Drawing = import_module(f"postprocess.families.{family}.section").DRAWING
+        return made
 
     def view(page: Page, found: Found) -> Any:
         return page.once(family, lambda: drawing().whole_view(found, page.links.get(family, ()), page.room.whole))
@@ -238,10 +263,9 @@ def sections(
         drawn = write_charts(drawing().charts(found.table), folder, anchor, page.look.kinds)
         return {family: drawn} if drawn else {}
 
-    cards = (Section(f"{anchor}-verdicts", title, order, f"{templates}/card.html", view, "found"),)
     return (
         Section(anchor, title, order, f"{templates}/section.html", view, pictures=pictures),
-        *(cards if card else ()),
+        Section(f"{anchor}-verdicts", title, order, f"{templates}/card.html", view, "found"),
         Section(f"{anchor}-reading", title, order, f"{templates}/reading.html", view, "reading"),
     )
 

@@ -12,18 +12,20 @@ from pathlib import Path
 
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Fields, Nanoseconds, fail, is_number
-from postprocess.records.header import NO_PROGRESS_KNOWN, SIMULATED, SIMULATOR, Header, Parameter, Plan
-from postprocess.records.parts import (
-    check_placements,
-    check_points,
-    clock_of,
-    header_clock_of,
-    placement_of,
-    progress_of,
-    spread_of,
-    timer_of,
+from postprocess.records.header import (
+    NO_PROGRESS_KNOWN,
+    SIMULATED,
+    SIMULATOR,
+    Header,
+    HeaderClock,
+    Parameter,
+    Placement,
+    Plan,
+    Progress,
+    Thread,
+    Timer,
 )
-from postprocess.records.record import SPENT, Footer, Point
+from postprocess.records.record import SPENT, Clock, Footer, Point, Spread
 
 SCHEMA_FOLDER = Path(__file__).resolve().parents[2] / "results" / "schema"
 SCHEMA = "mpi-campaign.record"
@@ -46,22 +48,9 @@ def _known(line: Fields, key: str) -> bool:
 
 def read_header(line: Fields) -> Header:
     """The header that a first line is. Raises RecordError."""
-    header = Header(
-        schema=line.text("schema"),
-        schema_version=line.count("schema_version"),
+    header = line.made(
+        Header,
         family=_family(line),
-        method=line.positive("method"),
-        benchmark=line.text("benchmark"),
-        toolchain=line.text("toolchain"),
-        provider=line.text("provider"),
-        configuration=line.text("configuration"),
-        network=line.text("network"),
-        started_utc=line.text("started_utc"),
-        mpi_standard=line.text("mpi_standard"),
-        ranks=line.positive("ranks"),
-        environment=line.strings("environment"),
-        command_line=line.texts("command_line"),
-        mpi_library_version=line.text("mpi_library_version"),
         thread_level_required=_text_or_empty(line, "thread_level_required"),
         thread_level_provided=_text_or_empty(line, "thread_level_provided"),
         nodes=_count_or_0(line, "nodes"),
@@ -69,31 +58,39 @@ def read_header(line: Fields) -> Header:
         physical_cores=_count_or_0(line, "physical_cores"),
         oversubscribed=line.flag("oversubscribed") if _known(line, "oversubscribed") else False,
         shared_core=line.flag("shared_core") if _known(line, "shared_core") else False,
-        progress=progress_of(line.inside("progress")) if _known(line, "progress") else NO_PROGRESS_KNOWN,
-        placement=tuple(placement_of(rank) for rank in line.each("placement")),
-        timer=timer_of(line.inside("timer")) if _known(line, "timer") else None,
+        progress=line.inside("progress").made(Progress) if _known(line, "progress") else NO_PROGRESS_KNOWN,
+        placement=tuple(_placement(rank) for rank in line.each("placement")),
+        timer=line.inside("timer").made(Timer) if _known(line, "timer") else None,
         start_method=_text_or_empty(line, "start_method"),
-        seed=_count_or_none(line, "seed"),
         build=line.mapping("build") if _known(line, "build") else {},
         mpi_variables=line.strings("mpi_variables") if _known(line, "mpi_variables") else None,
-        clock=header_clock_of(line.inside("clock")) if _known(line, "clock") else None,
+        clock=line.inside("clock").made(HeaderClock) if _known(line, "clock") else None,
         plan=_plan(line.inside("plan")),
-        own=line.mapping("own"),
-        metadata=line.mapping("metadata"),
         where=line.where,
     )
-    if header.placement:
-        check_placements(header)
+    if header.placement and len(header.placement) != header.ranks:
+        fail(header.where, f"{header.ranks} ranks, but {len(header.placement)} placements")
     # Whatever the program was told: it cannot know that its clock and its network are simulated.
     return replace(header, network=SIMULATED) if header.mpi_library_version.startswith(SIMULATOR) else header
 
 
+def _placement(rank: Fields) -> Placement:
+    """One element of a header's placement."""
+    threads = {name: tuple(one.made(Thread) for one in rank.each(name)) for name in ("mpi_threads", "helper_threads")}
+    return rank.made(Placement, **threads)
+
+
+def _spread(term: Fields, length: int) -> Spread:
+    """The spread of a term over ranks.  length: the number of repetitions."""
+    return Spread(*(term.times(name, length) for name in ("min", "median", "max", "max_rank")))
+
+
+def _clock(line: Fields) -> Clock:
+    return line.made(Clock, synchronisations=line.count("synchronisations"))
+
+
 def _text_or_empty(line: Fields, key: str) -> str:
     return line.text(key) if _known(line, key) else ""
-
-
-def _count_or_none(line: Fields, key: str) -> int | None:
-    return line.count(key) if _known(line, key) else None
 
 
 def _count_or_0(line: Fields, key: str) -> int:
@@ -102,16 +99,7 @@ def _count_or_0(line: Fields, key: str) -> int:
 
 def _plan(plan: Fields) -> Plan:
     asked = plan.inside("parameters")
-    return Plan(
-        parameters={name: tuple(_parameters(asked, name)) for name in asked.value},
-        points=_count_or_none(plan, "points"),
-        budget_seconds=plan.number_or_none("budget_seconds"),
-        interval_relative=plan.number_or_none("interval_relative"),
-        min_repetitions=_count_or_none(plan, "min_repetitions"),
-        max_repetitions=_count_or_none(plan, "max_repetitions"),
-        sizes_given=plan.flag("sizes_given") if _known(plan, "sizes_given") else None,
-        own=plan.mapping("own"),
-    )
+    return plan.made(Plan, parameters={name: tuple(_parameters(asked, name)) for name in asked.value})
 
 
 def _parameters(asked: Fields, name: str) -> list[Parameter]:
@@ -123,29 +111,23 @@ def _parameters(asked: Fields, name: str) -> list[Parameter]:
 
 def read_point(line: Fields, header: Header) -> Point:
     """The point that a line is, in a record with this header. Raises RecordError."""
-    repetitions, warmups = _count_or_none(line, "repetitions"), line.count("warmup_repetitions")
+    repetitions, warmups = line.count_or_none("repetitions"), line.count("warmup_repetitions")
     n, ranks = repetitions or 0, header.ranks
     series, warmup, spreads = (line.inside(name) for name in ("series", "warmup", "spreads"))
     medians = line.inside("rank_medians")
-    return Point(
-        index=line.count("index"),
+    return line.made(
+        Point,
         parameters=_parameters_of(line.inside("parameters")),
         repetitions=repetitions,
-        warmup_repetitions=warmups,
-        late_repetitions=line.count("late_repetitions"),
-        discarded_repetitions=line.count("discarded_repetitions"),
         stop_reason=_text_or_empty(line, "stop_reason"),
-        interval_relative_reached=line.number_or_nan("interval_relative_reached"),
-        data_errors=line.count("data_errors"),
         start_method=_text_or_empty(line, "start_method"),
-        clock=clock_of(line.inside("clock")) if _known(line, "clock") else None,
+        clock=_clock(line.inside("clock")) if _known(line, "clock") else None,
         series={name: series.times(name, n) for name in series.value},
         warmup={name: warmup.times(name, warmups) for name in warmup.value},
-        spreads={name: spread_of(spreads.inside(name), n) for name in spreads.value},
+        spreads={name: _spread(spreads.inside(name), n) for name in spreads.value},
         rank_medians={name: medians.times(name, ranks) for name in medians.value},
         thread_medians=_tables(line, "thread_medians", ranks, header.threads_per_rank),
         rank_samples=_tables(line, "rank_samples", ranks, n),
-        own=line.mapping("own"),
         where=line.where,
     )
 
@@ -167,21 +149,12 @@ def _tables(line: Fields, key: str, rows: int, columns: int) -> Mapping[str, Nan
 
 def read_footer(line: Fields, points: int) -> Footer:
     """The footer that a last line is. Raises RecordError.  points: the number of points before it."""
-    check_points(line, points)
-    return Footer(
-        complete=line.flag("complete"),
-        reason=line.text("reason"),
-        wall_seconds=line.number("wall_seconds"),
-        measured_seconds=line.number_or_none("measured_seconds"),
+    if line.count("points") != points:
+        fail(line.where, f"the footer counts {line.count('points')} points, the file has {points}")
+    return line.made(
+        Footer,
         spent_seconds=_spent(line),
-        clock_residual_ns=line.number_or_none("clock_residual_ns"),
-        clock_synchronisations=_count_or_none(line, "clock_synchronisations"),
-        clock_synchronisation_seconds=line.number_or_none("clock_synchronisation_seconds"),
-        clock_refusal=line.text("clock_refusal"),
-        mpi_thread_cpu_ns=line.count_lists("mpi_thread_cpu_ns"),
-        helper_thread_cpu_ns=line.count_lists("helper_thread_cpu_ns"),
         tcp_bytes_sent=line.counts_or_none("tcp_bytes_sent") or None,
-        own=line.mapping("own"),
         where=line.where,
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from postprocess.drawing.text import clean
 from postprocess.records.storage import read_record
@@ -17,6 +18,11 @@ if TYPE_CHECKING:  # NumPy loads slowly, and a help is made of axes, which impor
 
 Json: TypeAlias = dict[str, Any]
 Nanoseconds: TypeAlias = "NDArray[np.int64]"
+Positive: TypeAlias = int
+"""A whole number from 1, as `Fields.made` reads it."""
+FloatOrNan: TypeAlias = float
+"""A number, NaN for null, likewise."""
+Made = TypeVar("Made")
 
 _INT64_MAX = 2**63 - 1
 
@@ -102,6 +108,12 @@ class Fields:
     def count(self, key: str) -> int:
         return int(self._get(key, is_count, "a whole number"))
 
+    def count_or_none(self, key: str) -> int | None:
+        return None if self.value.get(key, 0) is None else self.count(key)
+
+    def flag_or_none(self, key: str) -> bool | None:
+        return None if self.value.get(key, 0) is None else self.flag(key)
+
     def positive(self, key: str) -> int:
         return int(self._get(key, lambda v: is_count(v) and v > 0, "a whole number from 1"))
 
@@ -165,6 +177,36 @@ class Fields:
             if not isinstance(value, dict):
                 fail(self.where, f"{name} is not an object")
             yield Fields(value, self.where, name + ".")
+
+    def made(self, kind: type[Made], /, **given: Any) -> Made:
+        """A dataclass of this object's values: each field that is not given is read by its name, as its type says."""
+        names = [one.name for one in fields(kind) if one.name not in given]  # type: ignore[arg-type]
+        return kind(**given, **self.read(kind, names))
+
+    def read(self, kind: type, names: Iterable[str]) -> dict[str, Any]:
+        """The values of these fields of a dataclass, likewise."""
+        types = {one.name: str(one.type) for one in fields(kind)}
+        return {name: BY_TYPE[types[name]](self, name) for name in names}
+
+
+BY_TYPE: Mapping[str, Callable[[Fields, str], Any]] = {
+    "str": Fields.text,
+    "bool": Fields.flag,
+    "int": Fields.count,
+    "Positive": Fields.positive,
+    "int | None": Fields.count_or_none,
+    "bool | None": Fields.flag_or_none,
+    "float": Fields.number,
+    "FloatOrNan": Fields.number_or_nan,
+    "float | None": Fields.number_or_none,
+    "tuple[str, ...]": Fields.texts,
+    "tuple[int, ...]": Fields.counts,
+    "tuple[tuple[int, ...], ...]": Fields.count_lists,
+    "Nanoseconds": Fields.times,
+    "Json": Fields.mapping,
+    "Mapping[str, str]": Fields.strings,
+}
+"""How a field of a dataclass is read, by its type as the source writes it."""
 
 
 def _array(values: Sequence[Any]) -> Nanoseconds:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from postprocess.records.fields import Json
+from postprocess.records.fields import Json, Positive
 
 LARGEST_NUMBER = 1_000_000
 """The largest number of repeats or cores that is believed."""
@@ -140,7 +140,7 @@ class Header:
     schema: str
     schema_version: int
     family: str
-    method: int
+    method: Positive
     benchmark: str
     toolchain: str
     provider: str
@@ -152,7 +152,7 @@ class Header:
     mpi_standard: str
     thread_level_required: str = ""
     thread_level_provided: str = ""
-    ranks: int
+    ranks: Positive
     nodes: int = 0
     threads_per_rank: int = 0
     physical_cores: int = 0

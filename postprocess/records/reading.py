@@ -8,7 +8,7 @@ whole. Every other fault raises `RecordError` with one line, ``file:line: what i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from postprocess.drawing.text import clean
 from postprocess.records import envelope
 from postprocess.records.fields import Fields, Json, fail, lines_of
 from postprocess.records.header import Header
-from postprocess.records.record import Footer, Point, Record
+from postprocess.records.record import Footer, Point, Record, View
 
 if TYPE_CHECKING:
     import jsonschema
@@ -37,6 +37,12 @@ def load_record(path: Path | str) -> Record:
     """
     path = Path(path)
     return _record(path, lines_of(path))
+
+
+def loads(view: Callable[[Record], View]) -> Callable[[Path | str], View]:
+    """What reads one record file as a family's own type, made by `view`. It raises RecordError like `load_record`, and
+    where the record is none of the family."""
+    return lambda path: view(load_record(path))
 
 
 def load_valid_record(path: Path | str) -> Record:

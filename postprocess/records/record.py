@@ -6,12 +6,13 @@ The module of a family says which parameters and series its points have, and wha
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any, TypeVar
 
 from postprocess.drawing.text import clean
-from postprocess.records.fields import Fields, Json, Nanoseconds, fail
+from postprocess.records.fields import Fields, FloatOrNan, Json, Nanoseconds, fail
 from postprocess.records.header import Header, Parameter
 from postprocess.records.storage import record_name
 
@@ -72,7 +73,7 @@ class Point:
     late_repetitions: int = 0
     discarded_repetitions: int = 0
     stop_reason: str = ""
-    interval_relative_reached: float = math.nan
+    interval_relative_reached: FloatOrNan = math.nan
     data_errors: int = 0
     start_method: str = ""
     clock: Clock | None = None
@@ -159,12 +160,30 @@ class Record(RecordFile):
     points: tuple[Point, ...]
 
 
-def calibration_of(line: Fields) -> Calibration:
-    """The calibration that `line` is."""
-    return Calibration(line.text("status"), line.count("time_ns"), line.number("error_relative"))
-
-
 def check_family(record: RecordFile, family: str) -> None:
     """Raise RecordError where a record is of another family."""
     if record.family != family:
         fail(record.header.where, f"a record of {clean(record.family)}, not of {family}")
+
+
+View = TypeVar("View", bound=RecordFile)
+
+
+def record_as(
+    kind: type[View],
+    record: Record,
+    family: str,
+    point: Callable[[Point], Any],
+    older: Mapping[str, Any] | None = None,
+    /,
+    **given: Any,
+) -> View:
+    """A family's own type of record: what is not given is read of the header's own part, as `Fields.made` does.
+
+    point: makes a point of `points`.  older: what older records lack. Raises RecordError where the record is of another
+    family, or does not fit.
+    """
+    check_family(record, family)
+    file = {one.name: getattr(record, one.name) for one in fields(RecordFile)}
+    own = Fields({**(older or {}), **record.header.own}, record.header.where, "own.")
+    return own.made(kind, **file, points=tuple(map(point, record.points)), **given)

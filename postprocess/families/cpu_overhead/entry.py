@@ -12,7 +12,7 @@ from postprocess.families.cpu_overhead.loggp_table import numbers_of
 from postprocess.families.cpu_overhead.record import BLOCKING, WORKING
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, AnyRecord, any_record, cpu_table, record_numbers
-from postprocess.families.family import Bound, Family, Found, Inside, Metric, Numbers, TableFile, doubt_about
+from postprocess.families.family import Bound, Family, Inside, Metric, Numbers, TableFile, doubt_about
 from postprocess.families.papers import HOEFLER_2006
 from postprocess.statistics.limits import LEAST_RATIO
 
@@ -62,17 +62,6 @@ def _blocking(table: pd.DataFrame) -> pd.Series[Any]:
     return table["way"] == BLOCKING
 
 
-def _text(found: Found) -> str:
-    return cpu_text(found.table)
-
-
-def _drawing() -> sampled.Drawing:
-    from postprocess.families.cpu_overhead.charts import all_charts  # noqa: PLC0415 - it takes a second to load
-    from postprocess.families.cpu_overhead.section import cpu_view  # noqa: PLC0415 - likewise
-
-    return sampled.Drawing(cpu_view, all_charts)
-
-
 def _numbers(record: AnyRecord, _basic: AnyRecord | None) -> Numbers:
     values = numbers_of(record) if isinstance(record, LogGPRecord) else record_numbers(record)
     return Numbers(values, doubt=doubt_about(values))
@@ -101,10 +90,10 @@ CPU_OVERHEAD = Family(
         METRICS,
         sampled.Compared(("benchmark", "way", "message_bytes", "record"), _compared, {"availability": _blocking}),
     ),
-    text=_text,
-    short_text=_text,
+    text=lambda found: cpu_text(found.table),
+    short_text=lambda found: cpu_text(found.table),
     nothing="no CPU time of collectives was measured",
-    sections=sampled.sections(FAMILY, TITLE, 34, _drawing),
+    sections=sampled.sections(FAMILY, TITLE, 34),
     inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=_numbers,
     unit_of=_unit_of,

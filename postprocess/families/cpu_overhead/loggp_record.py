@@ -14,7 +14,7 @@ from postprocess.families.cpu_overhead.axes import FAMILY
 from postprocess.families.sampled import Sampling, sampling_of
 from postprocess.records.fields import Fields, fail
 from postprocess.records.header import Parameter
-from postprocess.records.record import Point, Record, RecordFile, check_family
+from postprocess.records.record import Point, Record, RecordFile, record_as
 from postprocess.statistics.loggp import Times
 from postprocess.statistics.metrics import Floats
 
@@ -56,14 +56,8 @@ class LogGPRecord(RecordFile):
 
 def loggp_record(record: Record) -> LogGPRecord:
     """A record of this program from a record of any family. Raises RecordError where the record does not fit."""
-    check_family(record, FAMILY)
-    return LogGPRecord(
-        path=record.path,
-        header=record.header,
-        footer=record.footer,
-        incomplete=record.incomplete,
-        points=tuple(_point(point, record.header.plan.parameters.get("message_bytes", ())) for point in record.points),
-    )
+    asked = record.header.plan.parameters.get("message_bytes", ())
+    return record_as(LogGPRecord, record, FAMILY, lambda point: _point(point, asked))
 
 
 def _point(point: Point, asked: Sequence[Parameter]) -> MessagePoint:

@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from postprocess.families.cpu_overhead.axes import FAMILY
-from postprocess.families.sampled import Sampling, check_starts, sampling_of
-from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.families.sampled import LaterSeries, Sampling, Times, point_as, times_of
+from postprocess.records.fields import Fields, Nanoseconds, Positive, fail
 from postprocess.records.header import Header
-from postprocess.records.reading import load_record
-from postprocess.records.record import Point, Record, RecordFile, check_family
+from postprocess.records.reading import loads
+from postprocess.records.record import Point, Record, RecordFile, record_as
 
-SERIES = ("t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "voluntary_switches", "involuntary_switches")
-"""The series that every point has."""
 LATER_SERIES = (
     "t_reference_wall_ns", "t_reference_cpu_ns", "t_user_all_ranks_ns", "t_system_all_ranks_ns",
     "t_soaked_all_ranks_ns", "t_work_ns",
@@ -62,25 +59,25 @@ class CpuPoint(Sampling):
     communicator_ranks: int
     way: str
     lateness_ns: int
-    calls: int
-    reference_calls: int
+    calls: Positive
+    reference_calls: Positive
     work_units: int
-    t_wall_ns: Nanoseconds
+    t_wall_ns: Times
     t_cpu_ns: Nanoseconds
     t_thread_cpu_ns: Nanoseconds
     voluntary_switches: Nanoseconds
     involuntary_switches: Nanoseconds
     cpu_all_ranks_ns: float
-    t_reference_wall_ns: Nanoseconds
-    t_reference_cpu_ns: Nanoseconds
-    t_user_all_ranks_ns: Nanoseconds
-    t_system_all_ranks_ns: Nanoseconds
-    t_soaked_all_ranks_ns: Nanoseconds
-    t_work_ns: Nanoseconds
-    t_node_window_ns: Nanoseconds
-    t_node_busy_ns: Nanoseconds
-    t_node_softirq_ns: Nanoseconds
-    t_node_ranks_ns: Nanoseconds
+    t_reference_wall_ns: LaterSeries
+    t_reference_cpu_ns: LaterSeries
+    t_user_all_ranks_ns: LaterSeries
+    t_system_all_ranks_ns: LaterSeries
+    t_soaked_all_ranks_ns: LaterSeries
+    t_work_ns: LaterSeries
+    t_node_window_ns: LaterSeries
+    t_node_busy_ns: LaterSeries
+    t_node_softirq_ns: LaterSeries
+    t_node_ranks_ns: LaterSeries
 
 
 @dataclass(frozen=True)
@@ -92,86 +89,41 @@ class CpuRecord(RecordFile):
     node_tick_ns, node_cpus: the unit of the CPU times of the machine of rank 0, and its CPUs; 0 where not known.
     """
 
-    cpu_clock_step_ns: int
+    cpu_clock_step_ns: Positive
     kernel_tick_ns: int
     node_tick_ns: int
     node_cpus: int
-    batch_target_ns: int
+    batch_target_ns: Positive
     points: tuple[CpuPoint, ...]
-
-
-def load_cpu_overhead(path: Path | str) -> CpuRecord:
-    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
-    return cpu_record(load_record(path))
 
 
 def cpu_record(record: Record) -> CpuRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
-    check_family(record, FAMILY)
-    own = Fields(dict(record.header.own), record.header.where, "own.")
-    return CpuRecord(
-        path=record.path,
-        header=record.header,
-        footer=record.footer,
-        incomplete=record.incomplete,
-        cpu_clock_step_ns=own.positive("cpu_clock_step_ns"),
-        kernel_tick_ns=_count_or_0(own, "kernel_tick_ns"),
-        node_tick_ns=_count_or_0(own, "node_tick_ns"),
-        node_cpus=_count_or_0(own, "node_cpus"),
-        batch_target_ns=(target_ns := own.positive("batch_target_ns")),
-        points=tuple(_point(point, record.header, target_ns) for point in record.points),
-    )
+    older = dict.fromkeys(("kernel_tick_ns", "node_tick_ns", "node_cpus"), 0)
+    return record_as(CpuRecord, record, FAMILY, lambda point: _point(point, record.header), older)
 
 
-def _count_or_0(own: Fields, name: str) -> int:
-    """A number of the header's own part, which older records do not have."""
-    return own.count(name) if name in own.value else 0
+load_cpu_overhead = loads(cpu_record)
 
 
-def _lateness_ns(parameters: Fields, target_ns: int) -> int:
-    """Of a point of `late`; older records do not tell, and it was the least time of a batch."""
-    return parameters.positive("lateness_ns") if "lateness_ns" in parameters.value else target_ns
-
-
-def _point(point: Point, header: Header, target_ns: int) -> CpuPoint:
-    where, sampling = point.where, sampling_of(point)
-    needed = (*SERIES, *(LATER_SERIES if header.method > 1 else ()))
-    missing = next((name for name in needed if name not in point.series), None)
-    if missing is not None:
-        fail(where, f"series.{missing} is missing")
-    check_starts(point)
-    if point.series["t_wall_ns"].size and not point.series["t_wall_ns"].min() > 0:
-        fail(where, "series.t_wall_ns has a time of 0")
+def _point(point: Point, header: Header) -> CpuPoint:
+    for name in (*LATER_SERIES,) if header.method > 1 else ():
+        times_of(point, name, above_0=False)
     if "t_cpu_ns" not in point.rank_medians:
-        fail(where, "rank_medians.t_cpu_ns is missing")
-    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
-    calls = own.positive("calls")
-    none = np.zeros(0, dtype=np.int64)
+        fail(point.where, "rank_medians.t_cpu_ns is missing")
+    own = Fields(point.own, point.where)
+    parameters = Fields(dict(point.parameters), point.where, "parameters.")
     way = parameters.text("way") if header.method > 1 else BLOCKING
-    return CpuPoint(
-        **sampling,
-        operation=parameters.text("operation"),
-        message_bytes=parameters.count("message_bytes"),
+    # Older records do not tell by how much the last rank comes late: it was the least time of a batch.
+    late = Fields({"lateness_ns": header.own.get("batch_target_ns"), **point.parameters}, point.where, "parameters.")
+    cpu_ns = point.rank_medians["t_cpu_ns"]
+    return point_as(
+        CpuPoint,
+        point,
+        ("operation", "message_bytes"),
+        {"work_units": 0, "reference_calls": own.positive("calls")} if header.method == 1 else {},
         communicator_ranks=parameters.positive("communicator_ranks") if header.method > 1 else header.ranks,
         way=way,
-        lateness_ns=_lateness_ns(parameters, target_ns) if way == LATE else 0,
-        calls=calls,
-        reference_calls=own.positive("reference_calls") if header.method > 1 else calls,
-        work_units=own.count("work_units") if header.method > 1 else 0,
-        t_wall_ns=point.series["t_wall_ns"],
-        t_cpu_ns=point.series["t_cpu_ns"],
-        t_thread_cpu_ns=point.series["t_thread_cpu_ns"],
-        voluntary_switches=point.series["voluntary_switches"],
-        involuntary_switches=point.series["involuntary_switches"],
-        cpu_all_ranks_ns=float(np.sum(point.rank_medians["t_cpu_ns"])) if sampling["repetitions"] else float("nan"),
-        t_reference_wall_ns=point.series.get("t_reference_wall_ns", none),
-        t_reference_cpu_ns=point.series.get("t_reference_cpu_ns", none),
-        t_user_all_ranks_ns=point.series.get("t_user_all_ranks_ns", none),
-        t_system_all_ranks_ns=point.series.get("t_system_all_ranks_ns", none),
-        t_soaked_all_ranks_ns=point.series.get("t_soaked_all_ranks_ns", none),
-        t_work_ns=point.series.get("t_work_ns", none),
-        t_node_window_ns=point.series.get("t_node_window_ns", none),
-        t_node_busy_ns=point.series.get("t_node_busy_ns", none),
-        t_node_softirq_ns=point.series.get("t_node_softirq_ns", none),
-        t_node_ranks_ns=point.series.get("t_node_ranks_ns", none),
+        lateness_ns=late.positive("lateness_ns") if way == LATE else 0,
+        cpu_all_ranks_ns=float(np.sum(cpu_ns)) if point.repetitions else float("nan"),
     )

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import PointsView
-from postprocess.drawing.curve_view import ChartView, chart_view
+from postprocess.drawing.curve_view import section_view
 from postprocess.families.cpu_overhead.charts import all_charts
 from postprocess.families.cpu_overhead.claims import sentences_by_case, verdicts
 from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, leading_columns, tables
+from postprocess.families.sampled import Drawing
 
 
-@dataclass(frozen=True)
-class CpuView:
-    """The section of the report.
-
-    verdicts: of each case, in words, what its blocking collectives, and its messages, cost.  sentences: by case, what
-    the tables say.  tables: each with its title, and whether a reader sees it without opening it.  files: the addresses
-    of the pictures.
-    """
-
-    charts: list[ChartView]
-    verdicts: list[tuple[str, str]]
-    sentences: dict[str, list[str]]
-    tables: list[tuple[str, PointsView, bool]]
-    files: Sequence[str]
-
-
-def cpu_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> CpuView | None:
-    """What the section shows; None for an empty table."""
-    if table.empty:
-        return None
+@section_view(all_charts)
+def cpu_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+    """The section of the report. tables: each with its title, and whether a reader sees it without opening it."""
     shown = [
         (title, columns.narrow_view(rows, most_rows, leading_columns(columns)), columns is LOGGP_PARAMETERS)
         for title, columns, rows in tables(table)
     ]
-    return CpuView(list(map(chart_view, all_charts(table))), verdicts(table), sentences_by_case(table), shown, files)
+    return {"verdicts": verdicts(table), "sentences": sentences_by_case(table), "tables": shown}
+
+
+DRAWING = Drawing(cpu_view, all_charts)

@@ -35,17 +35,6 @@ def _text(found: Found) -> str:
     )
 
 
-def _short_text(found: Found) -> str:
-    return claims.text(found.table)
-
-
-def _drawing() -> sampled.Drawing:
-    from postprocess.families.hybrid.charts import charts  # noqa: PLC0415 - it takes a second to load
-    from postprocess.families.hybrid.section import hybrid_view, with_once  # noqa: PLC0415 - likewise
-
-    return sampled.Drawing(hybrid_view, charts, with_once)
-
-
 HYBRID = Family(
     name=FAMILY,
     title="collectives with one copy per node",
@@ -60,9 +49,9 @@ HYBRID = Family(
     files=(TableFile(FILE), TableFile(ONCE_FILE, lambda found: once.once_table(found.records))),
     launches=sampled.launches(FILE, AXES, METRICS),
     text=_text,
-    short_text=_short_text,
+    short_text=lambda found: claims.text(found.table),
     nothing="no hybrid collective was measured",
-    sections=sampled.sections(FAMILY, TITLE, 35, _drawing),
+    sections=sampled.sections(FAMILY, TITLE, 35),
     inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,

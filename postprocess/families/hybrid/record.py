@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from postprocess.families.hybrid.operations import OPERATIONS
-from postprocess.families.sampled import Sampling, check_starts, sampling_of, times_of
-from postprocess.records.fields import Fields, Nanoseconds, fail
-from postprocess.records.reading import load_record
-from postprocess.records.record import Point, Record, RecordFile, check_family
+from postprocess.families.sampled import Sampling, point_as, times_of
+from postprocess.records.fields import Fields, Nanoseconds, Positive, fail
+from postprocess.records.reading import loads
+from postprocess.records.record import Point, Record, RecordFile, check_family, record_as
 
 FAMILY = "hybrid"
 BATCHES = ("library_whole", "hybrid_whole", "library_alone", "hybrid_alone")
@@ -53,7 +52,7 @@ class HybridPoint(Sampling):
 
     operation: str
     variant: str
-    message_bytes: int
+    message_bytes: Positive
     calls: Mapping[str, int]
     t_ns: Mapping[str, Nanoseconds]
     handover_least_ns: Nanoseconds
@@ -76,7 +75,7 @@ class HybridRecord(RecordFile):
     one_off_of_fewer_ns: the same of the first ranks alone, by their number.
     """
 
-    shared_nodes: int
+    shared_nodes: Positive
     virtual_node_ranks: int
     numa: bool
     blocks: bool
@@ -103,33 +102,25 @@ def _median(times: Iterable[Nanoseconds]) -> float:
     return float(np.median(every)) if every else math.nan
 
 
-def load_hybrid(path: Path | str) -> HybridRecord:
-    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
-    return hybrid_record(load_record(path))
-
-
 def hybrid_record(record: Record) -> HybridRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
     own = Fields({**_LACKING, **record.header.own}, record.header.where, "own.")
-    return HybridRecord(
-        path=record.path,
-        header=record.header,
-        footer=record.footer,
-        incomplete=record.incomplete,
-        shared_nodes=own.positive("shared_nodes"),
-        virtual_node_ranks=own.count("virtual_node_ranks"),
-        numa=own.flag("numa"),
-        blocks=own.flag("blocks"),
-        cutoff_bytes=own.count("cutoff_bytes"),
+    return record_as(
+        HybridRecord,
+        record,
+        FAMILY,
+        lambda point: _point(point, record.header.method),
+        _LACKING,
         one_off_ns=_one_off(own.inside("one_off"), own.mapping("one_off")),
-        points=tuple(_point(point, record.header.method) for point in record.points),
-        node_ranks=own.counts("node_ranks"),
         one_off_of_fewer_ns={
             times.positive("ranks"): _one_off(times, [name for name in names if name != "ranks"])
             for times, names in zip(own.each("one_off_of_fewer"), own.items("one_off_of_fewer"), strict=True)
         },
     )
+
+
+load_hybrid = loads(hybrid_record)
 
 
 _LACKING: Mapping[str, list[int]] = {"node_ranks": [], "one_off_of_fewer": []}
@@ -144,20 +135,17 @@ def _point(point: Point, method: int) -> HybridPoint:
     parameters, own = Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
     of_nodes = BATCHES_OF_NODES if f"t_{BATCHES_OF_NODES[0]}_ns" in point.series else ()
     batches = (*BATCHES, *(LATER_BATCHES if method > 1 else ()), *of_nodes)
-    least, most = (_handovers(point, name, method) for name in ("handover_least_ns", "handover_most_ns"))
-    operation, sampling = parameters.text("operation"), sampling_of(point)
+    operation = parameters.text("operation")
     if operation not in OPERATIONS:
         fail(point.where, f"parameters.operation {operation!r}: one of {', '.join(OPERATIONS)}")
-    check_starts(point)
-    return HybridPoint(
-        **sampling,
-        operation=operation,
-        variant=parameters.text("variant"),
-        message_bytes=parameters.positive("message_bytes"),
+    return point_as(
+        HybridPoint,
+        point,
+        ("operation", "variant", "message_bytes"),
         calls={batch: own.positive(f"{batch}_calls") for batch in batches},
         t_ns={batch: times_of(point, f"t_{batch}_ns") for batch in batches},
-        handover_least_ns=least,
-        handover_most_ns=most,
+        handover_least_ns=_handovers(point, "handover_least_ns", method),
+        handover_most_ns=_handovers(point, "handover_most_ns", method),
         evicts=method > 1 and own.flag("evicts"),
         node_method=_node_method(own, "node_method", operation, method),
         papers_node_method=_node_method(own, "papers_node_method", operation, method),
@@ -176,8 +164,4 @@ def _node_method(own: Fields, name: str, operation: str, method: int) -> str:
 
 
 def _handovers(point: Point, name: str, method: int) -> Nanoseconds:
-    if method == 1:
-        return np.zeros(0, np.int64)
-    if name not in point.series:
-        fail(point.where, f"series.{name} is missing")
-    return point.series[name]
+    return np.zeros(0, np.int64) if method == 1 else times_of(point, name, above_0=False)

@@ -4,12 +4,14 @@ once."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import PointsView, rows_of
-from postprocess.drawing.curve_view import ChartView, chart_view
+from postprocess.drawing.columns import rows_of
+from postprocess.drawing.curve_view import section_view
 from postprocess.drawing.text import size
 from postprocess.families import axes
 from postprocess.families.hybrid import once, overlap
@@ -18,7 +20,6 @@ from postprocess.families.hybrid.charts import charts
 from postprocess.families.hybrid.claims import (
     GLANCE,
     HEADS,
-    Glance,
     at_a_glance,
     break_evens,
     cells,
@@ -36,6 +37,7 @@ from postprocess.families.hybrid.table import (
     states_words,
     with_states,
 )
+from postprocess.families.sampled import Drawing
 
 
 @dataclass(frozen=True)
@@ -47,64 +49,39 @@ class Summary:
     faster: list[str]
 
 
-@dataclass(frozen=True)
-class HybridView:
+@section_view(charts)
+def hybrid_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report, and its card.
 
-    glance: the answers of each case and collective, under `glance_heads`.  targets: the texts under `heads` for each
-    case.  verdicts: the texts under `verdict_heads`.  once: what is paid once; None before `with_once`.
     states: how long hand-overs took in each state of the cores; empty where the run has one state.
-    pays_back: heads, and rows of texts.  files: the addresses of the pictures.
-    overlap: the points with a computation between start and wait.
+    overlap: the points with a computation between start and wait.  once: None before `with_once`.
     """
-
-    summaries: list[Summary]
-    states: list[str]
-    glance_heads: Sequence[str]
-    glance: list[Glance]
-    heads: Sequence[str]
-    targets: list[tuple[str, list[list[str]]]]
-    verdict_heads: Sequence[str]
-    verdicts: list[list[str]]
-    charts: list[ChartView]
-    points: PointsView
-    overlap: PointsView
-    pays_back: tuple[list[str], list[list[str]]]
-    files: Sequence[str]
-    once: PointsView | None = None
-
-
-def hybrid_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> HybridView | None:
-    """What the section shows; None for an empty table."""
-    if table.empty:
-        return None
     of_claims = targets(table)
     summaries = [
         Summary(library, counts_words(of_claims[of_claims["library"] == library]), words)
         for library, words in break_evens(table)
     ]
-    return HybridView(
-        summaries=summaries,
-        states=states_words(with_states(table)),
-        glance_heads=GLANCE,
-        glance=at_a_glance(table),
-        heads=HEADS,
-        targets=[
+    return {
+        "summaries": summaries,
+        "states": states_words(with_states(table)),
+        "glance_heads": GLANCE,
+        "glance": at_a_glance(table),
+        "heads": HEADS,
+        "targets": [
             (str(case), list(map(cells, rows_of(rows)))) for case, rows in of_claims.groupby("library", sort=False)
         ],
-        verdict_heads=VERDICT_HEADS,
-        verdicts=verdicts(table),
-        charts=list(map(chart_view, charts(table))),
-        points=SHOWN.view(table, most_rows),
-        overlap=overlap.SHOWN.view(overlap.overlapped(table), most_rows),
-        pays_back=once.pays_back(table),
-        files=files,
-    )
+        "verdict_heads": VERDICT_HEADS,
+        "verdicts": verdicts(table),
+        "points": SHOWN.view(table, most_rows),
+        "overlap": overlap.SHOWN.view(overlap.overlapped(table), most_rows),
+        "pays_back": once.pays_back(table),
+        "once": None,
+    }
 
 
-def with_once(view: HybridView, records: Sequence[HybridRecord], most_rows: int) -> HybridView:
+def with_once(view: SimpleNamespace, records: Sequence[HybridRecord], most_rows: int) -> SimpleNamespace:
     """The view with what is paid once, which only the records tell."""
-    return replace(view, once=once.SHOWN.view(once.once_table(records), most_rows))
+    return SimpleNamespace(**vars(view) | {"once": once.SHOWN.view(once.once_table(records), most_rows)})
 
 
 _CASE = [
@@ -130,3 +107,6 @@ def verdicts(table: pd.DataFrame) -> list[list[str]]:
         case = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}, {first['ranks']} ranks"
         said.append([case, str(first["operation"]), str(first["variant"]), *sizes.values()])
     return said
+
+
+DRAWING = Drawing(hybrid_view, charts, with_once)

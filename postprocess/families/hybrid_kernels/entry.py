@@ -33,17 +33,6 @@ def _text(found: Found) -> str:
     return "\n\n".join(parts) if parts[0] else ""
 
 
-def _short_text(found: Found) -> str:
-    return verdict_text(found.table)
-
-
-def _drawing() -> sampled.Drawing:
-    from postprocess.families.hybrid_kernels.charts import charts  # noqa: PLC0415 - it takes a second to load
-    from postprocess.families.hybrid_kernels.section import kernels_view  # noqa: PLC0415 - likewise
-
-    return sampled.Drawing(kernels_view, charts)
-
-
 HYBRID_KERNELS = Family(
     name=FAMILY,
     title="kernels with one copy per node",
@@ -58,9 +47,9 @@ HYBRID_KERNELS = Family(
     files=(TableFile(FILE),),
     launches=sampled.launches(FILE, AXES, METRICS),
     text=_text,
-    short_text=_short_text,
+    short_text=lambda found: verdict_text(found.table),
     nothing="no kernel was measured",
-    sections=sampled.sections(FAMILY, TITLE, 36, _drawing),
+    sections=sampled.sections(FAMILY, TITLE, 36),
     inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,

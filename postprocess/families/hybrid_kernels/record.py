@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from postprocess.families.sampled import Sampling, check_starts, sampling_of, times_of
-from postprocess.records.fields import Fields, Nanoseconds
-from postprocess.records.reading import load_record
-from postprocess.records.record import Point, Record, RecordFile, check_family
+from postprocess.families.sampled import Sampling, point_as, times_of
+from postprocess.records.fields import Fields, FloatOrNan, Nanoseconds, Positive
+from postprocess.records.reading import loads
+from postprocess.records.record import Point, Record, RecordFile, record_as
 
 FAMILY = "hybrid_kernels"
 MPI, OPENMP, HYBRID = "mpi", "openmp", "hybrid"
@@ -35,10 +34,10 @@ class VariantOfKernel:
 
     t_ns: Nanoseconds
     t_compute_ns: Nanoseconds
-    lines: int
-    memory_bytes: float
-    growth_bytes: float
-    shared_bytes: float
+    lines: Positive
+    memory_bytes: FloatOrNan
+    growth_bytes: FloatOrNan
+    shared_bytes: FloatOrNan
     replicated_bytes: int
 
 
@@ -52,8 +51,8 @@ class KernelPoint(Sampling):
     """
 
     kernel: str
-    size: int
-    iterations: int
+    size: Positive
+    iterations: Positive
     error: float
     digest: str
     collective: str
@@ -71,7 +70,7 @@ class KernelsRecord(RecordFile):
     ratings, or `generated`.  noise: their standard deviation about the model.  memory_only: points have no times.
     """
 
-    shared_nodes: int
+    shared_nodes: Positive
     virtual_node_ranks: int
     dgemm: str
     ratings: str
@@ -80,55 +79,20 @@ class KernelsRecord(RecordFile):
     points: tuple[KernelPoint, ...]
 
 
-def load_kernels(path: Path | str) -> KernelsRecord:
-    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
-    return kernels_record(load_record(path))
-
-
 def kernels_record(record: Record) -> KernelsRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
-    check_family(record, FAMILY)
-    own = Fields({"memory_only": False, **record.header.own}, record.header.where, "own.")
-    return KernelsRecord(
-        path=record.path,
-        header=record.header,
-        footer=record.footer,
-        incomplete=record.incomplete,
-        shared_nodes=own.positive("shared_nodes"),
-        virtual_node_ranks=own.count("virtual_node_ranks"),
-        dgemm=own.text("dgemm"),
-        ratings=own.text("ratings"),
-        noise=own.number("noise"),
-        memory_only=own.flag("memory_only"),
-        points=tuple(map(_point, record.points)),
-    )
+    return record_as(KernelsRecord, record, FAMILY, _point, {"memory_only": False})
+
+
+load_kernels = loads(kernels_record)
 
 
 def _point(point: Point) -> KernelPoint:
-    parameters, own = Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
-    sampling = sampling_of(point)
-    check_starts(point)
-    return KernelPoint(
-        **sampling,
-        kernel=parameters.text("kernel"),
-        size=parameters.positive("size"),
-        iterations=own.positive("iterations"),
-        error=own.number("error"),
-        digest=own.text("digest"),
-        collective=own.text("collective"),
-        copy_bytes=own.count("copy_bytes"),
-        pinned=own.flag("pinned"),
-        variants={name: _variant(point, name, own.inside("variants").inside(name)) for name in VARIANTS},
-    )
+    own = Fields(point.own, point.where)
+    variants = {name: _variant(point, name, own.inside("variants").inside(name)) for name in VARIANTS}
+    return point_as(KernelPoint, point, ("kernel", "size"), variants=variants)
 
 
 def _variant(point: Point, name: str, own: Fields) -> VariantOfKernel:
-    return VariantOfKernel(
-        t_ns=times_of(point, f"t_{name}_ns"),
-        t_compute_ns=times_of(point, f"t_{name}_compute_ns"),
-        lines=own.positive("lines"),
-        memory_bytes=own.number_or_nan("memory_bytes"),
-        growth_bytes=own.number_or_nan("growth_bytes"),
-        shared_bytes=own.number_or_nan("shared_bytes"),
-        replicated_bytes=own.count("replicated_bytes"),
-    )
+    times = {"t_ns": times_of(point, f"t_{name}_ns"), "t_compute_ns": times_of(point, f"t_{name}_compute_ns")}
+    return own.made(VariantOfKernel, **times)

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import PointsView
-from postprocess.drawing.curve_view import ChartView, chart_view
+from postprocess.drawing.curve_view import section_view
 from postprocess.drawing.text import size
 from postprocess.families.hybrid_kernels.charts import charts
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP
 from postprocess.families.hybrid_kernels.table import MEMORY, SHOWN, by_ranks
-from postprocess.families.hybrid_kernels.verdict import Place, Verdict, places
-
-
-@dataclass(frozen=True)
-class KernelsView:
-    """The section of the report, and its card.
-
-    answers: the verdicts of each place as cells of a table whose heads are HEADS.  files: the addresses of the
-    pictures.
-    """
-
-    places: list[Place]
-    heads: Sequence[str]
-    answers: list[tuple[str, list[list[str]]]]
-    charts: list[ChartView]
-    memory: PointsView
-    points: PointsView
-    files: Sequence[str]
-
+from postprocess.families.hybrid_kernels.verdict import Verdict, places
+from postprocess.families.sampled import Drawing
 
 HEADS = (
     "kernel", "size", "hybrid / pure MPI", "hybrid / MPI and OpenMP", "node memory", "of pure MPI", "of MPI and OpenMP",
@@ -39,20 +20,17 @@ HEADS = (
 )  # fmt: skip
 
 
-def kernels_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> KernelsView | None:
-    """What the section shows; None for an empty table."""
-    if table.empty:
-        return None
+@section_view(charts)
+def kernels_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+    """The section of the report, and its card. answers: the verdicts of each place, under HEADS."""
     found = places(table)
-    return KernelsView(
-        places=found,
-        heads=HEADS,
-        answers=[(place.where, list(map(_cells, place.verdicts))) for place in found],
-        charts=list(map(chart_view, charts(table))),
-        memory=MEMORY.view(by_ranks(table), most_rows),
-        points=SHOWN.view(table, most_rows),
-        files=files,
-    )
+    return {
+        "places": found,
+        "heads": HEADS,
+        "answers": [(place.where, list(map(_cells, place.verdicts))) for place in found],
+        "memory": MEMORY.view(by_ranks(table), most_rows),
+        "points": SHOWN.view(table, most_rows),
+    }
 
 
 def _cells(one: Verdict) -> list[str]:
@@ -64,3 +42,6 @@ def _cells(one: Verdict) -> list[str]:
         f"{one.lines[HYBRID]} ({one.lines[HYBRID] - one.lines[MPI]:+d})",
         one.doubt,
     ]
+
+
+DRAWING = Drawing(kernels_view, charts)

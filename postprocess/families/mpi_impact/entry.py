@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa  # type: ignore[import-untyped]
-
-from postprocess.families import axes
+from postprocess.families import axes, sampled
 from postprocess.families.family import (
     STATE,
     Bound,
@@ -38,7 +35,6 @@ from postprocess.families.mpi_impact.table import (
     shown_reliable,
 )
 from postprocess.families.papers import DENIS_2022
-from postprocess.records.run import Run, failed_records
 from postprocess.statistics.limits import LEAST_RATIO
 
 TITLE = "Impact of an idle library"
@@ -50,28 +46,6 @@ AXES = axes.with_parameters(
 _METRIC = "r_mpi_impact"
 _LAUNCH = {"repeat": "launch"}
 """The column with the number of a launch: its name in this family's table, and its name in `Launches`."""
-
-
-def _table(run: Run, records: Sequence[ImpactRecord]) -> pd.DataFrame:
-    return impact_table(records, failed_records(run.manifest))
-
-
-def _of_files(_run: str, tables: Sequence[pa.Table]) -> pa.Table:
-    (table,) = tables
-    return table.rename_columns([_LAUNCH.get(name, name) for name in table.column_names])
-
-
-def _of_table(table: pd.DataFrame) -> pd.DataFrame:
-    launches: pd.DataFrame = table.rename(columns=_LAUNCH)
-    return launches
-
-
-def _text(found: Found) -> str:
-    return "" if found.table.empty else impact_text(found.table)
-
-
-def _short_text(found: Found) -> str:
-    return "" if found.table.empty else impact_text(highlighted(found.table))
 
 
 def _view(page: Page, found: Found) -> Any:
@@ -119,7 +93,7 @@ MPI_IMPACT = Family(
     benchmarks=(FAMILY,),
     papers=(DENIS_2022,),
     view=impact_record,
-    table=_table,
+    table=sampled.table_by(impact_table),
     columns=tuple(COLUMNS),
     axes=AXES,
     sizes=(axes.WORK,),
@@ -129,12 +103,14 @@ MPI_IMPACT = Family(
     files=(TableFile("impact.parquet"),),
     launches=Launches(
         columns={"impact.parquet": (*CASE, "comp_target_ns", "work_size", _METRIC, *STATE)},
-        of_files=_of_files,
-        of_table=_of_table,
+        of_files=lambda _run, tables: tables[0].rename_columns(
+            [_LAUNCH.get(name, name) for name in tables[0].column_names]
+        ),
+        of_table=lambda table: table.rename(columns=_LAUNCH),
     ),
     named_by=axes.NAMED_BY,
-    text=_text,
-    short_text=_short_text,
+    text=lambda found: "" if found.table.empty else impact_text(found.table),
+    short_text=lambda found: "" if found.table.empty else impact_text(highlighted(found.table)),
     nothing="no impact was measured",
     sections=(
         Section("impact", TITLE, 30, f"{_TEMPLATES}/section.html", _view, pictures=_pictures),

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
 from postprocess.drawing.text import clean
-from postprocess.records.fields import Fields, Nanoseconds, fail
-from postprocess.records.reading import load_record
-from postprocess.records.record import Calibration, Point, Record, RecordFile, calibration_of, check_family
+from postprocess.records.fields import Fields, Nanoseconds, Positive, fail
+from postprocess.records.reading import loads
+from postprocess.records.record import Calibration, Point, Record, RecordFile, check_family
 
 FAMILY = "mpi_impact"
 MPI_IMPACT, COMPUTE_ALONE = PROGRAMS = ("mpi_impact", "compute_alone")
@@ -23,7 +22,7 @@ MPI_IMPACT, COMPUTE_ALONE = PROGRAMS = ("mpi_impact", "compute_alone")
 class Target:
     """A computation time, and the work that every process of every launch does for it. Times in nanoseconds."""
 
-    comp_target_ns: int
+    comp_target_ns: Positive
     work_size: int
     calibration: Calibration
     warmup_repetitions: int
@@ -83,11 +82,6 @@ class ImpactRecord(RecordFile):
     launches: tuple[Launch, ...]
 
 
-def load_impact(path: Path | str) -> ImpactRecord:
-    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
-    return impact_record(load_record(path))
-
-
 def impact_record(record: Record) -> ImpactRecord:
     """An impact record from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
@@ -119,15 +113,11 @@ def impact_record(record: Record) -> ImpactRecord:
     )
 
 
+load_impact = loads(impact_record)
+
+
 def _target(line: Fields) -> Target:
-    target = Target(
-        comp_target_ns=line.positive("comp_target_ns"),
-        work_size=line.count("work_size"),
-        calibration=calibration_of(line.inside("calibration")),
-        warmup_repetitions=line.count("warmup_repetitions"),
-        repetitions=line.count("repetitions"),
-        slot_ns=line.count("slot_ns"),
-    )
+    target = line.made(Target, calibration=line.inside("calibration").made(Calibration))
     if target.repetitions < 1:
         fail(line.where, f"{line.name}repetitions is 0")
     return target
@@ -148,10 +138,7 @@ def _launches(record: Record, targets: tuple[Target, ...], planned: tuple[str, .
         if other is not None:
             fail(other.where, f"a point of another program than {program} in launch {index}")
         launch = Fields(points[0].own, where).inside("launch")
-        places = tuple(
-            Place(place.text("host"), place.text("cpuset"), place.texts("compute_cpusets"))
-            for place in launch.each("places")
-        )
+        places = tuple(place.made(Place) for place in launch.each("places"))
         if len(places) != record.header.ranks:
             fail(where, f"{record.header.ranks} ranks, but {len(places)} places")
         if len(points) > len(targets):
@@ -161,16 +148,7 @@ def _launches(record: Record, targets: tuple[Target, ...], planned: tuple[str, .
         samples = tuple(
             _samples(point, target, record.header.ranks) for point, target in zip(points, targets, strict=False)
         )
-        parsed = Launch(
-            index=index,
-            program=program,
-            started_utc=launch.text("started_utc"),
-            wall_seconds=launch.number("wall_seconds"),
-            places=places,
-            mpi_thread_cpu_ns=launch.count_lists("mpi_thread_cpu_ns"),
-            helper_thread_cpu_ns=launch.count_lists("helper_thread_cpu_ns"),
-            points=samples,
-        )
+        parsed = launch.made(Launch, index=index, program=program, places=places, points=samples)
         if len(samples) == len(targets):
             yield parsed
 

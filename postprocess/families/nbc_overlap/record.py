@@ -9,25 +9,24 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from postprocess.families.sampled import Sampling, sampling_of
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.header import Header
-from postprocess.records.reading import load_record
+from postprocess.records.reading import loads
 from postprocess.records.record import (
     GIVEN,
     Calibration,
-    Clock,
     Point,
     Record,
     RecordFile,
     Spread,
-    calibration_of,
     check_family,
+    record_as,
 )
 from postprocess.records.run import Run, Views, views_of
 
@@ -82,8 +81,8 @@ class ThreadMedians:
     t_comp_ref_ns: Nanoseconds
 
 
-@dataclass(frozen=True)
-class OverlapPoint:
+@dataclass(frozen=True, kw_only=True)
+class OverlapPoint(Sampling):
     """One cell of the sweep. Arrays are int64 nanoseconds, with a value per valid repetition; ``rank_*`` per rank.
 
     ``work_size`` is the work of each computing thread: the order of its matrices (dgemm), or its elements (triad).
@@ -93,7 +92,6 @@ class OverlapPoint:
     not have them.
     """
 
-    index: int
     collective: str
     comm_target_ns: int
     comp_target_ns: int
@@ -101,18 +99,9 @@ class OverlapPoint:
     work_size: int
     comm_calibration: Calibration
     comp_calibration: Calibration
-    start_method: str
     buffer_sets: int
-    repetitions: int
-    warmup_repetitions: int
-    late_repetitions: int
-    discarded_repetitions: int
     recalibrations: int
-    stop_reason: str
-    interval_relative_reached: float
-    data_errors: int
     test_calls: int
-    clock: Clock
     comm_reference: Reference
     comp_reference: Reference
     warmup: Warmup
@@ -155,11 +144,6 @@ class OverlapRecord(RecordFile):
         return tuple(dict.fromkeys((*self.planned_collectives, *(p.collective for p in self.points))))
 
 
-def load_overlap(path: Path | str) -> OverlapRecord:
-    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
-    return overlap_record(load_record(path))
-
-
 def overlaps_of(run: Run) -> Views[OverlapRecord]:
     """The records of this family in a run."""
     return views_of(run, FAMILY, overlap_record)
@@ -170,12 +154,11 @@ def overlap_record(record: Record) -> OverlapRecord:
     check_family(record, FAMILY)
     header, plan = record.header, record.header.plan
     asked = Fields({name: list(values) for name, values in plan.parameters.items()}, header.where, "plan.parameters.")
-    return OverlapRecord(
-        path=record.path,
-        header=header,
-        footer=record.footer,
-        incomplete=record.incomplete,
-        points=tuple(_point(point) for point in record.points),
+    return record_as(
+        OverlapRecord,
+        record,
+        FAMILY,
+        _point,
         planned_collectives=asked.texts("collective"),
         planned_comm_targets_ns=asked.counts("comm_target_ns"),
         planned_comp_targets_ns=asked.counts("comp_target_ns"),
@@ -184,6 +167,9 @@ def overlap_record(record: Record) -> OverlapRecord:
         test_interval_ns=_only(asked, "test_interval_ns", asked.counts("test_interval_ns")),
         interval_relative=_interval_relative(header),
     )
+
+
+load_overlap = loads(overlap_record)
 
 
 def _only(asked: Fields, name: str, values: tuple[T, ...]) -> T:
@@ -212,51 +198,28 @@ def message_sizes(record: OverlapRecord) -> str:
 
 
 def _point(point: Point) -> OverlapPoint:
-    where, clock, n = point.where, point.clock, point.repetitions
-    if clock is None or n is None:
-        fail(where, f"{'clock' if clock is None else 'repetitions'} is null")
+    where, sampling = point.where, sampling_of(point)
     parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
     series, spreads = (_Named(where, part, getattr(point, part)) for part in ("series", "spreads"))
     medians = _Named(where, "rank_medians", point.rank_medians)
-    clocked = clock.method != "none"
+    clocked = sampling["clock"].method != "none"
     if clocked != ("start_imbalance_ns" in point.series):
         fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
-    overlap_point = OverlapPoint(
-        index=point.index,
-        collective=parameters.text("collective"),
-        comm_target_ns=parameters.count("comm_target_ns"),
-        comp_target_ns=parameters.count("comp_target_ns"),
-        message_bytes=parameters.count("message_bytes"),
-        work_size=parameters.count("work_size"),
-        comm_calibration=calibration_of(own.inside("comm_calibration")),
-        comp_calibration=calibration_of(own.inside("comp_calibration")),
-        start_method=point.start_method,
-        buffer_sets=own.count("buffer_sets"),
-        repetitions=n,
-        warmup_repetitions=point.warmup_repetitions,
-        late_repetitions=point.late_repetitions,
-        discarded_repetitions=point.discarded_repetitions,
-        recalibrations=own.count("recalibrations"),
-        stop_reason=point.stop_reason,
-        interval_relative_reached=point.interval_relative_reached,
-        data_errors=point.data_errors,
-        test_calls=own.count("test_calls"),
-        clock=clock,
+    overlap_point = own.made(
+        OverlapPoint,
+        **parameters.read(
+            OverlapPoint, ("collective", "comm_target_ns", "comp_target_ns", "message_bytes", "work_size")
+        ),
+        **sampling,
+        comm_calibration=own.inside("comm_calibration").made(Calibration),
+        comp_calibration=own.inside("comp_calibration").made(Calibration),
         comm_reference=_reference(own, "comm"),
         comp_reference=_reference(own, "comp"),
         warmup=_warmup(point),
-        t_measured_ns=series["t_measured_ns"],
-        t_comm_ref_ns=series["t_comm_ref_ns"],
-        t_comp_ref_ns=series["t_comp_ref_ns"],
-        t_call_ns=spreads["t_call_ns"],
-        t_comp_ns=spreads["t_comp_ns"],
-        t_test_ns=spreads["t_test_ns"],
-        t_wait_ns=spreads["t_wait_ns"],
+        **{name: series[name] for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")},
+        **{name: spreads[name] for name in ("t_call_ns", "t_comp_ns", "t_test_ns", "t_wait_ns")},
         start_imbalance_ns=point.series.get("start_imbalance_ns", _NONE),
-        rank_mpi_ns=medians["t_mpi_ns"],
-        rank_comm_ref_ns=medians["t_comm_ref_ns"],
-        rank_comp_ns=medians["t_comp_ns"],
-        rank_comp_ref_ns=medians["t_comp_ref_ns"],
+        **{f"rank_{name}": medians[f"t_{name}"] for name in ("mpi_ns", "comm_ref_ns", "comp_ns", "comp_ref_ns")},
         rank_samples=_rank_samples(point),
         thread_medians=_thread_medians(point),
     )

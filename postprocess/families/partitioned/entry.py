@@ -30,17 +30,6 @@ def _text(found: Found) -> str:
     return "" if found.table.empty else f"{SHOWN.text(found.table)}\n\n{verdict_text(found.table)}"
 
 
-def _short_text(found: Found) -> str:
-    return summary_text(found.table)
-
-
-def _drawing() -> sampled.Drawing:
-    from postprocess.families.partitioned.charts import charts  # noqa: PLC0415 - it takes a second to load
-    from postprocess.families.partitioned.section import partitioned_view  # noqa: PLC0415 - likewise
-
-    return sampled.Drawing(partitioned_view, charts)
-
-
 PARTITIONED = Family(
     name=FAMILY,
     title="partitioned communication",
@@ -54,9 +43,9 @@ PARTITIONED = Family(
     files=(TableFile(FILE),),
     launches=sampled.launches(FILE, AXES, METRICS),
     text=_text,
-    short_text=_short_text,
+    short_text=lambda found: summary_text(found.table),
     nothing="no partitioned communication was measured",
-    sections=sampled.sections(FAMILY, TITLE, 33, _drawing),
+    sections=sampled.sections(FAMILY, TITLE, 33),
     inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,

@@ -9,28 +9,25 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from postprocess.drawing.text import clean
 from postprocess.families import axes
-from postprocess.families.sampled import Sampling, sampling_of
-from postprocess.records.fields import Fields, Nanoseconds, fail
-from postprocess.records.reading import load_record
+from postprocess.families.sampled import LaterSeries, Sampling, Times, point_as
+from postprocess.records.fields import Fields, Nanoseconds, Positive, fail
+from postprocess.records.reading import loads
 from postprocess.records.record import (
     Calibration,
     Point,
     Record,
     RecordFile,
-    calibration_of,
     check_family,
+    record_as,
 )
 from postprocess.statistics.metrics import Estimate, Floats, median_estimate
 
 FAMILY = "partitioned"
-SERIES = ("t_ns", "t_ref_ns", "t_delay_ns", "t_after_last_ns")
-"""The series that every point has."""
 OF_COMPUTING = ("t_computing_cpu_ns", "t_computing_waiting_ns")
 """The series that older records lack."""
 LATENCY_BYTES = 8
@@ -64,25 +61,25 @@ class PartitionedPoint(Sampling):
     """
 
     approach: str
-    message_bytes: int
-    partitions_send: int
-    partitions_receive: int
+    message_bytes: Positive
+    partitions_send: Positive
+    partitions_receive: Positive
     aggregation_bytes: int
     delay_ratio: float
-    t_ns: Nanoseconds
-    t_ref_ns: Nanoseconds
+    t_ns: Times
+    t_ref_ns: Times
     t_delay_ns: Nanoseconds
     t_after_last_ns: Nanoseconds
-    t_computing_cpu_ns: Nanoseconds
-    t_computing_waiting_ns: Nanoseconds
-    start_imbalance_ns: Nanoseconds
+    t_computing_cpu_ns: LaterSeries
+    t_computing_waiting_ns: LaterSeries
+    start_imbalance_ns: LaterSeries
     delay_target_ns: int
     work_size: int
     delay_calibration: Calibration | None
     delay_guessed: bool
-    messages: int
-    neighbours: int
-    different_neighbours: int
+    messages: Positive
+    neighbours: Positive
+    different_neighbours: Positive
     latency_ns: float
     bytes_per_second: float
     latency_readings_ns: Nanoseconds
@@ -140,11 +137,6 @@ def _rate(size: int, time_ns: Floats) -> Floats:
     return np.asarray(1e9 * size / time_ns) if time_ns > 0 else _NAN
 
 
-def load_partitioned(path: Path | str) -> PartitionedRecord:
-    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
-    return partitioned_record(load_record(path))
-
-
 def partitioned_record(record: Record) -> PartitionedRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
@@ -152,16 +144,19 @@ def partitioned_record(record: Record) -> PartitionedRecord:
     older = {axes.INTERFACES.name: ("usual",), axes.FIGURE.name: ("none",)}  # of records from before they existed
     given = {**older, **header.plan.parameters}
     asked = {axis.name: _only(given, axis.name, header.where) for axis in axes.of_records(FAMILY)}
-    return PartitionedRecord(
-        path=record.path,
-        header=header,
-        footer=record.footer,
-        incomplete=record.incomplete,
-        approach=asked[axes.APPROACH.name],
-        noise=asked[axes.NOISE.name],
-        cache=asked[axes.CACHE.name],
-        points=tuple(_point(point, asked[axes.APPROACH.name]) for point in record.points),
+    approach, noise, cache = (asked[axis.name] for axis in (axes.APPROACH, axes.NOISE, axes.CACHE))
+    return record_as(
+        PartitionedRecord,
+        record,
+        FAMILY,
+        lambda point: _point(point, approach),
+        approach=approach,
+        noise=noise,
+        cache=cache,
     )
+
+
+load_partitioned = loads(partitioned_record)
 
 
 def _only(asked: Mapping[str, tuple[object, ...]], name: str, where: str) -> str:
@@ -173,16 +168,10 @@ def _only(asked: Mapping[str, tuple[object, ...]], name: str, where: str) -> str
 
 
 def _point(point: Point, approach: str) -> PartitionedPoint:
-    where, sampling = point.where, sampling_of(point)
-    missing = next((name for name in SERIES if name not in point.series), None)
-    if missing is not None:
-        fail(where, f"series.{missing} is missing")
-    clocked = sampling["clock"].method != "none"
-    if clocked != ("start_imbalance_ns" in point.series):
+    where = point.where
+    clocked = point.clock is not None and point.clock.method != "none"
+    if point.clock is not None and clocked != ("start_imbalance_ns" in point.series):
         fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
-    for name in ("t_ns", "t_ref_ns"):
-        if point.series[name].size and not point.series[name].min() > 0:
-            fail(where, f"series.{name} has a time of 0")
     parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
     named = parameters.text("approach")
     if named != approach:
@@ -190,31 +179,14 @@ def _point(point: Point, approach: str) -> PartitionedPoint:
     sent, received = parameters.positive("partitions_send"), parameters.positive("partitions_receive")
     if max(sent, received) % min(sent, received):
         fail(where, f"parameters: of {sent} partitions sent and {received} received, none is a multiple of the other")
-    neighbours = own.positive("neighbours") if "neighbours" in point.own else 1
-    return PartitionedPoint(
-        **sampling,
-        approach=named,
-        message_bytes=parameters.positive("message_bytes"),
-        partitions_send=sent,
-        partitions_receive=received,
-        aggregation_bytes=parameters.count("aggregation_bytes"),
+    older = {"neighbours": 1, "different_neighbours": point.own.get("neighbours", 1), "delay_guessed": False}
+    return point_as(
+        PartitionedPoint,
+        point,
+        ("approach", "message_bytes", "partitions_send", "partitions_receive", "aggregation_bytes"),
+        older,
         delay_ratio=_from_0(parameters, "delay_ratio"),
-        t_ns=point.series["t_ns"],
-        t_ref_ns=point.series["t_ref_ns"],
-        t_delay_ns=point.series["t_delay_ns"],
-        t_after_last_ns=point.series["t_after_last_ns"],
-        t_computing_cpu_ns=point.series.get("t_computing_cpu_ns", _NONE),
-        t_computing_waiting_ns=point.series.get("t_computing_waiting_ns", _NONE),
-        start_imbalance_ns=point.series.get("start_imbalance_ns", _NONE),
-        delay_target_ns=own.count("delay_target_ns"),
-        work_size=own.count("work_size"),
         delay_calibration=_calibration(own),
-        delay_guessed="delay_guessed" in point.own and own.flag("delay_guessed"),
-        messages=own.positive("messages"),
-        neighbours=neighbours,
-        different_neighbours=own.positive("different_neighbours")
-        if "different_neighbours" in point.own
-        else neighbours,
         latency_ns=_above_0_or_nan(own, "latency_ns"),
         bytes_per_second=_above_0_or_nan(own, "bytes_per_second"),
         latency_readings_ns=_readings_of(own, "latency_readings_ns"),
@@ -232,7 +204,7 @@ def _readings_of(own: Fields, key: str, as_many_as: str = "") -> Nanoseconds:
 
 def _calibration(own: Fields) -> Calibration | None:
     none = own.value.get("delay_calibration", 0) is None
-    return None if none else calibration_of(own.inside("delay_calibration"))
+    return None if none else own.inside("delay_calibration").made(Calibration)
 
 
 def _from_0(line: Fields, key: str) -> float:

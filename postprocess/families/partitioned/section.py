@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import PointsView
-from postprocess.drawing.curve_view import ChartView, chart_view
+from postprocess.drawing.curve_view import section_view
 from postprocess.families.partitioned.charts import charts
-from postprocess.families.partitioned.summary import Summary, summaries
+from postprocess.families.partitioned.summary import summaries
 from postprocess.families.partitioned.table import SHOWN
 from postprocess.families.partitioned.verdict import (
     break_even_words,
@@ -19,6 +19,7 @@ from postprocess.families.partitioned.verdict import (
     unreliable_words,
     verdicts,
 )
+from postprocess.families.sampled import Drawing
 
 
 @dataclass(frozen=True)
@@ -31,28 +32,14 @@ class VerdictView:
     unreliable: str
 
 
-@dataclass(frozen=True)
-class PartitionedView:
-    """The section of the report, and its card. files: links to the pictures."""
-
-    summaries: list[Summary]
-    verdicts: list[VerdictView]
-    charts: list[ChartView]
-    points: PointsView
-    files: Sequence[str]
-
-
-def partitioned_view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> PartitionedView | None:
-    """The view of the table; None for an empty table."""
-    if table.empty:
-        return None
-    return PartitionedView(
-        summaries=summaries(table),
-        verdicts=list(_verdicts(table)),
-        charts=[chart_view(chart) for chart in charts(table)],
-        points=SHOWN.view(table, most_rows),
-        files=files,
-    )
+@section_view(charts)
+def partitioned_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+    """The section of the report, and its card."""
+    return {
+        "summaries": summaries(table),
+        "verdicts": list(_verdicts(table)),
+        "points": SHOWN.view(table, most_rows),
+    }
 
 
 def _verdicts(table: pd.DataFrame) -> Iterator[VerdictView]:
@@ -65,3 +52,6 @@ def _verdicts(table: pd.DataFrame) -> Iterator[VerdictView]:
             ],
             unreliable=unreliable_words(verdict),
         )
+
+
+DRAWING = Drawing(partitioned_view, charts)

@@ -15,7 +15,7 @@ from postprocess.families.peers.output import FORMATS, PeerResult
 from postprocess.records.envelope import SCHEMA, VERSION
 from postprocess.records.fields import Fields, Json, fail
 from postprocess.records.header import Header, Plan
-from postprocess.records.reading import load_record
+from postprocess.records.reading import loads
 from postprocess.records.record import Footer, Point, Record, RecordFile, check_family
 from postprocess.records.run import Run, Views, views_of
 from postprocess.records.writing import write_record
@@ -122,11 +122,6 @@ def _point(index: int, result: PeerResult, collective: str) -> Point:
     )
 
 
-def load_peer_record(path: Path | str) -> PeerRecord:
-    """Read a peer's record. Raises RecordError where it is unreadable, foreign, newer, cut off or wrong."""
-    return peer_record(load_record(path))
-
-
 def peer_records_of(run: Run) -> Views[PeerRecord]:
     """The records of this family in a run."""
     return views_of(run, FAMILY, peer_record)
@@ -163,6 +158,9 @@ def peer_record(record: Record) -> PeerRecord:
         command_lines=tuple(map(tuple, commands)),
         results=tuple(map(_result, record.points)),
     )
+
+
+load_peer_record = loads(peer_record)
 
 
 def _only(header: Header, name: str) -> str:

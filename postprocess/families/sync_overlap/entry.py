@@ -57,13 +57,6 @@ def _short_text(found: Found) -> str:
     return "\n".join(filter(None, [verdict_text(found.table), planted, *growth]))
 
 
-def _drawing() -> sampled.Drawing:
-    from postprocess.families.sync_overlap.charts import charts  # noqa: PLC0415 - it takes a second to load
-    from postprocess.families.sync_overlap.section import sync_view  # noqa: PLC0415 - likewise
-
-    return sampled.Drawing(sync_view, charts)
-
-
 def _unit_of(name: str) -> str:
     kinds = {"points": "points", "range_bytes": "bytes", "t_whole_ns": "ns"}
     return next((unit for beginning, unit in kinds.items() if name.startswith(beginning)), "ratio")
@@ -84,7 +77,7 @@ SYNC_OVERLAP = Family(
     text=_text,
     short_text=_short_text,
     nothing="no message to a late receiver was measured",
-    sections=sampled.sections(FAMILY, TITLE, 35, _drawing),
+    sections=sampled.sections(FAMILY, TITLE, 35),
     inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=_unit_of,

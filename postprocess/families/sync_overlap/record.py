@@ -7,22 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from postprocess.families.sampled import Sampling, check_starts, sampling_of
-from postprocess.records.fields import Fields, Nanoseconds, fail
-from postprocess.records.reading import load_record
-from postprocess.records.record import Point, Record, RecordFile, check_family
+from postprocess.families.sampled import Sampling, point_as
+from postprocess.records.fields import Fields, FloatOrNan, Nanoseconds, Positive, fail
+from postprocess.records.reading import loads
+from postprocess.records.record import Point, Record, RecordFile, record_as
 
 FAMILY = "sync_overlap"
-SERIES = (
-    "t_recv_ns", "t_wait_ns", "t_whole_recv_ns", "t_whole_send_ns", "t_round_trip_ns",
-    "t_receiver_recv_ns", "t_receiver_wait_ns", "arrived_neither_bytes", "arrived_sender_bytes",
-)  # fmt: skip
-"""The series that every point has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +35,8 @@ class SyncPoint(Sampling):
     """
 
     message_bytes: int
-    delay_ns: int
-    delay_units: int
+    delay_ns: Positive
+    delay_units: Positive
     t_recv_ns: Nanoseconds
     t_wait_ns: Nanoseconds
     t_whole_recv_ns: Nanoseconds
@@ -57,10 +48,10 @@ class SyncPoint(Sampling):
     arrived_sender_bytes: Nanoseconds
     t_isend_ns: float
     t_delay_ns: float
-    idle_pss_total_bytes: float
-    idle_pss_largest_bytes: float
-    idle_pss_anonymous_bytes: float
-    idle_pss_shared_bytes: float
+    idle_pss_total_bytes: FloatOrNan
+    idle_pss_largest_bytes: FloatOrNan
+    idle_pss_anonymous_bytes: FloatOrNan
+    idle_pss_shared_bytes: FloatOrNan
 
 
 @dataclass(frozen=True)
@@ -78,65 +69,39 @@ class SyncRecord(RecordFile):
     points: tuple[SyncPoint, ...]
 
 
-def load_sync_overlap(path: Path | str) -> SyncRecord:
-    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
-    return sync_record(load_record(path))
-
-
 def sync_record(record: Record) -> SyncRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
-    check_family(record, FAMILY)
-    own = Fields(dict(record.header.own), record.header.where, "own.")
-    sender, receiver = own.count("sender"), own.count("receiver")
+    own = Fields(record.header.own, record.header.where, "own.")
     sizes = record.header.plan.parameters.get("message_bytes", ())
-    return SyncRecord(
-        path=record.path,
-        header=record.header,
-        footer=record.footer,
-        incomplete=record.incomplete,
-        sender=sender,
-        receiver=receiver,
+    return record_as(
+        SyncRecord,
+        record,
+        FAMILY,
+        lambda point: _point(point, own.count("sender"), own.count("receiver")),
         asked=frozenset(size for size in sizes if isinstance(size, int)),
-        bisects=own.flag("bisects"),
-        points=tuple(_point(point, sender, receiver) for point in record.points),
     )
+
+
+load_sync_overlap = loads(sync_record)
 
 
 def _point(point: Point, sender: int, receiver: int) -> SyncPoint:
-    where, sampling = point.where, sampling_of(point)
-    missing = next((name for name in SERIES if name not in point.series), None)
-    if missing is not None:
-        fail(where, f"series.{missing} is missing")
-    check_starts(point)
-    medians = {name: point.rank_medians.get(name) for name in ("t_isend_ns", "t_delay_ns")}
-    for name, by_rank in medians.items():
-        if by_rank is None or len(by_rank) <= max(sender, receiver):
-            fail(where, f"rank_medians.{name} is missing, or has no value of the sender or of the receiver")
-    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
-    message_bytes = parameters.count("message_bytes")
-    for name in ("arrived_neither_bytes", "arrived_sender_bytes"):
-        if point.series[name].size and point.series[name].max() > message_bytes:
-            fail(where, f"series.{name} has more bytes than the message")
-    series: dict[str, Any] = {name: point.series[name] for name in SERIES}
-    return SyncPoint(
-        message_bytes=message_bytes,
-        delay_ns=own.positive("delay_ns"),
-        delay_units=own.positive("delay_units"),
-        **sampling,
-        **series,
-        t_isend_ns=_of_rank(medians["t_isend_ns"], sender, sampling["repetitions"]),
-        t_delay_ns=_of_rank(medians["t_delay_ns"], receiver, sampling["repetitions"]),
-        idle_pss_total_bytes=own.number_or_nan("idle_pss_total_bytes"),
-        idle_pss_largest_bytes=own.number_or_nan("idle_pss_largest_bytes"),
-        idle_pss_anonymous_bytes=_number_or_nan(own, "idle_pss_anonymous_bytes"),
-        idle_pss_shared_bytes=_number_or_nan(own, "idle_pss_shared_bytes"),
+    medians = {"t_isend_ns": sender, "t_delay_ns": receiver}
+    made = point_as(
+        SyncPoint,
+        point,
+        ("message_bytes",),
+        dict.fromkeys(("idle_pss_anonymous_bytes", "idle_pss_shared_bytes")),
+        **{name: _of_rank(point, name, rank, max(sender, receiver)) for name, rank in medians.items()},
     )
+    for name in ("arrived_neither_bytes", "arrived_sender_bytes"):
+        if point.series[name].size and point.series[name].max() > made.message_bytes:
+            fail(point.where, f"series.{name} has more bytes than the message")
+    return made
 
 
-def _number_or_nan(own: Fields, name: str) -> float:
-    """A number that older records do not have."""
-    return own.number_or_nan(name) if name in own.value else math.nan
-
-
-def _of_rank(medians: Nanoseconds | None, rank: int, repetitions: int) -> float:
-    return float(np.asarray(medians)[rank]) if repetitions else float("nan")
+def _of_rank(point: Point, name: str, rank: int, last_rank: int) -> float:
+    by_rank = point.rank_medians.get(name)
+    if by_rank is None or len(by_rank) <= last_rank:
+        fail(point.where, f"rank_medians.{name} is missing, or has no value of the sender or of the receiver")
+    return float(by_rank[rank]) if point.repetitions else math.nan

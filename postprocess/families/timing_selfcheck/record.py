@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from postprocess.records.fields import Fields, Nanoseconds, fail
-from postprocess.records.reading import load_record
+from postprocess.records.fields import Fields, FloatOrNan, Nanoseconds, fail
+from postprocess.records.reading import loads
 from postprocess.records.record import Calibration, Point, Record, RecordFile, check_family
 
 FAMILY = "timing_selfcheck"
@@ -43,8 +42,8 @@ class Residual:
     """
 
     after_seconds: float
-    with_drift_ns: float
-    without_drift_ns: float
+    with_drift_ns: FloatOrNan
+    without_drift_ns: FloatOrNan
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,9 @@ class Clock:
     rounds: int
     synchronisations: int
     synchronisation_seconds: float
-    shortest_trip_ns: float
-    drift_ppm: float
-    baseline_seconds: float
+    shortest_trip_ns: FloatOrNan
+    drift_ppm: FloatOrNan
+    baseline_seconds: FloatOrNan
     residuals: tuple[Residual, ...]
 
 
@@ -137,11 +136,6 @@ class Selfcheck(RecordFile):
     wall_seconds: float
 
 
-def load_selfcheck(path: Path | str) -> Selfcheck:
-    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
-    return selfcheck_record(load_record(path))
-
-
 def selfcheck_record(record: Record) -> Selfcheck:
     """A self-check record from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
@@ -165,6 +159,9 @@ def selfcheck_record(record: Record) -> Selfcheck:
     )
 
 
+load_selfcheck = loads(selfcheck_record)
+
+
 def _parts(point: Point) -> tuple[Fields, Fields]:
     """The parameters of a point, and its fields that only this family has."""
     return Fields(dict(point.parameters), point.where, "parameters."), Fields(point.own, point.where)
@@ -172,31 +169,12 @@ def _parts(point: Point) -> tuple[Fields, Fields]:
 
 def _timer(point: Point) -> Timer:
     _, line = _parts(point)
-    return Timer(
-        line.text("name"), line.number("resolution_ns"), line.number("overhead_ns"), line.number("backwards_ns")
-    )
+    return line.made(Timer)
 
 
 def _clock(point: Point) -> Clock:
     _, line = _parts(point)
-    return Clock(
-        method=line.text("method"),
-        refusal=line.text("refusal"),
-        reason=line.text("reason"),
-        clocks=line.count("clocks"),
-        rounds=line.count("rounds"),
-        synchronisations=line.count("synchronisations"),
-        synchronisation_seconds=line.number("synchronisation_seconds"),
-        shortest_trip_ns=line.number_or_nan("shortest_trip_ns"),
-        drift_ppm=line.number_or_nan("drift_ppm"),
-        baseline_seconds=line.number_or_nan("baseline_seconds"),
-        residuals=tuple(
-            Residual(
-                one.number("after_seconds"), one.number_or_nan("with_drift_ns"), one.number_or_nan("without_drift_ns")
-            )
-            for one in line.each("residuals")
-        ),
-    )
+    return line.made(Clock, residuals=tuple(one.made(Residual) for one in line.each("residuals")))
 
 
 def _start(point: Point) -> Start:
@@ -210,19 +188,7 @@ def _start(point: Point) -> Start:
 
 def _noise(point: Point) -> Noise:
     parameters, line = _parts(point)
-    return Noise(
-        rank=parameters.count("rank"),
-        thread=parameters.count("thread"),
-        host=line.text("host"),
-        cpu=int(line.number("cpu")),  # -1: not known
-        seconds=line.number("seconds"),
-        threshold_ns=line.number("threshold_ns"),
-        detours=line.count("detours"),
-        share=line.number("share"),
-        longest_ns=line.count("longest_ns"),
-        detour_lengths_ns=line.times("detour_lengths_ns"),
-        truncated=line.flag("truncated"),
-    )
+    return line.made(Noise, **parameters.read(Noise, ("rank", "thread")), cpu=int(line.number("cpu")))  # -1: not known
 
 
 def _work(point: Point) -> Work:
@@ -233,17 +199,15 @@ def _work(point: Point) -> Work:
     for name in ("t_ns", "elapsed_ns"):
         if name not in point.series:
             fail(point.where, f"series.{name} is missing")
-    return Work(
-        kind=kind,
-        target_ns=parameters.count("target_ns"),
-        size=parameters.count("size"),
+    return line.made(
+        Work,
+        **parameters.read(Work, ("kind", "target_ns", "size")),
         calibration=None if line.value.get("calibration", 0) is None else _calibration(line.inside("calibration")),
         samples_ns=point.series["t_ns"],
         elapsed_ns=point.series["elapsed_ns"],
         warmup_repetitions=point.warmup_repetitions,
         late=point.late_repetitions,
         stop_reason=point.stop_reason,
-        reason=line.text("reason"),
     )
 
 

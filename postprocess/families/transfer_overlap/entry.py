@@ -26,17 +26,6 @@ def _text(found: Found) -> str:
     return "" if found.table.empty else f"{SHOWN.text(found.table)}\n\n{verdict_text(found.table)}"
 
 
-def _short_text(found: Found) -> str:
-    return verdict_text(found.table)
-
-
-def _drawing() -> sampled.Drawing:
-    from postprocess.families.transfer_overlap.charts import charts  # noqa: PLC0415 - it takes a second to load
-    from postprocess.families.transfer_overlap.section import transfer_view  # noqa: PLC0415 - likewise
-
-    return sampled.Drawing(transfer_view, charts)
-
-
 TRANSFER_OVERLAP = Family(
     name=FAMILY,
     title="programming a solver for overlap",
@@ -50,9 +39,9 @@ TRANSFER_OVERLAP = Family(
     files=(TableFile(FILE),),
     launches=sampled.launches(FILE, AXES, METRICS),
     text=_text,
-    short_text=_short_text,
+    short_text=lambda found: verdict_text(found.table),
     nothing="no solver was measured",
-    sections=sampled.sections(FAMILY, TITLE, 36, _drawing),
+    sections=sampled.sections(FAMILY, TITLE, 36),
     inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=sampled.numbers_by(record_numbers),
     unit_of=sampled.points_or_ratio,

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from postprocess.families.sampled import Sampling, check_starts, sampling_of
-from postprocess.records.fields import Fields, Nanoseconds, fail
-from postprocess.records.reading import load_record
-from postprocess.records.record import Point, Record, RecordFile, check_family
+from postprocess.families.sampled import Sampling, Times, point_as
+from postprocess.records.fields import Nanoseconds, Positive
+from postprocess.records.reading import loads
+from postprocess.records.record import Record, RecordFile, record_as
 
 FAMILY = "transfer_overlap"
+
+
 SERIES = ("t_nonoverlap_ns", "t_overlap_ns", "t_comm_ns", "t_comp_ns")
 """The series that every point has."""
 
@@ -33,13 +34,13 @@ class TransferPoint(Sampling):
     messages, exchanged_bytes: of all ranks in one exchange.
     """
 
-    grid_points: int
-    unknowns: int
+    grid_points: Positive
+    unknowns: Positive
     variant: str
-    t_nonoverlap_ns: Nanoseconds
-    t_overlap_ns: Nanoseconds
+    t_nonoverlap_ns: Times
+    t_overlap_ns: Times
     t_comm_ns: Nanoseconds
-    t_comp_ns: Nanoseconds
+    t_comp_ns: Times
     iterations: int
     residual: float
     history: str
@@ -60,51 +61,14 @@ class TransferRecord(RecordFile):
     points: tuple[TransferPoint, ...]
 
 
-def load_transfer_overlap(path: Path | str) -> TransferRecord:
-    """Read one record file. Raises RecordError like `load_record`, and where it is none of this family."""
-    return transfer_record(load_record(path))
-
-
 def transfer_record(record: Record) -> TransferRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
-    check_family(record, FAMILY)
-    return TransferRecord(
-        path=record.path,
-        header=record.header,
-        footer=record.footer,
-        incomplete=record.incomplete,
-        points=tuple(map(_point, record.points)),
+    return record_as(
+        TransferRecord,
+        record,
+        FAMILY,
+        lambda point: point_as(TransferPoint, point, ("grid_points", "unknowns", "variant")),
     )
 
 
-def _point(point: Point) -> TransferPoint:
-    where, sampling = point.where, sampling_of(point)
-    missing = next((name for name in SERIES if name not in point.series), None)
-    if missing is not None:
-        fail(where, f"series.{missing} is missing")
-    check_starts(point)
-    for name in ("t_nonoverlap_ns", "t_overlap_ns", "t_comp_ns"):
-        if point.series[name].size and not point.series[name].min() > 0:
-            fail(where, f"series.{name} has a time of 0")
-    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
-    return TransferPoint(
-        **sampling,
-        grid_points=parameters.positive("grid_points"),
-        unknowns=parameters.positive("unknowns"),
-        variant=parameters.text("variant"),
-        t_nonoverlap_ns=point.series["t_nonoverlap_ns"],
-        t_overlap_ns=point.series["t_overlap_ns"],
-        t_comm_ns=point.series["t_comm_ns"],
-        t_comp_ns=point.series["t_comp_ns"],
-        iterations=own.count("iterations"),
-        residual=own.number("residual"),
-        history=own.text("history"),
-        reference_iterations=own.count("reference_iterations"),
-        reference_residual=own.number("reference_residual"),
-        partitioner=own.text("partitioner"),
-        edge_cut=own.count("edge_cut"),
-        interface_points=own.count("interface_points"),
-        imbalance=own.number("imbalance"),
-        messages=own.count("messages"),
-        exchanged_bytes=own.count("exchanged_bytes"),
-    )
+load_transfer_overlap = loads(transfer_record)
