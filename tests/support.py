@@ -156,32 +156,9 @@ def launch_line(
     return layout.command(line) if layout else line, environ.built(environ.LAUNCH, settings.env, beside)
 
 
-def launch(
-    program: Path,
-    *words: str,
-    ranks: int = 2,
-    threads: int = 1,
-    env: Mapping[str, str] | None = None,
-    timeout: float = 240,
-    toolchain: str = MPI,
-    configuration: str = "basic",
-    network: str = "shm",
-    told: Mapping[str, str] | None = None,
-    layout: Layout | None = None,
-) -> subprocess.CompletedProcess[str]:
-    """Run it."""
-    line, environment = launch_line(
-        program,
-        *words,
-        ranks=ranks,
-        threads=threads,
-        env=env,
-        toolchain=toolchain,
-        configuration=configuration,
-        network=network,
-        told=told,
-        layout=layout,
-    )
+def launch(program: Path, *words: str, timeout: float = 240, **how: Any) -> subprocess.CompletedProcess[str]:
+    """Run it. how: of `launch_line`."""
+    line, environment = launch_line(program, *words, **how)
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=timeout, env=environment)
 
 
