@@ -13,7 +13,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.running import verify
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic_impact import Lines, slowed, write
+from tests.postprocess.synthetic_impact import Lines, slowed
 from tests.postprocess.synthetic_impact import synthetic as synthetic_impact
 
 PAYLOAD_BYTES = 10**15
@@ -470,7 +470,7 @@ def impact_faults(tmp_path: Path, spoil: Callable[[Lines], object], configuratio
     basic[0]["placement"] = [{**rank, "mpi_threads": []} for rank in basic[0]["placement"]]
     lines = copy.deepcopy(synthetic_impact(4, slowed(1.2)))
     spoil(lines)
-    paths = write(tmp_path / "own.jsonl", lines), write(tmp_path / "basic.jsonl", basic)
+    paths = [synthetic.write(tmp_path / f"{name}.jsonl", one) for name, one in (("own", lines), ("basic", basic))]
     return verify.faults_of_file(paths[0], case, "mpich", "5.0.2", paths[1], tmp_path / "no.wire")
 
 

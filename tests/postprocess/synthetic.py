@@ -189,6 +189,15 @@ def sampled_point(
     return {**line, **more}
 
 
+def bare_point(parameters: dict[str, Any], own: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A point of a family that has few of the fields."""
+    without = ("stop_reason", "interval_relative_reached", "start_method", "clock")
+    counts = ("index", "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors")
+    parts: dict[str, Any] = {name: {} for name in ("series", "warmup", "spreads", "rank_medians")}
+    line = {"type": "point", "parameters": parameters, "own": own, **dict.fromkeys(without), **dict.fromkeys(counts, 0)}
+    return {**line, **parts, **fields}
+
+
 def whole(first: dict[str, Any], points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The lines of a complete record, with its number of points in the first line."""
     first["plan"]["points"] = len(points)
@@ -273,6 +282,16 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
     }
     assert set(changes) <= set(line)
     return {**line, **changes}
+
+
+def header_of(
+    family: str, parameters: dict[str, Any], own: dict[str, Any], changes: Mapping[str, Any], **usual: Any
+) -> dict[str, Any]:
+    """The first line of a record of a family. changes: other values of its fields.  usual: those of the family."""
+    first = header(**{"family": family, "benchmark": family, "command_line": [family], **usual})
+    first["plan"]["parameters"] = parameters
+    assert set(changes) <= set(first)
+    return {**first, "own": own, **changes}
 
 
 def footer(points: int, ranks: int = 2, threads: int = 0, **changes: Any) -> dict[str, Any]:

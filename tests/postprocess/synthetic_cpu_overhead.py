@@ -114,24 +114,16 @@ def point(
 
 def header(operations: Sequence[str] = ("bcast",), sizes: Sequence[int] = SIZES, **changes: Any) -> dict[str, Any]:
     """The first line."""
-    first = synthetic.header(
-        family="cpu_overhead",
-        benchmark="cpu_overhead",
-        method=2,
-        command_line=["cpu_overhead", "--collective", *operations],
-    )
-    first["plan"]["parameters"] = {
-        "operation": list(operations),
-        "communicator_ranks": [changes.get("ranks", first["ranks"])],
-        "message_bytes": list(sizes),
-        "way": ["blocking", "working"],
-        "library_setting": ["usual"],
-        "method": ["campaign"],
-    }
-    first["own"] = {"cpu_clock_step_ns": 500, "kernel_tick_ns": 4_000_000, "batch_target_ns": 10_000_000}
-    first["own"] |= {"node_tick_ns": 10_000_000, "node_cpus": 4}
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    parameters = {
+        "operation": list(operations), "communicator_ranks": [changes.get("ranks", 2)], "message_bytes": list(sizes),
+        "way": ["blocking", "working"], "library_setting": ["usual"], "method": ["campaign"],
+    }  # fmt: skip
+    own = {
+        "cpu_clock_step_ns": 500, "kernel_tick_ns": 4_000_000, "batch_target_ns": 10_000_000,
+        "node_tick_ns": 10_000_000, "node_cpus": 4,
+    }  # fmt: skip
+    command_line = ["cpu_overhead", "--collective", *operations]
+    return synthetic.header_of("cpu_overhead", parameters, own, changes, method=2, command_line=command_line)
 
 
 def record(

@@ -120,20 +120,17 @@ def header(
     **changes: Any,
 ) -> dict[str, Any]:
     """The first line. own: changes of its own object.  asked: unusual values of axes of the case."""
-    first = synthetic.header(family="hybrid", benchmark="hybrid", command_line=["hybrid"], network="shm")
-    first["plan"]["parameters"] = {
+    parameters = {
         "operation": list(operations), "variant": list(variants), "message_bytes": list(sizes),
         "intranode": ["usual"], "cache": ["warm"], "method": ["campaign"], "virtual_node_ranks": [0],
         **{name: [value] for name, value in (asked or {}).items()},
     }  # fmt: skip
-    first["method"] = 5
-    first["own"] = {
+    of_record = {
         "shared_nodes": 1, "virtual_node_ranks": 0, "numa": False, "blocks": True, "cutoff_bytes": 2048,
         "node_ranks": [2], "one_off": ONE_OFF, "one_off_of_fewer": [],
         **(own or {}),
     }  # fmt: skip
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    return synthetic.header_of("hybrid", parameters, of_record, changes, network="shm", method=5)
 
 
 def record(

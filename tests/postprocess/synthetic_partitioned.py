@@ -118,15 +118,9 @@ def point(
 
 def header(approach: str = "part", noise: str = "last", cache: str = "warm", **changes: Any) -> dict[str, Any]:
     """The first line. The values of the points are added by `record`."""
-    first = synthetic.header(
-        family="partitioned", benchmark="partitioned", command_line=["partitioned", "--approach", approach],
-        thread_level_required="multiple",
-    )  # fmt: skip
-    first["plan"]["parameters"] = {
-        "approach": [approach], "noise": [noise], "cache": [cache], "method": ["campaign"],
-    }  # fmt: skip
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    parameters = {"approach": [approach], "noise": [noise], "cache": [cache], "method": ["campaign"]}
+    usual = {"command_line": ["partitioned", "--approach", approach], "thread_level_required": "multiple"}
+    return synthetic.header_of("partitioned", parameters, {}, changes, **usual)
 
 
 _OF_PLAN = ("message_bytes", "partitions_send", "aggregation_bytes", "delay_ratio")

@@ -116,12 +116,11 @@ def header(
     sizes: Sequence[int] = SIZES, send: str = "early", protocol: str = "default", ranks: int = 2, **changes: Any
 ) -> dict[str, Any]:
     """The first line."""
-    first = synthetic.header(ranks, family="sync_overlap", benchmark="sync_overlap", command_line=["sync_overlap"])
-    first["plan"]["parameters"] = {"message_bytes": list(sizes), "send": [send], "protocol": [protocol]}
+    parameters = {"message_bytes": list(sizes), "send": [send], "protocol": [protocol]}
+    own = {"sender": 0, "receiver": ranks // 2, "least_delay_ns": round(DELAY_NS), "bisects": True}
+    first = synthetic.header_of("sync_overlap", parameters, own, changes, ranks=ranks)
     first["plan"]["points"] = None
-    first["own"] = {"sender": 0, "receiver": first["ranks"] // 2, "least_delay_ns": round(DELAY_NS), "bisects": True}
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    return first
 
 
 @dataclass(frozen=True)

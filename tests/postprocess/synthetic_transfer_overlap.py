@@ -95,15 +95,8 @@ def header(
     **changes: Any,
 ) -> dict[str, Any]:
     """The first line."""
-    first = synthetic.header(
-        family="transfer_overlap", benchmark="transfer_overlap", command_line=["transfer_overlap"],
-    )  # fmt: skip
-    first["plan"]["parameters"] = {
-        "grid_points": list(grid_points), "unknowns": list(unknowns), "variant": list(versions),
-    }  # fmt: skip
-    first["own"] = {}
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    parameters = {"grid_points": list(grid_points), "unknowns": list(unknowns), "variant": list(versions)}
+    return synthetic.header_of("transfer_overlap", parameters, {}, changes)
 
 
 def record(
