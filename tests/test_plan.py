@@ -766,7 +766,7 @@ def on_cores(*numbers: int, **asked: Any) -> plan.Plan:
 def test_several_numbers_of_cores_are_cases_of_their_own_each_with_its_own_basic() -> None:
     found = on_cores(1, 2, 4)
     assert [(case.parameters["cores_per_rank"], case.configuration) for case in found.to_measure] == [
-        *((1, "basic"), (2, "basic"), (4, "basic"), (2, "dedicated"), (4, "dedicated")),
+        *((1, "basic"), (2, "basic"), (4, "basic"), (2, "dedicated"), (4, "dedicated"))
     ]
     (skipped,) = found.skipped.items()
     assert skipped[0] == "mpich-5_0_2.shm.dedicated.nbc_overlap.ibcast.1cores"

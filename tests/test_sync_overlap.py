@@ -15,16 +15,7 @@ from mpi_campaign.toolchains import resolving
 from postprocess.families.sync_overlap.inside import wrong
 from postprocess.families.sync_overlap.record import SyncRecord, load_sync_overlap
 from postprocess.families.sync_overlap.table import sync_table
-from postprocess.statistics.late_receiver import (
-    BOTH,
-    FULL,
-    INCOMPLETE,
-    NEITHER,
-    NONE,
-    NOTHING,
-    RECEIVER,
-    UNCLEAR,
-)
+from postprocess.statistics.late_receiver import BOTH, FULL, INCOMPLETE, NEITHER, NONE, NOTHING, RECEIVER, UNCLEAR
 from tests.support import Command, check_record, corruption, launch, launch_line, only_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]

@@ -391,10 +391,7 @@ def case(lines: Sequence[dict[str, Any]], record: str | None, result: str = "pas
 
 
 def run_folder(
-    path: Path,
-    records: Sequence[Sequence[dict[str, Any]]],
-    cases: Sequence[dict[str, Any]] = (),
-    **manifest: Any,
+    path: Path, records: Sequence[Sequence[dict[str, Any]]], cases: Sequence[dict[str, Any]] = (), **manifest: Any
 ) -> Path:
     """A run folder with a manifest; `cases` are those beyond the ones that have a record."""
     files = [write(path / "records" / f"{i:03}.jsonl", lines) for i, lines in enumerate(records)]

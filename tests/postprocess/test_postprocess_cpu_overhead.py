@@ -379,11 +379,7 @@ def test_the_availability_of_a_collective_is_compared_once(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("available", "low", "high", "says"),
-    [
-        (0.5, 0.47, 0.625, "47 % to 62 %"),
-        (0.0, 0.0, 0.3125, "0 % to 31 %"),
-        (1.0, 0.625, math.nan, "at least 62 %"),
-    ],
+    [(0.5, 0.47, 0.625, "47 % to 62 %"), (0.0, 0.0, 0.3125, "0 % to 31 %"), (1.0, 0.625, math.nan, "at least 62 %")],
 )
 def test_availability_is_the_work_from_which_a_collective_takes_longer(
     tmp_path: Path, available: float, low: float, high: float, says: str

@@ -17,12 +17,7 @@ from hypothesis import strategies as st
 
 from postprocess.families import registry
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact
-from postprocess.families.mpi_impact.table import (
-    highlighted,
-    impact_table,
-    impact_text,
-    verdict,
-)
+from postprocess.families.mpi_impact.table import highlighted, impact_table, impact_text, verdict
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
