@@ -21,6 +21,7 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Hosts, Request, Settings
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
+from mpi_campaign.toolchains.spack.build import Build
 from postprocess.families import registry as families
 
 # The library under which programs are launched by hand.
@@ -190,6 +191,23 @@ def only_line(program: str, stderr: str) -> str:
     """The only line in which a program says what it refuses."""
     (line,) = [line for line in stderr.splitlines() if line.startswith(f"{program}: ")]
     return line
+
+
+def cannot_measure(program: Path, says: str, *words: str, **how: Any) -> None:
+    """Launch a program that must refuse it, in one line. how: of `launch`."""
+    done = launch(program, *words, **how)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in only_line(program.name, done.stderr)
+
+
+def spack_build(**fields: Any) -> Build:
+    """What Spack built, with other values of these fields."""
+    usual: dict[str, Any] = {
+        "hash": "a" * 32, "spec": "mpi-overlap-benchmarks@main", "prefix": "/opt/benchmarks", "mpi_hash": "b" * 32,
+        "external": False, "compiler": "gcc@12.2.0", "architecture": "linux-debian12-zen3", "spack_version": "1.1.0",
+        "spack_commit": "c" * 40, "spack_executable": "/opt/spack/bin/spack", "lock_sha256": "e" * 64,
+    }  # fmt: skip
+    return Build(**{**usual, **fields})
 
 
 _PARTS = (

@@ -36,12 +36,8 @@ POISON = {
 }  # fmt: skip
 # Neither steers a launch, and none of it is anybody's business in one.
 OTHERS = {
-    "GIT_DIR": "/x/.git",
-    "PYTHONPATH": "/x",
-    "RFM_CONFIG_FILES": "/x",
-    "BASH_ENV": "/x",
-    "AWS_SECRET_ACCESS_KEY": "s",
-}
+    "GIT_DIR": "/x/.git", "PYTHONPATH": "/x", "RFM_CONFIG_FILES": "/x", "BASH_ENV": "/x", "AWS_SECRET_ACCESS_KEY": "s",
+}  # fmt: skip
 PERSON = {"PATH": "/usr/bin:/bin", "HOME": "/home/user", "USER": "user", "TMPDIR": "/scratch", "LC_ALL": "C.UTF-8"}
 PROXIES = {"https_proxy": "http://proxy:3128", "SSL_CERT_FILE": "/etc/site.pem", "REQUESTS_CA_BUNDLE": "/etc/site.pem"}
 SHELL = {**PERSON, **PROXIES, **POISON, **OTHERS}

@@ -167,24 +167,14 @@ def sampled_point(
     samples = {name: [round(value) for value in np.asarray(values).tolist()] for name, values in series.items()}
     (repetitions,) = {len(values) for values in samples.values()}
     line = {
-        "type": "point",
-        "index": index,
-        "parameters": dict(parameters),
-        "repetitions": repetitions,
-        "warmup_repetitions": 0,
-        "late_repetitions": 0,
-        "discarded_repetitions": 0,
+        "type": "point", "index": index, "parameters": dict(parameters), "repetitions": repetitions,
+        "warmup_repetitions": 0, "late_repetitions": 0, "discarded_repetitions": 0,
         "stop_reason": "interval" if repetitions else "not_measured",
-        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
-        "data_errors": 0,
-        "start_method": "deadline",
+        "interval_relative_reached": 0.02 if repetitions >= 6 else None, "data_errors": 0, "start_method": "deadline",
         "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
-        "series": {**samples, "start_imbalance_ns": [20] * repetitions},
-        "warmup": {},
-        "spreads": {},
-        "rank_medians": {},
-        "own": dict(own),
-    }
+        "series": {**samples, "start_imbalance_ns": [20] * repetitions}, "warmup": {}, "spreads": {},
+        "rank_medians": {}, "own": dict(own),
+    }  # fmt: skip
     assert set(more) <= set(line)
     return {**line, **more}
 
@@ -296,22 +286,12 @@ def header_of(
 
 def footer(points: int, ranks: int = 2, threads: int = 0, **changes: Any) -> dict[str, Any]:
     line = {
-        "type": "footer",
-        "complete": True,
-        "reason": "",
-        "points": points,
-        "wall_seconds": 12.5,
-        "measured_seconds": 9.1,
-        "spent_seconds": None,
-        "clock_residual_ns": 55.0,
-        "clock_synchronisations": 2 * points + 1,
-        "clock_synchronisation_seconds": 0.05,
-        "clock_refusal": "",
+        "type": "footer", "complete": True, "reason": "", "points": points, "wall_seconds": 12.5,
+        "measured_seconds": 9.1, "spent_seconds": None, "clock_residual_ns": 55.0,
+        "clock_synchronisations": 2 * points + 1, "clock_synchronisation_seconds": 0.05, "clock_refusal": "",
         "mpi_thread_cpu_ns": [[3_200_000_000] * threads for _ in range(ranks)],
-        "helper_thread_cpu_ns": [[] for _ in range(ranks)],
-        "tcp_bytes_sent": [2_400_000_000] * ranks,
-        "own": {},
-    }
+        "helper_thread_cpu_ns": [[] for _ in range(ranks)], "tcp_bytes_sent": [2_400_000_000] * ranks, "own": {},
+    }  # fmt: skip
     assert set(changes) <= set(line)
     return {**line, **changes}
 
@@ -383,11 +363,8 @@ def case(lines: Sequence[dict[str, Any]], record: str | None, result: str = "pas
     return {
         "case": f"{h['toolchain']} {h['network']} {h['configuration']} {collective}",
         **{key: h[key] for key in ("toolchain", "provider", "network", "configuration", "benchmark")},
-        "collective": collective,
-        "result": result,
-        "reason": reason,
-        "record": record,
-    }
+        "collective": collective, "result": result, "reason": reason, "record": record,
+    }  # fmt: skip
 
 
 def run_folder(

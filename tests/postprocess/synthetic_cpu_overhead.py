@@ -76,30 +76,20 @@ def point(
     share = truth.cpu_share + synthetic.around_0(rng, truth.share_noise, repetitions)
     reference = calls * call_ns * noise * np.exp(synthetic.around_0(rng, 0.003, repetitions))
     series = {
-        "t_wall_ns": wall,
-        "t_cpu_ns": wall * share,
-        "t_thread_cpu_ns": wall * truth.thread_share,
+        "t_wall_ns": wall, "t_cpu_ns": wall * share, "t_thread_cpu_ns": wall * truth.thread_share,
         "voluntary_switches": np.full(repetitions, truth.voluntary),
-        "involuntary_switches": np.full(repetitions, truth.involuntary),
-        "t_reference_wall_ns": reference,
-        "t_reference_cpu_ns": reference * share,
-        "t_user_all_ranks_ns": ranks * wall * share * truth.user_share,
+        "involuntary_switches": np.full(repetitions, truth.involuntary), "t_reference_wall_ns": reference,
+        "t_reference_cpu_ns": reference * share, "t_user_all_ranks_ns": ranks * wall * share * truth.user_share,
         "t_system_all_ranks_ns": ranks * wall * share * (1 - truth.user_share),
-        "t_soaked_all_ranks_ns": np.zeros(repetitions),
-        "t_work_ns": reference * work,
-        "t_node_window_ns": 1.01 * wall,
+        "t_soaked_all_ranks_ns": np.zeros(repetitions), "t_work_ns": reference * work, "t_node_window_ns": 1.01 * wall,
         "t_node_busy_ns": 1.01 * wall * (ranks * share + truth.softirq_cpus),
-        "t_node_softirq_ns": 1.01 * wall * truth.softirq_cpus,
-        "t_node_ranks_ns": 1.01 * wall * ranks * share,
-    }
+        "t_node_softirq_ns": 1.01 * wall * truth.softirq_cpus, "t_node_ranks_ns": 1.01 * wall * ranks * share,
+    }  # fmt: skip
     medians = {name: int(np.median(series[name])) if repetitions else 0 for name in list(series)[:3]}
     parameters = {
-        "operation": operation,
-        "communicator_ranks": ranks,
-        "message_bytes": message_bytes,
-        "way": way,
+        "operation": operation, "communicator_ranks": ranks, "message_bytes": message_bytes, "way": way,
         **({"lateness_ns": lateness_ns} if lateness_ns else {}),
-    }
+    }  # fmt: skip
     line = synthetic.sampled_point(
         index,
         parameters,
@@ -193,12 +183,9 @@ def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: flo
     }
     noise = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
     own = {
-        "partner_rank": 1,
-        "round_trips": exchanges,
-        "trains": trains,
-        "messages_of_train": messages,
+        "partner_rank": 1, "round_trips": exchanges, "trains": trains, "messages_of_train": messages,
         "reductions": exchanges,
-    }
+    }  # fmt: skip
     line = synthetic.sampled_point(
         index,
         {"pair": "within_node", "message_bytes": message_bytes},

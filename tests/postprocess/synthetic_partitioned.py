@@ -99,19 +99,12 @@ def point(
         "t_after_last_ns": times,
     }
     own = {
-        "delay_target_ns": delay_ns,
-        "work_size": delay_ns,
-        "delay_guessed": False,
-        "delay_calibration": calibration if delay_ns else None,
-        "messages": messages,
-        "neighbours": 1,
-        "different_neighbours": 1,
-        "transfer_bytes": TRANSFER_BYTES,
-        "latency_readings_ns": [round(truth.latency_ns)],
-        "transfer_readings_ns": [transfer_ns(truth)],
-        "latency_ns": truth.latency_ns,
+        "delay_target_ns": delay_ns, "work_size": delay_ns, "delay_guessed": False,
+        "delay_calibration": calibration if delay_ns else None, "messages": messages, "neighbours": 1,
+        "different_neighbours": 1, "transfer_bytes": TRANSFER_BYTES, "latency_readings_ns": [round(truth.latency_ns)],
+        "transfer_readings_ns": [transfer_ns(truth)], "latency_ns": truth.latency_ns,
         "bytes_per_second": truth.bytes_per_second,
-    }
+    }  # fmt: skip
     line = synthetic.sampled_point(index, parameters, series, own, warmup_repetitions=2)
     return synthetic.changed(line, **changes)
 

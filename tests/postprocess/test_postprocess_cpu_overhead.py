@@ -477,15 +477,9 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
     lines[0]["nodes"] = 2
     two = load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines))
     between = {
-        "barrier": 0,
-        "bcast": 1,
-        "gather": 2,
-        "scatter": 2,
-        "allgather": 4,
-        "alltoall": 8,
-        "allreduce": 2,
+        "barrier": 0, "bcast": 1, "gather": 2, "scatter": 2, "allgather": 4, "alltoall": 8, "allreduce": 2,
         "reduce_scatter_block": 4,
-    }
+    }  # fmt: skip
     expected = between.get(operation, 1) * one.message_bytes * 2 * one.calls * one.repetitions
     assert inside.payload_bytes(two) == expected
 
