@@ -63,14 +63,8 @@ def test_no_child_but_one_in_a_job_gets_what_steers_a_launch(purpose: str) -> No
 def test_a_job_gets_what_its_batch_system_says_and_nothing_else_of_the_shell() -> None:
     found = environ.built(environ.JOB, environ=SHELL)
     of_the_job = {
-        "SLURM_JOB_ID",
-        "SLURM_NODELIST",
-        "PBS_NODEFILE",
-        "PE_HOSTFILE",
-        "LSB_HOSTS",
-        "OAR_NODEFILE",
-        "FLUX_JOB_ID",
-    }
+        "SLURM_JOB_ID", "SLURM_NODELIST", "PBS_NODEFILE", "PE_HOSTFILE", "LSB_HOSTS", "OAR_NODEFILE", "FLUX_JOB_ID",
+    }  # fmt: skip
     assert set(found) == {*PERSON, *of_the_job}
 
 

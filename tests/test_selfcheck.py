@@ -255,17 +255,8 @@ def test_one_rank_measures_what_has_a_sense(built: Path, tmp_path: Path) -> None
 def test_more_ranks_than_cores_are_said_to_be(built: Path, tmp_path: Path) -> None:
     ranks = 2 * len(os.sched_getaffinity(0))
     words = (
-        "--hold",
-        "0",
-        "--starts",
-        "10",
-        "--noise-seconds",
-        "0.05",
-        "--threads",
-        "1",
-        "--only",
-        "clock,start,noise",
-    )
+        "--hold", "0", "--starts", "10", "--noise-seconds", "0.05", "--threads", "1", "--only", "clock,start,noise",
+    )  # fmt: skip
     lines = measure(built / "timing_selfcheck", tmp_path, *words, ranks=ranks)
     assert lines[0]["oversubscribed"]
     assert len(of(lines, "noise")) == ranks

@@ -50,16 +50,8 @@ def measured(folder: Path, path: Path, toolchain: str, way: Way, *words: str) ->
     if way.network != "shm":
         rate = way.network.partition(":")[2]
         line = [
-            sys.executable,
-            "-m",
-            "mpi_campaign.launching.wire",
-            "--rate",
-            rate,
-            "--report",
-            os.devnull,
-            "--",
-            *line,
-        ]
+            sys.executable, "-m", "mpi_campaign.launching.wire", "--rate", rate, "--report", os.devnull, "--", *line,
+        ]  # fmt: skip
     done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=120, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     check_record(path)
