@@ -31,11 +31,8 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 # A package registry that nobody answers at.
 NOWHERE = {
-    "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
-    "PIP_EXTRA_INDEX_URL": "",
-    "PIP_FIND_LINKS": "",
-    "PIP_RETRIES": "0",
-}
+    "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": "", "PIP_RETRIES": "0",
+}  # fmt: skip
 
 
 def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
@@ -179,6 +176,13 @@ def recorded(program: Path, record: Path, *words: str, **how: Any) -> str:
     assert done.returncode == 0, done.stdout + done.stderr
     check_record(record)
     return done.stdout
+
+
+def run_path(stdout: str) -> Path:
+    """The archived run: what the last line of `run` names."""
+    line = stdout.strip().splitlines()[-1]
+    assert line.startswith("run: "), stdout
+    return Path(line.removeprefix("run: "))
 
 
 def corruption(build: Path, **settings: object) -> dict[str, str]:

@@ -431,12 +431,10 @@ def test_planning_and_the_solver_have_the_same_limits() -> None:
     sources = ROOT / "benchmarks" / "transfer_overlap"
     text = "".join((sources / name).read_text() for name in ("main.c", "partition.h", "solver.h"))
     in_program = {
-        "MOST_POINTS": transfer_overlap.MOST_POINTS,
-        "MOST_UNKNOWNS": transfer_overlap.MOST_UNKNOWNS,
+        "MOST_POINTS": transfer_overlap.MOST_POINTS, "MOST_UNKNOWNS": transfer_overlap.MOST_UNKNOWNS,
         "PARTITION_LEAST_POINTS": transfer_overlap.LEAST_POINTS_OF_PART,
-        "PARTITION_MOST_LEAVES": transfer_overlap.MOST_PARTS,
-        "SOLVER_VECTORS": transfer_overlap.VECTORS,
-    }
+        "PARTITION_MOST_LEAVES": transfer_overlap.MOST_PARTS, "SOLVER_VECTORS": transfer_overlap.VECTORS,
+    }  # fmt: skip
     assert {name: re.findall(rf"\b{name} = (\d+)", text) for name in in_program} == {
         name: [str(value)] for name, value in in_program.items()
     }

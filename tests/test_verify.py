@@ -376,11 +376,8 @@ def test_on_one_core_it_is_oversubscribed_and_says_so(tmp_path: Path, configurat
     for rank, place in enumerate(lines[0]["placement"]):
         own = [{"name": "progress", "cpuset": str(rank)}]
         place |= {
-            "cpuset": str(rank),
-            "physical_cores": 1,
-            "compute_cpusets": [str(rank)],
-            "dedicated_cpuset": str(rank),
-        }
+            "cpuset": str(rank), "physical_cores": 1, "compute_cpusets": [str(rank)], "dedicated_cpuset": str(rank),
+        }  # fmt: skip
         place |= {name: own for name in ("mpi_threads", "helper_threads") if place[name]}
     for line in lines[1:-1]:
         line.pop("thread_medians")

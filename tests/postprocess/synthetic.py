@@ -70,11 +70,9 @@ def point(
         return series(rng, median, repetitions, behaviour.noise)
 
     truth = {
-        "t_mpi_ns": behaviour.comm * comm,
-        "t_comm_ref_ns": comm,
-        "t_comp_ns": behaviour.comp_slowdown * comp,
+        "t_mpi_ns": behaviour.comm * comm, "t_comm_ref_ns": comm, "t_comp_ns": behaviour.comp_slowdown * comp,
         "t_comp_ref_ns": comp,
-    }
+    }  # fmt: skip
     own = {name: [times(median) for _ in range(ranks)] for name, median in truth.items()}
     medians = {name: [round(truth[name]) if repetitions else 0] * ranks for name in truth}
     mpi = own.pop("t_mpi_ns")

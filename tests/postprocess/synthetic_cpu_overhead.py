@@ -172,15 +172,13 @@ def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: flo
     round_trip = 2 * (truth.send + truth.latency + bytes_ns + truth.receive)
     between = max(send, truth.receive, truth.gap + bytes_ns)
     medians = {
-        "t_round_trips_ns": exchanges * round_trip,
-        "t_trains_ns": trains * (round_trip + (messages - 1) * between),
+        "t_round_trips_ns": exchanges * round_trip, "t_trains_ns": trains * (round_trip + (messages - 1) * between),
         "t_delayed_trains_ns": trains * (round_trip + (messages - 1) * max(send + delay, between)),
-        "t_delays_ns": trains * (messages - 1) * delay,
-        "t_receives_ns": exchanges * (truth.receive + clock_ns),
+        "t_delays_ns": trains * (messages - 1) * delay, "t_receives_ns": exchanges * (truth.receive + clock_ns),
         "t_sends_ns": exchanges * (delay if message_bytes >= truth.waiting_bytes else truth.send),
         "t_reductions_hot_ns": exchanges * message_bytes * truth.gamma_hot,
         "t_reductions_cold_ns": exchanges * message_bytes * truth.gamma_cold,
-    }
+    }  # fmt: skip
     noise = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
     own = {
         "partner_rank": 1, "round_trips": exchanges, "trains": trains, "messages_of_train": messages,

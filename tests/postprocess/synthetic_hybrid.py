@@ -71,11 +71,9 @@ def point(
     call_ns = {
         "library_whole": whole,
         "hybrid_whole": whole * truth.by_variant.get(variant, truth.by_size.get(message_bytes, truth.whole)),
-        "papers_whole": whole * truth.papers,
-        "library_alone": whole / 2,
-        "hybrid_alone": whole / 2 * truth.alone,
+        "papers_whole": whole * truth.papers, "library_alone": whole / 2, "hybrid_alone": whole / 2 * truth.alone,
         "papers_alone": whole / 2 * truth.papers,
-    }
+    }  # fmt: skip
     if truth.hidden is not None:
         steps, computation = whole / 2, whole / 4
         call_ns |= {"steps": steps, "computation": computation}

@@ -93,11 +93,9 @@ def point(
         "partitions_receive": received or sent, "aggregation_bytes": together, "delay_ratio": delay_ratio,
     }  # fmt: skip
     series = {
-        "t_ns": times,
-        "t_ref_ns": np.maximum(1, references),
-        "t_delay_ns": delay_ns + np.arange(repetitions) % 3,
+        "t_ns": times, "t_ref_ns": np.maximum(1, references), "t_delay_ns": delay_ns + np.arange(repetitions) % 3,
         "t_after_last_ns": times,
-    }
+    }  # fmt: skip
     own = {
         "delay_target_ns": delay_ns, "work_size": delay_ns, "delay_guessed": False,
         "delay_calibration": calibration if delay_ns else None, "messages": messages, "neighbours": 1,
