@@ -335,6 +335,7 @@ def test_a_reliable_ratio_of_a_record_that_was_cut_off_is_marked_wherever_it_sta
 
 
 def test_a_run_without_such_records_says_nothing_of_them(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
     assert [path.name for path in registry.write_tables(load_run(tmp_path))] == ["points.parquet", "samples.parquet"]
     assert impact_of(load_run(tmp_path)).empty
     report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html")
