@@ -38,10 +38,19 @@ def name_of(day: int, number: int = 0) -> str:
     return f"202611{day:02d}T0200{number:02d}Z-{day:06x}"
 
 
-def archived(
-    root: Path,
-    run: str,
-    system: str = "here",
+def archived(root: Path, run: str, system: str = "here", **asked: Any) -> RunFolder:
+    """A complete run, as `_make` is asked for it. A process makes each run once, and copies it afterwards."""
+    key = (run, system, repr(sorted(asked.items())), asked.get("change"))
+    if key not in _made:
+        _made[key] = _make(RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run), **asked)
+    folder = RunFolder(root, system, run)
+    shutil.copytree(_made[key].archived, folder.archived)
+    folder.partial.parent.mkdir(exist_ok=True)
+    return folder
+
+
+def _make(
+    folder: RunFolder,
     factor: float = 1.0,
     launches: int = 3,
     noise: float = 0.003,
@@ -67,66 +76,14 @@ def archived(
     solver: whether versions of a solver were measured, too.
     late: whether messages to a late receiver were measured, too.
     hybrid: whether hybrid collectives were, too.  kernels: whether kernels with them were, too.
-
-    A process makes each run once, and copies it afterwards.
     """
-    key = (
-        run, system, factor, launches, noise, toolchains, repr(slower), overhead, repr(manifest), change, impact,
-        parts, cpu, solver, late, hybrid, kernels, repr(header),
-    )  # fmt: skip
-    if key not in _made:
-        first = RunFolder(Path(_FOLDER.name) / str(len(_made)), system, run)
-        _made[key] = _make(
-            first,
-            factor,
-            launches,
-            noise,
-            toolchains,
-            slower or {},
-            overhead,
-            manifest or {},
-            change,
-            impact,
-            parts,
-            cpu,
-            solver,
-            late,
-            hybrid,
-            kernels,
-            header,
-        )
-    folder = RunFolder(root, system, run)
-    shutil.copytree(_made[key].archived, folder.archived)
-    folder.partial.parent.mkdir(exist_ok=True)
-    return folder
-
-
-def _make(
-    folder: RunFolder,
-    factor: float,
-    launches: int,
-    noise: float,
-    toolchains: tuple[str, ...],
-    slower: dict[str, float],
-    overhead: float,
-    manifest: dict[str, Any],
-    change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]],
-    impact: float,
-    parts: bool,
-    cpu: bool,
-    solver: bool,
-    late: bool,
-    hybrid: bool,
-    kernels: bool,
-    header: dict[str, Any],
-) -> RunFolder:
     run, system = folder.run, folder.system
     rng = np.random.default_rng(list(map(ord, run + system)))
     records, stems, cases = [], [], []
     for repeat in range(1, launches + 1):
         for toolchain in toolchains:
             for collective in COLLECTIVES:
-                longer = factor * slower.get(toolchain, 1.0) * float(np.exp(noise * rng.standard_normal()))
+                longer = factor * (slower or {}).get(toolchain, 1.0) * float(np.exp(noise * rng.standard_normal()))
                 behaviour = replace(synthetic.SERIALISED, overhead=overhead, reference_factor=longer)
                 lines = synthetic.sweep(
                     behaviour, (8, 16), toolchain=toolchain, collective=collective,
@@ -146,38 +103,28 @@ def _make(
     for number, (stem, case_) in enumerate(zip(stems, cases, strict=True)):
         (folder.partial / "records" / f"{number:03}.jsonl").rename(folder.partial / "records" / f"{stem}.jsonl")
         case_["record"] = f"records/{stem}.jsonl"
-    if impact:
-        first = synthetic_impact.HEADER
-        case = Case(
-            first["toolchain"], first["provider"], "mpich-5_0_2", first["network"], first["configuration"],
-            "mpi_impact",
-        )  # fmt: skip
-        lines = synthetic_impact.synthetic(16, synthetic_impact.slowed(impact))
-        synthetic_impact.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
-        record = f"records/{case.stem}.jsonl"
-        cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
-    more: list[tuple[bool, Callable[[], list[dict[str, Any]]], str, dict[str, Any]]] = [
-        (parts, synthetic_partitioned.record, "partitioned", {}),
-        (cpu, synthetic_cpu_overhead.record, "cpu_overhead", {"operation": "bcast"}),
-        (solver, synthetic_transfer_overlap.record, "transfer_overlap", {"grid_points": 10_000, "unknowns": 1}),
-        (late, synthetic_sync_overlap.record, "sync_overlap", {}),
-        (hybrid, synthetic_hybrid.record, "hybrid", {}),
-        (kernels, synthetic_hybrid_kernels.record, "hybrid_kernels", {"method": "campaign"}),
+    more: list[tuple[object, Callable[[], list[dict[str, Any]]], dict[str, Any]]] = [
+        (impact, lambda: synthetic_impact.synthetic(16, synthetic_impact.slowed(impact)), {}),
+        (parts, synthetic_partitioned.record, {}),
+        (cpu, synthetic_cpu_overhead.record, {"operation": "bcast"}),
+        (solver, synthetic_transfer_overlap.record, {"grid_points": 10_000, "unknowns": 1}),
+        (late, synthetic_sync_overlap.record, {}),
+        (hybrid, synthetic_hybrid.record, {}),
+        (kernels, synthetic_hybrid_kernels.record, {"method": "campaign"}),
     ]
-    for asked, lines_of, benchmark, parameters in more:
-        if asked:
-            lines = lines_of()
-            first = lines[0]
-            case = Case(
-                first["toolchain"], first["provider"], "openmpi-5_0_11", first["network"], first["configuration"],
-                benchmark, parameters,
-            )  # fmt: skip
-            synthetic.write(folder.partial / "records" / f"{case.stem}.jsonl", lines)
-            record = f"records/{case.stem}.jsonl"
-            cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
+    for lines, parameters in [(lines_of(), parameters) for asked, lines_of, parameters in more if asked]:
+        first = lines[0]
+        environment = first["toolchain"].replace("@", "-").replace(".", "_")
+        case = Case(
+            first["toolchain"], first["provider"], environment, first["network"], first["configuration"],
+            first["benchmark"], parameters,
+        )  # fmt: skip
+        record = f"records/{case.stem}.jsonl"
+        synthetic.write(folder.partial / record, lines)
+        cases.append({**case.as_dict(), "case": case.label, "result": "pass", "reason": "", "record": record})
     made["cases"] = cases
     del made["checksums"]
-    made |= manifest
+    made |= manifest or {}
     run_folders.write_manifest(folder, made)
     registry.write_tables(rendering.load(folder))
     run_folders.finish(folder, made)

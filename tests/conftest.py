@@ -131,24 +131,11 @@ def _another_user() -> str | None:
 
 
 WHY_NOT: dict[str, Callable[[], str | None]] = {
-    "another-user": _another_user,
-    "browser": _browser,
-    "clang": _clang,
-    "git": _git,
-    "grid-engine": _grid_engine,
-    "mount": _mount,
-    "mpi": _mpi,
-    "nodes": machine.nodes_refusal,
-    "pmix": _pmix,
-    "simgrid": _simgrid,
-    "slurm": _slurm,
-    "slurm-accounting": _slurm_accounting,
-    "slurm-torque": _slurm_torque,
-    "spack": _spack,
-    "system-mpi": _system_mpi,
-    "user-namespaces": _user_namespaces,
-    "wire": functools.partial(machine.network_refusal, "wire"),
-}
+    "another-user": _another_user, "browser": _browser, "clang": _clang, "git": _git, "grid-engine": _grid_engine,
+    "mount": _mount, "mpi": _mpi, "nodes": machine.nodes_refusal, "pmix": _pmix, "simgrid": _simgrid, "slurm": _slurm,
+    "slurm-accounting": _slurm_accounting, "slurm-torque": _slurm_torque, "spack": _spack, "system-mpi": _system_mpi,
+    "user-namespaces": _user_namespaces, "wire": functools.partial(machine.network_refusal, "wire"),
+}  # fmt: skip
 assert set(WHY_NOT) == set(PARTS)
 
 # Tests that need one of these launch ranks on all cores, so that nothing else may run beside them. Those of a file that

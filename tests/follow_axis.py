@@ -107,23 +107,19 @@ def follow(name: str, *values: str) -> dict[str, Any]:
         "help": CliRunner().invoke(cli.campaign, ["run", "--help"]).stdout,
         "refusal": refusal(asked_for(choice.option, "n o n e")),
         "not of mpi_impact": refusal(Options.of(benchmarks=("mpi_impact",), **{choice.key: values})),
-        "options": manifest["options"],
-        "resumed as asked": Options.from_manifest(manifest) == options,
-        "typed again": provenance._run_line(options, cli.load_run()),
-        "cases": told,
-        "stems": [case.stem for case in plan.to_measure],
-        "labels": [case.label for case in plan.to_measure],
+        "options": manifest["options"], "resumed as asked": Options.from_manifest(manifest) == options,
+        "typed again": provenance._run_line(options, cli.load_run()), "cases": told,
+        "stems": [case.stem for case in plan.to_measure], "labels": [case.label for case in plan.to_measure],
         "read again": [Case.from_dict(one) for one in told] == list(plan.cases),
         "older": sorted({Case.from_dict(one).as_dict()[name] for one in younger}),
         "keys": [references.key(case, "smoke", 2, 1) for case in plan.to_measure],
         "commands": [shlex.join(words) for words in commands(plan)],
         "told": {str(value): choice.words(value) for value in {case[name] for case in told}},
-        "listed": listing.everything().get(choice.plural),
-        "tables": in_tables(name, unusual, choice.usual),
+        "listed": listing.everything().get(choice.plural), "tables": in_tables(name, unusual, choice.usual),
         "columns": [name in columns for columns in (CASE, launches.COLUMNS)],
         "axis": {key: str(value) for key, value in asdict(CHOICES[name].axis).items()},
         "compared": name in [one.name for one in families.AXES],
-    }
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -69,19 +69,16 @@ def main(folder: Path) -> None:
     table, problems = launch_table([before, after])
     series = series_of(table, [TIME])
     found = {
-        "shown": said("show", str(after)),
-        "alone": said("show", str(after), "--benchmark", FAMILY),
+        "shown": said("show", str(after)), "alone": said("show", str(after), "--benchmark", FAMILY),
         "json": json.loads(said("show", str(after), "--benchmark", FAMILY, "--json")),
         "files": sorted(path.name for path in after.glob("*.parquet")),
         "report": (folder / "report.html").read_text(encoding="utf-8"),
         "cases": [case for case in compared["cases"] if case["metric"] == TIME],
         "others": [case for case in compared["cases"] if case["metric"] == "t_measured_ns"],
-        "text": said("compare", str(before), str(after), "--output", str(root)),
-        "problems": problems,
-        "keys": [one.key for one in series],
-        "old keys": [one.key for one in series_of(table, ["t_measured_ns"])],
+        "text": said("compare", str(before), str(after), "--output", str(root)), "problems": problems,
+        "keys": [one.key for one in series], "old keys": [one.key for one in series_of(table, ["t_measured_ns"])],
         "faults": list(store.faults(run_folders.find(str(after), root))),
-    }
+    }  # fmt: skip
     print(json.dumps(found))
 
 

@@ -21,6 +21,7 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Hosts, Request, Settings
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
+from mpi_campaign.toolchains.spack.build import Build
 from postprocess.families import registry as families
 
 # The library under which programs are launched by hand.
@@ -30,11 +31,8 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 # A package registry that nobody answers at.
 NOWHERE = {
-    "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
-    "PIP_EXTRA_INDEX_URL": "",
-    "PIP_FIND_LINKS": "",
-    "PIP_RETRIES": "0",
-}
+    "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": "", "PIP_RETRIES": "0",
+}  # fmt: skip
 
 
 def refused(done: subprocess.CompletedProcess[str], *fragments: str) -> None:
@@ -156,32 +154,9 @@ def launch_line(
     return layout.command(line) if layout else line, environ.built(environ.LAUNCH, settings.env, beside)
 
 
-def launch(
-    program: Path,
-    *words: str,
-    ranks: int = 2,
-    threads: int = 1,
-    env: Mapping[str, str] | None = None,
-    timeout: float = 240,
-    toolchain: str = MPI,
-    configuration: str = "basic",
-    network: str = "shm",
-    told: Mapping[str, str] | None = None,
-    layout: Layout | None = None,
-) -> subprocess.CompletedProcess[str]:
-    """Run it."""
-    line, environment = launch_line(
-        program,
-        *words,
-        ranks=ranks,
-        threads=threads,
-        env=env,
-        toolchain=toolchain,
-        configuration=configuration,
-        network=network,
-        told=told,
-        layout=layout,
-    )
+def launch(program: Path, *words: str, timeout: float = 240, **how: Any) -> subprocess.CompletedProcess[str]:
+    """Run it. how: of `launch_line`."""
+    line, environment = launch_line(program, *words, **how)
     return subprocess.run(line, capture_output=True, text=True, check=False, timeout=timeout, env=environment)
 
 
@@ -203,6 +178,13 @@ def recorded(program: Path, record: Path, *words: str, **how: Any) -> str:
     return done.stdout
 
 
+def run_path(stdout: str) -> Path:
+    """The archived run: what the last line of `run` names."""
+    line = stdout.strip().splitlines()[-1]
+    assert line.startswith("run: "), stdout
+    return Path(line.removeprefix("run: "))
+
+
 def corruption(build: Path, **settings: object) -> dict[str, str]:
     """The fault injector's environment."""
     chosen = {f"CORRUPT_{name.upper()}": str(value) for name, value in settings.items()}
@@ -213,6 +195,23 @@ def only_line(program: str, stderr: str) -> str:
     """The only line in which a program says what it refuses."""
     (line,) = [line for line in stderr.splitlines() if line.startswith(f"{program}: ")]
     return line
+
+
+def cannot_measure(program: Path, says: str, *words: str, **how: Any) -> None:
+    """Launch a program that must refuse it, in one line. how: of `launch`."""
+    done = launch(program, *words, **how)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in only_line(program.name, done.stderr)
+
+
+def spack_build(**fields: Any) -> Build:
+    """What Spack built, with other values of these fields."""
+    usual: dict[str, Any] = {
+        "hash": "a" * 32, "spec": "mpi-overlap-benchmarks@main", "prefix": "/opt/benchmarks", "mpi_hash": "b" * 32,
+        "external": False, "compiler": "gcc@12.2.0", "architecture": "linux-debian12-zen3", "spack_version": "1.1.0",
+        "spack_commit": "c" * 40, "spack_executable": "/opt/spack/bin/spack", "lock_sha256": "e" * 64,
+    }  # fmt: skip
+    return Build(**{**usual, **fields})
 
 
 _PARTS = (

@@ -117,11 +117,9 @@ def test_lists_that_nobody_writes(text: str, fragment: str) -> None:
 
 def test_slurm() -> None:
     job = {
-        "SLURM_JOB_ID": "12",
-        "SLURM_JOB_NODELIST": "n[1-3]",
-        "SLURM_TASKS_PER_NODE": "2(x2),1",
+        "SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "n[1-3]", "SLURM_TASKS_PER_NODE": "2(x2),1",
         "SLURM_JOB_CPUS_PER_NODE": "8(x3)",
-    }
+    }  # fmt: skip
     found = of(job)
     assert found.hosts == (Host("n1", 2, 8), Host("n2", 2, 8), Host("n3", 1, 8))
     assert str(found) == "slurm job 12, 3 nodes: n1, n2, n3"

@@ -24,8 +24,7 @@ from mpi_campaign.running import probing
 from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
-from mpi_campaign.toolchains.spack.build import Build
-from tests.support import MPI, NOWHERE, Command, refused
+from tests.support import MPI, NOWHERE, Command, refused, spack_build
 
 EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent)
 
@@ -389,21 +388,8 @@ def of_spack(tmp_path: Path) -> Path:
     lock = run / provenance.lock_of("openmpi-5_0_8-spack")
     lock.parent.mkdir()
     lock.write_text("{}")
-    build = Build(
-        environment="/far/away",
-        hash="a" * 32,
-        spec="mpi-overlap-benchmarks@main",
-        prefix="/opt/benchmarks",
-        mpi_hash="b" * 32,
-        mpi_spec="openmpi@5.0.8",
-        external=False,
-        compiler="gcc@12.2.0",
-        architecture="linux-debian12-zen3",
-        spack_version="1.1.0",
-        spack_commit="c" * 40,
-        spack_executable="/opt/spack/bin/spack",
-        repositories=(("builtin", "d" * 40), ("odd", "; rm -rf /")),
-        lock_sha256="e" * 64,
+    build = spack_build(
+        environment="/far/away", mpi_spec="openmpi@5.0.8", repositories=(("builtin", "d" * 40), ("odd", "; rm -rf /"))
     )
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["options"] |= {"system": "faraway", "provider": "spack", "toolchains": []}

@@ -13,6 +13,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.running.verify import cpus_of
 from mpi_campaign.this_machine import machine
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
+from tests.support import run_path
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
@@ -33,9 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, str(ROOT / "campaign"), "run", *toolchains, *configurations, *words, "--output", str(output)],
         capture_output=True, text=True, cwd=ROOT, check=False,
     )  # fmt: skip
-    last = done.stdout.strip().splitlines()[-1]
-    assert last.startswith("run: "), done.stdout + done.stderr
-    return Path(last.removeprefix("run: "))
+    return run_path(done.stdout)
 
 
 def cases(run: Path) -> dict[tuple[str, str], dict[str, Any]]:

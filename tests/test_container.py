@@ -10,13 +10,10 @@ from mpi_campaign import ROOT
 from tests import container
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.beside_others,
-    pytest.mark.needs("mpi"),
-    pytest.mark.needs("user-namespaces"),
+    pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi"), pytest.mark.needs("user-namespaces"),
     pytest.mark.skipif(find_library("seccomp") is None, reason="there is no libseccomp (Debian: libseccomp2)"),
     pytest.mark.timeout(900),
-]
+]  # fmt: skip
 CAMPAIGN = str(ROOT / "campaign")
 LIBRARIES = ("openmpi@5.0.11", "openmpi@4.1.8", "mpich@5.0.2", "intel@2021.18.1")
 

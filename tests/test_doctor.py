@@ -48,15 +48,11 @@ def machine_of(root: Path, files: dict[str, str | bytes]) -> Path:
 
 LOOKS: dict[str, Look] = {
     "siblings": lambda root: disturbances.siblings(root, CPUS),
-    "governor": lambda root: disturbances.governor(root, CPUS),
-    "turbo": disturbances.turbo,
-    "tick": lambda root: disturbances.tick(root, CPUS),
-    "autogroup": disturbances.autogroup,
-    "huge_pages": disturbances.huge_pages,
-    "numa_balancing": disturbances.numa_balancing,
-    "swap": disturbances.swap,
+    "governor": lambda root: disturbances.governor(root, CPUS), "turbo": disturbances.turbo,
+    "tick": lambda root: disturbances.tick(root, CPUS), "autogroup": disturbances.autogroup,
+    "huge_pages": disturbances.huge_pages, "numa_balancing": disturbances.numa_balancing, "swap": disturbances.swap,
     "clocksource": disturbances.clocksource,
-}
+}  # fmt: skip
 AUTOGROUP = "proc/sys/kernel/sched_autogroup_enabled"
 HUGE_PAGES = "sys/kernel/mm/transparent_hugepage/enabled"
 NUMA = "proc/sys/kernel/numa_balancing"

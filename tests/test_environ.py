@@ -36,12 +36,8 @@ POISON = {
 }  # fmt: skip
 # Neither steers a launch, and none of it is anybody's business in one.
 OTHERS = {
-    "GIT_DIR": "/x/.git",
-    "PYTHONPATH": "/x",
-    "RFM_CONFIG_FILES": "/x",
-    "BASH_ENV": "/x",
-    "AWS_SECRET_ACCESS_KEY": "s",
-}
+    "GIT_DIR": "/x/.git", "PYTHONPATH": "/x", "RFM_CONFIG_FILES": "/x", "BASH_ENV": "/x", "AWS_SECRET_ACCESS_KEY": "s",
+}  # fmt: skip
 PERSON = {"PATH": "/usr/bin:/bin", "HOME": "/home/user", "USER": "user", "TMPDIR": "/scratch", "LC_ALL": "C.UTF-8"}
 PROXIES = {"https_proxy": "http://proxy:3128", "SSL_CERT_FILE": "/etc/site.pem", "REQUESTS_CA_BUNDLE": "/etc/site.pem"}
 SHELL = {**PERSON, **PROXIES, **POISON, **OTHERS}
@@ -67,14 +63,8 @@ def test_no_child_but_one_in_a_job_gets_what_steers_a_launch(purpose: str) -> No
 def test_a_job_gets_what_its_batch_system_says_and_nothing_else_of_the_shell() -> None:
     found = environ.built(environ.JOB, environ=SHELL)
     of_the_job = {
-        "SLURM_JOB_ID",
-        "SLURM_NODELIST",
-        "PBS_NODEFILE",
-        "PE_HOSTFILE",
-        "LSB_HOSTS",
-        "OAR_NODEFILE",
-        "FLUX_JOB_ID",
-    }
+        "SLURM_JOB_ID", "SLURM_NODELIST", "PBS_NODEFILE", "PE_HOSTFILE", "LSB_HOSTS", "OAR_NODEFILE", "FLUX_JOB_ID",
+    }  # fmt: skip
     assert set(found) == {*PERSON, *of_the_job}
 
 

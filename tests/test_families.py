@@ -49,10 +49,8 @@ ALLOWED: Mapping[str, str] = {
     "postprocess/families/registry.py": "one line per family",
     "postprocess/families/axes.py": "by family what a case can be asked to differ in, for planning, without pandas",
     "postprocess/quality/precision.py": "it is about what timing_selfcheck measures",
-    "postprocess/quality/precision_plot.py": "the same",
-    "postprocess/quality/precision_text.py": "the same",
-    "mpi_campaign/doctor/examination.py": "the same",
-    "mpi_campaign/doctor/measuring_precision.py": "the same",
+    "postprocess/quality/precision_plot.py": "the same", "postprocess/quality/precision_text.py": "the same",
+    "mpi_campaign/doctor/examination.py": "the same", "mpi_campaign/doctor/measuring_precision.py": "the same",
     "mpi_campaign/doctor/selfcheck.py": "what launches timing_selfcheck",
     "mpi_campaign/launching/impact_launches.py": "what launches mpi_impact and compute_alone in turn",
     "mpi_campaign/planning/benchmarks/registry.py": "one line per benchmark",
@@ -63,7 +61,7 @@ ALLOWED: Mapping[str, str] = {
     "mpi_campaign/commands/cli.py": "the short forms of `show`",
     "mpi_campaign/toolchains/spack/matrix.py": "a key of spack.yaml, for packages of others",
     "mpi_campaign/toolchains/spack/build.py": "a key of what is kept of a build by Spack",
-}
+}  # fmt: skip
 
 
 def named(tree: ast.Module) -> Iterator[str]:

@@ -16,12 +16,9 @@ from tests.support import MPI
 from tests.test_batch_live import CAMPAIGN, FOUR_CASES, OUTSIDE, Box, check_placed, good, refused
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.rare,
-    pytest.mark.needs("nodes"),
-    pytest.mark.needs("grid-engine"),
+    pytest.mark.slow, pytest.mark.rare, pytest.mark.needs("nodes"), pytest.mark.needs("grid-engine"),
     pytest.mark.timeout(1500),
-]
+]  # fmt: skip
 
 # A time of communication that is also reached where other processes use the processor.
 MEASURE = (

@@ -322,15 +322,8 @@ def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) 
         (kernel, variant) for kernel in ("summa", "poisson", "bpmf") for variant in VARIANTS
     }
     wanted = {
-        "kernel",
-        "t_compute_ns",
-        "t_collective_ns",
-        "iterations",
-        "error",
-        "memory_bytes",
-        "lines",
-        "ratio_to_openmp",
-    }
+        "kernel", "t_compute_ns", "t_collective_ns", "iterations", "error", "memory_bytes", "lines", "ratio_to_openmp",
+    }  # fmt: skip
     assert all(wanted <= set(row) for row in rows)
     assert campaign("results", "verify", str(run)).returncode == 0
 

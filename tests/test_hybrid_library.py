@@ -99,8 +99,7 @@ def test_ranks_in_blocks_are_translated_without_a_table(built: Path) -> None:
 
 
 WRONG = {
-    "parent null": "MPI_ERR_COMM: the parent is MPI_COMM_NULL",
-    "settings out of range": "MPI_ERR_ARG: settings: ",
+    "parent null": "MPI_ERR_COMM: the parent is MPI_COMM_NULL", "settings out of range": "MPI_ERR_ARG: settings: ",
     "settings differ": "MPI_ERR_ARG: settings: they differ between ranks",
     "nodes given twice": "MPI_ERR_ARG: settings: with nodes_of the nodes are given",
     "nodes of a comm that was freed": "MPI_ERR_COMM: the hybrid_comm does not exist, or was freed",
@@ -114,17 +113,14 @@ WRONG = {
     "window too large": "MPI_ERR_NO_MEM: the window of node 0 has 2814749767",
     "comm with memories": "MPI_ERR_COMM: the hybrid_comm still has memories (1)",
     "collective before write": "MPI_ERR_RMA_SYNC: hybrid_broadcast: ",
-    "read before collective": "MPI_ERR_RMA_SYNC: hybrid_read: ",
-    "wait before start": "MPI_ERR_RMA_SYNC: hybrid_wait: ",
+    "read before collective": "MPI_ERR_RMA_SYNC: hybrid_read: ", "wait before start": "MPI_ERR_RMA_SYNC: hybrid_wait: ",
     "write too much": "MPI_ERR_BUFFER: 1048576 bytes are needed, and the memory has buffers of 512",
     "write for a root out of range": "MPI_ERR_ROOT: root 2: the parent has ranks 0 to 1",
     "write twice": "MPI_ERR_RMA_SYNC: hybrid_write_input: ",
     "root out of range": "MPI_ERR_ROOT: root 2: the parent has ranks 0 to 1",
     "root below 0": "MPI_ERR_ROOT: root -1: the parent has ranks 0 to 1",
-    "too many elements": "MPI_ERR_BUFFER: 8388608 bytes are needed",
-    "count overflows": "MPI_ERR_COUNT: ",
-    "type null": "MPI_ERR_TYPE: ",
-    "operation null": "MPI_ERR_OP: ",
+    "too many elements": "MPI_ERR_BUFFER: 8388608 bytes are needed", "count overflows": "MPI_ERR_COUNT: ",
+    "type null": "MPI_ERR_TYPE: ", "operation null": "MPI_ERR_OP: ",
     "operation does not fit": "MPI_ERR_OP: the operation does not fit the type: ",
     "method out of range": "MPI_ERR_ARG: method 99: ",
     "free between start and wait": "MPI_ERR_RMA_SYNC: a collective was started on this memory",
@@ -140,7 +136,7 @@ WRONG = {
     "tune a memory that was freed": "MPI_ERR_ARG: hybrid_memory_tune: the hybrid_memory does not exist, or was freed",
     "memory freed twice by a copy": "MPI_ERR_ARG: the hybrid_memory does not exist, or was freed",
     "blocks overlap": "MPI_ERR_ARG: the blocks of two ranks overlap at element 1",
-}
+}  # fmt: skip
 
 
 def _agree(stdout: str) -> None:

@@ -15,11 +15,7 @@ import pytest
 
 from mpi_campaign.launching import impact_launches
 from mpi_campaign.launching.impact_launches import Schedule
-from postprocess.families.mpi_impact.record import (
-    COMPUTE_ALONE,
-    MPI_IMPACT,
-    load_impact,
-)
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact
 from postprocess.families.mpi_impact.table import impact_table
 from postprocess.records.fields import lines_of
 from postprocess.records.reading import validate_lines

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,30 +39,32 @@ NEWEST = "9999.1"  # of any library; Intel MPI counts years
 
 
 def asked(
-    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = NEWEST
+    family: str,
+    configuration: str,
+    network: str = WIRE,
+    placement: Placement = EIGHT_CORES,
+    version: str = NEWEST,
+    **told: str,
 ) -> Answer:
-    return launches.launch(family, Request(Path("/opt/mpi"), version, configuration, network, placement))
+    request = Request(Path("/opt/mpi"), version, configuration, network, placement, told=told)
+    return launches.launch(family, request)
 
 
-def launched(
-    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = NEWEST
-) -> Settings:
-    answer = asked(family, configuration, network, placement, version)
+def launched(family: str, configuration: str, *how: Any, **named: Any) -> Settings:
+    answer = asked(family, configuration, *how, **named)
     assert isinstance(answer, Settings), answer
     return answer
 
 
-def refused(
-    family: str, configuration: str, network: str = WIRE, placement: Placement = EIGHT_CORES, version: str = NEWEST
-) -> str:
-    answer = asked(family, configuration, network, placement, version)
+def refused(family: str, configuration: str, *how: Any, **named: Any) -> str:
+    answer = asked(family, configuration, *how, **named)
     assert isinstance(answer, Impossible)
     return answer.reason
 
 
 def beside_basic(family: str, configuration: str, **how: str) -> Settings:
     """What a configuration has that `basic` has not."""
-    basic, other = launched(family, "basic", **how), launched(family, configuration, **how)  # type: ignore[arg-type]
+    basic, other = launched(family, "basic", **how), launched(family, configuration, **how)
     assert other.options[: len(basic.options)] == basic.options
     env = dict(other.env.items() - basic.env.items())
     assert {**basic.env, **env} == other.env
@@ -675,10 +678,7 @@ def test_settings_are_of_values_of_axes_that_set_a_library() -> None:
 
 
 def protocol_of(family: str, protocol: str, network: str, version: str = NEWEST) -> Answer:
-    request = Request(
-        Path("/opt/mpi"), version, "basic", network, EIGHT_CORES, told={"protocol": protocol} if protocol else {}
-    )
-    return launches.launch(family, request)
+    return asked(family, "basic", network, EIGHT_CORES, version, **({"protocol": protocol} if protocol else {}))
 
 
 @pytest.mark.parametrize(
@@ -740,35 +740,21 @@ def test_the_variable_of_the_eager_limit_is_recorded() -> None:
 def test_a_library_is_set_to_give_the_cpu_up_only_where_that_is_asked_for(
     family: str, version: str, name: str, value: str
 ) -> None:
-    def launched_with(setting: str) -> Settings:
-        told = {"library_setting": setting} if setting else {}
-        answer = launches.launch(family, Request(Path("/opt/mpi"), version, "basic", "shm", TWO_CORES, told=told))
-        assert isinstance(answer, Settings)
-        return answer
-
-    assert launched_with("yielding").env[name] == value
-    assert name not in launched_with("").env
+    how = (family, "basic", "shm", TWO_CORES, version)
+    assert launched(*how, library_setting="yielding").env[name] == value
+    assert name not in launched(*how).env
 
 
 def test_only_mpich_gets_a_virtual_interface_for_each_thread() -> None:
-    def answer(family: str, version: str) -> Settings | Impossible:
-        told = {"interfaces": "per_thread"}
-        return launches.launch(family, Request(Path("/opt"), version, "basic", "shm", EIGHT_CORES, told=told))
-
-    of_mpich = answer("mpich", "5.0.2")
-    assert isinstance(of_mpich, Settings)
+    of_mpich = launched("mpich", "basic", "shm", version="5.0.2", interfaces="per_thread")
     assert of_mpich.env["MPIR_CVAR_CH4_NUM_VCIS"] == "4"
     for family, version in (("openmpi", "5.0.11"), ("intel", "2021.18.1")):
-        assert isinstance(refused := answer(family, version), Impossible)
-        assert "no variables for interfaces per_thread" in refused.reason
+        reason = refused(family, "basic", "shm", version=version, interfaces="per_thread")
+        assert "no variables for interfaces per_thread" in reason
 
 
 def test_a_library_without_variables_for_a_setting_says_so() -> None:
-    def refusal(family: str, version: str, setting: str) -> str:
-        told = {"library_setting": setting}
-        answer = launches.launch(family, Request(Path("/opt"), version, "basic", "shm", TWO_CORES, told=told))
-        assert isinstance(answer, Impossible)
-        return answer.reason
-
-    assert refusal("mvapich2", "2.3.7", "yielding") == "MVAPICH2 has no variables for library setting yielding"
-    assert "the names of the algorithms of MPICH 4.2.3 are not known here" in refusal("mpich", "4.2.3", "modelled")
+    of_mvapich = refused("mvapich2", "basic", "shm", TWO_CORES, "2.3.7", library_setting="yielding")
+    assert of_mvapich == "MVAPICH2 has no variables for library setting yielding"
+    of_mpich = refused("mpich", "basic", "shm", TWO_CORES, "4.2.3", library_setting="modelled")
+    assert "the names of the algorithms of MPICH 4.2.3 are not known here" in of_mpich

@@ -19,7 +19,7 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.processes import guard
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
-from tests.support import Command, check_record, ignoring, refused, running
+from tests.support import Command, check_record, ignoring, refused, run_path, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 
@@ -33,17 +33,6 @@ FIELDS = {
     "r_overhead_vs_basic", "speedup_vs_basic", "r_comm", "r_comp_slowdown", "repetitions", "valid", "reliable",
     "oversubscribed", "shared_core",
 }  # fmt: skip
-
-
-def last_line(text: str) -> str:
-    return text.strip().splitlines()[-1]
-
-
-def run_path(stdout: str) -> Path:
-    """The archived run: what the last line of `run` names."""
-    line = last_line(stdout)
-    assert line.startswith("run: "), stdout
-    return Path(line.removeprefix("run: "))
 
 
 def points(campaign: Command, run: Path) -> list[dict[str, Any]]:

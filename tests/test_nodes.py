@@ -127,14 +127,11 @@ def machine_state() -> dict[str, object]:
         ]
         addresses = [(found["index"], found.get_attr("IFA_ADDRESS")) for found in netlink.get_addr()]
     return {
-        "links": links,
-        "addresses": addresses,
-        "mounts": Path("/proc/self/mountinfo").read_text(),
-        "host": socket.gethostname(),
-        "hosts": Path("/etc/hosts").read_text(),
+        "links": links, "addresses": addresses, "mounts": Path("/proc/self/mountinfo").read_text(),
+        "host": socket.gethostname(), "hosts": Path("/etc/hosts").read_text(),
         "buffers": Path("/proc/sys/net/ipv4/tcp_wmem").read_text(),
         "namespaces": {entry.name: entry.stat().st_ino for entry in Path("/proc/self/ns").iterdir()},
-    }
+    }  # fmt: skip
 
 
 def looks(folder: Path, *options: str) -> tuple[dict[str, dict[str, object]], int, int]:
@@ -375,12 +372,9 @@ def test_a_command_on_a_host_of_a_job_has_the_environment_of_the_launch_alone(
     value: str, others: dict[str, str], scheduler: Scheduler
 ) -> None:
     of_job = {
-        "start": scheduler.start,
-        "takes_words": scheduler.takes_words,
-        "id": "12",
-        "hosts": ["n6", "n7"],
+        "start": scheduler.start, "takes_words": scheduler.takes_words, "id": "12", "hosts": ["n6", "n7"],
         "variables": {"SLURM_CONF": "of the job"},
-    }
+    }  # fmt: skip
     job = json.dumps(of_job)
     variables = {**others, "PATH": os.defpath, "VALUE": value, "SLURM_CONF": "of the job"}
     words = node_agent.job_command(job, "n7", "env -0; pwd", variables, "/usr")

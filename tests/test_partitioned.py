@@ -11,7 +11,7 @@ import pytest
 from mpi_campaign.toolchains import resolving
 from postprocess.families import axes
 from postprocess.families.partitioned.record import PartitionedRecord, load_partitioned
-from tests.support import check_record, corruption, launch, only_line, recorded, succeed
+from tests.support import cannot_measure, check_record, corruption, launch, only_line, recorded, succeed
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
@@ -135,9 +135,8 @@ def test_sizes_are_taken_over(built: Path, tmp_path: Path) -> None:
         assert before.work_size == after.work_size > 0
         assert before.delay_target_ns == after.delay_target_ns
     assert second.header.plan.sizes_given
-    done = launch(built / "partitioned", *grid[:-1], "7", "--sizes", sizes, toolchain=MPICH)
-    assert done.returncode == 2
-    assert "has no delay for 65536 bytes in 4 partitions with gamma * beta = 7" in only_line("partitioned", done.stderr)
+    says = "has no delay for 65536 bytes in 4 partitions with gamma * beta = 7"
+    cannot_measure(built / "partitioned", says, *grid[:-1], "7", "--sizes", sizes, toolchain=MPICH)
 
 
 def test_a_delay_whose_work_was_not_found_is_not_measured(built: Path, tmp_path: Path) -> None:
@@ -302,13 +301,9 @@ def test_a_hang_of_the_library_is_ended_and_named(
     ],
 )
 def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
-    done = launch(built / "partitioned", *words, ranks=ranks, toolchain=MPICH)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert says in only_line("partitioned", done.stderr)
+    cannot_measure(built / "partitioned", says, *words, ranks=ranks, toolchain=MPICH)
 
 
 def test_a_thread_level_that_is_too_low_is_refused(built: Path) -> None:
     env = {"LD_PRELOAD": str(built / "level_preload.so")}
-    done = launch(built / "partitioned", env=env, toolchain=MPICH)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "MPI_THREAD_MULTIPLE is needed" in only_line("partitioned", done.stderr)
+    cannot_measure(built / "partitioned", "MPI_THREAD_MULTIPLE is needed", env=env, toolchain=MPICH)

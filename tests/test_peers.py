@@ -19,7 +19,7 @@ from postprocess.families.peers.output import DIED, PeerResult, read_output
 from postprocess.families.peers.record import PROGRAM, PeerHeader, load_peer_record, write_peer_record
 from postprocess.records.fields import RecordError
 from tests.postprocess import synthetic
-from tests.support import Command, succeed
+from tests.support import Command, run_path, succeed
 
 DATA = ROOT / "tests" / "data" / "peers"
 INTEL = peers.PEERS["imb_nbc"].wheel
@@ -195,9 +195,7 @@ def run_of(folder: Path, *words: str) -> tuple[subprocess.CompletedProcess[str],
     """`./campaign run` over shared memory: what it printed, the run's folder, its manifest."""
     line = [sys.executable, str(ROOT / "campaign"), "run", "--network", "shm", "--output", str(folder), *words]
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=False)
-    last = done.stdout.strip().splitlines()[-1]
-    assert last.startswith("run: "), done.stdout + done.stderr
-    run = Path(last.removeprefix("run: "))
+    run = run_path(done.stdout)
     return done, run, json.loads((run / "manifest.json").read_text())
 
 

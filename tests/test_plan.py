@@ -431,12 +431,10 @@ def test_planning_and_the_solver_have_the_same_limits() -> None:
     sources = ROOT / "benchmarks" / "transfer_overlap"
     text = "".join((sources / name).read_text() for name in ("main.c", "partition.h", "solver.h"))
     in_program = {
-        "MOST_POINTS": transfer_overlap.MOST_POINTS,
-        "MOST_UNKNOWNS": transfer_overlap.MOST_UNKNOWNS,
+        "MOST_POINTS": transfer_overlap.MOST_POINTS, "MOST_UNKNOWNS": transfer_overlap.MOST_UNKNOWNS,
         "PARTITION_LEAST_POINTS": transfer_overlap.LEAST_POINTS_OF_PART,
-        "PARTITION_MOST_LEAVES": transfer_overlap.MOST_PARTS,
-        "SOLVER_VECTORS": transfer_overlap.VECTORS,
-    }
+        "PARTITION_MOST_LEAVES": transfer_overlap.MOST_PARTS, "SOLVER_VECTORS": transfer_overlap.VECTORS,
+    }  # fmt: skip
     assert {name: re.findall(rf"\b{name} = (\d+)", text) for name in in_program} == {
         name: [str(value)] for name, value in in_program.items()
     }
@@ -766,7 +764,7 @@ def on_cores(*numbers: int, **asked: Any) -> plan.Plan:
 def test_several_numbers_of_cores_are_cases_of_their_own_each_with_its_own_basic() -> None:
     found = on_cores(1, 2, 4)
     assert [(case.parameters["cores_per_rank"], case.configuration) for case in found.to_measure] == [
-        *((1, "basic"), (2, "basic"), (4, "basic"), (2, "dedicated"), (4, "dedicated")),
+        *((1, "basic"), (2, "basic"), (4, "basic"), (2, "dedicated"), (4, "dedicated"))
     ]
     (skipped,) = found.skipped.items()
     assert skipped[0] == "mpich-5_0_2.shm.dedicated.nbc_overlap.ibcast.1cores"

@@ -22,16 +22,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mp
 OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS[:2]
 BOTH = pytest.mark.parametrize("toolchain", [OPENMPI, MPICH])
 ONE_POINT = (
-    "--collective",
-    "ibcast",
-    "--comm-times",
-    "2ms",
-    "--comp-times",
-    "2ms",
-    "--max-repetitions",
-    "5",
-    "--quiet",
-)
+    "--collective", "ibcast", "--comm-times", "2ms", "--comp-times", "2ms", "--max-repetitions", "5", "--quiet",
+)  # fmt: skip
 
 Build = Callable[[str], Path]
 

@@ -158,8 +158,7 @@ def cut(lines: Lines) -> Lines:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
-    [(unreliable, "12 x less than half of its points are reliable"), (cut, "12 x incomplete")],
+    ("change", "says"), [(unreliable, "12 x less than half of its points are reliable"), (cut, "12 x incomplete")]
 )
 def test_what_is_unreliable_or_cut_is_left_out(
     systems: Path, tmp_path: Path, inside: Command, change: Callable[[Lines], Lines], says: str
@@ -227,10 +226,7 @@ class {test}(Held):
 
 @pytest.mark.parametrize(
     ("test", "key", "metric", "bound"),
-    [
-        ("nbc_overlap", f"{KEY}.ibcast", OF_SIZES, 1.03),
-        ("mpi_impact", IMPACT_KEY, "r_mpi_impact", 1.2 * 1.03),
-    ],
+    [("nbc_overlap", f"{KEY}.ibcast", OF_SIZES, 1.03), ("mpi_impact", IMPACT_KEY, "r_mpi_impact", 1.2 * 1.03)],
 )
 def test_reframe_asserts_the_bound(
     systems: Path, tmp_path: Path, inside: Command, test: str, key: str, metric: str, bound: float

@@ -84,15 +84,10 @@ def sizes(collective: str, ranks: int) -> dict[str, Any]:
     """The sizes file of one point, so that nothing is calibrated."""
     known = {"target_ns": 1_000_000, "status": "off_target", "time_ns": 1_000_000}
     return {
-        "schema": "mpi-campaign.sizes",
-        "schema_version": 3,
-        "ranks": ranks,
-        "threads_per_rank": 1,
-        "computation": "dgemm",
-        "collectives": {collective: [known | {"message_bytes": MESSAGE_BYTES}]},
-        "work": [known | {"work_size": 100}],
-        "points": [],
-    }
+        "schema": "mpi-campaign.sizes", "schema_version": 3, "ranks": ranks, "threads_per_rank": 1,
+        "computation": "dgemm", "collectives": {collective: [known | {"message_bytes": MESSAGE_BYTES}]},
+        "work": [known | {"work_size": 100}], "points": [],
+    }  # fmt: skip
 
 
 def measure(build: Path, folder: Path, collective: str, ranks: int) -> Used:

@@ -242,8 +242,7 @@ def test_without_basic_a_configuration_is_missing(folder: RunFolder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "why"),
-    [("FAIL", ["the build failed"] * 2), ("OK", ["dependencies failed", "basic, whose sizes"])],
+    ("build", "why"), [("FAIL", ["the build failed"] * 2), ("OK", ["dependencies failed", "basic, whose sizes"])]
 )
 def test_a_case_whose_dependencies_failed_says_which(folder: RunFolder, build: str, why: Sequence[str]) -> None:
     usual = {name: value for name in BY_SESSION if (value := AXES[name].usual) is not None}

@@ -15,8 +15,8 @@ import pytest
 
 from mpi_campaign import ROOT, STATE
 from tests.archives import archived, name_of
-from tests.support import Command
-from tests.test_live import points, run_path
+from tests.support import Command, run_path
+from tests.test_live import points
 
 pytestmark = [pytest.mark.slow, pytest.mark.rare, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
 

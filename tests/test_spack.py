@@ -23,7 +23,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.toolchains import builds, resolving
 from mpi_campaign.toolchains.spack import environment, installed, matrix, tool
 from mpi_campaign.toolchains.spack.matrix import Line
-from tests.support import Command, check_record, refused
+from tests.support import Command, check_record, refused, run_path
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi"), pytest.mark.needs("spack"), pytest.mark.timeout(1800)]
 
@@ -87,12 +87,6 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         shutil.rmtree(environment.ENVIRONMENTS / name, ignore_errors=True)
 
 
-def last_run(stdout: str) -> Path:
-    line = stdout.strip().splitlines()[-1]
-    assert line.startswith("run: "), stdout
-    return Path(line.removeprefix("run: "))
-
-
 # A minute: on a busy machine two libraries need half of it before they count a repetition.
 QUICK = ("--provider", "spack", "--collective", "ibcast", "--configuration", "basic", "--budget-seconds", "60")
 
@@ -114,7 +108,7 @@ def test_init_writes_what_is_installed_and_lists_what_is_not(system: System) -> 
 
 
 def test_every_library_of_the_matrix_is_measured(first: str, system: System) -> None:
-    run = last_run(first)
+    run = run_path(first)
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["status"] == "complete"
     assert sorted(one["toolchain"] for one in manifest["toolchains"]) == sorted(system.libraries)
@@ -142,15 +136,15 @@ def programs(run: Path) -> dict[Path, int]:
 
 
 def test_a_second_run_concretizes_and_builds_nothing(first: str, system: System, tmp_path: Path) -> None:
-    before = programs(last_run(first))
+    before = programs(run_path(first))
     said = good("run", *QUICK, "--system", system.name, "--network", "shm", "--output", str(tmp_path))
     assert "concretizing" not in said
     assert "nothing has changed since they were built" in said
-    assert programs(last_run(said)) == before
+    assert programs(run_path(said)) == before
 
 
 def test_the_archive_keeps_the_lock_and_says_where_the_numbers_come_from(first: str) -> None:
-    run = last_run(first)
+    run = run_path(first)
     text = good("show", str(run), "--provenance")
     manifest = json.loads((run / "manifest.json").read_text())
     for one in manifest["toolchains"]:
@@ -164,12 +158,12 @@ def test_the_archive_keeps_the_lock_and_says_where_the_numbers_come_from(first: 
 
 
 def test_what_reproduce_prints_builds_it_again(first: str, system: System, tmp_path: Path) -> None:
-    steps = good("reproduce", str(last_run(first))).splitlines()
+    steps = good("reproduce", str(run_path(first))).splitlines()
     prepared = [shlex.split(line) for line in steps if line.startswith("./campaign setup")]
     assert len(prepared) == len(system.libraries)
     assert steps[-1].startswith(f"./campaign run --system {system.name}")
     assert all(f"--toolchain {name}" in steps[-1] for name in system.libraries)
-    manifest = json.loads((last_run(first) / "manifest.json").read_text())
+    manifest = json.loads((run_path(first) / "manifest.json").read_text())
     build = next(one["spack"] for one in manifest["toolchains"] if one["toolchain"] == WHEEL)
     folder = Path(build["environment"])
     assert tool.find().call("uninstall", "-y", "--force", f"/{build['hash']}", folder=folder).exit_code == 0
@@ -179,10 +173,10 @@ def test_what_reproduce_prints_builds_it_again(first: str, system: System, tmp_p
     assert "concretizing" not in said
     assert "built for" in said
     lock = provenance.lock_of(next(one["environment"] for one in manifest["toolchains"] if one["toolchain"] == WHEEL))
-    assert (folder / "spack.lock").read_bytes() == (last_run(first) / lock).read_bytes()
+    assert (folder / "spack.lock").read_bytes() == (run_path(first) / lock).read_bytes()
     assert Path(build["prefix"], "bin", "nbc_overlap").is_file()
     again = good(*shlex.split(steps[-1])[1:], "--output", str(tmp_path))
-    repeated = json.loads((last_run(again) / "manifest.json").read_text())
+    repeated = json.loads((run_path(again) / "manifest.json").read_text())
     assert {one["spack"]["hash"] for one in repeated["toolchains"]} == {
         one["spack"]["hash"] for one in manifest["toolchains"]
     }
@@ -418,7 +412,7 @@ def test_another_place_takes_libraries_from_a_binary_cache(describe: Describe, s
     other = with_blas(there)
     (ROOT / "systems" / other / "spack" / "mirrors.yaml").write_text(mirrors)
     archived = ("--network", "shm", "--output", str(tmp_path / "archive"))
-    run = last_run(good("run", *QUICK, "--system", other, *archived))
+    run = run_path(good("run", *QUICK, "--system", other, *archived))
     (record,) = (run / "records").glob("*.nbc_overlap.ibcast.jsonl")
     check_record(record)
     assert json.loads(record.read_text().partition("\n")[0])["ranks"] == 2
@@ -481,7 +475,7 @@ def test_another_benchmark_is_lacking_with_the_reason_until_it_can_be_fetched(
     output = ("--network", "shm", "--output", str(tmp_path / "archive"))
 
     def theirs() -> dict[str, Any]:
-        run = last_run(good("run", *QUICK, *words[2:], *output))
+        run = run_path(good("run", *QUICK, *words[2:], *output))
         cases: list[dict[str, Any]] = json.loads((run / "manifest.json").read_text())["cases"]
         (case,) = (one for one in cases if one["benchmark"] == "osu")
         return case

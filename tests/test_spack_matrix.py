@@ -30,6 +30,7 @@ from mpi_campaign.toolchains import builds, peers
 from mpi_campaign.toolchains.spack import environment, installed, matrix, provider, tool
 from mpi_campaign.toolchains.spack.build import Build
 from mpi_campaign.toolchains.spack.matrix import Line, Matrix
+from tests.support import spack_build
 
 ROWS = Matrix(
     Path("systems/here/spack"),
@@ -44,21 +45,10 @@ ROWS = Matrix(
     ("osu-micro-benchmarks",),
 )
 
-BUILD = Build(
+BUILD = spack_build(
     environment="/clone/.campaign/spack/environments/local/openmpi_5.0",
-    hash="a" * 32,
-    spec="mpi-overlap-benchmarks@main",
-    prefix="/opt/benchmarks",
-    mpi_hash="b" * 32,
     mpi_spec="openmpi@5.0.8 fabrics=ucx",
-    external=False,
-    compiler="gcc@12.2.0",
-    architecture="linux-debian12-zen3",
-    spack_version="1.1.0",
-    spack_commit="c" * 40,
-    spack_executable="/opt/spack/bin/spack",
     repositories=(("campaign", "d" * 40), ("builtin", "")),
-    lock_sha256="e" * 64,
     peers=(("osu-micro-benchmarks", "f" * 32, "/opt/osu"),),
 )
 

@@ -47,11 +47,8 @@ def test_what_a_person_set_of_pythons_modes_and_of_pips_targets_does_not_matter(
     """The set-up gets as far as without: to a registry that does not answer."""
     modes = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "latin-1", "PYTHONPATH": "/nowhere"}
     targets = {
-        "PIP_USER": "1",
-        "PIP_TARGET": str(tmp_path / "target"),
-        "PIP_NO_BINARY": ":all:",
-        "PIP_PREFIX": "/nowhere",
-    }
+        "PIP_USER": "1", "PIP_TARGET": str(tmp_path / "target"), "PIP_NO_BINARY": ":all:", "PIP_PREFIX": "/nowhere",
+    }  # fmt: skip
     script = clone / "campaign"
     done = subprocess.run(
         [sys.executable, script, "list"], capture_output=True, text=True, check=False,

@@ -13,7 +13,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.running import verify
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic_impact import Lines, slowed, write
+from tests.postprocess.synthetic_impact import Lines, slowed
 from tests.postprocess.synthetic_impact import synthetic as synthetic_impact
 
 PAYLOAD_BYTES = 10**15
@@ -221,16 +221,42 @@ def test_ranks_that_did_not_find_each_other(tmp_path: Path) -> None:
     assert judged(tmp_path, lines) == ["the run was of 2 ranks, not of 4"]
 
 
-def test_another_progress_thread_than_was_asked_for(tmp_path: Path) -> None:
-    lines = configured("apphelper")
-    lines[0]["progress"]["source"] = "library"
-    assert judged(tmp_path, lines) == ["its progress thread is of library, not of application"]
+def placed(lines: list[dict[str, Any]], rank: int, threads: str) -> dict[str, Any]:
+    """The only one of these threads of a rank."""
+    (thread,) = lines[0]["placement"][rank][threads]
+    found: dict[str, Any] = thread
+    return found
 
 
-def test_a_dedicated_progress_thread_that_is_not_on_its_core(tmp_path: Path) -> None:
-    lines = configured("dedicated")
-    lines[0]["placement"][1]["mpi_threads"][0]["cpuset"] = "4-7"
-    assert judged(tmp_path, lines) == ["rank 1's progress thread may run on CPU 4-7, not on its dedicated core 7 alone"]
+@pytest.mark.parametrize(
+    ("configuration", "spoil", "fault"),
+    [
+        ("apphelper", lambda lines: lines[0]["progress"].update(source="library"),
+         "its progress thread is of library, not of application"),
+        ("apphelper", lambda lines: lines[0].update(thread_level_provided="serialized"),
+         "the library provides MPI_THREAD_SERIALIZED, not MPI_THREAD_MULTIPLE"),
+        ("apphelper", lambda lines: lines[0]["placement"][0].update(helper_threads=[]),
+         "rank 0 has no progress thread of the application"),
+        ("apphelper", lambda lines: placed(lines, 0, "helper_threads").update(cpuset="0-3"),
+         "rank 0's progress thread may run on CPU 0-3, not on its dedicated core 3 alone"),
+        ("apphelper", lambda lines: lines[-1].update(helper_thread_cpu_ns=[[BUSY], [0]]),
+         "rank 1's progress thread did nothing: of the time of communication alone it was 0.0% on the CPU"),
+        ("dedicated", lambda lines: placed(lines, 1, "mpi_threads").update(cpuset="4-7"),
+         "rank 1's progress thread may run on CPU 4-7, not on its dedicated core 7 alone"),
+        ("dedicated_unbound", lambda lines: placed(lines, 1, "mpi_threads").update(cpuset="7"),
+         "rank 1's progress thread is bound to CPU 7, and was not to be bound to a core"),
+        ("basic_reduced",
+         lambda lines: (lines[0]["placement"][0].update(mpi_threads=[{"name": "progress", "cpuset": "0-3"}]),
+                        lines[-1].update(mpi_thread_cpu_ns=[[0], []])),
+         "rank 0 has a progress thread, and was to have none: 1 threads of the library, 0 in basic"),
+    ],
+)  # fmt: skip
+def test_a_progress_thread_that_is_not_as_promised_is_the_only_fault(
+    tmp_path: Path, configuration: str, spoil: Callable[[Lines], object], fault: str
+) -> None:
+    lines = configured(configuration)
+    spoil(lines)
+    assert judged(tmp_path, lines) == [fault]
 
 
 def test_idle_threads_of_the_library_may_stay_where_they_are(tmp_path: Path) -> None:
@@ -260,20 +286,6 @@ def test_nothing_computes_on_a_dedicated_core(tmp_path: Path, configuration: str
     assert judged(tmp_path, lines) == ["rank 0 has no dedicated core"]
 
 
-def test_the_applications_thread_must_be_there_bound_and_at_work(tmp_path: Path) -> None:
-    lines = configured("apphelper")
-    lines[0]["placement"][0]["helper_threads"] = []
-    assert judged(tmp_path, lines) == ["rank 0 has no progress thread of the application"]
-    lines = configured("apphelper")
-    lines[0]["placement"][0]["helper_threads"][0]["cpuset"] = "0-3"
-    assert judged(tmp_path, lines) == ["rank 0's progress thread may run on CPU 0-3, not on its dedicated core 3 alone"]
-    lines = configured("apphelper")
-    lines[-1]["helper_thread_cpu_ns"] = [[BUSY], [0]]
-    assert judged(tmp_path, lines) == [
-        "rank 1's progress thread did nothing: of the time of communication alone it was 0.0% on the CPU"
-    ]
-
-
 def test_a_thread_that_only_wakes_up_now_and_then_is_not_at_work(tmp_path: Path) -> None:
     """Half a per cent of the communication, in basic or beyond it."""
     lines = configured("async")
@@ -289,26 +301,6 @@ def test_a_thread_that_only_wakes_up_now_and_then_is_not_at_work(tmp_path: Path)
     assert [fault.split("'")[0] for fault in found] == ["rank 0", "rank 1"]
     lines[-1]["mpi_thread_cpu_ns"] = [[round(0.07 * communicated)]] * 2
     assert judge(tmp_path, lines, basic_lines=basic) == []
-
-
-def test_the_applications_thread_needs_a_thread_level(tmp_path: Path) -> None:
-    lines = configured("apphelper", thread_level_provided="serialized")
-    assert judged(tmp_path, lines) == ["the library provides MPI_THREAD_SERIALIZED, not MPI_THREAD_MULTIPLE"]
-
-
-def test_the_control_that_is_not_bound_is_not(tmp_path: Path) -> None:
-    lines = configured("dedicated_unbound")
-    lines[0]["placement"][1]["mpi_threads"][0]["cpuset"] = "7"
-    assert judged(tmp_path, lines) == ["rank 1's progress thread is bound to CPU 7, and was not to be bound to a core"]
-
-
-def test_the_control_without_progress_has_none(tmp_path: Path) -> None:
-    lines = configured("basic_reduced")
-    lines[0]["placement"][0]["mpi_threads"] = [{"name": "progress", "cpuset": "0-3"}]
-    lines[-1]["mpi_thread_cpu_ns"] = [[0], []]
-    assert judged(tmp_path, lines) == [
-        "rank 0 has a progress thread, and was to have none: 1 threads of the library, 0 in basic"
-    ]
 
 
 UNASKED = [name for name, one in CONFIGURATIONS.items() if one.progress != "library"]
@@ -384,11 +376,8 @@ def test_on_one_core_it_is_oversubscribed_and_says_so(tmp_path: Path, configurat
     for rank, place in enumerate(lines[0]["placement"]):
         own = [{"name": "progress", "cpuset": str(rank)}]
         place |= {
-            "cpuset": str(rank),
-            "physical_cores": 1,
-            "compute_cpusets": [str(rank)],
-            "dedicated_cpuset": str(rank),
-        }
+            "cpuset": str(rank), "physical_cores": 1, "compute_cpusets": [str(rank)], "dedicated_cpuset": str(rank),
+        }  # fmt: skip
         place |= {name: own for name in ("mpi_threads", "helper_threads") if place[name]}
     for line in lines[1:-1]:
         line.pop("thread_medians")
@@ -470,7 +459,7 @@ def impact_faults(tmp_path: Path, spoil: Callable[[Lines], object], configuratio
     basic[0]["placement"] = [{**rank, "mpi_threads": []} for rank in basic[0]["placement"]]
     lines = copy.deepcopy(synthetic_impact(4, slowed(1.2)))
     spoil(lines)
-    paths = write(tmp_path / "own.jsonl", lines), write(tmp_path / "basic.jsonl", basic)
+    paths = [synthetic.write(tmp_path / f"{name}.jsonl", one) for name, one in (("own", lines), ("basic", basic))]
     return verify.faults_of_file(paths[0], case, "mpich", "5.0.2", paths[1], tmp_path / "no.wire")
 
 

@@ -16,13 +16,9 @@ from mpi_campaign.toolchains import resolving
 from tests.test_runs_on_nodes import CAMPAIGN, OUTSIDE
 
 pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.rare,
-    pytest.mark.needs("mpi"),
-    pytest.mark.needs("nodes"),
-    pytest.mark.timeout(900),
+    pytest.mark.slow, pytest.mark.rare, pytest.mark.needs("mpi"), pytest.mark.needs("nodes"), pytest.mark.timeout(900),
     pytest.mark.skipif(len(machine.core_cpus()) < 2, reason="two nodes need a core each"),
-]
+]  # fmt: skip
 
 WEAK = "node2"
 RATE, SLOW_RATE = "1gbit", "100mbit"

@@ -35,7 +35,7 @@ static const char *const late_names[] = {"nobody", "writer", "reader", "leader",
 static struct settings {
     struct hybrid_settings of_comm;
     enum late late;
-    long late_us;
+    int late_us;
     int rounds;
     int buffers;
     bool all_types;
@@ -77,22 +77,17 @@ static void late_by_chance(void) {
     }
 }
 
-static void late_before_collective(void) {
+/* who: the setting by which the ranks of this parity are late here. */
+static void be_late(enum late who, int parity) {
     if (settings.late == LATE_ANY) {
         late_by_chance();
-    } else if ((settings.late == LATE_WRITER && rank % 2 == 0) ||
-               (settings.late == LATE_LEADER && info.node_rank > 0)) {
+    } else if ((settings.late == who && rank % 2 == parity) || (settings.late == LATE_LEADER && info.node_rank > 0)) {
         sleep_us(settings.late_us);
     }
 }
 
-static void late_before_read(void) {
-    if (settings.late == LATE_ANY) {
-        late_by_chance();
-    } else if ((settings.late == LATE_READER && rank % 2 == 1) ||
-               (settings.late == LATE_LEADER && info.node_rank > 0)) {
-        sleep_us(settings.late_us);
-    }
+static void late_before_collective(void) {
+    be_late(LATE_WRITER, 0);
 }
 
 /* ---- data ---- */
@@ -118,14 +113,53 @@ static void write_row(int64_t *own, int to, size_t count) {
     }
 }
 
+static void write_rows(int64_t *own, size_t count) {
+    for (int to = 0; to < ranks; to++) {
+        write_row(own + (size_t)to * count, to, count);
+    }
+}
+
+static void expect_rows(const char *what, const int64_t *got, int to, size_t count) {
+    for (int from = 0; from < ranks; from++) {
+        for (size_t i = 0; i < count; i++) {
+            expect(what, i, got[(size_t)from * count + i], value(from, to, i));
+        }
+    }
+}
+
+static int64_t sum_of_values(int to, size_t i) {
+    int64_t sum = 0;
+    for (int from = 0; from < ranks; from++) {
+        sum += value(from, to, i);
+    }
+    return sum;
+}
+
 static const void *result_of(hybrid_memory *memory) {
     const void *result = NULL;
-    late_before_read();
+    be_late(LATE_READER, 1);
     GOOD(hybrid_read(memory, &result));
     return result;
 }
 
+static hybrid_memory *memory_for(enum hybrid_shape shape, size_t count) {
+    hybrid_memory *memory = NULL;
+    GOOD(hybrid_memory_create_buffers(comm, count, sizeof(int64_t), shape, settings.buffers, &memory));
+    GOOD(hybrid_memory_set_eviction(memory, settings.evict));
+    return memory;
+}
+
 /* ---- the collectives; overlapped: by start and wait ---- */
+
+#define CALL(overlapped, name, memory, ...)                                                                            \
+    do {                                                                                                               \
+        if (overlapped) {                                                                                              \
+            GOOD(hybrid_##name##_start(memory, __VA_ARGS__));                                                          \
+            GOOD(hybrid_wait(memory));                                                                                 \
+        } else {                                                                                                       \
+            GOOD(hybrid_##name(memory, __VA_ARGS__));                                                                  \
+        }                                                                                                              \
+    } while (0)
 
 static void try_allgather(hybrid_memory *memory, size_t count, bool overlapped) {
     for (int i = 0; i < settings.rounds; i++, round_number++) {
@@ -133,25 +167,14 @@ static void try_allgather(hybrid_memory *memory, size_t count, bool overlapped) 
         GOOD(hybrid_write_block(memory, count * sizeof(int64_t), &own));
         write_row(own, 0, count);
         late_before_collective();
-        if (overlapped) {
-            GOOD(hybrid_allgather_start(memory, count, MPI_INT64_T));
-            GOOD(hybrid_wait(memory));
-        } else {
-            GOOD(hybrid_allgather(memory, count, MPI_INT64_T));
-        }
-        const int64_t *all = result_of(memory);
-        for (int from = 0; from < ranks; from++) {
-            for (size_t j = 0; j < count; j++) {
-                expect("allgather", j, all[(size_t)from * count + j], value(from, 0, j));
-            }
-        }
+        CALL(overlapped, allgather, memory, count, MPI_INT64_T);
+        expect_rows("allgather", result_of(memory), 0, count);
         GOOD(hybrid_read_end(memory));
     }
 }
 
 /* Blocks of different sizes, of which some are empty; reversed: the last rank's block comes first. */
 static void try_allgatherv(bool reversed, bool overlapped) {
-    hybrid_memory *memory = NULL;
     hybrid_gather *gather = NULL;
     size_t *counts = malloc((size_t)ranks * sizeof *counts);
     size_t *places = malloc((size_t)ranks * sizeof *places);
@@ -166,19 +189,13 @@ static void try_allgatherv(bool reversed, bool overlapped) {
         total += counts[from] + (reversed ? 2 : 0);
     }
     GOOD(hybrid_gather_create(comm, counts, reversed ? places : NULL, &gather));
-    GOOD(hybrid_memory_create_buffers(comm, total, sizeof(int64_t), HYBRID_ONE, settings.buffers, &memory));
-    GOOD(hybrid_memory_set_eviction(memory, settings.evict));
+    hybrid_memory *memory = memory_for(HYBRID_ONE, total);
     for (int i = 0; i < settings.rounds; i++, round_number++) {
         void *own = NULL;
         GOOD(hybrid_write_gather(memory, gather, sizeof(int64_t), &own));
         write_row(own, 0, counts[rank]);
         late_before_collective();
-        if (overlapped) {
-            GOOD(hybrid_allgatherv_start(memory, gather, MPI_INT64_T));
-            GOOD(hybrid_wait(memory));
-        } else {
-            GOOD(hybrid_allgatherv(memory, gather, MPI_INT64_T));
-        }
+        CALL(overlapped, allgatherv, memory, gather, MPI_INT64_T);
         const int64_t *all = result_of(memory);
         for (int from = 0; from < ranks; from++) {
             for (size_t j = 0; j < counts[from]; j++) {
@@ -201,12 +218,7 @@ static void try_broadcast_from(int root, hybrid_memory *memory, size_t count, bo
             late_before_collective();
             write_row(own, 0, count);
         }
-        if (overlapped) {
-            GOOD(hybrid_broadcast_start(memory, count, MPI_INT64_T, root));
-            GOOD(hybrid_wait(memory));
-        } else {
-            GOOD(hybrid_broadcast(memory, count, MPI_INT64_T, root));
-        }
+        CALL(overlapped, broadcast, memory, count, MPI_INT64_T, root);
         const int64_t *message = result_of(memory);
         for (size_t j = 0; j < count; j++) {
             expect("broadcast", j, message[j], value(root, 0, j));
@@ -229,19 +241,10 @@ static void try_allreduce(hybrid_memory *memory, size_t count, enum hybrid_metho
             ((double *)own)[j] = (double)value(rank, 0, j);
         }
         late_before_collective();
-        if (overlapped) {
-            GOOD(hybrid_allreduce_start(memory, count, MPI_DOUBLE, MPI_SUM, method));
-            GOOD(hybrid_wait(memory));
-        } else {
-            GOOD(hybrid_allreduce(memory, count, MPI_DOUBLE, MPI_SUM, method));
-        }
+        CALL(overlapped, allreduce, memory, count, MPI_DOUBLE, MPI_SUM, method);
         const double *sum = result_of(memory);
         for (size_t j = 0; j < count; j++) {
-            int64_t wanted = 0;
-            for (int from = 0; from < ranks; from++) {
-                wanted += value(from, 0, j);
-            }
-            expect("allreduce", j, (int64_t)sum[j], wanted);
+            expect("allreduce", j, (int64_t)sum[j], sum_of_values(0, j));
         }
         GOOD(hybrid_read_end(memory));
     }
@@ -252,23 +255,12 @@ static void try_reduce_scatter(hybrid_memory *memory, size_t count, enum hybrid_
     for (int i = 0; i < settings.rounds; i++, round_number++) {
         void *own = NULL;
         GOOD(hybrid_write_input(memory, all * sizeof(int64_t), &own));
-        for (int to = 0; to < ranks; to++) {
-            write_row((int64_t *)own + (size_t)to * count, to, count);
-        }
+        write_rows(own, count);
         late_before_collective();
-        if (overlapped) {
-            GOOD(hybrid_reduce_scatter_start(memory, count, MPI_INT64_T, MPI_SUM, method));
-            GOOD(hybrid_wait(memory));
-        } else {
-            GOOD(hybrid_reduce_scatter(memory, count, MPI_INT64_T, MPI_SUM, method));
-        }
+        CALL(overlapped, reduce_scatter, memory, count, MPI_INT64_T, MPI_SUM, method);
         const int64_t *sum = result_of(memory);
         for (size_t j = 0; j < count; j++) {
-            int64_t wanted = 0;
-            for (int from = 0; from < ranks; from++) {
-                wanted += value(from, rank, j);
-            }
-            expect("reduce_scatter", j, sum[j], wanted);
+            expect("reduce_scatter", j, sum[j], sum_of_values(rank, j));
         }
         GOOD(hybrid_read_end(memory));
     }
@@ -278,32 +270,18 @@ static void try_alltoall(hybrid_memory *memory, size_t count, bool overlapped) {
     for (int i = 0; i < settings.rounds; i++, round_number++) {
         void *own = NULL;
         GOOD(hybrid_write_input(memory, count * (size_t)ranks * sizeof(int64_t), &own));
-        for (int to = 0; to < ranks; to++) {
-            write_row((int64_t *)own + (size_t)to * count, to, count);
-        }
+        write_rows(own, count);
         late_before_collective();
-        if (overlapped) {
-            GOOD(hybrid_alltoall_start(memory, count, MPI_INT64_T));
-            GOOD(hybrid_wait(memory));
-        } else {
-            GOOD(hybrid_alltoall(memory, count, MPI_INT64_T));
-        }
-        const int64_t *received = result_of(memory);
-        for (int from = 0; from < ranks; from++) {
-            for (size_t j = 0; j < count; j++) {
-                expect("alltoall", j, received[(size_t)from * count + j], value(from, rank, j));
-            }
-        }
+        CALL(overlapped, alltoall, memory, count, MPI_INT64_T);
+        expect_rows("alltoall", result_of(memory), rank, count);
         GOOD(hybrid_read_end(memory));
     }
 }
 
 /* Rounds whose readers are late while others are already in the next ones: kinds, roots and ways to wait alternate. */
 static void try_mixture(void) {
-    hybrid_memory *memory = NULL;
     const size_t count = 100;
-    GOOD(hybrid_memory_create_buffers(comm, count, sizeof(int64_t), HYBRID_REDUCTION, settings.buffers, &memory));
-    GOOD(hybrid_memory_set_eviction(memory, settings.evict));
+    hybrid_memory *memory = memory_for(HYBRID_REDUCTION, count);
     for (int i = 0; i < 6 * settings.rounds; i++, round_number++) {
         void *own = NULL;
         const int root = i % ranks;
@@ -321,11 +299,7 @@ static void try_mixture(void) {
         }
         const int64_t *result = result_of(memory);
         for (size_t j = 0; j < count; j++) {
-            int64_t wanted = i % 3 == 0 ? 0 : value(root, 0, j);
-            for (int from = 0; from < ranks && i % 3 == 0; from++) {
-                wanted += value(from, 0, j);
-            }
-            expect("mixture", j, result[j], wanted);
+            expect("mixture", j, result[j], i % 3 == 0 ? sum_of_values(0, j) : value(root, 0, j));
         }
         GOOD(hybrid_read_end(memory));
     }
@@ -486,12 +460,15 @@ static void try_tuning(hybrid_memory *gathered, hybrid_memory *message, hybrid_m
 
 /* ---- types and operations ---- */
 
-enum value_kind { WHOLE, REAL, COMPLEX, PAIR };
+enum value_kind { WHOLE, REAL, COMPLEX };
 struct type {
     MPI_Datatype type;
-    enum value_kind kind;
-    size_t bytes;       /* from one element to the next */
-    size_t value_bytes; /* of the value, or of the first of a pair */
+    const char *name;
+    enum value_kind kind;      /* of the value, or of the first of a pair */
+    size_t bytes;              /* from one element to the next */
+    size_t value_bytes;        /* of the value, of one part of a complex one, or of the first of a pair */
+    size_t index_offset;       /* of the second of a pair; 0: no pair */
+    size_t first_op, op_count; /* those of `operations` that it has */
 };
 
 enum { TYPE_ELEMENTS = 37, MOST_BYTES = 32 };
@@ -500,50 +477,22 @@ static void put(const struct type *t, char *element, int v) {
     const float f = (float)v;
     const double d = v;
     const long double l = v;
-    memset(element, 0, t->bytes);
-    if (t->kind == WHOLE) {
-        const int64_t whole = v;
-        memcpy(element, &whole, t->value_bytes); /* the lower bytes */
-        return;
-    }
-    const void *from = t->value_bytes == sizeof f   ? (const void *)&f
+    const int64_t whole = v; /* its lower bytes are those of shorter ones */
+    const void *from = t->kind == WHOLE             ? (const void *)&whole
+                       : t->value_bytes == sizeof f ? (const void *)&f
                        : t->value_bytes == sizeof d ? (const void *)&d
                                                     : &l;
+    memset(element, 0, t->bytes);
     memcpy(element, from, t->value_bytes);
     if (t->kind == COMPLEX) {
         memcpy(element + t->value_bytes, from, t->value_bytes);
     }
+    if (t->index_offset > 0) {
+        memcpy(element + t->index_offset, &rank, sizeof rank);
+    }
 }
 
-static void put_pair(const struct type *t, char *element, int v, int index, size_t index_offset, bool whole) {
-    const struct type first = {.kind = whole ? WHOLE : REAL, .bytes = t->bytes, .value_bytes = t->value_bytes};
-    put(&first, element, v);
-    memcpy(element + index_offset, &index, sizeof index);
-}
-
-struct float_int {
-    float a;
-    int b;
-};
-struct double_int {
-    double a;
-    int b;
-};
-struct long_int {
-    long a;
-    int b;
-};
-struct short_int {
-    short a;
-    int b;
-};
-struct int_int {
-    int a;
-    int b;
-};
-
-static void try_type(hybrid_memory *memory, const struct type *t, MPI_Op op, size_t index_offset, bool whole,
-                     const char *name) {
+static void try_type(hybrid_memory *memory, const struct type *t, MPI_Op op) {
     static _Alignas(64) char in[TYPE_ELEMENTS * MOST_BYTES];
     static _Alignas(64) char wanted[TYPE_ELEMENTS * MOST_BYTES];
     const enum hybrid_method methods[] = {HYBRID_METHOD_REDUCE, HYBRID_METHOD_LEADER, HYBRID_METHOD_SLICES,
@@ -551,15 +500,10 @@ static void try_type(hybrid_memory *memory, const struct type *t, MPI_Op op, siz
     memset(in, 0, sizeof in);
     memset(wanted, 0, sizeof wanted);
     for (int i = 0; i < TYPE_ELEMENTS; i++) {
-        const int v = (rank * 5 + i * 3) % (t->type == MPI_C_BOOL ? 2 : 4); /* a bool is 0 or 1 */
-        if (t->kind == PAIR) {
-            put_pair(t, in + (size_t)i * t->bytes, v, rank, index_offset, whole);
-        } else {
-            put(t, in + (size_t)i * t->bytes, v);
-        }
+        put(t, in + (size_t)i * t->bytes, (rank * 5 + i * 3) % (t->type == MPI_C_BOOL ? 2 : 4)); /* a bool is 0 or 1 */
     }
     GOOD(MPI_Allreduce(in, wanted, TYPE_ELEMENTS, t->type, op, MPI_COMM_WORLD));
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    for (size_t i = 0; i < COUNT(methods); i++) {
         void *own = NULL;
         const void *result = NULL;
         GOOD(hybrid_write_input(memory, TYPE_ELEMENTS * t->bytes, &own));
@@ -571,83 +515,72 @@ static void try_type(hybrid_memory *memory, const struct type *t, MPI_Op op, siz
             const char *b = wanted + j * t->bytes;
             /* The last six bytes of an x86 long double mean nothing. */
             const size_t value = t->kind == REAL && t->value_bytes == 16 ? 10 : t->value_bytes;
-            expect(name, j, memcmp(a, b, value), 0);
-            if (t->kind == PAIR) {
-                expect(name, j, memcmp(a + index_offset, b + index_offset, sizeof(int)), 0);
+            expect(t->name, j, memcmp(a, b, value), 0);
+            if (t->index_offset > 0) {
+                expect(t->name, j, memcmp(a + t->index_offset, b + t->index_offset, sizeof(int)), 0);
             } else if (t->kind == COMPLEX) {
-                expect(name, j, memcmp(a + value, b + value, value), 0);
+                expect(t->name, j, memcmp(a + value, b + value, value), 0);
             }
         }
         GOOD(hybrid_read_end(memory));
     }
 }
 
+#define TYPE_OF(mpi, kind, c, first_op, op_count) {mpi, #mpi, kind, sizeof(c), sizeof(c), 0, first_op, op_count}
+#define WHOLE_OF(mpi, c) TYPE_OF(mpi, WHOLE, c, 0, 10)
+#define COMPLEX_OF(mpi, c) {mpi, #mpi, COMPLEX, sizeof(c complex), sizeof(c), 0, 2, 2}
+#define PAIR_OF(mpi, kind, c, pair) {mpi, #mpi, kind, sizeof(struct pair), sizeof(c), offsetof(struct pair, b), 10, 2}
+#define DEFINE_PAIR(pair, c)                                                                                           \
+    struct pair {                                                                                                      \
+        c a;                                                                                                           \
+        int b;                                                                                                         \
+    }
+
 static void try_all_types(hybrid_memory *memory) {
-    const MPI_Op of_whole[] = {MPI_MAX, MPI_MIN,  MPI_SUM,  MPI_PROD, MPI_LAND,
-                               MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR,  MPI_BXOR};
-    const struct {
-        MPI_Datatype type;
-        size_t bytes;
-        const char *name;
-    } wholes[] = {{MPI_SHORT, sizeof(short), "MPI_SHORT"},
-                  {MPI_INT, sizeof(int), "MPI_INT"},
-                  {MPI_LONG, sizeof(long), "MPI_LONG"},
-                  {MPI_LONG_LONG, sizeof(long long), "MPI_LONG_LONG"},
-                  {MPI_SIGNED_CHAR, 1, "MPI_SIGNED_CHAR"},
-                  {MPI_UNSIGNED_CHAR, 1, "MPI_UNSIGNED_CHAR"},
-                  {MPI_UNSIGNED_SHORT, sizeof(short), "MPI_UNSIGNED_SHORT"},
-                  {MPI_UNSIGNED, sizeof(int), "MPI_UNSIGNED"},
-                  {MPI_UNSIGNED_LONG, sizeof(long), "MPI_UNSIGNED_LONG"},
-                  {MPI_UNSIGNED_LONG_LONG, sizeof(long long), "MPI_UNSIGNED_LONG_LONG"},
-                  {MPI_INT8_T, 1, "MPI_INT8_T"},
-                  {MPI_INT16_T, 2, "MPI_INT16_T"},
-                  {MPI_INT32_T, 4, "MPI_INT32_T"},
-                  {MPI_INT64_T, 8, "MPI_INT64_T"},
-                  {MPI_UINT8_T, 1, "MPI_UINT8_T"},
-                  {MPI_UINT16_T, 2, "MPI_UINT16_T"},
-                  {MPI_UINT32_T, 4, "MPI_UINT32_T"},
-                  {MPI_UINT64_T, 8, "MPI_UINT64_T"},
-                  {MPI_AINT, sizeof(MPI_Aint), "MPI_AINT"},
-                  {MPI_OFFSET, sizeof(MPI_Offset), "MPI_OFFSET"},
-                  {MPI_COUNT, sizeof(MPI_Count), "MPI_COUNT"}};
-    for (size_t i = 0; i < COUNT(wholes); i++) {
-        for (size_t j = 0; j < COUNT(of_whole); j++) {
-            try_type(memory, &(struct type){wholes[i].type, WHOLE, wholes[i].bytes, wholes[i].bytes}, of_whole[j], 0,
-                     false, wholes[i].name);
+    DEFINE_PAIR(float_int, float);
+    DEFINE_PAIR(double_int, double);
+    DEFINE_PAIR(long_int, long);
+    DEFINE_PAIR(short_int, short);
+    DEFINE_PAIR(int_int, int);
+    const MPI_Op operations[] = {MPI_MAX,  MPI_MIN,  MPI_SUM, MPI_PROD, MPI_LAND,   MPI_LOR,
+                                 MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
+    const struct type types[] = {WHOLE_OF(MPI_SHORT, short),
+                                 WHOLE_OF(MPI_INT, int),
+                                 WHOLE_OF(MPI_LONG, long),
+                                 WHOLE_OF(MPI_LONG_LONG, long long),
+                                 WHOLE_OF(MPI_SIGNED_CHAR, char),
+                                 WHOLE_OF(MPI_UNSIGNED_CHAR, char),
+                                 WHOLE_OF(MPI_UNSIGNED_SHORT, short),
+                                 WHOLE_OF(MPI_UNSIGNED, int),
+                                 WHOLE_OF(MPI_UNSIGNED_LONG, long),
+                                 WHOLE_OF(MPI_UNSIGNED_LONG_LONG, long long),
+                                 WHOLE_OF(MPI_INT8_T, int8_t),
+                                 WHOLE_OF(MPI_INT16_T, int16_t),
+                                 WHOLE_OF(MPI_INT32_T, int32_t),
+                                 WHOLE_OF(MPI_INT64_T, int64_t),
+                                 WHOLE_OF(MPI_UINT8_T, uint8_t),
+                                 WHOLE_OF(MPI_UINT16_T, uint16_t),
+                                 WHOLE_OF(MPI_UINT32_T, uint32_t),
+                                 WHOLE_OF(MPI_UINT64_T, uint64_t),
+                                 WHOLE_OF(MPI_AINT, MPI_Aint),
+                                 WHOLE_OF(MPI_OFFSET, MPI_Offset),
+                                 WHOLE_OF(MPI_COUNT, MPI_Count),
+                                 TYPE_OF(MPI_C_BOOL, WHOLE, bool, 4, 3),
+                                 TYPE_OF(MPI_BYTE, WHOLE, char, 7, 3),
+                                 TYPE_OF(MPI_FLOAT, REAL, float, 0, 4),
+                                 TYPE_OF(MPI_DOUBLE, REAL, double, 0, 4),
+                                 TYPE_OF(MPI_LONG_DOUBLE, REAL, long double, 0, 4),
+                                 COMPLEX_OF(MPI_C_FLOAT_COMPLEX, float),
+                                 COMPLEX_OF(MPI_C_DOUBLE_COMPLEX, double),
+                                 PAIR_OF(MPI_FLOAT_INT, REAL, float, float_int),
+                                 PAIR_OF(MPI_DOUBLE_INT, REAL, double, double_int),
+                                 PAIR_OF(MPI_LONG_INT, WHOLE, long, long_int),
+                                 PAIR_OF(MPI_SHORT_INT, WHOLE, short, short_int),
+                                 PAIR_OF(MPI_2INT, WHOLE, int, int_int)};
+    for (size_t i = 0; i < COUNT(types); i++) {
+        for (size_t j = 0; j < types[i].op_count; j++) {
+            try_type(memory, &types[i], operations[types[i].first_op + j]);
         }
-    }
-    const struct type boolean = {MPI_C_BOOL, WHOLE, 1, 1};
-    const struct type byte = {MPI_BYTE, WHOLE, 1, 1};
-    for (size_t j = 0; j < 3; j++) {
-        try_type(memory, &boolean, of_whole[4 + j], 0, false, "MPI_C_BOOL");
-        try_type(memory, &byte, of_whole[7 + j], 0, false, "MPI_BYTE");
-    }
-    for (size_t j = 0; j < 4; j++) {
-        try_type(memory, &(struct type){MPI_FLOAT, REAL, sizeof(float), sizeof(float)}, of_whole[j], 0, false,
-                 "MPI_FLOAT");
-        try_type(memory, &(struct type){MPI_DOUBLE, REAL, sizeof(double), sizeof(double)}, of_whole[j], 0, false,
-                 "MPI_DOUBLE");
-        try_type(memory, &(struct type){MPI_LONG_DOUBLE, REAL, sizeof(long double), sizeof(long double)}, of_whole[j],
-                 0, false, "MPI_LONG_DOUBLE");
-    }
-    for (size_t j = 2; j < 4; j++) {
-        try_type(memory, &(struct type){MPI_C_FLOAT_COMPLEX, COMPLEX, sizeof(float complex), sizeof(float)},
-                 of_whole[j], 0, false, "MPI_C_FLOAT_COMPLEX");
-        try_type(memory, &(struct type){MPI_C_DOUBLE_COMPLEX, COMPLEX, sizeof(double complex), sizeof(double)},
-                 of_whole[j], 0, false, "MPI_C_DOUBLE_COMPLEX");
-    }
-    const MPI_Op of_pairs[] = {MPI_MINLOC, MPI_MAXLOC};
-    for (size_t j = 0; j < COUNT(of_pairs); j++) {
-        try_type(memory, &(struct type){MPI_FLOAT_INT, PAIR, sizeof(struct float_int), sizeof(float)}, of_pairs[j],
-                 offsetof(struct float_int, b), false, "MPI_FLOAT_INT");
-        try_type(memory, &(struct type){MPI_DOUBLE_INT, PAIR, sizeof(struct double_int), sizeof(double)}, of_pairs[j],
-                 offsetof(struct double_int, b), false, "MPI_DOUBLE_INT");
-        try_type(memory, &(struct type){MPI_LONG_INT, PAIR, sizeof(struct long_int), sizeof(long)}, of_pairs[j],
-                 offsetof(struct long_int, b), true, "MPI_LONG_INT");
-        try_type(memory, &(struct type){MPI_SHORT_INT, PAIR, sizeof(struct short_int), sizeof(short)}, of_pairs[j],
-                 offsetof(struct short_int, b), true, "MPI_SHORT_INT");
-        try_type(memory, &(struct type){MPI_2INT, PAIR, sizeof(struct int_int), sizeof(int)}, of_pairs[j],
-                 offsetof(struct int_int, b), true, "MPI_2INT");
     }
 }
 
@@ -707,13 +640,6 @@ static int try_noncommutative(enum hybrid_method method) {
 /* ---- everything ---- */
 
 enum { MOST_ELEMENTS = 3000 };
-
-static hybrid_memory *memory_for(enum hybrid_shape shape, size_t count) {
-    hybrid_memory *memory = NULL;
-    GOOD(hybrid_memory_create_buffers(comm, count, sizeof(int64_t), shape, settings.buffers, &memory));
-    GOOD(hybrid_memory_set_eviction(memory, settings.evict));
-    return memory;
-}
 
 static void try_everything(void) {
     const size_t counts[] = {1, 0, 37, MOST_ELEMENTS};
@@ -809,6 +735,8 @@ static void try_part(int color) {
 
 /* ---- wrong calls ---- */
 
+#define NAMED(class) {class, #class}
+
 static void tell(const char *what, int code) {
     char text[512];
     int class = MPI_SUCCESS;
@@ -817,18 +745,9 @@ static void tell(const char *what, int code) {
     static const struct {
         int class;
         const char *name;
-    } names[] = {{MPI_SUCCESS, "MPI_SUCCESS"},
-                 {MPI_ERR_ARG, "MPI_ERR_ARG"},
-                 {MPI_ERR_COMM, "MPI_ERR_COMM"},
-                 {MPI_ERR_COUNT, "MPI_ERR_COUNT"},
-                 {MPI_ERR_ROOT, "MPI_ERR_ROOT"},
-                 {MPI_ERR_RANK, "MPI_ERR_RANK"},
-                 {MPI_ERR_OP, "MPI_ERR_OP"},
-                 {MPI_ERR_TYPE, "MPI_ERR_TYPE"},
-                 {MPI_ERR_NO_MEM, "MPI_ERR_NO_MEM"},
-                 {MPI_ERR_BUFFER, "MPI_ERR_BUFFER"},
-                 {MPI_ERR_RMA_SYNC, "MPI_ERR_RMA_SYNC"},
-                 {MPI_ERR_RMA_CONFLICT, "MPI_ERR_RMA_CONFLICT"}};
+    } names[] = {NAMED(MPI_SUCCESS),    NAMED(MPI_ERR_ARG),    NAMED(MPI_ERR_COMM),     NAMED(MPI_ERR_COUNT),
+                 NAMED(MPI_ERR_ROOT),   NAMED(MPI_ERR_RANK),   NAMED(MPI_ERR_OP),       NAMED(MPI_ERR_TYPE),
+                 NAMED(MPI_ERR_NO_MEM), NAMED(MPI_ERR_BUFFER), NAMED(MPI_ERR_RMA_SYNC), NAMED(MPI_ERR_RMA_CONFLICT)};
     const char *name = "another error";
     for (size_t i = 0; i < COUNT(names); i++) {
         name = names[i].class == class ? names[i].name : name;
@@ -974,45 +893,48 @@ static void violate(const char *how) {
 
 /* ---- the command line ---- */
 
-static bool starts(const char *text, const char *with, const char **rest) {
-    *rest = text + strlen(with);
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 static void read_word(const char *word) {
     struct settings *s = &settings;
-    const char *rest = "";
+    const struct {
+        const char *word;
+        bool *flag;
+    } flags[] = {{"round-robin", &s->of_comm.round_robin},
+                 {"table", &s->of_comm.rank_table},
+                 {"all-types", &s->all_types},
+                 {"evict", &s->evict},
+                 {"tune", &s->tune},
+                 {"wrong", &s->wrong}};
+    const struct {
+        const char *name;
+        int *number;
+    } numbers[] = {{"per-node=", &s->of_comm.ranks_per_node},
+                   {"rounds=", &s->rounds},
+                   {"buffers=", &s->buffers},
+                   {"late-us=", &s->late_us}};
+    const char *value = strchr(word, '=') != NULL ? strchr(word, '=') + 1 : word;
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        if (strcmp(word, flags[i].word) == 0) {
+            *flags[i].flag = true;
+            return;
+        }
+    }
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        if (strncmp(word, numbers[i].name, strlen(numbers[i].name)) == 0) {
+            *numbers[i].number = atoi(value);
+            return;
+        }
+    }
     if (strcmp(word, "spin") == 0) {
         s->of_comm.sync = HYBRID_SPIN;
     } else if (strcmp(word, "barrier") == 0) {
         s->of_comm.sync = HYBRID_BARRIER;
     } else if (strcmp(word, "numa") == 0) {
         s->of_comm.split = HYBRID_NUMA_DOMAINS;
-    } else if (strcmp(word, "round-robin") == 0) {
-        s->of_comm.round_robin = true;
-    } else if (strcmp(word, "table") == 0) {
-        s->of_comm.rank_table = true;
-    } else if (strcmp(word, "all-types") == 0) {
-        s->all_types = true;
-    } else if (strcmp(word, "evict") == 0) {
-        s->evict = true;
-    } else if (strcmp(word, "tune") == 0) {
-        s->tune = true;
-    } else if (strcmp(word, "wrong") == 0) {
-        s->wrong = true;
-    } else if (starts(word, "per-node=", &rest)) {
-        s->of_comm.ranks_per_node = atoi(rest);
-    } else if (starts(word, "rounds=", &rest)) {
-        s->rounds = atoi(rest);
-    } else if (starts(word, "buffers=", &rest)) {
-        s->buffers = atoi(rest);
-    } else if (starts(word, "late-us=", &rest)) {
-        s->late_us = atol(rest);
-    } else if (starts(word, "violate=", &rest)) {
-        s->violate = rest;
-    } else if (starts(word, "late=", &rest)) {
+    } else if (strncmp(word, "violate=", 8) == 0) {
+        s->violate = value;
+    } else if (strncmp(word, "late=", 5) == 0) {
         for (size_t i = 0; i < COUNT(late_names); i++) {
-            s->late = strcmp(rest, late_names[i]) == 0 ? (enum late)i : s->late;
+            s->late = strcmp(value, late_names[i]) == 0 ? (enum late)i : s->late;
         }
     } else {
         fprintf(stderr, "hybrid_truth: %s: unknown\n", word);

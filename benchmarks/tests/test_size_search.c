@@ -63,18 +63,22 @@ static double constant_time(double size, struct machine *self) {
     return 1e6;
 }
 
-static struct size_search_result search(struct machine *machine, double target, uint64_t initial) {
+static struct size_search_request request_of(struct machine *machine, double target, uint64_t initial) {
     bool matrix = machine->time == matrix_time;
-    const struct size_search_request request = {.target_ns = target,
-                                                .tolerance = 0.02,
-                                                .min_size = matrix ? 2 : 64,
-                                                .max_size = matrix ? 16384 : (uint64_t)1 << 30,
-                                                .step = matrix ? 1 : 64,
-                                                .initial_size = initial,
-                                                .exponent = matrix ? 3 : 1,
-                                                .max_measurements = 30,
-                                                .measure = measure,
-                                                .context = machine};
+    return (struct size_search_request){.target_ns = target,
+                                        .tolerance = 0.02,
+                                        .min_size = matrix ? 2 : 64,
+                                        .max_size = matrix ? 16384 : (uint64_t)1 << 30,
+                                        .step = matrix ? 1 : 64,
+                                        .initial_size = initial,
+                                        .exponent = matrix ? 3 : 1,
+                                        .max_measurements = 30,
+                                        .measure = measure,
+                                        .context = machine};
+}
+
+static struct size_search_result search(struct machine *machine, double target, uint64_t initial) {
+    const struct size_search_request request = request_of(machine, target, initial);
     struct size_search_result result = size_search_run(&request);
     CHECK(result.size >= request.min_size && result.size <= request.max_size); /* never a silent 0 */
     CHECK((result.size - request.min_size) % request.step == 0);
@@ -178,15 +182,9 @@ static void test_out_of_time(void) {
         struct size_search_result result = search(&machine, 8e6, 64);
         CHECK(result.measurements <= limit && result.time_ns > 0);
     }
-    const struct size_search_request none = {.target_ns = 1,
-                                             .tolerance = 0.02,
-                                             .min_size = 64,
-                                             .max_size = 128,
-                                             .step = 64,
-                                             .initial_size = 64,
-                                             .exponent = 1,
-                                             .max_measurements = 0,
-                                             .measure = measure};
+    struct machine unasked = machine_of(message_time);
+    struct size_search_request none = request_of(&unasked, 1, 64);
+    none.max_measurements = 0;
     struct size_search_result result = size_search_run(&none);
     CHECK(result.status == SIZE_NOT_SEARCHED && result.size == 64 && result.measurements == 0);
 }
@@ -202,16 +200,7 @@ static double leap_at_target(double size, struct machine *self) {
 }
 
 static struct size_search_result recheck(struct machine *machine, const struct size_search_result *found) {
-    const struct size_search_request request = {.target_ns = 8e6,
-                                                .tolerance = 0.02,
-                                                .min_size = 64,
-                                                .max_size = (uint64_t)1 << 30,
-                                                .step = 64,
-                                                .initial_size = 64,
-                                                .exponent = 1,
-                                                .max_measurements = 30,
-                                                .measure = measure,
-                                                .context = machine};
+    const struct size_search_request request = request_of(machine, 8e6, 64);
     return size_search_recheck(&request, found);
 }
 

@@ -42,6 +42,13 @@ static void test_interval_ranks(void) {
     }
 }
 
+static void fill(stats_values *series, int count, int64_t value, int more, int64_t other) {
+    stats_clear(series);
+    for (int i = 0; i < count + more; i++) {
+        stats_add(series, i < count ? value : other);
+    }
+}
+
 static void test_series(void) {
     stats_values *series = stats_create();
     int64_t low = -1;
@@ -60,9 +67,7 @@ static void test_series(void) {
     CHECK(fabs(stats_relative_width(series) - 0.2) < 1e-12);
     stats_clear(series);
     CHECK(stats_count(series) == 0);
-    for (int i = 0; i < 500; i++) {
-        stats_add(series, 42);
-    }
+    fill(series, 500, 42, 0, 0);
     CHECK(stats_relative_width(series) == 0);
     stats_destroy(series);
 }
@@ -77,27 +82,15 @@ static void test_settled(void) {
     }
     CHECK(stats_settled(series, 0.006) && !stats_settled(series, 0.0059)); /* [2nd, 8th] of 9 */
     CHECK(!stats_settled(series, NAN));
-    stats_clear(series);
-    for (int i = 0; i < 9; i++) {
-        stats_add(series, i == 8 ? 1040 : 1000);
-    }
+    fill(series, 8, 1000, 1, 1040);
     CHECK(stats_relative_width(series) == 0);
     CHECK(!stats_settled(series, 0.0199) && stats_settled(series, 0.02)); /* all of them: 0.04 */
-    stats_clear(series);
-    for (int i = 0; i < 40; i++) {
-        stats_add(series, i < 28 ? 1000 : 2000); /* 95 %: ranks 14 to 27, within one peak; 99.9 %: 10 to 31 */
-    }
+    fill(series, 28, 1000, 12, 2000); /* 95 %: ranks 14 to 27, within one peak; 99.9 %: 10 to 31 */
     CHECK(stats_relative_width(series) == 0);
     CHECK(!stats_settled(series, 0.4) && stats_settled(series, 0.5));
-    stats_clear(series);
-    for (int i = 0; i < 40; i++) {
-        stats_add(series, i < 31 ? 1000 : 2000);
-    }
+    fill(series, 31, 1000, 9, 2000);
     CHECK(stats_settled(series, 0));
-    stats_clear(series);
-    for (int i = 0; i < 40; i++) {
-        stats_add(series, 0);
-    }
+    fill(series, 40, 0, 0, 0);
     CHECK(!stats_settled(series, 10)); /* nothing is relative to 0 */
     stats_destroy(series);
 }

@@ -49,14 +49,8 @@ MISSING = 0.02
 """Of the points, those that are not valid: sides do not have as many launches everywhere."""
 STATES = ["valid", "reliable", "complete", "oversubscribed"]
 OF_POINT = [
-    "message_bytes",
-    "work_size",
-    "r_overhead_vs_basic",
-    "speedup_vs_basic",
-    "r_comm",
-    "r_comp_slowdown",
-    *STATES,
-]
+    "message_bytes", "work_size", "r_overhead_vs_basic", "speedup_vs_basic", "r_comm", "r_comp_slowdown", *STATES,
+]  # fmt: skip
 VARIABLES = [*TIMES, *OF_POINT]
 """What a verdict needs of a point beside its name: to ReFrame, a test's performance variables."""
 PARAMETERS = {

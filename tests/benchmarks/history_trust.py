@@ -59,11 +59,9 @@ def weekly(rng: np.random.Generator, series: int, nights: int) -> Floats:
 
 
 NOISES: dict[str, Noise] = {
-    **{f"phi {phi}": correlated(phi) for phi in (0, 0.3, 0.5, 0.7)},
-    "some nights far off": tailed,
-    "a wave": waving,
+    **{f"phi {phi}": correlated(phi) for phi in (0, 0.3, 0.5, 0.7)}, "some nights far off": tailed, "a wave": waving,
     "a weekly pattern": weekly,
-}
+}  # fmt: skip
 
 
 def launches(values: Floats, days: Sequence[int], toolchains: Sequence[str]) -> pd.DataFrame:

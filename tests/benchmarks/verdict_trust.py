@@ -230,12 +230,8 @@ def main(words: list[str] | None = None) -> None:
             folder = archived(Path(scratch), name_of(1), launches=1).path
             seed = pq.read_table(folder / "points.parquet").to_pandas().assign(run="r")
     heads = [
-        "synthetic noise",
-        "launches",
-        "same",
-        "any alarm",
-        *(f"slower by {percent} %" for percent in list(PAIRS)[1:]),
-    ]
+        "synthetic noise", "launches", "same", "any alarm", *(f"slower by {percent} %" for percent in list(PAIRS)[1:]),
+    ]  # fmt: skip
     print("\n" + aligned(heads, synthetic(seed.iloc[:1], asked.cases, asked.pairs), right=set(range(2, 7))))
 
 

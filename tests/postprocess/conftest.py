@@ -11,15 +11,9 @@ from tests.postprocess.pages import log
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--hide-scrollbars",
-)
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run", "--hide-scrollbars",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -70,11 +70,9 @@ def point(
         return series(rng, median, repetitions, behaviour.noise)
 
     truth = {
-        "t_mpi_ns": behaviour.comm * comm,
-        "t_comm_ref_ns": comm,
-        "t_comp_ns": behaviour.comp_slowdown * comp,
+        "t_mpi_ns": behaviour.comm * comm, "t_comm_ref_ns": comm, "t_comp_ns": behaviour.comp_slowdown * comp,
         "t_comp_ref_ns": comp,
-    }
+    }  # fmt: skip
     own = {name: [times(median) for _ in range(ranks)] for name, median in truth.items()}
     medians = {name: [round(truth[name]) if repetitions else 0] * ranks for name in truth}
     mpi = own.pop("t_mpi_ns")
@@ -167,26 +165,25 @@ def sampled_point(
     samples = {name: [round(value) for value in np.asarray(values).tolist()] for name, values in series.items()}
     (repetitions,) = {len(values) for values in samples.values()}
     line = {
-        "type": "point",
-        "index": index,
-        "parameters": dict(parameters),
-        "repetitions": repetitions,
-        "warmup_repetitions": 0,
-        "late_repetitions": 0,
-        "discarded_repetitions": 0,
+        "type": "point", "index": index, "parameters": dict(parameters), "repetitions": repetitions,
+        "warmup_repetitions": 0, "late_repetitions": 0, "discarded_repetitions": 0,
         "stop_reason": "interval" if repetitions else "not_measured",
-        "interval_relative_reached": 0.02 if repetitions >= 6 else None,
-        "data_errors": 0,
-        "start_method": "deadline",
+        "interval_relative_reached": 0.02 if repetitions >= 6 else None, "data_errors": 0, "start_method": "deadline",
         "clock": {"method": "shared", "residual_ns": 30.0, "synchronisations": 2, "drift_ppm": 0.0},
-        "series": {**samples, "start_imbalance_ns": [20] * repetitions},
-        "warmup": {},
-        "spreads": {},
-        "rank_medians": {},
-        "own": dict(own),
-    }
+        "series": {**samples, "start_imbalance_ns": [20] * repetitions}, "warmup": {}, "spreads": {},
+        "rank_medians": {}, "own": dict(own),
+    }  # fmt: skip
     assert set(more) <= set(line)
     return {**line, **more}
+
+
+def bare_point(parameters: dict[str, Any], own: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A point of a family that has few of the fields."""
+    without = ("stop_reason", "interval_relative_reached", "start_method", "clock")
+    counts = ("index", "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions", "data_errors")
+    parts: dict[str, Any] = {name: {} for name in ("series", "warmup", "spreads", "rank_medians")}
+    line = {"type": "point", "parameters": parameters, "own": own, **dict.fromkeys(without), **dict.fromkeys(counts, 0)}
+    return {**line, **parts, **fields}
 
 
 def whole(first: dict[str, Any], points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -275,24 +272,24 @@ def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, An
     return {**line, **changes}
 
 
+def header_of(
+    family: str, parameters: dict[str, Any], own: dict[str, Any], changes: Mapping[str, Any], **usual: Any
+) -> dict[str, Any]:
+    """The first line of a record of a family. changes: other values of its fields.  usual: those of the family."""
+    first = header(**{"family": family, "benchmark": family, "command_line": [family], **usual})
+    first["plan"]["parameters"] = parameters
+    assert set(changes) <= set(first)
+    return {**first, "own": own, **changes}
+
+
 def footer(points: int, ranks: int = 2, threads: int = 0, **changes: Any) -> dict[str, Any]:
     line = {
-        "type": "footer",
-        "complete": True,
-        "reason": "",
-        "points": points,
-        "wall_seconds": 12.5,
-        "measured_seconds": 9.1,
-        "spent_seconds": None,
-        "clock_residual_ns": 55.0,
-        "clock_synchronisations": 2 * points + 1,
-        "clock_synchronisation_seconds": 0.05,
-        "clock_refusal": "",
+        "type": "footer", "complete": True, "reason": "", "points": points, "wall_seconds": 12.5,
+        "measured_seconds": 9.1, "spent_seconds": None, "clock_residual_ns": 55.0,
+        "clock_synchronisations": 2 * points + 1, "clock_synchronisation_seconds": 0.05, "clock_refusal": "",
         "mpi_thread_cpu_ns": [[3_200_000_000] * threads for _ in range(ranks)],
-        "helper_thread_cpu_ns": [[] for _ in range(ranks)],
-        "tcp_bytes_sent": [2_400_000_000] * ranks,
-        "own": {},
-    }
+        "helper_thread_cpu_ns": [[] for _ in range(ranks)], "tcp_bytes_sent": [2_400_000_000] * ranks, "own": {},
+    }  # fmt: skip
     assert set(changes) <= set(line)
     return {**line, **changes}
 
@@ -364,18 +361,12 @@ def case(lines: Sequence[dict[str, Any]], record: str | None, result: str = "pas
     return {
         "case": f"{h['toolchain']} {h['network']} {h['configuration']} {collective}",
         **{key: h[key] for key in ("toolchain", "provider", "network", "configuration", "benchmark")},
-        "collective": collective,
-        "result": result,
-        "reason": reason,
-        "record": record,
-    }
+        "collective": collective, "result": result, "reason": reason, "record": record,
+    }  # fmt: skip
 
 
 def run_folder(
-    path: Path,
-    records: Sequence[Sequence[dict[str, Any]]],
-    cases: Sequence[dict[str, Any]] = (),
-    **manifest: Any,
+    path: Path, records: Sequence[Sequence[dict[str, Any]]], cases: Sequence[dict[str, Any]] = (), **manifest: Any
 ) -> Path:
     """A run folder with a manifest; `cases` are those beyond the ones that have a record."""
     files = [write(path / "records" / f"{i:03}.jsonl", lines) for i, lines in enumerate(records)]

@@ -76,30 +76,20 @@ def point(
     share = truth.cpu_share + synthetic.around_0(rng, truth.share_noise, repetitions)
     reference = calls * call_ns * noise * np.exp(synthetic.around_0(rng, 0.003, repetitions))
     series = {
-        "t_wall_ns": wall,
-        "t_cpu_ns": wall * share,
-        "t_thread_cpu_ns": wall * truth.thread_share,
+        "t_wall_ns": wall, "t_cpu_ns": wall * share, "t_thread_cpu_ns": wall * truth.thread_share,
         "voluntary_switches": np.full(repetitions, truth.voluntary),
-        "involuntary_switches": np.full(repetitions, truth.involuntary),
-        "t_reference_wall_ns": reference,
-        "t_reference_cpu_ns": reference * share,
-        "t_user_all_ranks_ns": ranks * wall * share * truth.user_share,
+        "involuntary_switches": np.full(repetitions, truth.involuntary), "t_reference_wall_ns": reference,
+        "t_reference_cpu_ns": reference * share, "t_user_all_ranks_ns": ranks * wall * share * truth.user_share,
         "t_system_all_ranks_ns": ranks * wall * share * (1 - truth.user_share),
-        "t_soaked_all_ranks_ns": np.zeros(repetitions),
-        "t_work_ns": reference * work,
-        "t_node_window_ns": 1.01 * wall,
+        "t_soaked_all_ranks_ns": np.zeros(repetitions), "t_work_ns": reference * work, "t_node_window_ns": 1.01 * wall,
         "t_node_busy_ns": 1.01 * wall * (ranks * share + truth.softirq_cpus),
-        "t_node_softirq_ns": 1.01 * wall * truth.softirq_cpus,
-        "t_node_ranks_ns": 1.01 * wall * ranks * share,
-    }
+        "t_node_softirq_ns": 1.01 * wall * truth.softirq_cpus, "t_node_ranks_ns": 1.01 * wall * ranks * share,
+    }  # fmt: skip
     medians = {name: int(np.median(series[name])) if repetitions else 0 for name in list(series)[:3]}
     parameters = {
-        "operation": operation,
-        "communicator_ranks": ranks,
-        "message_bytes": message_bytes,
-        "way": way,
+        "operation": operation, "communicator_ranks": ranks, "message_bytes": message_bytes, "way": way,
         **({"lateness_ns": lateness_ns} if lateness_ns else {}),
-    }
+    }  # fmt: skip
     line = synthetic.sampled_point(
         index,
         parameters,
@@ -114,24 +104,16 @@ def point(
 
 def header(operations: Sequence[str] = ("bcast",), sizes: Sequence[int] = SIZES, **changes: Any) -> dict[str, Any]:
     """The first line."""
-    first = synthetic.header(
-        family="cpu_overhead",
-        benchmark="cpu_overhead",
-        method=2,
-        command_line=["cpu_overhead", "--collective", *operations],
-    )
-    first["plan"]["parameters"] = {
-        "operation": list(operations),
-        "communicator_ranks": [changes.get("ranks", first["ranks"])],
-        "message_bytes": list(sizes),
-        "way": ["blocking", "working"],
-        "library_setting": ["usual"],
-        "method": ["campaign"],
-    }
-    first["own"] = {"cpu_clock_step_ns": 500, "kernel_tick_ns": 4_000_000, "batch_target_ns": 10_000_000}
-    first["own"] |= {"node_tick_ns": 10_000_000, "node_cpus": 4}
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    parameters = {
+        "operation": list(operations), "communicator_ranks": [changes.get("ranks", 2)], "message_bytes": list(sizes),
+        "way": ["blocking", "working"], "library_setting": ["usual"], "method": ["campaign"],
+    }  # fmt: skip
+    own = {
+        "cpu_clock_step_ns": 500, "kernel_tick_ns": 4_000_000, "batch_target_ns": 10_000_000,
+        "node_tick_ns": 10_000_000, "node_cpus": 4,
+    }  # fmt: skip
+    command_line = ["cpu_overhead", "--collective", *operations]
+    return synthetic.header_of("cpu_overhead", parameters, own, changes, method=2, command_line=command_line)
 
 
 def record(
@@ -190,23 +172,18 @@ def message_point(index: int, truth: Messages, message_bytes: int, clock_ns: flo
     round_trip = 2 * (truth.send + truth.latency + bytes_ns + truth.receive)
     between = max(send, truth.receive, truth.gap + bytes_ns)
     medians = {
-        "t_round_trips_ns": exchanges * round_trip,
-        "t_trains_ns": trains * (round_trip + (messages - 1) * between),
+        "t_round_trips_ns": exchanges * round_trip, "t_trains_ns": trains * (round_trip + (messages - 1) * between),
         "t_delayed_trains_ns": trains * (round_trip + (messages - 1) * max(send + delay, between)),
-        "t_delays_ns": trains * (messages - 1) * delay,
-        "t_receives_ns": exchanges * (truth.receive + clock_ns),
+        "t_delays_ns": trains * (messages - 1) * delay, "t_receives_ns": exchanges * (truth.receive + clock_ns),
         "t_sends_ns": exchanges * (delay if message_bytes >= truth.waiting_bytes else truth.send),
         "t_reductions_hot_ns": exchanges * message_bytes * truth.gamma_hot,
         "t_reductions_cold_ns": exchanges * message_bytes * truth.gamma_cold,
-    }
+    }  # fmt: skip
     noise = np.exp(synthetic.around_0(rng, truth.noise, repetitions))
     own = {
-        "partner_rank": 1,
-        "round_trips": exchanges,
-        "trains": trains,
-        "messages_of_train": messages,
+        "partner_rank": 1, "round_trips": exchanges, "trains": trains, "messages_of_train": messages,
         "reductions": exchanges,
-    }
+    }  # fmt: skip
     line = synthetic.sampled_point(
         index,
         {"pair": "within_node", "message_bytes": message_bytes},

@@ -71,11 +71,9 @@ def point(
     call_ns = {
         "library_whole": whole,
         "hybrid_whole": whole * truth.by_variant.get(variant, truth.by_size.get(message_bytes, truth.whole)),
-        "papers_whole": whole * truth.papers,
-        "library_alone": whole / 2,
-        "hybrid_alone": whole / 2 * truth.alone,
+        "papers_whole": whole * truth.papers, "library_alone": whole / 2, "hybrid_alone": whole / 2 * truth.alone,
         "papers_alone": whole / 2 * truth.papers,
-    }
+    }  # fmt: skip
     if truth.hidden is not None:
         steps, computation = whole / 2, whole / 4
         call_ns |= {"steps": steps, "computation": computation}
@@ -102,13 +100,10 @@ def point(
 
 
 ONE_OFF = {
-    "comm_create_ns": [110_000, 100_000, 130_000],
-    "comm_create_with_table_ns": [120_000, 125_000, 130_000],
-    "gather_create_ns": [9_000, 9_000, 10_000],
-    "memory_create_8_bytes_ns": [80_000, 85_000, 90_000],
-    "memory_create_64_kib_ns": [80_000, 85_000, 90_000],
-    "memory_create_1_mib_ns": [80_000, 85_000, 95_000],
-}
+    "comm_create_ns": [110_000, 100_000, 130_000], "comm_create_with_table_ns": [120_000, 125_000, 130_000],
+    "gather_create_ns": [9_000, 9_000, 10_000], "memory_create_8_bytes_ns": [80_000, 85_000, 90_000],
+    "memory_create_64_kib_ns": [80_000, 85_000, 90_000], "memory_create_1_mib_ns": [80_000, 85_000, 95_000],
+}  # fmt: skip
 
 
 def header(
@@ -120,20 +115,17 @@ def header(
     **changes: Any,
 ) -> dict[str, Any]:
     """The first line. own: changes of its own object.  asked: unusual values of axes of the case."""
-    first = synthetic.header(family="hybrid", benchmark="hybrid", command_line=["hybrid"], network="shm")
-    first["plan"]["parameters"] = {
+    parameters = {
         "operation": list(operations), "variant": list(variants), "message_bytes": list(sizes),
         "intranode": ["usual"], "cache": ["warm"], "method": ["campaign"], "virtual_node_ranks": [0],
         **{name: [value] for name, value in (asked or {}).items()},
     }  # fmt: skip
-    first["method"] = 5
-    first["own"] = {
+    of_record = {
         "shared_nodes": 1, "virtual_node_ranks": 0, "numa": False, "blocks": True, "cutoff_bytes": 2048,
         "node_ranks": [2], "one_off": ONE_OFF, "one_off_of_fewer": [],
         **(own or {}),
     }  # fmt: skip
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    return synthetic.header_of("hybrid", parameters, of_record, changes, network="shm", method=5)
 
 
 def record(

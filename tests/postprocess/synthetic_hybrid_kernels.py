@@ -79,20 +79,16 @@ def header(
     kernels: Sequence[str], own: Mapping[str, Any] | None = None, ranks: int = 2, **changes: Any
 ) -> dict[str, Any]:
     """The first line. own: changes of its own object."""
-    first = synthetic.header(
-        ranks, family="hybrid_kernels", benchmark="hybrid_kernels", command_line=["hybrid_kernels"], network="shm"
-    )
-    first["plan"]["parameters"] = {
+    parameters = {
         "kernel": list(kernels), "size": [KERNELS[one][0] for one in kernels], "method": ["campaign"],
         "virtual_node_ranks": [(own or {}).get("virtual_node_ranks", 0)],
     }  # fmt: skip
-    first["own"] = {
+    of_record = {
         "shared_nodes": 1, "virtual_node_ranks": 0, "dgemm": "OpenBLAS", "ratings": "generated", "noise": 0.5,
         "bpmf_iterations": 20, "memory_only": False,
         **(own or {}),
     }  # fmt: skip
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    return synthetic.header_of("hybrid_kernels", parameters, of_record, changes, ranks=ranks, network="shm")
 
 
 def record(truth: Truth = USUAL, kernels: Sequence[str] = tuple(KERNELS), **header_changes: Any) -> Lines:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -13,6 +11,7 @@ from postprocess.families import registry
 from postprocess.families.mpi_impact.entry import MPI_IMPACT as MPI_IMPACT_FAMILY
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT
 from postprocess.records.run import Run
+from tests.postprocess import synthetic as base
 
 Lines: TypeAlias = list[dict[str, Any]]
 
@@ -20,25 +19,10 @@ TARGETS_NS = (16_000_000, 512_000_000, 1_024_000_000)
 BLOCK = (MPI_IMPACT, COMPUTE_ALONE, COMPUTE_ALONE, MPI_IMPACT)
 REPETITIONS = 3
 BEGIN_NS = 1_700_000_000_000_000_000
-PLACE = {
-    "rank": 0, "host": "n0", "node": 0, "cpuset": "0", "physical_cores": 1, "compute_cpusets": ["0"],
-    "mpi_threads": [{"name": "progress", "cpuset": "0"}], "helper_threads": [], "dedicated_cpuset": "",
-}  # fmt: skip
-HEADER: dict[str, Any] = {
-    "type": "header", "schema": "mpi-campaign.record", "schema_version": 4, "family": "mpi_impact", "method": 1,
-    "benchmark": "mpi_impact",
-    "toolchain": "mpich@5.0.2", "provider": "wheels", "configuration": "async", "network": "shm",
-    "command_line": ["mpi_impact"], "started_utc": "2026-01-01T00:00:00Z",
-    "mpi_library_version": "MPICH Version: 5.0.2", "mpi_standard": "5.0",
-    "thread_level_required": "funneled", "thread_level_provided": "multiple", "ranks": 2,
-    "nodes": 1, "threads_per_rank": 1, "physical_cores": 2, "oversubscribed": False, "shared_core": True,
-    "progress": {"source": "library", "pinned_by": "none", "given_up_cores": 0},
-    "placement": [PLACE, {**PLACE, "rank": 1, "cpuset": "1", "compute_cpusets": ["1"]}],
-    "timer": {"name": "CLOCK_MONOTONIC", "resolution_ns": 20, "overhead_ns": 22.0},
-    "build": {"compiler": "GNU", "flags": "-O3", "commit": "0", "dirty": False, "blas": "OpenBLAS"},
-    "start_method": None, "seed": None, "environment": {}, "mpi_variables": {}, "clock": None,
-    "own": {}, "metadata": {},
-}  # fmt: skip
+HEADER = base.header(
+    host="n0", family="mpi_impact", benchmark="mpi_impact", toolchain="mpich@5.0.2", network="shm",
+    configuration="async", mpi_library_version="MPICH Version: 5.0.2", start_method=None, seed=None, clock=None,
+)  # fmt: skip
 
 
 def target(time_ns: int) -> dict[str, Any]:
@@ -72,35 +56,21 @@ def synthetic(
             times = [[round(time_of(program, number, rank, time_ns))] * REPETITIONS for rank in range(2)]
             begins = [BEGIN_NS + late_ns(number, rank) for rank in range(2)]
             windows = [[begins[rank], begins[rank] + sum(times[rank])] for rank in range(2)]
-            lines.append(
-                {
-                    "type": "point", "index": len(lines) - 1,
-                    "parameters": {
-                        "comp_target_ns": time_ns, "work_size": time_ns // 1000, "launch": number, "program": program,
-                    },
-                    "repetitions": REPETITIONS, "warmup_repetitions": 0, "late_repetitions": 0,
-                    "discarded_repetitions": 0, "stop_reason": None, "interval_relative_reached": None,
-                    "data_errors": 0, "start_method": None, "clock": None, "series": {}, "warmup": {}, "spreads": {},
-                    "rank_medians": {}, "rank_samples": {"t_comp_ns": times},
-                    "own": {"window_utc_ns": windows, "launch": launch},
-                }
-            )  # fmt: skip
+            parameters = {
+                "comp_target_ns": time_ns, "work_size": time_ns // 1000, "launch": number, "program": program,
+            }  # fmt: skip
+            own = {"window_utc_ns": windows, "launch": launch}
+            of_point = {"index": len(lines) - 1, "repetitions": REPETITIONS, "rank_samples": {"t_comp_ns": times}}
+            lines.append(base.bare_point(parameters, own, **of_point))
     lines.append(footer(launches * len(TARGETS_NS)))
     return lines
 
 
 def footer(points: int, complete: bool = True, reason: str = "") -> dict[str, Any]:
-    return {
-        "type": "footer", "complete": complete, "reason": reason, "points": points, "wall_seconds": 9.0,
-        "measured_seconds": None, "spent_seconds": None, "clock_residual_ns": None, "clock_synchronisations": None,
-        "clock_synchronisation_seconds": None, "clock_refusal": "", "mpi_thread_cpu_ns": [],
-        "helper_thread_cpu_ns": [], "tcp_bytes_sent": [], "own": {},
-    }  # fmt: skip
-
-
-def write(path: Path, lines: Lines) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+    without = ("measured_seconds", "clock_residual_ns", "clock_synchronisations", "clock_synchronisation_seconds")
+    told: dict[str, Any] = dict.fromkeys(without)
+    told |= {name: [] for name in ("mpi_thread_cpu_ns", "helper_thread_cpu_ns", "tcp_bytes_sent")}
+    return base.footer(points, complete=complete, reason=reason, **told)
 
 
 def slowed(by: float) -> Callable[[str, int, int, int], float]:

@@ -93,40 +93,25 @@ def point(
         "partitions_receive": received or sent, "aggregation_bytes": together, "delay_ratio": delay_ratio,
     }  # fmt: skip
     series = {
-        "t_ns": times,
-        "t_ref_ns": np.maximum(1, references),
-        "t_delay_ns": delay_ns + np.arange(repetitions) % 3,
+        "t_ns": times, "t_ref_ns": np.maximum(1, references), "t_delay_ns": delay_ns + np.arange(repetitions) % 3,
         "t_after_last_ns": times,
-    }
+    }  # fmt: skip
     own = {
-        "delay_target_ns": delay_ns,
-        "work_size": delay_ns,
-        "delay_guessed": False,
-        "delay_calibration": calibration if delay_ns else None,
-        "messages": messages,
-        "neighbours": 1,
-        "different_neighbours": 1,
-        "transfer_bytes": TRANSFER_BYTES,
-        "latency_readings_ns": [round(truth.latency_ns)],
-        "transfer_readings_ns": [transfer_ns(truth)],
-        "latency_ns": truth.latency_ns,
+        "delay_target_ns": delay_ns, "work_size": delay_ns, "delay_guessed": False,
+        "delay_calibration": calibration if delay_ns else None, "messages": messages, "neighbours": 1,
+        "different_neighbours": 1, "transfer_bytes": TRANSFER_BYTES, "latency_readings_ns": [round(truth.latency_ns)],
+        "transfer_readings_ns": [transfer_ns(truth)], "latency_ns": truth.latency_ns,
         "bytes_per_second": truth.bytes_per_second,
-    }
+    }  # fmt: skip
     line = synthetic.sampled_point(index, parameters, series, own, warmup_repetitions=2)
     return synthetic.changed(line, **changes)
 
 
 def header(approach: str = "part", noise: str = "last", cache: str = "warm", **changes: Any) -> dict[str, Any]:
     """The first line. The values of the points are added by `record`."""
-    first = synthetic.header(
-        family="partitioned", benchmark="partitioned", command_line=["partitioned", "--approach", approach],
-        thread_level_required="multiple",
-    )  # fmt: skip
-    first["plan"]["parameters"] = {
-        "approach": [approach], "noise": [noise], "cache": [cache], "method": ["campaign"],
-    }  # fmt: skip
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    parameters = {"approach": [approach], "noise": [noise], "cache": [cache], "method": ["campaign"]}
+    usual = {"command_line": ["partitioned", "--approach", approach], "thread_level_required": "multiple"}
+    return synthetic.header_of("partitioned", parameters, {}, changes, **usual)
 
 
 _OF_PLAN = ("message_bytes", "partitions_send", "aggregation_bytes", "delay_ratio")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,14 +30,7 @@ def header(**changes: Any) -> Line:
     return {**synthetic.header(), "network": "shm", **own, **changes}
 
 
-def section(parameters: Line, own: Line, **changes: Any) -> Line:
-    """A point; the place of its line is its index (`write`)."""
-    return {
-        "type": "point", "index": 0, "parameters": parameters, "repetitions": 0, "warmup_repetitions": 0,
-        "late_repetitions": 0, "discarded_repetitions": 0, "stop_reason": None, "interval_relative_reached": None,
-        "data_errors": 0, "start_method": None, "clock": None, "series": {}, "warmup": {}, "spreads": {},
-        "rank_medians": {}, "own": own, **changes,
-    }  # fmt: skip
+section = synthetic.bare_point  # the place of its line is its index (`write`)
 
 
 def timer(**changes: Any) -> Line:
@@ -125,8 +117,7 @@ def numbered(lines: Iterable[Line]) -> list[Line]:
 
 
 def write(path: Path, lines: Iterable[Line]) -> Path:
-    path.write_text("".join(json.dumps(line) + "\n" for line in numbered(lines)))
-    return path
+    return synthetic.write(path, numbered(lines))
 
 
 def quiet_machine(number: int = 0) -> list[Line]:

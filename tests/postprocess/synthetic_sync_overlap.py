@@ -83,25 +83,18 @@ def point(
     alone_wait = noisy(1.1 * DELAY_NS)
     send = noisy(DELAY_NS)
     series = {
-        "t_recv_ns": wait + after,
-        "t_wait_ns": wait,
-        "t_whole_recv_ns": send + noisy(whole),
-        "t_whole_send_ns": send,
+        "t_recv_ns": wait + after, "t_wait_ns": wait, "t_whole_recv_ns": send + noisy(whole), "t_whole_send_ns": send,
         "t_round_trip_ns": noisy(truth.trip_ns),
         "t_receiver_recv_ns": noisy(0.1 * DELAY_NS + whole) if proceeds and not control else alone_wait + noisy(whole),
         "t_receiver_wait_ns": alone_wait,
         "arrived_neither_bytes": np.full(repetitions, 0 if control else truth.neither * message_bytes // 8 * 8),
         "arrived_sender_bytes": np.full(repetitions, 0 if control else truth.sender * message_bytes // 8 * 8),
-    }
+    }  # fmt: skip
     own = {
-        "delay_ns": round(DELAY_NS),
-        "delay_units": 50,
-        "transfer_ns": round(whole),
-        "idle_pss_total_bytes": ranks * 20_000_000,
-        "idle_pss_largest_bytes": 21_000_000,
-        "idle_pss_anonymous_bytes": ranks * 4_000_000,
-        "idle_pss_shared_bytes": ranks * 6_000_000,
-    }
+        "delay_ns": round(DELAY_NS), "delay_units": 50, "transfer_ns": round(whole),
+        "idle_pss_total_bytes": ranks * 20_000_000, "idle_pss_largest_bytes": 21_000_000,
+        "idle_pss_anonymous_bytes": ranks * 4_000_000, "idle_pss_shared_bytes": ranks * 6_000_000,
+    }  # fmt: skip
     rank_medians = {
         "t_isend_ns": [500 if repetitions else 0] + [0] * (ranks - 1),
         "t_delay_ns": [round(DELAY_NS * (2 if rank == 0 else 1)) for rank in range(ranks)],
@@ -116,12 +109,11 @@ def header(
     sizes: Sequence[int] = SIZES, send: str = "early", protocol: str = "default", ranks: int = 2, **changes: Any
 ) -> dict[str, Any]:
     """The first line."""
-    first = synthetic.header(ranks, family="sync_overlap", benchmark="sync_overlap", command_line=["sync_overlap"])
-    first["plan"]["parameters"] = {"message_bytes": list(sizes), "send": [send], "protocol": [protocol]}
+    parameters = {"message_bytes": list(sizes), "send": [send], "protocol": [protocol]}
+    own = {"sender": 0, "receiver": ranks // 2, "least_delay_ns": round(DELAY_NS), "bisects": True}
+    first = synthetic.header_of("sync_overlap", parameters, own, changes, ranks=ranks)
     first["plan"]["points"] = None
-    first["own"] = {"sender": 0, "receiver": first["ranks"] // 2, "least_delay_ns": round(DELAY_NS), "bisects": True}
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    return first
 
 
 @dataclass(frozen=True)

@@ -71,18 +71,11 @@ def point(
     other = variant in (PIPELINED, NOTHING)
     parameters = {"grid_points": grid_points, "unknowns": unknowns, "variant": variant}
     own = {
-        "iterations": 44 + (variant == PIPELINED),
-        "residual": 8.1e-9,
-        "history": f"{index:016x}" if other else HISTORY,
-        "reference_iterations": 44,
-        "reference_residual": 8.2e-9,
-        "partitioner": "bisection",
-        "edge_cut": 199,
-        "interface_points": 200,
-        "imbalance": 1.0,
-        "messages": 0 if variant == NOTHING else 2,
+        "iterations": 44 + (variant == PIPELINED), "residual": 8.1e-9, "history": f"{index:016x}" if other else HISTORY,
+        "reference_iterations": 44, "reference_residual": 8.2e-9, "partitioner": "bisection", "edge_cut": 199,
+        "interface_points": 200, "imbalance": 1.0, "messages": 0 if variant == NOTHING else 2,
         "exchanged_bytes": 0 if variant == NOTHING else 1600 * unknowns,
-    }
+    }  # fmt: skip
     warmup = {"t_nonoverlap_ns": [round(1.2 * (comm + truth.comp_ns))], "t_overlap_ns": [round(truth.comp_ns)]}
     line = synthetic.sampled_point(index, parameters, series, own, warmup_repetitions=1, warmup=warmup)
     return synthetic.changed(line, **changes)
@@ -95,15 +88,8 @@ def header(
     **changes: Any,
 ) -> dict[str, Any]:
     """The first line."""
-    first = synthetic.header(
-        family="transfer_overlap", benchmark="transfer_overlap", command_line=["transfer_overlap"],
-    )  # fmt: skip
-    first["plan"]["parameters"] = {
-        "grid_points": list(grid_points), "unknowns": list(unknowns), "variant": list(versions),
-    }  # fmt: skip
-    first["own"] = {}
-    assert set(changes) <= set(first)
-    return {**first, **changes}
+    parameters = {"grid_points": list(grid_points), "unknowns": list(unknowns), "variant": list(versions)}
+    return synthetic.header_of("transfer_overlap", parameters, {}, changes)
 
 
 def record(

@@ -216,7 +216,7 @@ def test_the_gain_of_a_buffer_in_parts_is_held_against_its_bound(tmp_path: Path)
 
 
 def test_the_impact_of_an_idle_library_is_held_against_its_bound(tmp_path: Path) -> None:
-    path = synthetic_impact.write(tmp_path / "r.jsonl", synthetic_impact.synthetic(16, synthetic_impact.slowed(1.1)))
+    path = synthetic.write(tmp_path / "r.jsonl", synthetic_impact.synthetic(16, synthetic_impact.slowed(1.1)))
     table = impact_table([load_impact(path)])
     for bound, verdict in (("at_most: 1.02", FAIL), ("at_most: 1.2", PASS)):
         found = one(tmp_path, "metric: r_mpi_impact", f"where: {{configuration: {table['configuration'][0]}}}", bound)

@@ -33,8 +33,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     runs = {"smoke": synthetic.smoke_run(folder / "smoke"), "hostile": hostile_run(folder / "hostile")}
     runs["wide"] = synthetic.run_folder(folder / "wide", [synthetic.sweep(synthetic.NEGATIVE, grid=(1, 16, 256))])
-    (folder / "idle" / "records").mkdir(parents=True)
-    synthetic_impact.write(folder / "idle" / "records" / "a.jsonl", synthetic_impact.synthetic(6, slowed(1.27)))
+    synthetic.write(folder / "idle" / "records" / "a.jsonl", synthetic_impact.synthetic(6, slowed(1.27)))
     runs["idle"] = folder / "idle"
     for number in range(12):
         toolchain, launch = ("openmpi@5.0.11", "mpich@5.0.2")[number % 2], number // 2 + 1

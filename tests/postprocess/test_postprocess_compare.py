@@ -371,7 +371,7 @@ def test_what_an_idle_library_costs_is_compared_too(tmp_path: Path) -> None:
         for number in range(3):
             run = synthetic.run_folder(tmp_path / "here" / f"{costs}-{number}", [synthetic.sweep(grid=(8,))])
             varies = synthetic_impact.slowed(costs * (1 + 0.001 * number))
-            synthetic_impact.write(run / "records" / "impact.jsonl", synthetic_impact.synthetic(8, varies))
+            synthetic.write(run / "records" / "impact.jsonl", synthetic_impact.synthetic(8, varies))
             registry.write_tables(load_run(run))
             folders.append(run)
         table, problems = launch_table(folders)

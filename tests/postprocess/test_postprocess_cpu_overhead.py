@@ -379,11 +379,7 @@ def test_the_availability_of_a_collective_is_compared_once(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("available", "low", "high", "says"),
-    [
-        (0.5, 0.47, 0.625, "47 % to 62 %"),
-        (0.0, 0.0, 0.3125, "0 % to 31 %"),
-        (1.0, 0.625, math.nan, "at least 62 %"),
-    ],
+    [(0.5, 0.47, 0.625, "47 % to 62 %"), (0.0, 0.0, 0.3125, "0 % to 31 %"), (1.0, 0.625, math.nan, "at least 62 %")],
 )
 def test_availability_is_the_work_from_which_a_collective_takes_longer(
     tmp_path: Path, available: float, low: float, high: float, says: str
@@ -481,15 +477,9 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
     lines[0]["nodes"] = 2
     two = load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines))
     between = {
-        "barrier": 0,
-        "bcast": 1,
-        "gather": 2,
-        "scatter": 2,
-        "allgather": 4,
-        "alltoall": 8,
-        "allreduce": 2,
+        "barrier": 0, "bcast": 1, "gather": 2, "scatter": 2, "allgather": 4, "alltoall": 8, "allreduce": 2,
         "reduce_scatter_block": 4,
-    }
+    }  # fmt: skip
     expected = between.get(operation, 1) * one.message_bytes * 2 * one.calls * one.repetitions
     assert inside.payload_bytes(two) == expected
 

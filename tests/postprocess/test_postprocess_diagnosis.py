@@ -45,14 +45,10 @@ from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, Behaviour, sweep
 
 KINDS = {
-    OVERLAP: Behaviour(0.02, comm=0.02),
-    PARTIAL: Behaviour(0.5, comm=0.5),
-    NONE: Behaviour(1.0, comm=1.0),
-    COMM: Behaviour(1.6, comm=1.6),
-    COMP: Behaviour(0.65, comm=0.05, comp_slowdown=1.6),
-    SERIALISED: Behaviour(1.5, comm=1.0, comp_slowdown=1.5),
-    CONTENTION: Behaviour(1.9, comm=1.5, comp_slowdown=1.4),
-}
+    OVERLAP: Behaviour(0.02, comm=0.02), PARTIAL: Behaviour(0.5, comm=0.5), NONE: Behaviour(1.0, comm=1.0),
+    COMM: Behaviour(1.6, comm=1.6), COMP: Behaviour(0.65, comm=0.05, comp_slowdown=1.6),
+    SERIALISED: Behaviour(1.5, comm=1.0, comp_slowdown=1.5), CONTENTION: Behaviour(1.9, comm=1.5, comp_slowdown=1.4),
+}  # fmt: skip
 
 
 def table(folder: Path, *records: list[dict[str, Any]]) -> pd.DataFrame:
@@ -356,14 +352,9 @@ Cause = tuple[float, float, float]
 units of the shorter activity; each within 5 % of that, or of 1 for the first."""
 
 CAUSES: dict[str, Cause] = {
-    OVERLAP: (1.0, 1.0, 0.0),
-    PARTIAL: (0.5, 1.0, 0.0),
-    NONE: (0.0, 1.0, 0.0),
-    COMM: (0.0, 1.5, 0.0),
-    COMP: (1.0, 1.0, 0.6),
-    SERIALISED: (0.0, 1.0, 0.5),
-    CONTENTION: (0.0, 1.5, 0.5),
-}
+    OVERLAP: (1.0, 1.0, 0.0), PARTIAL: (0.5, 1.0, 0.0), NONE: (0.0, 1.0, 0.0), COMM: (0.0, 1.5, 0.0),
+    COMP: (1.0, 1.0, 0.6), SERIALISED: (0.0, 1.0, 0.5), CONTENTION: (0.0, 1.5, 0.5),
+}  # fmt: skip
 
 
 def simulated(rng: np.random.Generator, cause: Cause, n: int, noise: float) -> diagnosis.Diagnosis:

@@ -166,7 +166,7 @@ def test_an_idle_library_of_a_case_that_failed_tells_nothing(tmp_path: Path) -> 
     name = "records/impact.jsonl"
     case = {"case": "mpich@5.0.2 shm async mpi_impact", "benchmark": "mpi_impact", "record": name, "result": "pass"}
     run = synthetic.run_folder(tmp_path, [sweep(grid=(16,))], [case])
-    synthetic_impact.write(run / name, synthetic_impact.synthetic(16, synthetic_impact.slowed(1.27)))
+    synthetic.write(run / name, synthetic_impact.synthetic(16, synthetic_impact.slowed(1.27)))
     good = synthetic_impact.impact_of(load_run(run))
     assert good["reliable"].all()
     synthetic.said_of(run, 1, **FAILED)

@@ -235,11 +235,7 @@ def target(table: pd.DataFrame, words: str = "at most 1.05") -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("truth", "says"),
-    [
-        (FASTER, "holds"),
-        (SLOWER, "missed"),
-        (Truth(whole=1.05, ratio_noise=0.01), "cannot be told"),
-    ],
+    [(FASTER, "holds"), (SLOWER, "missed"), (Truth(whole=1.05, ratio_noise=0.01), "cannot be told")],
     ids=("faster", "slower", "as the bound"),
 )
 def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str) -> None:
@@ -808,10 +804,7 @@ def test_the_section_says_a_verdict_per_collective_and_variant(tmp_path: Path) -
     ((_, of_targets),) = view.targets
     assert [len(cells) for cells in of_targets] == [len(claims.HEADS)] * len(claims.targets(table))
     first = dict(zip(claims.HEADS, of_targets[0], strict=True))
-    assert (first["collective, timed"], first["verdict"]) == (
-        "bcast, whole",
-        "cannot be told: only usual was measured",
-    )
+    assert (first["collective, timed"], first["verdict"]) == ("bcast, whole", "cannot be told: only usual was measured")
     assert re.fullmatch(r"1\.00 \[[\d., ]+\] at 4 KiB, usual", first["largest ratio"])
     assert hybrid_view(table.head(0), (), 100) is None
 

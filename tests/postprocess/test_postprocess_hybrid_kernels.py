@@ -19,16 +19,7 @@ from postprocess.families.hybrid_kernels.table import COLUMNS, SHOWN, kernels_ta
 from postprocess.families.hybrid_kernels.verdict import places, verdict_text, verdicts
 from postprocess.records.fields import RecordError
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic_hybrid_kernels import (
-    COPY_BYTES,
-    KERNELS,
-    THE_SAME,
-    USUAL,
-    Lines,
-    Truth,
-    point,
-    record,
-)
+from tests.postprocess.synthetic_hybrid_kernels import COPY_BYTES, KERNELS, THE_SAME, USUAL, Lines, Truth, point, record
 from tests.support import check_record
 
 

@@ -17,27 +17,14 @@ from hypothesis import strategies as st
 
 from postprocess.families import registry
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact
-from postprocess.families.mpi_impact.table import (
-    highlighted,
-    impact_table,
-    impact_text,
-    verdict,
-)
+from postprocess.families.mpi_impact.table import highlighted, impact_table, impact_text, verdict
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
 from postprocess.statistics.metrics import Floats, r_mpi_impact
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
-from tests.postprocess.synthetic_impact import (
-    BLOCK,
-    TARGETS_NS,
-    Lines,
-    footer,
-    impact_of,
-    slowed,
-    synthetic,
-    write,
-)
+from tests.postprocess.synthetic import write
+from tests.postprocess.synthetic_impact import BLOCK, TARGETS_NS, Lines, footer, impact_of, slowed, synthetic
 from tests.postprocess.test_postprocess_report import Page
 from tests.support import check_record
 
@@ -267,7 +254,6 @@ def test_any_record_is_a_table_or_refused_in_one_line(tmp_path: Path, content: b
 
 
 def test_a_run_may_hold_such_records_alone(tmp_path: Path) -> None:
-    (tmp_path / "records").mkdir()
     write(tmp_path / "records" / "a.jsonl", synthetic(4, slowed(1.1)))
     run = load_run(tmp_path)
     assert run.records == run.of("mpi_impact")
@@ -277,7 +263,6 @@ def test_a_run_may_hold_such_records_alone(tmp_path: Path) -> None:
 
 def test_pictures_parquet_and_the_report_show_it(tmp_path: Path) -> None:
     run_folder = tmp_path / "run"
-    (run_folder / "records").mkdir(parents=True)
     for name, configuration, factor in (("b", "basic", 1.0), ("a", "async", 1.27), ("<c>", "<x> & $y$", 1.1)):
         lines = synthetic(6, slowed(factor))
         lines[0].update(configuration=configuration, oversubscribed=configuration == "basic")
@@ -305,7 +290,6 @@ def test_pictures_parquet_and_the_report_show_it(tmp_path: Path) -> None:
 
 
 def test_a_report_of_it_alone_has_nothing_of_what_was_not_measured(tmp_path: Path) -> None:
-    (tmp_path / "records").mkdir()
     lines = synthetic(6, slowed(1.27))
     lines[0].update(environment={"MPIR_CVAR_ASYNC_PROGRESS": "1"}, command_line=["mpi_impact", "--ranks", "2"])
     write(tmp_path / "records" / "a.jsonl", lines)
@@ -316,7 +300,7 @@ def test_a_report_of_it_alone_has_nothing_of_what_was_not_measured(tmp_path: Pat
     assert [a["href"] for a in page.all("a") if a["href"].startswith("#")] == [f"#{name}" for name in sections]
     for expected in (
         "Libraries mpich@5.0.2", "Configurations async", "mpich@5.0.2 async [s], shm, dgemm : slower by +27",
-        "mpich@5.0.2, shm, async, an idle library", "progress on 0: 15 ns of CPU in", "funneled asked, multiple given",
+        "mpich@5.0.2, shm, async, an idle library", "async on 0-1: 15 ns of CPU in", "funneled asked, multiple given",
         "MPIR_CVAR_ASYNC_PROGRESS=1", "mpi_impact --ranks 2", "Benchmark built for mpich@5.0.2", "OpenBLAS",
     ):  # fmt: skip
         assert expected in page.text, expected
@@ -324,7 +308,6 @@ def test_a_report_of_it_alone_has_nothing_of_what_was_not_measured(tmp_path: Pat
 
 
 def test_a_record_that_cannot_be_read_is_told_and_loses_no_other(tmp_path: Path) -> None:
-    (tmp_path / "records").mkdir()
     write(tmp_path / "records" / "a.jsonl", synthetic(4, slowed(1)))
     wrong = synthetic(4, slowed(1))
     wrong[2]["rank_samples"]["t_comp_ns"] = []
@@ -337,7 +320,6 @@ def test_a_record_that_cannot_be_read_is_told_and_loses_no_other(tmp_path: Path)
 
 
 def test_a_reliable_ratio_of_a_record_that_was_cut_off_is_marked_wherever_it_stands(tmp_path: Path) -> None:
-    (tmp_path / "records").mkdir()
     write(tmp_path / "records" / "a.jsonl", synthetic(6, slowed(1.27))[:-1])
     assert impact_of(load_run(tmp_path))["reliable"].all()
     report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html")

@@ -331,20 +331,14 @@ def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> No
         (synthetic.text([*LINES, LINES[1]]), "r.jsonl:7: a line after the footer"),
         (synthetic.text([*LINES[:-1], {**LINES[-1], "points": 3}]), "r.jsonl:6: the footer counts 3 points"),
         (synthetic.text([LINES[0], {**LINES[1], "repetitions": 5}]), "r.jsonl:2: series.t_measured_ns has 11 values"),
-        (
-            synthetic.text([{**LINES[0], "family": "tea"}]),
-            "r.jsonl:1: family is 'tea', none of cpu_overhead, ",
-        ),
+        (synthetic.text([{**LINES[0], "family": "tea"}]), "r.jsonl:1: family is 'tea', none of cpu_overhead, "),
         (synthetic.text([{**LINES[0], "family": "peers"}]), "r.jsonl:1: a record of peers, not of nbc_overlap"),
         (synthetic.text([LINES[0], synthetic.changed(LINES[1], parameters={})]), "r.jsonl:2: parameters.collective is"),
         (
             synthetic.text([{**LINES[0], "threads_per_rank": 0}]),
             "r.jsonl:1: threads_per_rank is not a whole number from 1",
         ),
-        (
-            synthetic.text([LINES[0], sampled(LINES[1], "t_comm_ref_ns", 0.001)]),
-            "r.jsonl:2: t_comm_ref_ns are about 8",
-        ),
+        (synthetic.text([LINES[0], sampled(LINES[1], "t_comm_ref_ns", 0.001)]), "r.jsonl:2: t_comm_ref_ns are about 8"),
         (synthetic.text([{**LINES[0], "toolchain": "\ud800"}]), "r.jsonl:1: not JSON"),
         (synthetic.text([LINES[0], {**LINES[1], "data_errors": float("nan")}]), "r.jsonl:2: not JSON"),
         (synthetic.text([LINES[0]]) + "\n" + synthetic.text(LINES[1:]), "r.jsonl:2: not JSON"),

@@ -112,13 +112,9 @@ SERIES: dict[str, Generator] = {
     "tied": lambda rng, shape: np.round((1 + 0.1 * rng.standard_normal(shape)) * 20) / 20,
 }
 TRIPLES = {
-    "overlap": (20.0, 20.0, 18.0),
-    "diagonal": (36.0, 18.0, 18.0),
-    "serialised": (36.0, 20.0, 16.0),
-    "negative": (19.0, 20.0, 20.0),
-    "corner": (21.0, 20.0, 5.0),
-    "worse": (50.0, 20.0, 18.0),
-}
+    "overlap": (20.0, 20.0, 18.0), "diagonal": (36.0, 18.0, 18.0), "serialised": (36.0, 20.0, 16.0),
+    "negative": (19.0, 20.0, 20.0), "corner": (21.0, 20.0, 5.0), "worse": (50.0, 20.0, 18.0),
+}  # fmt: skip
 TRIALS = 4000
 
 

@@ -26,13 +26,7 @@ from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, cha
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
 from postprocess.families.partitioned.section import partitioned_view
-from postprocess.families.partitioned.table import (
-    COLUMNS,
-    SHOWN,
-    paired,
-    partitioned_table,
-    record_numbers,
-)
+from postprocess.families.partitioned.table import COLUMNS, SHOWN, paired, partitioned_table, record_numbers
 from postprocess.records.as_json import rows_as_json
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
@@ -569,21 +563,13 @@ AS_THEY_ARE = {
             replace(LATE, times_slower=1.05),
             ["one message against itself is nowhere slower"],
         ),
-        (
-            ("openmpi@5.0.11", "basic", "many"),
-            EARLY,
-            ["without progress nothing is gained above the eager limit"],
-        ),
+        (("openmpi@5.0.11", "basic", "many"), EARLY, ["without progress nothing is gained above the eager limit"]),
         (
             ("openmpi@5.0.11", "basic", "layer"),
             replace(LATE, times_slower=1.1),
             ["without progress nothing is lost above the eager limit"],
         ),
-        (
-            ("openmpi@5.0.11", "async", "part"),
-            LATE,
-            ["with a progress thread the gain is at least 0.9 of the model's"],
-        ),
+        (("openmpi@5.0.11", "async", "part"), LATE, ["with a progress thread the gain is at least 0.9 of the model's"]),
     ],
 )
 def test_the_targets_of_the_page_tell_a_control_that_fails(

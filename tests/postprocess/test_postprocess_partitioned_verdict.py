@@ -347,10 +347,7 @@ def test_what_cannot_be_told_says_why() -> None:
     assert break_even(sizes(3), gains(1.5, 0.5, 1.5)).words == "cannot tell: the gain crosses 1 more than once"
 
 
-@given(
-    values=st.lists(st.floats(0.05, 20) | st.none(), min_size=1, max_size=8),
-    width=st.floats(0, 0.5),
-)
+@given(values=st.lists(st.floats(0.05, 20) | st.none(), min_size=1, max_size=8), width=st.floats(0, 0.5))
 def test_a_break_even_size_lies_between_measured_sizes(values: list[float | None], width: float) -> None:
     measured = sizes(len(values))
     known = [None if value is None else gains(value, width=width)[0] for value in values]

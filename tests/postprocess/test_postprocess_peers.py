@@ -24,13 +24,7 @@ from postprocess.families.peers.record import (
     peer_wire_bytes,
     write_peer_record,
 )
-from postprocess.families.peers.table import (
-    PEERS_NOTE,
-    peer_remarks,
-    peers_summary_text,
-    peers_table,
-    peers_table_text,
-)
+from postprocess.families.peers.table import PEERS_NOTE, peer_remarks, peers_summary_text, peers_table, peers_table_text
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import render_report

@@ -249,11 +249,7 @@ CALIBRATION = {"status": "converged", "time_ns": 16 * MS, "error_relative": 0.0,
             ["computation size off target by 90 %"],
         ),
         ({"comp_calibration": {**CALIBRATION, "status": "given", "time_ns": 0, "error_relative": -1.0}}, True, []),
-        (
-            {"clock": {**CLOCK, "method": "interpolated", "residual_ns": 3.0 * MS}},
-            True,
-            ["clocks disagree by 3 ms"],
-        ),
+        ({"clock": {**CLOCK, "method": "interpolated", "residual_ns": 3.0 * MS}}, True, ["clocks disagree by 3 ms"]),
         ({"clock": {**CLOCK, "method": "interpolated", "residual_ns": 1.6 * MS}}, True, []),
         ({"clock": {**CLOCK, "method": "interpolated", "residual_ns": None}}, True, []),
         ({"stop_reason": "late", "repetitions": 5}, False, ["fewer than 6 repetitions (5)"]),
@@ -308,10 +304,7 @@ def test_flags_do_not_make_a_point_unreliable(tmp_path: Path) -> None:
     off = {**CALIBRATION, "status": "off_target", "error_relative": 0.12}
     row = single(tmp_path, comm_calibration=off, late_repetitions=20)
     assert row["reliable"]
-    assert row["flags"] == [
-        "communication size off target by 12 %",
-        "20 repetitions thrown away: a rank started late",
-    ]
+    assert row["flags"] == ["communication size off target by 12 %", "20 repetitions thrown away: a rank started late"]
 
 
 @pytest.mark.parametrize(("factor", "reliable"), [(1.19, True), (0.81, True), (1.21, False), (0.79, False)])
@@ -387,13 +380,7 @@ GIVEN = {**CALIBRATION, "status": "given"}
         ({"clock": {**CLOCK, "residual_ns": 0.0}}, []),
         # What is no flag.
         ({"recalibrations": 1, "discarded_repetitions": 20, "buffer_sets": 9}, []),
-        (
-            {
-                "warmup_repetitions": 0,
-                "warmup": {f"t_{t}_ns": [] for t in ("measured", "comm_ref", "comp_ref")},
-            },
-            [],
-        ),
+        ({"warmup_repetitions": 0, "warmup": {f"t_{t}_ns": [] for t in ("measured", "comm_ref", "comp_ref")}}, []),
     ],
 )
 def test_flags(tmp_path: Path, changes: dict[str, Any], flags: list[str]) -> None:

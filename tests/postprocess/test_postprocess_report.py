@@ -260,10 +260,7 @@ def test_the_look_is_the_one_asked_for(tmp_path: Path) -> None:
 def timed_run(folder: Path, cache: str = "warm") -> Path:
     """Three points, each with something to tell of how it was measured, the last one without a clock."""
     clock = {"method": "interpolated", "residual_ns": 412.0, "synchronisations": 3, "drift_ppm": -12.46}
-    drift = {
-        "comm": {"change_relative": 0.31, "p_value": 0.0001},
-        "comp": {"change_relative": -0.004, "p_value": 0.5},
-    }
+    drift = {"comm": {"change_relative": 0.31, "p_value": 0.0001}, "comp": {"change_relative": -0.004, "p_value": 0.5}}
     points = [
         synthetic.point(
             0, recalibrations=1, discarded_repetitions=9, clock=clock, reference_drift=drift, buffer_sets=6
@@ -534,7 +531,7 @@ def test_changes_and_drifts() -> None:
     shown = [text.change(x) for x in (0.18, -0.004, 0.0, -0.0001, 0.021, -0.09949, 0.0995, 1.5, math.nan)]
     assert shown == ["+18 %", "-0.4 %", "0 %", "0 %", "+2.1 %", "-9.9 %", "+10 %", "+150 %", "-"]
     assert [text.drift(x) for x in (12.46, -0.0314, 0.0, 123.0, math.nan)] == [
-        *("12 ppm", "0.031 ppm", "0 ppm", "120 ppm", "-"),
+        *("12 ppm", "0.031 ppm", "0 ppm", "120 ppm", "-")
     ]
 
 

@@ -350,11 +350,8 @@ def test_a_planted_answer_may_be_unclear(tmp_path: Path) -> None:
     assert must is not None
     unclear = late_receiver.UNCLEAR
     answers = {
-        (FULL, RECEIVER): "yes",
-        (unclear, RECEIVER): "unclear",
-        (FULL, unclear): "unclear",
-        (unclear, BOTH): "no",
-    }
+        (FULL, RECEIVER): "yes", (unclear, RECEIVER): "unclear", (FULL, unclear): "unclear", (unclear, BOTH): "no",
+    }  # fmt: skip
     assert {found: must.answer(*found) for found in answers} == answers
     found = planted_rows(table_of(tmp_path, planted_record(EAGER, protocol="eager")))
     rows = found.assign(as_expected=list(answers.values()), reliable=True)
@@ -496,11 +493,9 @@ def test_an_outcome_is_given_only_where_the_intervals_allow_it(
 
 def test_who_progresses_follows_from_the_three_answers() -> None:
     expected: dict[tuple[bool | None, ...], str] = {
-        (False, False, False): late_receiver.BOTH,
-        (False, True, False): late_receiver.SENDER,
-        (False, False, True): late_receiver.RECEIVER,
-        (False, True, True): late_receiver.EITHER,
-    }
+        (False, False, False): late_receiver.BOTH, (False, True, False): late_receiver.SENDER,
+        (False, False, True): late_receiver.RECEIVER, (False, True, True): late_receiver.EITHER,
+    }  # fmt: skip
     for alone, sender, receiver in product((True, False, None), repeat=3):
         found = late_receiver.who_progresses(alone, sender, receiver)
         if alone:

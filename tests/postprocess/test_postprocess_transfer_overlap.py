@@ -27,15 +27,7 @@ from postprocess.records.as_json import rows_as_json
 from postprocess.records.fields import RecordError
 from postprocess.statistics.transfer_overlap import improvement, improvement_bound
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic_transfer_overlap import (
-    OVERLAPS,
-    SERIALISED,
-    VERSIONS,
-    Lines,
-    Truth,
-    point,
-    record,
-)
+from tests.postprocess.synthetic_transfer_overlap import OVERLAPS, SERIALISED, VERSIONS, Lines, Truth, point, record
 from tests.support import check_record
 
 TESTED = tuple(name for name in VERSIONS if name not in CONTROLS)
@@ -53,8 +45,7 @@ def row_of(path: Path, truth: Truth = SERIALISED, *, header: dict[str, Any] | No
 
 
 @pytest.mark.parametrize(
-    ("nonoverlap", "overlap", "percent"),
-    [(55.61, 14.85, 73.30), (15.32, 14.59, 4.77), (12.48, 12.54, -0.48)],
+    ("nonoverlap", "overlap", "percent"), [(55.61, 14.85, 73.30), (15.32, 14.59, 4.77), (12.48, 12.54, -0.48)]
 )
 def test_the_improvement_of_table_ii(nonoverlap: float, overlap: float, percent: float) -> None:
     """White & Bova print 73.3, 4.1 and -0.4; the times of the last two rows give other numbers."""

@@ -84,10 +84,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             [Silence(stranger.case, HOSTILE, HOSTILE, 3, HOSTILE)],
         ),
         "hostile acceptance": verdict_page.acceptance_view(
-            replace(asked, title=HOSTILE),
-            [*evidence, replace(accepted[0], evidence=(HOSTILE,))],
-            HOSTILE,
-            FACTS,
+            replace(asked, title=HOSTILE), [*evidence, replace(accepted[0], evidence=(HOSTILE,))], HOSTILE, FACTS
         ),
     }
     return {name: page.write(folder / f"{name}.html", verdict_page.render(view)) for name, view in views.items()}
