@@ -482,6 +482,8 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    (void)p;
+    (void)s;
     const struct batches *o = context;
     json_put_integer(line, "calls", o->point.calls);
     json_put_integer(line, "reference_calls", o->point.reference_calls);
@@ -571,6 +573,7 @@ static bool is_on_first_machine(void) {
 }
 
 bool batches_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
+    (void)s;
     struct batches *o = context;
     char error[256] = "";
     o->comm = MPI_COMM_NULL;
@@ -587,6 +590,9 @@ bool batches_begin(struct program *program, void *context, sampler *s, char *rea
 }
 
 bool batches_end(struct program *program, void *context, char *reason, size_t reason_size) {
+    (void)program;
+    (void)reason;
+    (void)reason_size;
     struct batches *o = context;
     soaker_destroy(o->soaker);
     exchange_destroy(o->exchange);

@@ -325,6 +325,7 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    (void)s;
     const struct loggp *o = context;
     json_put_integer(line, "partner_rank", o->partners[p->at[LOGGP_PAIR]]);
     json_put_integer(line, "round_trips", o->point.round_trips);
@@ -435,6 +436,9 @@ static void make_operands(struct loggp *o, size_t largest_bytes) {
 }
 
 bool loggp_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
+    (void)reason;
+    (void)reason_size;
+    (void)s;
     struct loggp *o = context;
     size_t largest = 0;
     for (size_t i = 0; i < o->message_count; i++) {
@@ -461,6 +465,9 @@ bool loggp_begin(struct program *program, void *context, sampler *s, char *reaso
 }
 
 bool loggp_end(struct program *program, void *context, char *reason, size_t reason_size) {
+    (void)program;
+    (void)reason;
+    (void)reason_size;
     struct loggp *o = context;
     for (size_t i = 0; i < o->pair_count; i++) {
         if (o->comms[i] != MPI_COMM_NULL) {

@@ -37,6 +37,7 @@ static void describe_options(struct option_entry *entries) {
 
 /* One line in error. */
 static void check_sizes(const struct program *program, char *error, size_t error_size) {
+    (void)program;
     const struct option_list *sizes = &settings.message_bytes;
     for (size_t i = 0; i < sizes->count && error[0] == '\0'; i++) {
         if (sizes->values[i] % (int64_t)sizeof(double) != 0) {

@@ -123,6 +123,7 @@ static void fill_communicators(struct batches *o, const struct settings *s, int 
 
 /* One line in error. */
 static void check_options(const struct program *program, char *error, size_t error_size) {
+    (void)program;
     const struct settings *s = &settings;
     for (size_t i = 1; i < s->communicators.count && error[0] == '\0'; i++) {
         if (s->communicators.values[i] <= s->communicators.values[i - 1]) {

@@ -98,6 +98,7 @@ static bool fill_lists(struct settings *s) {
 
 /* One line in error. */
 static void check_options(const struct program *program, char *error, size_t error_size) {
+    (void)program;
     const struct settings *s = &settings;
     for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
         if (s->message_bytes.values[i] % ELEMENT != 0) {

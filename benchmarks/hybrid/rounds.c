@@ -465,6 +465,7 @@ static void choose_computation(struct rounds *o, int64_t taken_ns) {
 
 /* A round of the trials. A call that fails ends the group. */
 static int make_round(hybrid_memory *memory, enum hybrid_method method, void *context) {
+    (void)memory;
     struct rounds *o = context;
     call_hybrid(o, method, WHOLE, ONE_STEP);
     return MPI_SUCCESS;
@@ -537,6 +538,7 @@ static bool begin(void *context, struct sampler_point *p) {
 }
 
 static void end(void *context, const struct sampler_point *p) {
+    (void)p;
     struct rounds *o = context;
     if (o->point.memory != NULL) {
         HYBRID_CHECK(hybrid_memory_free(&o->point.memory));
@@ -571,6 +573,8 @@ static void put_method(const struct rounds *o, json_line *line, const char *name
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    (void)p;
+    (void)s;
     const struct rounds *o = context;
     for (int batch = 0; batch < (o->info.nodes > 1 ? BATCHES : STEPS); batch++) {
         json_put_integer(line, batch_kinds[batch].calls, o->point.calls[batch]);
@@ -593,6 +597,7 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 /* ---- the table for people: times of one call, and their ratios ---- */
 
 static void print_head(void *context) {
+    (void)context;
     printf("# medians of one call, ns; ratio: hybrid / library, of the medians\n");
     printf("%20s %16s %13s %15s %15s %6s %15s %15s %6s %5s  %s\n", "operation", "variant", "message_bytes",
            "t_library_whole", "t_hybrid_whole", "ratio", "t_library_alone", "t_hybrid_alone", "ratio", "reps", "stop");
@@ -668,6 +673,9 @@ const struct sampler_kind rounds_points = POINTS(STEPS, SERIES_OF_A_NODE);
 const struct sampler_kind rounds_points_of_nodes = POINTS(BATCHES, SERIES_OF_NODES);
 
 bool rounds_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
+    (void)reason;
+    (void)reason_size;
+    (void)s;
     struct rounds *o = context;
     if (o->info.nodes > 1) {
         o->work = fixed_work_create(program->team, program->computation, WORK_UNIT_NS);

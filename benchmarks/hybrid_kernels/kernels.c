@@ -310,6 +310,7 @@ static bool begin(void *context, struct sampler_point *p) {
 }
 
 static void end_point(void *context, const struct sampler_point *p) {
+    (void)p;
     struct kernels *o = context;
     for (int way = 0; way < WAYS; way++) {
         free_state(o, (enum way)way);
@@ -332,6 +333,8 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    (void)p;
+    (void)s;
     const struct kernels *o = context;
     char digest[17];
     snprintf(digest, sizeof digest, "%016" PRIx64, o->point.expected.digest);
@@ -402,6 +405,7 @@ static void print_times(const samples *repeated, int way, bool measured) {
 
 static void print_row(void *context, const struct sampler_point *p, const sampler *s,
                       const struct record_point *record) {
+    (void)p;
     const struct kernels *o = context;
     for (int way = 0; way < WAYS; way++) {
         printf("%8s %8" PRId64 " %8s", o->point.kernel->name, o->point.problem.size, way_names[way]);

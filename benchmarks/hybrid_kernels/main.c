@@ -236,6 +236,7 @@ static int solve_all(struct program *program, struct settings *s, const struct r
 }
 
 static void check_options(const struct program *program, char *error, size_t error_size) {
+    (void)program;
     const struct settings *s = &settings;
     if (s->round_robin && s->virtual_node_ranks == 0) {
         snprintf(error, error_size,

@@ -58,6 +58,7 @@ static void describe_options(struct option_entry *entries) {
 }
 
 static void check_settings(const struct program *program, char *error, size_t error_size) {
+    (void)program;
     const struct settings *s = &settings;
     if (s->sizes != NULL && s->save_sizes != NULL) {
         snprintf(error, error_size,

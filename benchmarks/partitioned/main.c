@@ -181,6 +181,7 @@ static bool fill_lists(struct settings *s) {
 
 /* What the approach cannot do. One line in error. */
 static void check_approach(const struct program *program, char *error, size_t error_size) {
+    (void)program;
     const struct settings *s = &settings;
     const struct approach *approach = &approach_table[s->approach];
     if (s->sizes != NULL && s->save_sizes != NULL) {

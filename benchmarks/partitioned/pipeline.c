@@ -649,6 +649,7 @@ static enum sampler_review review(void *context, struct sampler_point *p, const 
 }
 
 static void end(void *context, const struct sampler_point *p) {
+    (void)p;
     close_point(context);
 }
 
@@ -663,6 +664,7 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    (void)s;
     struct pipeline *o = context;
     const struct delay *delay =
         delays_find(&o->delays, message_of(o, p->at), partitions_of(o, p->at), ratio_of(o, p->at));
@@ -868,6 +870,9 @@ bool pipeline_begin(struct program *program, void *context, sampler *s, char *re
 }
 
 bool pipeline_end(struct program *program, void *context, char *reason, size_t reason_size) {
+    (void)program;
+    (void)reason;
+    (void)reason_size;
     struct pipeline *o = context;
     close_point(o);
     close_single(&o->short_message);

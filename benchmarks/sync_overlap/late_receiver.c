@@ -490,6 +490,7 @@ static bool begin(void *context, struct sampler_point *p) {
 
 /* Whether longer delays would help: most parts were out of order, and the budget has time for delays twice as long. */
 static bool doubts(void *context, const struct sampler_point *p, const sampler *s) {
+    (void)p;
     const struct late_receiver *o = context;
     const bool mostly =
         o->disordered >= DISORDERED_UNTIL_LONGER && o->disordered > (int64_t)samples_count(sampler_samples(s));
@@ -506,11 +507,14 @@ static enum sampler_review review(void *context, struct sampler_point *p, const 
 }
 
 static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
+    (void)p;
     const struct late_receiver *o = context;
     json_put_integer(line, "message_bytes", o->point.message_bytes);
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    (void)p;
+    (void)s;
     const struct late_receiver *o = context;
     json_put_integer(line, "delay_ns", o->point.delay_ns);
     json_put_integer(line, "delay_units", o->point.units);
@@ -522,6 +526,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
+    (void)p;
     const struct late_receiver *o = context;
     snprintf(text, text_size, "%" PRId64 " bytes", o->point.message_bytes);
 }
@@ -529,6 +534,7 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 /* ---- the table for people ---- */
 
 static void print_head(void *context) {
+    (void)context;
     printf(
         "# medians, us from the common start; arrived: bytes that were there with nobody, and with the sender alone, "
         "inside MPI\n"
@@ -616,6 +622,9 @@ static uint64_t *make_words(size_t count) {
 }
 
 bool late_receiver_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
+    (void)reason;
+    (void)reason_size;
+    (void)s;
     struct late_receiver *o = context;
     const size_t most = largest_words(o->plan);
     o->program = program;
@@ -644,6 +653,9 @@ bool late_receiver_begin(struct program *program, void *context, sampler *s, cha
 }
 
 bool late_receiver_end(struct program *program, void *context, char *reason, size_t reason_size) {
+    (void)program;
+    (void)reason;
+    (void)reason_size;
     struct late_receiver *o = context;
     changes_destroy(o->changes);
     free(o->contents);

@@ -84,6 +84,7 @@ static bool runs(const struct settings *s, int section) {
 /* Checks what the table of options cannot express, and sets what was left out. One line in error where options
  * contradict each other. */
 static void complete_settings(const struct program *program, char *error, size_t error_size) {
+    (void)program;
     struct settings *s = &settings;
     if (s->interval > 0 && s->repetitions > 0) {
         snprintf(

@@ -88,6 +88,7 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    (void)s;
     const struct work *work = context;
     const struct size_search_result *size = size_of(work, p);
     char reason[512];

@@ -94,6 +94,9 @@ bool graph_has_metis(void) {
 }
 
 bool graph_divide_by_metis(const struct grid *g, int parts, uint16_t *part) {
+    (void)g;
+    (void)part;
+    (void)parts;
     return false;
 }
 #endif
@@ -173,6 +176,9 @@ bool graph_has_scotch(void) {
 }
 
 bool graph_divide_by_scotch(const struct grid *g, int parts, uint16_t *part) {
+    (void)g;
+    (void)part;
+    (void)parts;
     return false;
 }
 #endif

@@ -330,6 +330,8 @@ static void put_parameters(void *context, const struct sampler_point *p, json_li
 }
 
 static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+    (void)p;
+    (void)s;
     const struct solves *o = context;
     const struct domain_facts *facts = &o->system.facts;
     const bool exchanges = o->point.variant.way != HALO_NOTHING;
@@ -389,6 +391,9 @@ const struct sampler_kind solves_points = {
 };
 
 bool solves_end(struct program *program, void *context, char *reason, size_t reason_size) {
+    (void)program;
+    (void)reason;
+    (void)reason_size;
     free_system(context);
     return true;
 }

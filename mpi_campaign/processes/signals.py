@@ -53,7 +53,7 @@ def usual() -> None:
     Where SIGCHLD is ignored, as in some containers and batch systems, no exit code of a child is known.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    of_person = {*ENDING, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
+    of_person = {*ENDING, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
     of_python = {signal.SIGPIPE, signal.SIGXFSZ}
     for number in filter(is_ignored, signal.valid_signals() - of_person - of_python):
         signal.signal(number, signal.SIG_DFL)
