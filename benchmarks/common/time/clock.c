@@ -133,8 +133,8 @@ static void refuse_backwards(clock_model *model, const struct echo_trip *trip, c
     }
 }
 
-/* Round trips to a partner, through sockets or by messages; fewer than FEWEST_TRIPS where sockets do not answer. Returns
- * their number. */
+/* Round trips to a partner, through sockets or by messages; fewer than FEWEST_TRIPS where sockets do not answer.
+ * Returns their number. */
 static int make_trips(clock_model *model, MPI_Comm comm, int partner, bool sockets, struct echo_trip *trips) {
     const int most = sockets ? MOST_TRIPS_OF_SOCKETS : MOST_TRIPS;
     const int64_t begin = timer_now_ns();

@@ -13,8 +13,8 @@
  * the line's baseline is long, and only as long as the residual seen so far keeps the error within a microsecond.
  * clock_due says when to synchronise again.
  *
- * A clock that goes backwards or steps, or whose drift is not credible, is refused: from then on there is no global time, and clock_quality's refusal
- * says which rank's clock and why.
+ * A clock that goes backwards or steps, or whose drift is not credible, is refused: from then on there is no global
+ * time, and clock_quality's refusal says which rank's clock and why.
  *
  * Times are int64_t in ns. A "local" time is timer_now_ns of this process, a "global" time is that of rank 0's clock.
  */

@@ -165,8 +165,8 @@ static bool receive(echo *own, int milliseconds, struct message *message, struct
     return true;
 }
 
-/* Waits for the answer to one of the questions from number `first` on and for what follows it. Fills all of the trip but
- * `sent`, and returns the number of the question; 0: there is no answer in time. */
+/* Waits for the answer to one of the questions from number `first` on and for what follows it. Fills all of the trip
+ * but `sent`, and returns the number of the question; 0: there is no answer in time. */
 static uint64_t receive_answer(echo *own, int milliseconds, uint64_t secret, uint64_t first, struct echo_trip *trip) {
     const int64_t end = timer_now_ns() + INT64_C(1000000) * milliseconds;
     uint64_t answered = 0;
