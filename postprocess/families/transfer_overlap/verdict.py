@@ -215,11 +215,11 @@ def basic_words(verdict: Verdict) -> str:
     if not known or verdict.values["configuration"] == "basic":
         return ""
     best = max(known, key=lambda one: one.vs_basic_low)
-    around = interval(best.vs_basic_low, best.vs_basic_high, words=percent_with_decimal)
-    over = "over the version without overlap in basic"
-    if best.vs_basic_high < 0:
-        return f"{over}, every version loses: {best.variant} takes {_percent(-best.vs_basic)} longer {around}"
-    return f"{over}, {best.variant} brings {_percent(best.vs_basic)} {around}"
+    low, high, over = best.vs_basic_low, best.vs_basic_high, "over the version without overlap in basic"
+    if high < 0:
+        longer = f"{_percent(-best.vs_basic)} {interval(-high, -low, words=percent_with_decimal)}"
+        return f"{over}, every version loses: {best.variant} takes longer by {longer}"
+    return f"{over}, {best.variant} brings {_percent(best.vs_basic)} {interval(low, high, words=percent_with_decimal)}"
 
 
 def unreliable_words(verdict: Verdict) -> str:
