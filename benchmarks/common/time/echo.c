@@ -157,8 +157,13 @@ static int64_t left_at(echo *own, int64_t otherwise) {
 static bool receive(echo *own, int milliseconds, struct message *message, struct sockaddr_in *from, int64_t *arrived) {
     struct pollfd wanted = {.fd = own->socket, .events = POLLIN};
     struct beside beside;
-    if (poll(&wanted, 1, milliseconds) <= 0 || (wanted.revents & POLLIN) == 0 ||
-        receive_now(own, 0, message, from, &beside) != sizeof *message) {
+    if (poll(&wanted, 1, milliseconds) <= 0) {
+        return false;
+    }
+    if ((wanted.revents & POLLERR) != 0) {
+        left_at(own, 0); /* a stamp that came too late, which would end every wait at once */
+    }
+    if ((wanted.revents & POLLIN) == 0 || receive_now(own, 0, message, from, &beside) != sizeof *message) {
         return false;
     }
     *arrived = beside.stamp != 0 ? beside.stamp : timer_now_ns();
@@ -174,7 +179,8 @@ static uint64_t receive_answer(echo *own, int milliseconds, uint64_t secret, uin
         struct message message;
         struct sockaddr_in from;
         int64_t arrived = 0;
-        if (receive(own, (int)left, &message, &from, &arrived) && message.secret == secret && message.number >= first) {
+        if (receive(own, (int)left, &message, &from, &arrived) && message.secret == secret && message.number >= first &&
+            message.number <= own->questions) {
             if (message.kind == ANSWER) {
                 answered = message.number;
                 trip->received = arrived;
