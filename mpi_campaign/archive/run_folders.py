@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from mpi_campaign import ROOT, STATE, files
 from mpi_campaign.archive import packs
-from mpi_campaign.errors import CampaignError
+from mpi_campaign.errors import CampaignError, explained
 from mpi_campaign.processes import locks
 from postprocess.records.storage import run_files
 
@@ -147,9 +147,9 @@ def start(root: Path, system: str) -> RunFolder:
             place.mkdir(parents=True)
         except OSError as error:
             raise CampaignError(
-                f"{place} cannot be made ({error.strerror}): give a folder that can be written with --output DIR"
+                f"{place} cannot be made ({explained(error)}): give a folder that can be written with --output DIR"
                 if place != folder.session
-                else f"{place} cannot be made ({error.strerror}): this clone must be writable"
+                else f"{place} cannot be made ({explained(error)}): this clone must be writable"
             ) from error
     return folder
 

@@ -14,7 +14,7 @@ from mpi_campaign import __version__, files
 from mpi_campaign.archive import provenance, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
-from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError, explained
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import point_values
@@ -126,7 +126,7 @@ class Campaign:
             self.progress.line(f"interrupted, what was measured is kept: {run_folders.resume_words(folder)}")
             return EXIT_INTERRUPTED
         except OSError as error:
-            trouble = f"{error.filename2 or error.filename or folder.path}: {error.strerror or error}"
+            trouble = f"{error.filename2 or error.filename or folder.path}: {explained(error)}"
             if not run_folders.has_manifest(folder.path):
                 shutil.rmtree(folder.session, ignore_errors=True)
                 raise CampaignError(f"{trouble}; nothing was measured: mend that, then start again") from error
