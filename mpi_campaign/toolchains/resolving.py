@@ -299,17 +299,17 @@ def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spe
     known = (*KNOWN_TOOLCHAINS, *(one.toolchain for one in fetched))
     if spec.prefix or wheels is None or spec.toolchain in known:
         return spec
-    listed = re.search(
-        r"Available versions: (.*)", _pip("index", "versions", "--only-binary", ":all:", wheels[0]).stdout
-    )
+    answer = _pip("index", "versions", "--pre", "--only-binary", ":all:", wheels[0])
+    listed = re.search(r"Available versions: (.*)", answer.stdout)
     released = listed[1].split(", ") if listed else sorted((one.version for one in fetched), key=numbers, reverse=True)
     asked = spec.version.removeprefix("v")
-    fits = [one for one in released if asked in (one, NEWEST) or one.startswith(f"{asked}.")]
-    if not fits:
+    final = [one for one in released if not re.search("a|b|rc|dev", one)]
+    fits = [one for one in final if asked == NEWEST or one.startswith(f"{asked}.")]
+    if not fits and asked not in released:
         if listed or asked == NEWEST:
             raise CampaignError(lacking_wheel(f"(from versions: {', '.join(released) or 'none'})", spec))
         return spec  # pip says why it cannot be had
-    found = Spec(spec.family, asked if asked in fits else fits[0], None)
+    found = Spec(spec.family, asked if asked in released else fits[0], None)
     if found != spec:
         say(f"{spec.toolchain} is {found.toolchain}")
     return found
