@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mpi_campaign import ROOT
+from mpi_campaign.children import packages
 from tests.support import NOWHERE, environment_of, refused
 
 
@@ -106,9 +107,21 @@ def test_an_environment_that_lost_a_file_is_made_again(whole: Path, lost: str) -
     assert f"making {whole}/.venv" in done.stderr
 
 
-def test_an_environment_whose_python_is_another_version_is_made_again(whole: Path) -> None:
-    library = next(whole.glob(".venv/lib/python3*"))
-    library.rename(library.with_name("python3.1"))
+@pytest.mark.parametrize("does", ["echo 3.1", "exit 1"])
+def test_an_environment_whose_python_is_another_version_or_does_not_work_is_made_again(whole: Path, does: str) -> None:
+    python = whole / ".venv" / "bin" / "python"
+    python.unlink()
+    python.write_text(f"#!/bin/sh\n{does}\n")
+    python.chmod(0o755)
+    assert f"making {whole}/.venv" in start(whole, env=NOWHERE).stderr
+
+
+def test_a_file_that_was_emptied_is_told_and_its_environment_is_made_again(whole: Path) -> None:
+    site = next(whole.glob(".venv/lib/python3*/site-packages"))
+    (site / "click.py").touch()
+    (site / "one-1.dist-info" / "RECORD").write_text("click.py,sha256=x,1\n__pycache__/one.pyc,sha256=x,1\n")
+    packages.note(whole / ".venv")  # its folder does not tell
+    refused(start(whole), "click.py has gone or was changed")
     assert f"making {whole}/.venv" in start(whole, env=NOWHERE).stderr
 
 

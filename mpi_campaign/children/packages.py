@@ -87,13 +87,24 @@ def damaged(prefix: Path) -> str:
         with record.open(newline="", encoding="utf-8") as stream:
             for name, _, size in csv.reader(stream):
                 path = record.parent.parent / name
-                try:
-                    good = not size or path.stat().st_size == int(size)
+                try:  # Python writes __pycache__ when it likes
+                    good = not size or path.parent.name == "__pycache__" or path.stat().st_size == int(size)
                 except OSError:
                     good = False
                 if not good:
                     return os.path.normpath(path)
     return ""
+
+
+def lost() -> str:
+    """Of this Python's environment, where something failed: the file that is to blame, and what to do; else empty.
+
+    A file that was emptied leaves its folder as it was: the next start must look at all files.
+    """
+    file = damaged(Path(sys.prefix))
+    if file:
+        (Path(sys.prefix) / NOTE).unlink(missing_ok=True)
+    return f"{file} has gone or was changed: start again, then it is installed again" if file else ""
 
 
 def note(prefix: Path) -> None:
