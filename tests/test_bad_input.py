@@ -163,6 +163,13 @@ def test_the_answer_of_a_registry_is_told(campaign: Command, scheme: str, status
         registry.shutdown()
 
 
+@pytest.mark.parametrize("limit", ["--as=300000000", "--data=50000000", "--nofile=16", "--fsize=100000"])
+def test_a_limit_below_what_a_run_needs_is_named_at_once(limit: str) -> None:
+    words = [sys.executable, "-m", "mpi_campaign", "run", "--dry-run"]
+    done = subprocess.run(["prlimit", limit, *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    refused(done, f"allows {limit.partition('=')[2]}", "are needed")
+
+
 def test_a_limit_that_is_reached_is_named() -> None:
     look = "import os, sys; from mpi_campaign.__main__ import answer, campaign; "
     look += "campaign.main = lambda *_, **__: [os.open('/', 0) for _ in range(99)]; sys.exit(answer([]))"
@@ -205,6 +212,11 @@ def module(*words: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]
 
 def test_no_compiler_names_the_package(tmp_path: Path) -> None:
     refused(module("run", env={"PATH": str(tmp_path), "HOME": str(tmp_path)}), "no C compiler", "gcc")
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
+def test_a_compiler_of_another_language() -> None:
+    refused(module("run", env={**os.environ, "CC": "g++"}), "it compiles C++", "set CC")
 
 
 def test_a_compiler_that_cannot_compile(tmp_path: Path) -> None:

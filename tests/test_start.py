@@ -48,14 +48,14 @@ def test_what_a_person_set_of_pythons_modes_and_of_pips_targets_does_not_matter(
     """The set-up gets as far as without: to a registry that does not answer, which a file of pip's settings names."""
     settings = tmp_path / "pip.conf"
     settings.write_text(f"[global]\nquiet = 1\nuser = true\nindex-url = {NOWHERE['PIP_INDEX_URL']}\n")
-    modes = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "latin-1", "PYTHONPATH": "/nowhere"}
+    modes = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONHOME": "/nowhere", "PYTHONPATH": str(tmp_path)}
+    (tmp_path / "re.py").write_text("1 / 0")  # in the current folder, too
     targets = {
         "PIP_USER": "1", "PIP_TARGET": str(tmp_path / "target"), "PIP_NO_BINARY": ":all:", "PIP_PREFIX": "/nowhere",
         "PIP_CONFIG_FILE": str(settings), "PIP_INDEX_URL": "",
     }  # fmt: skip
-    script = clone / "campaign"
     done = subprocess.run(
-        [sys.executable, script, "list"], capture_output=True, text=True, check=False,
+        [clone / "campaign", "list"], capture_output=True, text=True, check=False, cwd=tmp_path,
         env={**os.environ, **NOWHERE, **modes, **targets},
     )  # fmt: skip
     refused(done, "no package registry can be reached at 127.0.0.1:9 (Connection refused)")

@@ -345,7 +345,7 @@ def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, st
     sources = {name: value for name, value in environ.items() if name in names}
     try:
         done = subprocess.run(
-            [python, "-m", "pip", "config", "list"],
+            [python, "-I", "-m", "pip", "config", "list"],
             capture_output=True,
             check=False,
             timeout=_PIP_SECONDS,
