@@ -3,8 +3,21 @@
 import errno
 import signal
 import sys
+from types import TracebackType
 
+from mpi_campaign.children import packages
 from mpi_campaign.processes import signals
+
+
+def unexpected(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """An error that nobody expected: a file of the environment that was lost explains it, else its traceback."""
+    if lost := packages.lost():
+        sys.stderr.write(f"campaign: {lost}\n")
+        sys.exit(2)
+    sys.__excepthook__(kind, error, trace)
+
+
+sys.excepthook = unexpected
 
 try:
     signals.handle(signal.default_int_handler)  # as SIGINT has it already

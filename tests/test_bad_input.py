@@ -131,8 +131,11 @@ def test_a_version_that_does_not_exist_lists_those_that_do(campaign: Command) ->
     refused(campaign("run", "--toolchain", "openmpi@9.9.9"), "openmpi@9.9.9", "5.0.11", "4.1.8")
 
 
-def test_no_registry_for_a_toolchain(campaign: Command) -> None:
-    refused(campaign("setup", "--toolchain", "mpich@4.1.1", env=NOWHERE), "mpich@4.1.1", "no package registry")
+@pytest.mark.parametrize(
+    ("index", "says"), [({}, "no package registry"), ({"PIP_INDEX_URL": "http://example.invalid"}, "trusted-host")]
+)
+def test_no_registry_for_a_toolchain(campaign: Command, index: dict[str, str], says: str) -> None:
+    refused(campaign("setup", "--toolchain", "mpich@4.1.1", env={**NOWHERE, **index}), "mpich@4.1.1", says)
 
 
 class Registry(BaseHTTPRequestHandler):
@@ -147,12 +150,15 @@ class Registry(BaseHTTPRequestHandler):
         self.wfile.write(page)
 
 
-@pytest.mark.parametrize(("status", "says"), [(401, "401"), (503, "503"), (200, "log-in page")])
-def test_the_answer_of_a_registry_is_told(campaign: Command, status: int, says: str) -> None:
+@pytest.mark.parametrize(
+    ("scheme", "status", "says"),
+    [("http", 401, "401"), ("http", 503, "503"), ("http", 200, "log-in page"), ("https", 200, "wrong version number")],
+)
+def test_the_answer_of_a_registry_is_told(campaign: Command, scheme: str, status: int, says: str) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Registry) as registry:
         threading.Thread(target=registry.serve_forever, daemon=True).start()
         here = f"127.0.0.1:{registry.server_port}"
-        index = {**NOWHERE, "PIP_INDEX_URL": f"http://{here}/{status}"}
+        index = {**NOWHERE, "PIP_INDEX_URL": f"{scheme}://{here}/{status}"}
         refused(campaign("setup", "--toolchain", "mpich@4.1.1", env=index), "mpich@4.1.1", here, says)
         registry.shutdown()
 
@@ -206,6 +212,11 @@ def module(*words: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]
 
 def test_no_compiler_names_the_package(tmp_path: Path) -> None:
     refused(module("run", env={"PATH": str(tmp_path), "HOME": str(tmp_path)}), "no C compiler", "gcc")
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
+def test_a_compiler_of_another_language() -> None:
+    refused(module("run", env={**os.environ, "CC": "g++"}), "it compiles C++", "set CC")
 
 
 def test_a_compiler_that_cannot_compile(tmp_path: Path) -> None:

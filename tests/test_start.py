@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mpi_campaign import ROOT
+from mpi_campaign.children import packages
 from tests.support import NOWHERE, environment_of, refused
 
 
@@ -44,17 +45,20 @@ def test_a_registry_that_answers_and_has_nothing_is_no_network_that_is_down(clon
 
 
 def test_what_a_person_set_of_pythons_modes_and_of_pips_targets_does_not_matter(clone: Path, tmp_path: Path) -> None:
-    """The set-up gets as far as without: to a registry that does not answer."""
+    """The set-up gets as far as without: to a registry that does not answer, which a file of pip's settings names."""
+    settings = tmp_path / "pip.conf"
+    settings.write_text(f"[global]\nquiet = 1\nuser = true\nindex-url = {NOWHERE['PIP_INDEX_URL']}\n")
     modes = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONHOME": "/nowhere", "PYTHONPATH": str(tmp_path)}
     (tmp_path / "re.py").write_text("1 / 0")  # in the current folder, too
     targets = {
         "PIP_USER": "1", "PIP_TARGET": str(tmp_path / "target"), "PIP_NO_BINARY": ":all:", "PIP_PREFIX": "/nowhere",
+        "PIP_CONFIG_FILE": str(settings), "PIP_INDEX_URL": "",
     }  # fmt: skip
     done = subprocess.run(
         [clone / "campaign", "list"], capture_output=True, text=True, check=False, cwd=tmp_path,
         env={**os.environ, **NOWHERE, **modes, **targets},
     )  # fmt: skip
-    refused(done, "no package registry can be reached")
+    refused(done, "no package registry can be reached at 127.0.0.1:9 (Connection refused)")
     assert not (tmp_path / "target").exists()
 
 
@@ -103,9 +107,21 @@ def test_an_environment_that_lost_a_file_is_made_again(whole: Path, lost: str) -
     assert f"making {whole}/.venv" in done.stderr
 
 
-def test_an_environment_whose_python_is_another_version_is_made_again(whole: Path) -> None:
-    library = next(whole.glob(".venv/lib/python3*"))
-    library.rename(library.with_name("python3.1"))
+@pytest.mark.parametrize("does", ["echo 3.1", "exit 1"])
+def test_an_environment_whose_python_is_another_version_or_does_not_work_is_made_again(whole: Path, does: str) -> None:
+    python = whole / ".venv" / "bin" / "python"
+    python.unlink()
+    python.write_text(f"#!/bin/sh\n{does}\n")
+    python.chmod(0o755)
+    assert f"making {whole}/.venv" in start(whole, env=NOWHERE).stderr
+
+
+def test_a_file_that_was_emptied_is_told_and_its_environment_is_made_again(whole: Path) -> None:
+    site = next(whole.glob(".venv/lib/python3*/site-packages"))
+    (site / "click.py").touch()
+    (site / "one-1.dist-info" / "RECORD").write_text("click.py,sha256=x,1\n__pycache__/one.pyc,sha256=x,1\n")
+    packages.note(whole / ".venv")  # its folder does not tell
+    refused(start(whole), "click.py has gone or was changed")
     assert f"making {whole}/.venv" in start(whole, env=NOWHERE).stderr
 
 

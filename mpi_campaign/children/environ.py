@@ -341,22 +341,21 @@ def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, st
     Other settings (`--user`, a target, constraints) would put packages elsewhere.  python: the interpreter of the pip.
     """
     base = built(NETWORK, environ=environ)
-    pip_environ = {name: value for name, value in environ.items() if name.startswith("PIP_")}
-    words = [python, "-I", "-m", "pip", "config", "list"]
+    names = {"PIP_CONFIG_FILE", *map(_pip_variable, _PIP)}
+    sources = {name: value for name, value in environ.items() if name in names}
     try:
         done = subprocess.run(
-            words,
+            [python, "-I", "-m", "pip", "config", "list"],
             capture_output=True,
             check=False,
             timeout=_PIP_SECONDS,
-            env={**base, **pip_environ},
+            env={**base, **sources, "PIP_QUIET": "0", "PIP_USER": "0"},  # else it lists less
             stdin=subprocess.DEVNULL,
         )
-        listed = done.stdout.decode(errors="replace") if done.returncode == 0 else ""
+        if done.returncode == 0:
+            sources = pip_variables(done.stdout.decode(errors="replace"))
     except (OSError, subprocess.TimeoutExpired):
-        listed = ""
-    names = set(map(_pip_variable, _PIP))
-    sources = pip_variables(listed) if listed else {name: value for name, value in pip_environ.items() if name in names}
+        pass
     return {**base, **sources, "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1"}
 
 

@@ -18,7 +18,8 @@ OPTIONS = ("--disable-pip-version-check", "--no-input", "--retries", "2")
 NOTE = "folders"
 
 _FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
-_NO_ANSWER = re.compile(r"Could not fetch URL (\S+): (.*)")
+_NO_ANSWER = re.compile(r"Could not fetch URL (\S+): (.*) - skipping")
+_NOT_TRUSTED = re.compile(r"The repository located at (\S+) is not a trusted")
 _STATUS = re.compile(r"(\d{3}) (?:Client|Server) Error: (.*?) for url|HTTP error (\d{3})|too many (\d{3}) error")
 _REQUIREMENT = re.compile(r"requirement (\S+) \(from versions: ([^)]*)\)")
 
@@ -45,6 +46,10 @@ def no_list(log: str) -> str:
     """What a registry answered in the place of a list of files. Empty where it sent one, or has no such package."""
     if answer := next(filter(None, map(_answer, _NO_ANSWER.findall(log))), ""):
         return answer
+    if host := _NOT_TRUSTED.search(log):
+        return (
+            f"pip asks {host[1]} nothing, since it is not https: set pip's trusted-host to it, or an index-url of https"
+        )
     page = re.search(r"Fetching project page and analyzing links: (?!file:)(\S+)", log)
     if page and not re.search(r"Found link|Skipping link: (?!not a file)|Could not fetch URL|versions: (?!none)", log):
         return f"{page.group(1)} answered with a page that lists no files, such as a log-in page: look at it"
@@ -56,7 +61,10 @@ def _answer(failed: tuple[str, str]) -> str:
     host = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
     status = _STATUS.search(reason)
     if status is None:
-        return f"no package registry can be reached at {host}: check the network, a proxy or pip's index-url setting"
+        innermost = re.split(r": |\] ", reason)[-1].partition(" (")[0]
+        said = re.sub(r"['\"]?\)+$", "", innermost).rstrip(".")
+        todo = "the network, a proxy, certificates (pip's cert) or pip's index-url"
+        return f"no package registry can be reached at {host} ({said}): check {todo}"
     words = " ".join(filter(None, status.groups()))
     return "" if words.startswith("404") else f"the package registry {host} answered {words}: check pip's index-url"
 
@@ -79,13 +87,24 @@ def damaged(prefix: Path) -> str:
         with record.open(newline="", encoding="utf-8") as stream:
             for name, _, size in csv.reader(stream):
                 path = record.parent.parent / name
-                try:
-                    good = not size or path.stat().st_size == int(size)
+                try:  # Python writes __pycache__ when it likes
+                    good = not size or path.parent.name == "__pycache__" or path.stat().st_size == int(size)
                 except OSError:
                     good = False
                 if not good:
                     return os.path.normpath(path)
     return ""
+
+
+def lost() -> str:
+    """Of this Python's environment, where something failed: the file that is to blame, and what to do; else empty.
+
+    A file that was emptied leaves its folder as it was: the next start must look at all files.
+    """
+    file = damaged(Path(sys.prefix))
+    if file:
+        (Path(sys.prefix) / NOTE).unlink(missing_ok=True)
+    return f"{file} has gone or was changed: start again, then it is installed again" if file else ""
 
 
 def note(prefix: Path) -> None:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
-from mpi_campaign.children import environ
+from mpi_campaign.children import environ, packages
 from mpi_campaign.processes import guarded
 
 EVENT = re.compile(
@@ -75,10 +75,10 @@ class Session:
 
     @property
     def complaint(self) -> str:
-        """ReFrame's first reason or error, else the last line of its output."""
+        """The file that ReFrame lacks, else its first reason or error, else the last line of its output."""
         lines = [line.strip() for line in self.output if line.strip()]
         errors = [line for line in lines if re.search(r"Reason:|\berror\b", line, re.IGNORECASE)]
-        return (errors or lines[-1:] or ["nothing was said"])[0]
+        return packages.lost() or (errors or lines[-1:] or ["nothing was said"])[0]
 
 
 def command(

@@ -225,7 +225,8 @@ def build_trouble(compiler_path: str) -> str | None:
     lacks; None where it succeeds."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "probe"
-        text = "#include <stdio.h>\n#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
+        text = "#ifdef __cplusplus\n#error it compiles C++\n#endif\n#include <stdio.h>\n#include <omp.h>\n"
+        text += "int main(void) { return omp_get_max_threads() < 1; }\n"
         answer = _compile(compiler_path, text, program, "-fopenmp")
         lacking = asking.LACKS.search(asking.ask([program]).text) if answer.good else None
     if lacking:

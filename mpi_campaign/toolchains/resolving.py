@@ -225,7 +225,18 @@ def _from_prefix(spec: Spec, prefix: Path) -> Toolchain:
         answer = asking.ask(words)
         if answer.exit_code is not None and (trouble := answer.not_started):  # else there is no ldd, say
             raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {what} {trouble}")
+    if lacking := _not_installed(asking.ask([mpicc, "-show"]).stdout, prefix):
+        raise CampaignError(f"toolchain {spec.toolchain}={prefix}: {lacking}: install the library's development files")
     return Toolchain(spec.toolchain, spec.family, spec.version, "prefix", str(prefix), str(mpicc), str(mpiexec))
+
+
+def _not_installed(options: str, prefix: Path) -> str:
+    """The header or the library that is not where a compiler wrapper looks: the compiler would take another MPI's."""
+    for option, file in (("-I", "mpi.h"), ("-L", "libmpi*")):
+        folders = [Path(folder) for folder in re.findall(rf"(?<!\S){option}[\"']?([^\s\"']+)", options)]
+        if any(one.is_relative_to(prefix) for one in folders) and not any(any(one.glob(file)) for one in folders):
+            return f"there is no {file} in {', '.join(map(str, folders))}, where its mpicc looks for it"
+    return ""
 
 
 def _from_wheels(spec: Spec, say: Callable[[str], None]) -> Toolchain:
@@ -297,19 +308,21 @@ def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spe
     fetched = [known for known in load() if (known.family, known.provider) == (spec.family, "wheels")]
     wheels = WHEELS.get(spec.family)
     known = (*KNOWN_TOOLCHAINS, *(one.toolchain for one in fetched))
+    if spec.prefix and spec.version == NEWEST:
+        raise CampaignError(f"{spec.toolchain}={spec.prefix}: say which version is installed there")
     if spec.prefix or wheels is None or spec.toolchain in known:
         return spec
-    listed = re.search(
-        r"Available versions: (.*)", _pip("index", "versions", "--only-binary", ":all:", wheels[0]).stdout
-    )
+    answer = _pip("index", "versions", "--pre", "--only-binary", ":all:", wheels[0])
+    listed = re.search(r"Available versions: (.*)", answer.stdout)
     released = listed[1].split(", ") if listed else sorted((one.version for one in fetched), key=numbers, reverse=True)
     asked = spec.version.removeprefix("v")
-    fits = [one for one in released if asked in (one, NEWEST) or one.startswith(f"{asked}.")]
-    if not fits:
+    final = [one for one in released if not re.search("a|b|rc|dev", one)]
+    fits = [one for one in final if asked == NEWEST or one.startswith(f"{asked}.")]
+    if not fits and asked not in released:
         if listed or asked == NEWEST:
             raise CampaignError(lacking_wheel(f"(from versions: {', '.join(released) or 'none'})", spec))
         return spec  # pip says why it cannot be had
-    found = Spec(spec.family, asked if asked in fits else fits[0], None)
+    found = Spec(spec.family, asked if asked in released else fits[0], None)
     if found != spec:
         say(f"{spec.toolchain} is {found.toolchain}")
     return found
