@@ -12,7 +12,15 @@ try:
 
     from mpi_campaign.children import environ
     from mpi_campaign.commands.cli import campaign
-    from mpi_campaign.errors import EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError, explained, limited
+    from mpi_campaign.errors import (
+        EXIT_GOOD,
+        EXIT_INTERRUPTED,
+        EXIT_WRONG_USE,
+        CampaignError,
+        check_limits,
+        explained,
+        limited,
+    )
     from mpi_campaign.processes import streams
     from postprocess.drawing.text import clean
 except KeyboardInterrupt:  # loading takes a second, longer on a busy machine
@@ -40,6 +48,7 @@ def main() -> int:
 def answer(words: list[str]) -> int:
     """Run a command; every way out is an exit code and, where it is not good, one line."""
     try:
+        check_limits("RLIMIT_AS", "RLIMIT_DATA")
         result = campaign.main(words, prog_name="campaign", standalone_mode=False)
     except CampaignError as error:
         streams.complain(f"campaign: {clean(error)}")  # it may quote a file from anywhere

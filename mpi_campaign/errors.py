@@ -1,8 +1,12 @@
 """Exit codes of commands, and the error that ends a command with one line for a person."""
 
+import contextlib
 import errno
 import os
 import resource
+from pathlib import Path
+
+from mpi_campaign import files
 
 EXIT_GOOD = 0
 EXIT_FAILED = 1
@@ -19,12 +23,23 @@ class CampaignError(Exception):
         super().__init__(" ".join(message.split()))
 
 
-_LIMITS = {
-    errno.EAGAIN: ("RLIMIT_NPROC", "processes and threads", "-u"),
-    errno.ENOMEM: ("RLIMIT_AS", "bytes of address space", "-v"),
-    errno.EMFILE: ("RLIMIT_NOFILE", "open files", "-n"),
-    errno.EFBIG: ("RLIMIT_FSIZE", "bytes in a file", "-f"),
-}
+_LIMITS = (
+    ("RLIMIT_NPROC", "processes and threads", "-u", errno.EAGAIN, 0),
+    ("RLIMIT_AS", "bytes of address space", "-v", errno.ENOMEM, 10**9),
+    ("RLIMIT_DATA", "bytes of data", "-d", errno.ENOMEM, 10**9),
+    ("RLIMIT_NOFILE", "open files", "-n", errno.EMFILE, 32),
+    ("RLIMIT_FSIZE", "bytes in a file", "-f", errno.EFBIG, 10**7),
+)
+"""Limits: name, what it counts, option of ulimit, the error of what goes beyond, and the least that a run needs."""
+
+
+def check_limits(*names: str) -> None:
+    """Raises CampaignError where one of these limits, by default of all, is less than a run needs: libraries crash, or
+    hang, and do not say why."""
+    for name, what, option, _, least in _LIMITS:
+        soft = resource.getrlimit(getattr(resource, name))[0]
+        if soft != resource.RLIM_INFINITY and soft < least and name in (names or (name,)):
+            raise CampaignError(f"{name} allows {soft} {what} (ulimit {option}), and {least} are needed: raise it")
 
 
 def limited(number: int) -> str:
@@ -33,12 +48,25 @@ def limited(number: int) -> str:
 
 
 def explained(error: OSError) -> str:
-    """What an error says and, where a limit of this process can be the cause, the limit."""
-    name, what, option = _LIMITS.get(error.errno or 0, ("", "", ""))
+    """What an error says and, where a limit can be the cause, the limit."""
     words = error.strerror or str(error)
-    if not name:
-        return words
-    soft = resource.getrlimit(getattr(resource, name))[0]
-    if soft != resource.RLIM_INFINITY:
-        return f"{words}: {name} allows {soft} {what} (ulimit {option})"
-    return f"{words}: no limit of this process ({name}) is the cause; look at those of its container or job (cgroup)"
+    if error.errno in files.FULL and error.filename:
+        with contextlib.suppress(OSError):
+            words += files.no_inode(Path(os.fsdecode(error.filename)).parent)
+    told = limits_of(error.errno)
+    if told or error.errno not in {limit[3] for limit in _LIMITS}:
+        return f"{words}: {told}" if told else words
+    return f"{words}: no limit of this process is the cause; look at those of its container or job (cgroup)"
+
+
+def limits_of(number: int | None) -> str:
+    """The limits of this process of which an error can tell, with their values; empty where there are none."""
+    told = []
+    for name, what, option, of_error, _ in _LIMITS:
+        soft = resource.getrlimit(getattr(resource, name))[0]
+        if of_error == number and soft != resource.RLIM_INFINITY:
+            told.append(f"{name} allows {soft} {what} (ulimit {option})")
+    for folder in files.groups(Path("/"), "pids") if number == errno.EAGAIN else ():
+        if (most := files.read(folder / "pids.max")).isdigit():
+            told.append(f"{folder}/pids.max allows {most}")
+    return ", ".join(told)

@@ -1,4 +1,4 @@
-"""Writing files that other processes may read or write at the same time."""
+"""Files that other processes may read or write at the same time, and those in which the kernel tells limits."""
 
 import errno
 import os
@@ -38,11 +38,17 @@ def why_full(folder: Path) -> str:
     except OSError as error:
         if error.errno not in FULL:
             return ""
-        return f"{error.strerror} (file system {file_system(folder)[0]})"
+        return f"{error.strerror} (file system {file_system(folder)[0]}{no_inode(folder)})"
     finally:
         with suppress(OSError):
             probe.unlink()
     return ""
+
+
+def no_inode(folder: Path) -> str:
+    """Says that a file system has room, but no inode for one more file; empty where it has one."""
+    system = os.statvfs(folder)
+    return f", no inode of {system.f_files} is left: remove files" if system.f_files and not system.f_favail else ""
 
 
 def file_system(path: Path) -> tuple[str, str]:
@@ -54,3 +60,40 @@ def file_system(path: Path) -> tuple[str, str]:
             if path.resolve().is_relative_to(mount) and len(mount) >= len(best[0]):
                 best = (mount, kind)
     return best
+
+
+def groups(root: Path, controller: str) -> list[Path]:
+    """Folders of the control groups by which a controller limits this process: its own group and all groups above."""
+    folders: dict[Path, None] = {}
+    for line in read(root / "proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers and controller not in controllers.split(","):
+            continue
+        mounts = [controllers, controller, "cpu,cpuacct"] if controllers else ["", "unified"]
+        parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+        for mount in mounts:
+            top = root / "sys/fs/cgroup" / mount
+            here = top.joinpath(*parts)
+            # A container sees the path of its host, but not all folders on it: those that exist count.
+            folders.update(
+                dict.fromkeys(
+                    folder for folder in (here, *here.parents) if folder.is_relative_to(top) and _is_dir(folder)
+                )
+            )
+    return list(folders)
+
+
+def _is_dir(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def read(path: Path) -> str:
+    """The text of a small file, without blanks at its ends; empty where it cannot be read."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""

@@ -288,6 +288,6 @@ def clone(tmp_path: Path) -> Path:
     folder.mkdir()
     for name in ("campaign", "requirements.lock", "requirements-test.lock"):
         shutil.copy(ROOT / name, folder / name)
-    for name in ("mpi_campaign", "postprocess"):
+    for name in ("mpi_campaign", "postprocess", "systems"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder

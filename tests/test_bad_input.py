@@ -158,6 +158,13 @@ def test_the_answer_of_a_registry_is_told(campaign: Command, status: int, says: 
         registry.shutdown()
 
 
+@pytest.mark.parametrize("limit", ["--as=300000000", "--data=50000000", "--nofile=16", "--fsize=100000"])
+def test_a_limit_below_what_a_run_needs_is_named_at_once(limit: str) -> None:
+    words = [sys.executable, "-m", "mpi_campaign", "run", "--dry-run"]
+    done = subprocess.run(["prlimit", limit, *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    refused(done, f"allows {limit.partition('=')[2]}", "are needed")
+
+
 def test_a_limit_that_is_reached_is_named() -> None:
     look = "import os, sys; from mpi_campaign.__main__ import answer, campaign; "
     look += "campaign.main = lambda *_, **__: [os.open('/', 0) for _ in range(99)]; sys.exit(answer([]))"

@@ -50,9 +50,10 @@ def looked_at(built: Path, faults: str, layout: Layout | None) -> dict[str, Any]
     return truth(built, faults, layout=layout)
 
 
-def truth(built: Path, faults: str, ranks: int = 2, layout: Layout | None = None) -> dict[str, Any]:
+def truth(built: Path, faults: str | dict[str, str], ranks: int = 2, **how: Any) -> dict[str, Any]:
     words = (str(BASELINE_SECONDS), str(HOLD_SECONDS), str(STARTS))
-    done = launch(built / "known_truth", *words, ranks=ranks, env={"ARTIFICIAL_CLOCK": faults}, layout=layout)
+    env = {"ARTIFICIAL_CLOCK": faults} if isinstance(faults, str) else faults
+    done = launch(built / "known_truth", *words, ranks=ranks, env=env, **how)
     assert done.returncode == 0, done.stderr
     seen: dict[str, Any] = json.loads(done.stdout)
     return seen
@@ -91,6 +92,24 @@ def test_without_drift_correction_the_drift_is_the_error(built: Path, layout: La
     assert seen["residual_without_drift_ns"] == pytest.approx(drifted_ns, abs=error_ns)
     assert seen["residual_after_hold_ns"] < error_ns
     assert seen["error_after_hold_ns"] < error_ns
+
+
+def test_where_no_socket_connects_messages_of_mpi_serve(built: Path) -> None:
+    faults = {"ARTIFICIAL_CLOCK": "offset_s=3,drift_ppm=40", "LD_PRELOAD": str(built / "deaf_preload.so")}
+    seen = truth(built, faults)
+    assert (seen["method"], seen["refusal"]) == ("interpolated", "")
+    assert seen["error_at_once_ns"] < seen["longest_trip_ns"] / 2 + 200
+
+
+@pytest.mark.rare
+@pytest.mark.needs("nodes")
+def test_a_thread_that_shares_the_core_is_not_in_the_round_trips(built: Path) -> None:
+    """The thread takes time slices of milliseconds; messages of MPI would wait for them."""
+    seen = truth(built, {"ARTIFICIAL_CLOCK": "offset_s=3,drift_ppm=40"}, layout=BETWEEN_TWO, configuration="async")
+    assert (seen["method"], seen["refusal"]) == ("interpolated", "")
+    time_slice_ns = 1e6
+    assert seen["longest_trip_ns"] < time_slice_ns
+    assert max(seen["error_at_once_ns"], seen["error_of_interpolation_ns"]) < seen["longest_trip_ns"] / 2 + 200
 
 
 def test_a_clock_whose_rate_changes_is_followed_and_not_refused(built: Path, layout: Layout | None) -> None:

@@ -34,7 +34,8 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("quality", "verdicts", "report"),
     ),
     "mpi_campaign": (
-        ("errors", "files"),
+        ("files",),
+        ("errors",),
         ("processes",),
         ("schedulers", "networks"),
         ("children",),

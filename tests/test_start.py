@@ -45,13 +45,13 @@ def test_a_registry_that_answers_and_has_nothing_is_no_network_that_is_down(clon
 
 def test_what_a_person_set_of_pythons_modes_and_of_pips_targets_does_not_matter(clone: Path, tmp_path: Path) -> None:
     """The set-up gets as far as without: to a registry that does not answer."""
-    modes = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "latin-1", "PYTHONPATH": "/nowhere"}
+    modes = {"PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "error", "PYTHONHOME": "/nowhere", "PYTHONPATH": str(tmp_path)}
+    (tmp_path / "re.py").write_text("1 / 0")  # in the current folder, too
     targets = {
         "PIP_USER": "1", "PIP_TARGET": str(tmp_path / "target"), "PIP_NO_BINARY": ":all:", "PIP_PREFIX": "/nowhere",
     }  # fmt: skip
-    script = clone / "campaign"
     done = subprocess.run(
-        [sys.executable, script, "list"], capture_output=True, text=True, check=False,
+        [clone / "campaign", "list"], capture_output=True, text=True, check=False, cwd=tmp_path,
         env={**os.environ, **NOWHERE, **modes, **targets},
     )  # fmt: skip
     refused(done, "no package registry can be reached")

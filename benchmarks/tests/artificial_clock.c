@@ -80,6 +80,10 @@ int64_t artificial_clock_at(int64_t real_ns) {
     return real_ns + (int64_t)llround(shift);
 }
 
+int64_t timer_of_monotonic(int64_t monotonic_ns) {
+    return artificial_clock_at(monotonic_ns);
+}
+
 int64_t timer_now_ns(void) {
     static _Thread_local uint64_t state = 88172645463325252u;
     static _Thread_local int64_t last = INT64_MIN;

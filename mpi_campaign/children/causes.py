@@ -5,6 +5,7 @@ Launchers and libraries tell the cause among banners, advice and consequences, a
 sentence that tells a cause.
 """
 
+import errno
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from mpi_campaign.errors import limits_of
 from postprocess.drawing.text import clean, short, size
 from postprocess.records.remarks import SPEAKER
 
@@ -49,11 +51,13 @@ class Known:
     a line.
     words: may contain the pattern's groups by name (`what2` is a second place for `what`), and `{shm}`, what is known
     about the free space of /dev/shm; `{small}` says that it is little, and is empty where it is not.
-    In the file an entry may have `signal` instead of a pattern: the number of the signal that ended a rank.
+    In the file an entry may have `signal` instead of a pattern: the number of the signal that ended a rank. limit: the
+    error of what goes beyond the limit that it speaks of.
     """
 
     pattern: re.Pattern[str]
     words: str
+    limit: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,7 @@ def _messages() -> _Messages:
 
 def _known(entry: Mapping[str, Any]) -> Known:
     pattern = entry["pattern"] if "pattern" in entry else _RANK_SIGNAL.format(number=entry["signal"])
-    return Known(re.compile(pattern.replace(" ", r"[ \n]"), re.IGNORECASE), entry["words"])
+    return Known(re.compile(pattern.replace(" ", r"[ \n]"), re.IGNORECASE), entry["words"], entry.get("limit", ""))
 
 
 _RANK_SIGNAL = (
@@ -105,10 +109,11 @@ _TELLING = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z\"'(\[/])")
 
 
-def of_launch(text: str, shm_free_bytes: int | None = None) -> Cause | None:
+def of_launch(text: str, shm_free_bytes: int | None = None, *, here: bool = False) -> Cause | None:
     """Why a launch ended early, by its standard error and output; None where they do not tell.
 
     shm_free_bytes: free space of /dev/shm where it ran, the least of all nodes; None where that is not known.
+    here: whether it ran within the limits of this process.
     """
     lines, messages = _lines(text), _messages()
     plain = "\n".join(dict.fromkeys(line for line in lines if line))
@@ -118,18 +123,27 @@ def of_launch(text: str, shm_free_bytes: int | None = None) -> Cause | None:
         if not messages.no_cause.search(sentence) and re.search(r"\w", sentence)
     ]
     telling = next(filter(_TELLING.search, sentences), "")
-    if known := _first(messages.known, plain, shm_free_bytes):
+    if known := _first(messages.known, plain, shm_free_bytes, here=here):
         return known
     bare = None if telling else _first(messages.bare_ends, plain, shm_free_bytes)
     quoted = telling or (sentences or [""])[-1]
     return bare or (Cause(_at_a_word(quoted.rstrip(" .:,;-")), known=False) if quoted else None)
 
 
-def _first(known: Sequence[Known], plain: str, shm_free_bytes: int | None) -> Cause | None:
+def _first(known: Sequence[Known], plain: str, shm_free_bytes: int | None, *, here: bool = False) -> Cause | None:
     for candidate in known:
         if match := candidate.pattern.search(plain):
-            return Cause(_in_words(candidate.words, match, shm_free_bytes), known=True)
+            words = _in_words(candidate.words, match, shm_free_bytes)
+            told = limits_of(getattr(errno, candidate.limit)) if here and candidate.limit else ""
+            return Cause(f"{words}; {told}" if told else words, known=True)
     return None
+
+
+def of_limit(text: str) -> str:
+    """The limit of this machine that a text speaks of; empty where it speaks of none."""
+    limits = [known for known in _messages().known if known.limit]
+    cause = _first(limits, "\n".join(_lines(text)), None, here=True)
+    return cause.words if cause else ""
 
 
 def of_program(text: str, programs: Sequence[str]) -> list[str]:
@@ -143,7 +157,7 @@ def complaint(text: str, programs: Sequence[str], exit_code: int, shm_free_bytes
     """Why a launch ended with an exit code: the first line of one of these programs, else the cause in the rest."""
     if from_programs := of_program(text, programs):
         return from_programs[0]
-    cause = of_launch(text, shm_free_bytes)
+    cause = of_launch(text, shm_free_bytes, here=True)
     return cause.words if cause else f"it ended with exit code {exit_code} and said nothing"
 
 
@@ -164,7 +178,7 @@ _LEFT_OUT = "\n… (the log has the rest) …\n"
 def of_build(text: str) -> str:
     """Why a build failed: what CMake did not find, or the first error of a compiler or linker; "" for an empty text."""
     output = _bounded(text)
-    if (error := _cmake_error(output)) or (error := _compiler_error(output)):
+    if (error := of_limit(output)) or (error := _cmake_error(output)) or (error := _compiler_error(output)):
         return error
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]

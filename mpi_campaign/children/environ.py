@@ -342,7 +342,7 @@ def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, st
     """
     base = built(NETWORK, environ=environ)
     pip_environ = {name: value for name, value in environ.items() if name.startswith("PIP_")}
-    words = [python, "-m", "pip", "config", "list"]
+    words = [python, "-I", "-m", "pip", "config", "list"]
     try:
         done = subprocess.run(
             words,

@@ -56,7 +56,7 @@ def become(
     options += [*(["--slurm"] if with_slurm else []), *(["--accounting"] if with_accounting else [])]
     options += [word for folder in shared for word in ("--share", str(folder))]
     words = words or [os.environ.get("SHELL") or USUAL_SHELL]
-    line = [sys.executable, "-m", "mpi_campaign.launching.cluster", *options, "--", *words]
+    line = [sys.executable, "-I", "-m", "mpi_campaign.launching.cluster", *options, "--", *words]
     os.execve(sys.executable, line, os.environ)  # all that the person has set
 
 

@@ -4,6 +4,7 @@
 too. A handler would end that, so that none is installed for an ignored signal.
 """
 
+import resource
 import signal
 from collections.abc import Callable, Iterable
 from types import FrameType
@@ -20,6 +21,9 @@ ENDING = (
 END = signal.SIGRTMAX
 """The signal by which processes of this project end each other, and which the kernel sends them when their parent dies.
 Nobody else sends it. None of them ignores it: each installs a handler, even where it was started with it ignored."""
+
+CPU_SECONDS = 5
+"""So long before the limit of CPU time a process is told by SIGXCPU."""
 
 Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 Before = Callable[[int, FrameType | None], object] | int | None
@@ -57,3 +61,7 @@ def usual() -> None:
     of_python = {signal.SIGPIPE, signal.SIGXFSZ}
     for number in filter(is_ignored, signal.valid_signals() - of_person - of_python):
         signal.signal(number, signal.SIG_DFL)
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    early = max(1, hard - CPU_SECONDS)
+    if hard != resource.RLIM_INFINITY and not 0 <= soft <= early:  # where both are the same, SIGKILL comes alone
+        resource.setrlimit(resource.RLIMIT_CPU, (early, hard))

@@ -156,7 +156,7 @@ def _reason(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
         f"{output}\n{reframe_says}", (case.benchmark, networks.of(case.network).launcher or BIND_RANK, BIND_RANK)
     ):
         return from_program[-1]
-    cause = causes.of_launch(output, _shm_free_bytes(folder, plan))
+    cause = causes.of_launch(output, _shm_free_bytes(folder, plan), here=plan.options.system == "local")
     hosts = list(dict.fromkeys(_hosts(_record(folder, case)).values()))
     unnamed = cause is not None and not any(name in cause.words for name in hosts)
     where = f"; it ran on {_some_of(hosts)}" if hosts and unnamed else ""

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from mpi_campaign.files import groups, read
 from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding, finding
 from postprocess.drawing.text import plural, size
 from postprocess.records.host_limits import is_starved
@@ -250,35 +251,6 @@ def shm_bytes(root: Path) -> tuple[int | None, int | None]:
     return file_system.f_blocks * file_system.f_frsize, file_system.f_bavail * file_system.f_frsize
 
 
-def groups(root: Path, controller: str) -> list[Path]:
-    """Folders of the control groups by which a controller limits this process: its own group and all groups above."""
-    folders: dict[Path, None] = {}
-    for line in read(root / "proc/self/cgroup").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controllers and controller not in controllers.split(","):
-            continue
-        mounts = [controllers, controller, "cpu,cpuacct"] if controllers else ["", "unified"]
-        parts = [part for part in path.split("/") if part not in ("", ".", "..")]
-        for mount in mounts:
-            top = root / "sys/fs/cgroup" / mount
-            here = top.joinpath(*parts)
-            # A container sees the path of its host, but not all folders on it: those that exist count.
-            folders.update(
-                dict.fromkeys(
-                    folder for folder in (here, *here.parents) if folder.is_relative_to(top) and _is_dir(folder)
-                )
-            )
-    return list(folders)
-
-
-def _is_dir(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
 def _cpuset(root: Path) -> str | None:
     """The CPUs that the innermost control group with a list of CPUs allows; None where no group has a list."""
     names = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
@@ -335,11 +307,3 @@ def list_text(cpus: Iterable[int]) -> str:
 
 def _number(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[0-9]{1,30}", text) else None
-
-
-def read(path: Path) -> str:
-    """The text of a small file, without blanks at its ends; empty where it cannot be read."""
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""

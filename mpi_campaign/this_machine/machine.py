@@ -1,13 +1,13 @@
 """Facts about this machine: cores, compiler, network namespaces, the clone's commit."""
 
 import contextlib
-import errno
 import os
 import platform
 import re
 import shutil
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import asking, causes, environ, kernel
-from mpi_campaign.errors import CampaignError, limited
+from mpi_campaign.errors import CampaignError, check_limits
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.this_machine import host
 
@@ -147,7 +147,8 @@ def firmware() -> str:
     return ", ".join(versions)
 
 
-_NO_PROCESS = re.compile(r"Resource temporarily unavailable|no more processes")
+LEAST_PROCESSES = 16
+"""A build starts so many processes and threads at once, and so does a launch of two ranks."""
 _FULL = re.compile(r"(?P<file>/[^\s:]+): (?:No space left on device|Disk quota exceeded)")
 
 
@@ -156,6 +157,8 @@ def compiler() -> Path:
 
     Raises CampaignError where there is none, or where it cannot build a program.
     """
+    check_limits()
+    start_threads()
     requested = os.environ.get("CC")
     found = [path for name in ([requested] if requested else ["cc", "gcc", "clang"]) if (path := shutil.which(name))]
     if not found and requested:
@@ -171,8 +174,8 @@ def compiler() -> Path:
             "the compiler behind it (gcc, clang, icx)"
         )
     trouble = build_trouble(program)
-    if trouble is not None and _NO_PROCESS.search(trouble):
-        raise CampaignError(f"{program} cannot start its parts: {limited(errno.EAGAIN)}")
+    if trouble is not None and "ulimit" in trouble:
+        raise CampaignError(f"{program} does not work: {trouble}")
     if trouble is not None and (full := _FULL.search(trouble)):
         raise CampaignError(
             f"{program} cannot write its temporary files, {Path(full['file']).parent} is full ({trouble}): free some "
@@ -188,6 +191,17 @@ def compiler() -> Path:
             "(Debian, Ubuntu: gcc and libc6-dev; for clang also libomp-dev) or set CC"
         )
     return Path(program).absolute()
+
+
+def start_threads() -> None:
+    """Raises RuntimeError where LEAST_PROCESSES threads cannot be started: compilers and CMake then do not say why."""
+    over = threading.Event()
+    threads = [threading.Thread(target=over.wait, daemon=True) for _ in range(LEAST_PROCESSES)]
+    try:
+        for thread in threads:
+            thread.start()
+    finally:
+        over.set()
 
 
 @lru_cache

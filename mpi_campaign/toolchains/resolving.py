@@ -264,7 +264,7 @@ def pinned_hashes(requirement: str, lock: str) -> list[str]:
 
 
 def _pip(*words: str | Path) -> asking.Answer:
-    command = [sys.executable, "-m", "pip", *words, *packages.OPTIONS]
+    command = [sys.executable, "-I", "-m", "pip", *words, *packages.OPTIONS]
     return asking.ask(command, env=environ.of_pip(sys.executable), seconds=PIP_SECONDS)
 
 

@@ -336,6 +336,8 @@ def coverage(found: Found) -> str:
     looked = sum(one.values.size >= least for one in series)
     runs = len({run_ for one in series for run_ in one.runs})
     words = f"{looked} of {len(series)} series have the {least} nights that it takes, of {runs} in all"
+    if looked == len(series):
+        return words
     by_case: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for one in series:
         by_case[without_sizes(one)].append(one.values.size)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from postprocess.drawing.text import duration, percent
 from postprocess.families.family import (
     STATE,
     Axis,
@@ -155,8 +156,19 @@ def too_wide(ratio: Estimate, widest: float) -> list[str]:
     return [f"the interval is {100 * width:.0f} % of the ratio wide, more than {100 * widest:.0f} %"]
 
 
-def flags_of_start(point: StartedPoint, without_clock: str) -> Iterator[str]:
-    """The flags of late repetitions, and of a start without a common clock. without_clock: what times are then."""
+def clock_reasons(point: StartedPoint, share: float, of_ns: float) -> list[str]:
+    """The reason why times over ranks are not known: there was no common clock, or its residual is above this share of
+    the shortest of these times."""
+    if point.clock.method == "none":
+        return ["no common clock: times are the longest of the ranks' own durations"]
+    residual_ns = point.clock.residual_ns
+    if residual_ns is None or not residual_ns > share * of_ns:
+        return []
+    return [f"clocks disagree by {duration(residual_ns)}, more than {percent(share)} of {duration(of_ns)}"]
+
+
+def flags_of_start(point: StartedPoint) -> Iterator[str]:
+    """The flags of late repetitions, of a start at a barrier, and of a clock whose error is not known."""
     thrown_away = point.late_repetitions
     if point.stop_reason == "late":
         yield (
@@ -166,9 +178,7 @@ def flags_of_start(point: StartedPoint, without_clock: str) -> Iterator[str]:
         yield f"{thrown_away} repetitions thrown away: a rank started late"
     if point.start_method == "barrier":
         yield "ranks started by a barrier, not by a clock"
-    if point.clock.method == "none":
-        yield f"no common clock: {without_clock}"
-    elif point.clock.residual_ns is None:
+    if point.clock.method != "none" and point.clock.residual_ns is None:
         yield "how far the clocks disagree is not known"
 
 

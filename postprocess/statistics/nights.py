@@ -131,7 +131,7 @@ class _Steps:
     @functools.cached_property
     def evidence(self) -> Floats:
         """The logarithm of their evidence for each correlation."""
-        return self.evidence_of(self.equations)
+        return self.evidence_of(_equations(self.values, self.places))  # which most steps need this once only
 
     def evidence_of(self, equations: _Equations) -> Floats:
         """The same of other steps."""
@@ -234,27 +234,28 @@ class _Waves:
 
 
 class _Candidate:
-    """A series that may have steps: the sets of steps with the most evidence so far, and the wave."""
+    """A series that may have steps: the sets of steps with the most evidence so far, and the evidence of a wave
+    of each period, (periods, correlations)."""
 
     def __init__(self, values: Floats) -> None:
         self.middle = float(values.mean())
         self.values = values - self.middle
         self.steps = list(_proposed(self.values))
-        self.waves = _waves(self.values)
+        self.of_waves = _waves(self.values).evidence
 
     @property
     def weight(self) -> Floats:
         """How likely each correlation is, when any is as likely before, and any number of steps."""
-        evidence = [*(steps.evidence for steps in self.steps), *self.waves.evidence]
+        evidence = [*(steps.evidence for steps in self.steps), *self.of_waves]
         return _weights(np.logaddexp.reduce(evidence), ANY)
 
     def states(self, likely: Floats) -> States | None:
         """The states, when correlations are so likely."""
         best, most = self._best(likely)
-        of_period = _sums(self.waves.evidence, likely)
+        of_period = _sums(self.of_waves, likely)
         if of_period.size and (p_value := math.exp(min(0.0, most - of_period.max()))) < DOUBT:
             which = int(np.argmax(of_period))
-            wave = self.waves.values(which, likely)
+            wave = _waves(self.values).values(which, likely)
             rest, _ = _Candidate(self.values - wave)._best(likely)
             of = Wave(float(PERIODS[which]), float(np.ptp(wave)), p_value)
             return States(rest, likely, of, self.middle)

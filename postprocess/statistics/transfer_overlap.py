@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from postprocess.statistics.metrics import Floats
+from postprocess.statistics.metrics import Estimate, Floats, ratio_estimate
 
 
 def improvement(t_nonoverlap: ArrayLike, t_overlap: ArrayLike) -> Floats:
@@ -21,6 +21,12 @@ def improvement(t_nonoverlap: ArrayLike, t_overlap: ArrayLike) -> Floats:
     """
     before, after = np.asarray(t_nonoverlap, np.float64), np.asarray(t_overlap, np.float64)
     return _divided(before - after, before)
+
+
+def improvement_estimate(t_nonoverlap: Estimate, t_overlap: Estimate) -> Estimate:
+    """The improvement with its interval, from the medians of both times, which are of different repetitions."""
+    left = ratio_estimate(t_overlap, t_nonoverlap)
+    return Estimate(1 - left.value, 1 - left.high, 1 - left.low)
 
 
 def improvement_bound(t_comm: ArrayLike, t_comp: ArrayLike) -> Floats:

@@ -91,19 +91,23 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class _Case(Mapping[str, Any]):
-    """A case: the values that its launches tell, and the usual values of the other axes. There are very many."""
+    """A case: its row of the columns that name cases, its toolchain, and the usual values of the other axes. There are
+    very many, so that what several have in common is kept once."""
 
-    places: Mapping[str, int]
-    told: tuple[Any, ...]
+    columns: Mapping[str, Sequence[Any]]
+    row: int
+    toolchain: str
 
     def __getitem__(self, name: str) -> Any:
-        return self.told[self.places[name]] if name in self.places else USUAL_VALUES[name]
+        if name == "toolchain":
+            return self.toolchain
+        return self.columns[name][self.row] if name in self.columns else USUAL_VALUES[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**USUAL_VALUES, **self.places})
+        return iter({**USUAL_VALUES, **self.columns})
 
     def __len__(self) -> int:
-        return len(USUAL_VALUES.keys() | self.places.keys())
+        return len(USUAL_VALUES.keys() | self.columns.keys())
 
 
 @dataclass(frozen=True)
@@ -185,32 +189,30 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         counting = with_keys(counting, metric.same)
         key = [one for one in dict.fromkeys([*KEY, *metric.same, "placement"]) if one in counting]
         counting, key = counting.assign(**{CONDITIONS: conditions(counting, metric, key)}), [*key, CONDITIONS]
-        group, nights = numbered(counting, [*key, "night", "version"])
+        number, cases = numbered(counting, key)
+        counting = counting[[name, "run", "night", "version", "shared"]].assign(number=number)
+        group, nights = numbered(counting, ["number", "night", "version"])
         for column, of_night in ((name, "median"), ("run", "min"), ("shared", "first")):
             nights[column] = counting[column].groupby(group).agg(of_night).to_numpy()
         nights = nights[metric.has_effect(nights[name].to_numpy(np.float64))]
-        number, cases = numbered(nights, key)
-        places = {one: place for place, one in enumerate(key)} | {"toolchain": len(key)}
-        nights = nights.iloc[np.lexsort((nights["run"], number))]
+        nights = nights.iloc[np.lexsort((nights["run"], nights["number"]))]
         values, shared = nights[name].to_numpy(np.float64), nights["shared"].to_numpy(bool)
         runs, versions = names[nights["run"]].tolist(), nights["version"].astype(object).tolist()
-        lengths = np.bincount(number, minlength=len(cases))
-        ends = np.cumsum(lengths)
-        for case, begin, end in zip(cases.itertuples(index=False), ends - lengths, ends, strict=True):
+        columns = {one: _shared(cases[one]) for one in key}
+        rows, begins = np.unique(nights["number"], return_index=True)
+        for row, begin, end in zip(rows.tolist(), begins, [*begins[1:], len(nights)], strict=True):
             its_runs, toolchains = (
                 once.setdefault(one, one) for one in (tuple(of[begin:end]) for of in (runs, versions))
             )
-            series.append(
-                Series(
-                    _Case(places, (*case, toolchains[-1])),
-                    name,
-                    its_runs,
-                    values[begin:end],
-                    toolchains,
-                    int(shared[begin:end].sum()),
-                )
-            )
+            its_case, its_shared = _Case(columns, row, toolchains[-1]), int(shared[begin:end].sum())
+            series.append(Series(its_case, name, its_runs, values[begin:end], toolchains, its_shared))
     return series
+
+
+def _shared(column: pd.Series) -> list[Any]:
+    """The values of a column, as Python has them. Equal ones are one object."""
+    codes, values = pd.factorize(column.astype(object), use_na_sentinel=False)
+    return np.array([*values.tolist(), None], object)[codes].tolist()  # type: ignore[no-any-return]
 
 
 def conditions(launches: pd.DataFrame, metric: Metric, key: Sequence[str]) -> list[str]:
@@ -287,7 +289,7 @@ def upgraded(launches: pd.DataFrame) -> pd.DataFrame:
                 shared |= its & (shared.any() or later[one] != newer)
             parts.append((np.flatnonzero(rows), np.full(rows.sum(), which), shared[rows]))
     chosen, newest, told = (np.concatenate(part) for part in zip(*parts, strict=True))
-    found = launches.iloc[chosen]
+    found = launches if np.array_equal(chosen, np.arange(len(launches))) else launches.iloc[chosen]
     by_newest = pd.Categorical(np.array(toolchains)[newest])
     series: pd.DataFrame = found.assign(version=found["toolchain"], toolchain=by_newest, shared=told)
     return series

@@ -290,7 +290,7 @@ def test_how_it_was_timed_is_shown(tmp_path: Path) -> None:
         "stopped because too many repetitions started late: 40 thrown away, 11 kept",
         "11, 4 thrown away because its clock was refused; interval reached",
         "start and clock barrier, no common clock",
-        "no common clock: times over ranks are the longest of the ranks' own durations",
+        "no common clock: times are the longest of the ranks' own durations",
         # Of all of them.
         "start of a repetition deadline; barrier",
         "clock interpolated clock; no common clock",

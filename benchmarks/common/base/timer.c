@@ -12,6 +12,28 @@ void timer_check(void) {
     }
 }
 
+static int64_t read_ns(clockid_t which) {
+    struct timespec now;
+    clock_gettime(which, &now);
+    return (int64_t)now.tv_sec * INT64_C(1000000000) + (int64_t)now.tv_nsec;
+}
+
+int64_t timer_of_stamp(struct timespec stamp) {
+    enum { LOOKS = 3 };
+    int64_t shortest = INT64_MAX;
+    int64_t ahead = 0; /* of CLOCK_MONOTONIC, known best where both readings of it are close together */
+    for (int i = 0; i < LOOKS; i++) {
+        const int64_t before = read_ns(CLOCK_MONOTONIC);
+        const int64_t real = read_ns(CLOCK_REALTIME);
+        const int64_t after = read_ns(CLOCK_MONOTONIC);
+        if (after - before < shortest) {
+            shortest = after - before;
+            ahead = real - before - shortest / 2;
+        }
+    }
+    return timer_of_monotonic((int64_t)stamp.tv_sec * INT64_C(1000000000) + (int64_t)stamp.tv_nsec - ahead);
+}
+
 int64_t timer_resolution_ns(void) {
     int64_t smallest = INT64_MAX;
     for (int i = 0; i < 1000; i++) {

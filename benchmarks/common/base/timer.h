@@ -18,6 +18,7 @@
 /* Tests compile these very sources once more, with a clock whose offset, drift and faults are known
  * (tests/artificial_clock). */
 int64_t timer_now_ns(void);
+int64_t timer_of_monotonic(int64_t monotonic_ns);
 #else
 /* Local time in nanoseconds. Cannot fail: the clock is mandatory in POSIX.1-2008, and timer_check proved it. */
 static inline int64_t timer_now_ns(void) {
@@ -25,7 +26,14 @@ static inline int64_t timer_now_ns(void) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * INT64_C(1000000000) + (int64_t)now.tv_nsec;
 }
+
+static inline int64_t timer_of_monotonic(int64_t monotonic_ns) {
+    return monotonic_ns;
+}
 #endif
+
+/* Returns the local time of a stamp that the kernel has just made with CLOCK_REALTIME. */
+int64_t timer_of_stamp(struct timespec stamp);
 
 /* Dies with one line where the clock cannot be read. Call it once, before any other function of this header. */
 void timer_check(void);

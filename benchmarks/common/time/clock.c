@@ -1,6 +1,7 @@
 #include "clock.h"
 
 #include "clock_fit.h"
+#include "echo.h"
 #include "fail.h"
 #include "fail_mpi.h"
 #include "group.h"
@@ -17,7 +18,7 @@
 
 /* Round trips of one measurement: as many as fit the time, between these bounds. On a quiet node 100 take 50 us; where
  * ranks share a core, each can take a time slice. */
-enum { FEWEST_TRIPS = 5, MOST_TRIPS = 100 };
+enum { FEWEST_TRIPS = 5, MOST_TRIPS = 100, MOST_TRIPS_OF_SOCKETS = 40 };
 #define TRIPS_NS INT64_C(20000000)
 
 /* The shortest tenth of the trips is averaged: a short trip had no delay that could be asymmetric. */
@@ -40,16 +41,31 @@ enum { LOOKS = 3 };
 #define FIRST_BASELINE_SECONDS 1.0
 enum { STEPS_OF_BASELINE = 8 };
 
+/* No oscillator drifts by more than this: where the line says so, its measurements are wrong. A baseline is measured so
+ * many times in all. */
+#define MOST_DRIFT_PPM 500.0
+enum { BASELINES = 3 };
+
 /* Readings of each rank's clock that must ascend before it is used: a millisecond or so. */
 enum { MONOTONIC_READINGS = 20000 };
 
 enum { TAG = 71, MOST_REFUSAL = 256 };
-enum { QUESTION, DONE };
+
+/* What the one that asks wants: an answer; the card of the other; answers through its socket until it wants anything
+ * else; nothing any more. */
+enum { QUESTION, CARD, SOCKET, DONE };
+
+/* So often the one that answers through its socket looks for another message. */
+enum { LOOK_MS = 1 };
+
+/* So many questions through sockets may be without an answer in one measurement. */
+enum { MOST_LOST = 3 };
 
 struct clock_model {
     MPI_Comm world;
     MPI_Comm group;   /* ranks that share one clock; its rank 0 leads it */
     MPI_Comm leaders; /* rank 0 first; MPI_COMM_NULL for the others */
+    echo *echo;       /* of a leader, where there are several: another way than MPI to its parent and children */
     int rank;
     int ranks;
     struct clock_fit fit;           /* offsets of this group's clock; the same on all its ranks */
@@ -83,41 +99,73 @@ __attribute__((format(printf, 2, 3))) static void refuse(clock_model *model, con
 
 /* ---- two ranks ---- */
 
-struct trip {
-    int64_t sent;
-    int64_t answer;
-    int64_t received;
-};
+static int64_t length_of(const struct echo_trip *trip) {
+    return trip->received - trip->sent - (trip->answered - trip->reached);
+}
 
 static int compare_trips(const void *left, const void *right) {
-    const struct trip *a = left;
-    const struct trip *b = right;
-    int64_t first = a->received - a->sent;
-    int64_t second = b->received - b->sent;
+    const int64_t first = length_of(left);
+    const int64_t second = length_of(right);
     return (first > second) - (first < second);
+}
+
+static void tell(MPI_Comm comm, int partner, int what) {
+    MPI_CHECK(MPI_Send(&what, 1, MPI_INT, partner, TAG, comm));
+}
+
+/* A round trip by messages of MPI. */
+static void ask(MPI_Comm comm, int partner, struct echo_trip *trip) {
+    trip->sent = timer_now_ns();
+    tell(comm, partner, QUESTION);
+    MPI_CHECK(MPI_Recv(&trip->answered, 1, MPI_INT64_T, partner, TAG, comm, MPI_STATUS_IGNORE));
+    trip->received = timer_now_ns();
+    trip->reached = trip->answered;
+}
+
+static void refuse_backwards(clock_model *model, const struct echo_trip *trip, const struct echo_trip *before) {
+    if (trip->received < trip->sent) {
+        refuse(model, "the clock of rank %d goes backwards, by %" PRId64 " ns", model->rank,
+               trip->sent - trip->received);
+    } else if (before != NULL && trip->answered < before->answered) {
+        refuse(model,
+               "the clock of rank %d, or of the one that it was asked against, goes backwards, by %" PRId64 " ns",
+               model->rank, before->answered - trip->answered);
+    }
+}
+
+/* Round trips to a partner, through sockets or by messages; fewer than FEWEST_TRIPS where sockets do not answer.
+ * Returns their number. */
+static int make_trips(clock_model *model, MPI_Comm comm, int partner, bool sockets, struct echo_trip *trips) {
+    const int most = sockets ? MOST_TRIPS_OF_SOCKETS : MOST_TRIPS;
+    const int64_t begin = timer_now_ns();
+    int count = 0;
+    int lost = 0;
+    if (sockets) {
+        tell(comm, partner, SOCKET);
+    }
+    while (count < most && lost < MOST_LOST && (count < FEWEST_TRIPS || timer_now_ns() - begin < TRIPS_NS)) {
+        struct echo_trip *trip = &trips[count];
+        if (!sockets) {
+            ask(comm, partner, trip);
+        } else if (!echo_ask(model->echo, trip)) {
+            lost++;
+            continue;
+        }
+        refuse_backwards(model, trip, count > 0 ? trip - 1 : NULL);
+        count++;
+    }
+    return count;
 }
 
 /* The side that asks: the offset of the partner's clock to this rank's. Both the time and the offset are means over the
  * shortest trips, so that they lie on one line whatever the drift. */
 static struct clock_point measure_offset(clock_model *model, MPI_Comm comm, int partner) {
-    struct trip trips[MOST_TRIPS];
-    int kind = QUESTION;
-    int count = 0;
-    int64_t begin = timer_now_ns();
-    while (count < MOST_TRIPS && (count < FEWEST_TRIPS || timer_now_ns() - begin < TRIPS_NS)) {
-        struct trip *trip = &trips[count++];
-        trip->sent = timer_now_ns();
-        MPI_CHECK(MPI_Send(&kind, 1, MPI_INT, partner, TAG, comm));
-        MPI_CHECK(MPI_Recv(&trip->answer, 1, MPI_INT64_T, partner, TAG, comm, MPI_STATUS_IGNORE));
-        trip->received = timer_now_ns();
-        if (trip->received < trip->sent) {
-            refuse(model, "the clock of rank %d goes backwards, by %" PRId64 " ns", model->rank,
-                   trip->sent - trip->received);
-        } else if (count > 1 && trip->answer < trip[-1].answer) {
-            refuse(model,
-                   "the clock of rank %d, or of the one that it was asked against, goes backwards, by %" PRId64 " ns",
-                   model->rank, trip[-1].answer - trip->answer);
-        }
+    struct echo_trip trips[MOST_TRIPS];
+    const bool sockets = model->echo != NULL && comm == model->leaders && echo_found(model->echo);
+    const int64_t begin = timer_now_ns();
+    int count = make_trips(model, comm, partner, sockets, trips);
+    if (count < FEWEST_TRIPS) {
+        count = make_trips(model, comm, partner, false, trips);
     }
     qsort(trips, (size_t)count, sizeof *trips, compare_trips);
     int shortest = (count + SHORTEST_OF - 1) / SHORTEST_OF;
@@ -125,33 +173,44 @@ static struct clock_point measure_offset(clock_model *model, MPI_Comm comm, int 
     double offset = 0;
     double length = 0; /* the offset is known to within half of it, for sure */
     for (int i = 0; i < shortest; i++) {
-        double trip = (double)(trips[i].received - trips[i].sent);
-        double middle = (double)(trips[i].sent - begin) + trip / 2;
-        local += middle / shortest;
-        offset += ((double)(trips[i].answer - begin) - middle) / shortest;
-        length += trip / shortest;
+        const struct echo_trip *trip = &trips[i];
+        local += ((double)(trip->sent - begin) + (double)(trip->received - begin)) / 2 / shortest;
+        offset += ((double)(trip->reached - trip->sent) + (double)(trip->answered - trip->received)) / 2 / shortest;
+        length += (double)length_of(trip) / shortest;
     }
     return (struct clock_point){begin + (int64_t)llround(local), offset, length};
 }
 
-static void tell_done(MPI_Comm comm, int partner) {
-    int kind = DONE;
-    MPI_CHECK(MPI_Send(&kind, 1, MPI_INT, partner, TAG, comm));
+static int64_t corrected(const struct clock_fit *fit, int64_t local) {
+    return fit != NULL ? local + (int64_t)llround(clock_fit_predict(fit, local)) : local;
+}
+
+/* Answers through the socket until the partner sends a message. */
+static void answer_through_socket(clock_model *model, MPI_Comm comm, int partner, const struct clock_fit *fit) {
+    for (int told = 0; !told;) {
+        struct echo_question question;
+        if (echo_wait(model->echo, LOOK_MS, &question)) {
+            int64_t answered = echo_answer(model->echo, &question);
+            echo_follow_up(model->echo, &question, corrected(fit, question.reached), corrected(fit, answered));
+        } else {
+            MPI_CHECK(MPI_Iprobe(partner, TAG, comm, &told, MPI_STATUS_IGNORE));
+        }
+    }
 }
 
 /* The side that answers, until the other is done: this rank's clock, corrected by fit unless that is NULL. */
-static void answer_offset(MPI_Comm comm, int partner, const struct clock_fit *fit) {
-    for (;;) {
-        int kind = DONE;
-        MPI_CHECK(MPI_Recv(&kind, 1, MPI_INT, partner, TAG, comm, MPI_STATUS_IGNORE));
-        if (kind == DONE) {
-            return;
+static void answer_offset(clock_model *model, MPI_Comm comm, int partner, const struct clock_fit *fit) {
+    for (int wanted = QUESTION; wanted != DONE;) {
+        MPI_CHECK(MPI_Recv(&wanted, 1, MPI_INT, partner, TAG, comm, MPI_STATUS_IGNORE));
+        if (wanted == QUESTION) {
+            int64_t now = corrected(fit, timer_now_ns());
+            MPI_CHECK(MPI_Send(&now, 1, MPI_INT64_T, partner, TAG, comm));
+        } else if (wanted == CARD) {
+            struct echo_card card = echo_card_of(model->echo);
+            MPI_CHECK(MPI_Send(&card, sizeof card, MPI_BYTE, partner, TAG, comm));
+        } else if (wanted == SOCKET) {
+            answer_through_socket(model, comm, partner, fit);
         }
-        int64_t now = timer_now_ns();
-        if (fit != NULL) {
-            now += (int64_t)llround(clock_fit_predict(fit, now));
-        }
-        MPI_CHECK(MPI_Send(&now, 1, MPI_INT64_T, partner, TAG, comm));
     }
 }
 
@@ -167,8 +226,8 @@ static int rounds_of(int size) {
 
 /*
  * Binomial tree from rank 0 of comm: in round k the ranks below 2^k, which know, answer those 2^k above them.
- * between(model, comm, parent, context) on the one that asks must end with tell_done; answers are corrected by fit,
- * which the asking may have changed.
+ * ask(model, comm, parent, context) runs on the one that asks; answers are corrected by fit, which the asking may have
+ * changed.
  */
 typedef void tree_ask(clock_model *model, MPI_Comm comm, int parent, void *context);
 
@@ -180,10 +239,10 @@ static void walk_tree(clock_model *model, MPI_Comm comm, tree_ask *ask, void *co
     for (int round = 0; round < rounds_of(size); round++) {
         int64_t distance = INT64_C(1) << round;
         if (own < distance && own + distance < size) {
-            answer_offset(comm, (int)(own + distance), fit);
+            answer_offset(model, comm, (int)(own + distance), fit);
         } else if (own >= distance && own < 2 * distance) {
             ask(model, comm, (int)(own - distance), context);
-            tell_done(comm, (int)(own - distance));
+            tell(comm, (int)(own - distance), DONE);
         }
     }
 }
@@ -234,6 +293,18 @@ static void ask_within(clock_model *model, MPI_Comm comm, int parent, void *cont
         if (within->contradiction <= SHARED_NS) {
             break;
         }
+    }
+}
+
+/* Looks for the parent's socket. */
+static void ask_for_socket(clock_model *model, MPI_Comm comm, int parent, void *context) {
+    bool *found = context;
+    struct echo_card card;
+    tell(comm, parent, CARD);
+    MPI_CHECK(MPI_Recv(&card, sizeof card, MPI_BYTE, parent, TAG, comm, MPI_STATUS_IGNORE));
+    if (card.count > 0) {
+        tell(comm, parent, SOCKET);
+        *found = echo_find(model->echo, &card);
     }
 }
 
@@ -328,6 +399,11 @@ clock_model *clock_create(MPI_Comm world, const char *identity) {
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &group_size, 1, MPI_INT, MPI_MAX, world));
     model->quality.rounds = rounds_of(model->quality.clocks) + rounds_of(group_size);
     model->quality.method = model->quality.clocks > 1 ? CLOCK_INTERPOLATED : CLOCK_SHARED;
+    if (model->leaders != MPI_COMM_NULL && model->quality.clocks > 1) {
+        model->echo = echo_create();
+        bool found = false;
+        walk_tree(model, model->leaders, ask_for_socket, &found, NULL);
+    }
     if (agree_on_refusal(model) && clock_synchronise(model)) {
         clock_establish(model, FIRST_BASELINE_SECONDS);
     }
@@ -353,6 +429,7 @@ static void free_comm(MPI_Comm *comm) {
 
 void clock_destroy(clock_model *model) {
     if (model != NULL) {
+        echo_destroy(model->echo);
         free_comm(&model->leaders);
         free_comm(&model->group);
         free_comm(&model->world);
@@ -430,17 +507,31 @@ bool clock_due(const clock_model *model) {
     return model->quality.method == CLOCK_INTERPOLATED && timer_now_ns() - model->fit.last.local > model->interval_ns;
 }
 
-bool clock_establish(clock_model *model, double baseline_seconds) {
+/* Collective: synchronises and sleeps in turn until the baseline is so long. */
+static void make_baseline(clock_model *model, double seconds) {
     while (model->quality.method == CLOCK_INTERPOLATED) {
-        double left = baseline_seconds - (double)clock_fit_baseline_ns(&model->fit) / 1e9;
+        double left = seconds - (double)clock_fit_baseline_ns(&model->fit) / 1e9;
         MPI_CHECK(MPI_Bcast(&left, 1, MPI_DOUBLE, 0, model->world));
         if (left <= 0) {
             break;
         }
-        timer_sleep(fmin(left + 1e-3, baseline_seconds / STEPS_OF_BASELINE));
+        timer_sleep(fmin(left + 1e-3, seconds / STEPS_OF_BASELINE));
         clock_synchronise(model);
     }
-    return model->quality.method != CLOCK_NONE;
+}
+
+bool clock_establish(clock_model *model, double baseline_seconds) {
+    make_baseline(model, baseline_seconds);
+    for (int made = 1; made < BASELINES && model->quality.drift_ppm > MOST_DRIFT_PPM; made++) {
+        model->fit = (struct clock_fit){0};
+        clock_synchronise(model);
+        make_baseline(model, baseline_seconds);
+    }
+    if (model->quality.method == CLOCK_INTERPOLATED && fabs(model->fit.slope) * 1e6 > MOST_DRIFT_PPM) {
+        refuse(model, "the clock of rank %d seems to drift by %.0f ppm, as no oscillator does: its offset is not known",
+               model->rank, fabs(model->fit.slope) * 1e6);
+    }
+    return model->quality.method != CLOCK_NONE && agree_on_refusal(model);
 }
 
 struct clock_residual clock_verify(clock_model *model) {

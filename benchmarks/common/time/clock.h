@@ -4,16 +4,17 @@
  * Ranks that read one clock (same boot of the same kernel, same time namespace, and no offset that an exchange of
  * messages could see) form a group and are not corrected against each other, even with a network between them. The
  * first rank of every group measures the offset of its clock to rank 0's: from the shortest of many round trips, along
- * a binomial tree from rank 0, so that ceil(log2 groups) rounds are enough. Within a group as many rounds verify that
- * its ranks read one clock.
+ * a binomial tree from rank 0, so that ceil(log2 groups) rounds are enough. The trips go through sockets, stamped by
+ * the kernel (echo.h), because a progress thread may delay messages of MPI by milliseconds; only where no socket
+ * connects they are such messages. Within a group as many rounds verify that its ranks read one clock.
  *
  * The offset of a clock is modelled as a line (clock_fit.h). Timestamps are interpolated between the synchronisation
  * before and the one after them. Deadlines are extrapolated from the latest synchronisation: at most as far ahead as
  * the line's baseline is long, and only as long as the residual seen so far keeps the error within a microsecond.
  * clock_due says when to synchronise again.
  *
- * A clock that goes backwards or steps is refused: from then on there is no global time, and clock_quality's refusal
- * says which rank's clock and why.
+ * A clock that goes backwards or steps, or whose drift is not credible, is refused: from then on there is no global
+ * time, and clock_quality's refusal says which rank's clock and why.
  *
  * Times are int64_t in ns. A "local" time is timer_now_ns of this process, a "global" time is that of rank 0's clock.
  */
@@ -80,7 +81,8 @@ void clock_forget_residual(clock_model *model);
 bool clock_due(const clock_model *model);
 
 /* Collective: synchronises and sleeps in turn until the drift is measured over at least so many seconds; returns at
- * once where one clock is shared. Returns false where a clock is refused. */
+ * once where one clock is shared. A drift beyond 500 ppm is measured anew, and refused in the end. Returns false where
+ * a clock is refused. */
 bool clock_establish(clock_model *model, double baseline_seconds);
 
 /* How far the common time was off: the largest value over ranks, ns. */

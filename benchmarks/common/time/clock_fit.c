@@ -9,7 +9,7 @@
 
 #define STEP_FLOOR_NS 10e3
 #define STEP_RATE 100e-6
-#define STEP_RATE_UNKNOWN 2000e-6
+#define STEP_RATE_UNKNOWN 500e-6
 
 /* How far a clock's rate may be from the line's when nothing is out of the ordinary, and before there is a line. */
 #define RATE_ERROR 1e-6

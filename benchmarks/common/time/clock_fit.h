@@ -58,7 +58,7 @@ double clock_fit_interpolate(const struct clock_fit *fit, int64_t local);
 
 /*
  * Returns by how much a measurement is further from the line than a clock may be, ns; 0: the measurement fits. The
- * allowance is 100 ppm since the latest measurement (2000 ppm while there is no line yet), half of both round trips,
+ * allowance is 100 ppm since the latest measurement (500 ppm while there is no line yet), half of both round trips,
  * the error of the line's offset, and 10 us. A measurement beyond it is a step of the clock.
  */
 double clock_fit_excess(const struct clock_fit *fit, struct clock_point point);

@@ -4,7 +4,7 @@ valid       There are at least 6 valid repetitions (fewer have no interval) and 
 reliable    Valid, the case did not fail, and
             * the 95 % interval of the CPU share is at most 0.10 wide;
             * the CPU clocks resolve 1 % of the time of a batch;
-            * the clocks of the ranks agree to within 1 % of it, because it is a time between ranks;
+            * there is a common clock, and its residual is at most 1 % of that, because it is a time between ranks;
             * the ranks are not oversubscribed: ranks that share a core take turns, and the time of the others would
               count as idle;
             * nobody else took the CPU: where the idle share is above 5 %, the process waited more often than it was
@@ -13,7 +13,7 @@ reliable    Valid, the case did not fail, and
               counts that one's switches, too, and this is not checked.
 flags       Worth knowing, but the shares stand:
             * other threads of the process used more than 5 % of the wall time, such as a progress thread;
-            * ranks were started by a barrier, or without a common clock, or most repetitions began late.
+            * ranks were started by a barrier, or most repetitions began late.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def unreliable_reasons(point: CpuPoint, share: Estimate, cpu_clock_step_ns: int,
         reasons.append(
             f"the CPU clock advances in steps of {duration(cpu_clock_step_ns)}, a batch takes {duration(wall)}"
         )
-    residual = point.clock.residual_ns
-    if residual is not None and residual > CLOCK_LIMIT * wall:
-        reasons.append(f"clocks disagree by {duration(residual)}")
+    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, wall)
     if oversubscribed:
         reasons.append("oversubscribed: ranks share cores")
     idle = _median(idle_share(point.t_cpu_ns, point.t_wall_ns))
@@ -73,7 +71,7 @@ def _flags(point: CpuPoint) -> Iterator[str]:
     others = _median(cpu_share(point.t_cpu_ns - point.t_thread_cpu_ns, point.t_wall_ns))
     if others > OTHER_THREADS_LIMIT:
         yield f"other threads of the process used {percent(others)} of the time on a CPU"
-    yield from sampled.flags_of_start(point, "the wall time is the longest of the ranks' own")
+    yield from sampled.flags_of_start(point)
 
 
 def _median(values: Floats | np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:

@@ -3,12 +3,12 @@
 valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The times are right.
 reliable    Valid, the case did not fail, and
             * the 95 % interval of the ratio is at most 10 % of the ratio wide;
-            * the clocks of the ranks agree to within 1 % of the shortest batch, because it is a time between ranks;
+            * there is a common clock, and its residual is at most 1 % of the shortest batch, a time between ranks;
             * ranks do not share cores: a rank that spins would take the time of the rank that it waits for;
             * there is no wire between the ranks of a node: the MPI library would send where the hybrid library shares;
             * the nodes are real: over virtual nodes what crosses between them crosses memory.
-flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or without a common clock, or most
-            repetitions began late; within a node an allgather or a bcast alone is no copy.
+flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or most repetitions began late; within
+            a node an allgather or a bcast alone is no copy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from postprocess.drawing.text import duration
 from postprocess.families import sampled
 from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.record import HybridPoint
@@ -42,9 +41,7 @@ def doubts(
     if not point.repetitions:
         return reasons
     shortest = min(float(np.median(point.t_ns[batch])) for batch in batches)
-    residual = point.clock.residual_ns
-    if residual is not None and residual > CLOCK_LIMIT * shortest:
-        reasons.append(f"clocks disagree by {duration(residual)}, a batch takes {duration(shortest)}")
+    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, shortest)
     if oversubscribed:
         reasons.append("oversubscribed: ranks share cores")
     if nodes in sampled.VIRTUAL_NODES:
@@ -62,4 +59,4 @@ def _flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[st
         yield "a wait against a copy"
     if point.variant == "spin" and point.node_method in PAPERS_METHODS:
         yield f"its own choice is {PAPERS_METHODS[point.node_method]}"
-    yield from sampled.flags_of_start(point, "times are the longest of the ranks' own")
+    yield from sampled.flags_of_start(point)

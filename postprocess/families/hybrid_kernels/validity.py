@@ -4,13 +4,12 @@ valid       There are at least 6 valid repetitions (fewer have no interval) and 
             Where only memory is measured there are no times, and a row without a wrong result is valid.
 reliable    Valid, the case did not fail, and
             * the 95 % interval of the ratio to `mpi` is at most 10 % of the ratio wide;
-            * the clocks of the ranks agree to within 1 % of the shorter solve, because it is a time between ranks;
+            * there is a common clock, and its residual is at most 1 % of the shorter solve, a time between ranks;
             * ranks do not share cores: a rank that spins would take the time of the rank that it waits for;
             * each thread of the variant `openmp` ran on one CPU of its own;
             * the nodes are real: over virtual nodes what crosses between them crosses memory;
             * the network is no wire: over one, ranks of a node send in the variant `mpi` and share memory in others.
-flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or without a common clock, or most
-            repetitions began late.
+flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or most repetitions began late.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from postprocess.drawing.text import duration
 from postprocess.families import sampled
 from postprocess.families.hybrid_kernels.record import OPENMP, KernelPoint, KernelsRecord
 from postprocess.records.header import keeps_apart
@@ -46,9 +44,7 @@ def doubts(point: KernelPoint, variants: Sequence[str], nodes: str, record: Kern
     if not point.repetitions:
         return reasons
     shortest = min(float(np.median(point.variants[name].t_ns)) for name in variants)
-    residual = point.clock.residual_ns
-    if residual is not None and residual > CLOCK_LIMIT * shortest:
-        reasons.append(f"clocks disagree by {duration(residual)}, a solve takes {duration(shortest)}")
+    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, shortest)
     if record.header.oversubscribed:
         reasons.append("oversubscribed: ranks share cores")
     if OPENMP in variants and not point.pinned:
@@ -66,4 +62,4 @@ def flags(point: KernelPoint) -> list[str]:
 
 
 def _flags(point: KernelPoint) -> Iterator[str]:
-    yield from sampled.flags_of_start(point, "times are the longest of the ranks' own")
+    yield from sampled.flags_of_start(point)

@@ -358,8 +358,6 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
             metrics.reference_change(comm_ref, as_float(basic.comm.value)),
             metrics.reference_change(comp_ref, as_float(basic.comp.value)),
         )
-        if basic.point.clock.method == "none" and p.clock.method != "none":
-            flags.append("basic was measured without a common clock")
         if basic is not m:
             doubts = validity.basic_reasons(basic.point, basic.overhead, *basic.refs_ns, basic.failed)
     own = [*failed_reasons(m.failed), *validity.unreliable_reasons(p, deciding, comm_ref, comp_ref)]

@@ -10,8 +10,8 @@ reliable    Valid, the case did not fail, and the value answers the question at 
             * the point of `basic` that it is compared with is reliable, its case did not fail, and none of its
               references drifted by more than 10 % or is more than 10 % off the time that its size had when it was
               calibrated: a disturbed `basic` makes everything else look better (or worse);
-            * the clocks agree to within 10 % of the shorter reference, because their error can shift the ratio by that
-              much. If their error is not known, that is a flag.
+            * there is a common clock, and its residual is at most 10 % of the shorter reference, because its error can
+              shift the ratio by that much. If the residual is not known, that is a flag.
 flags       Worth knowing, but the ratio stands, because it is made from measured references, not from targets:
             * a size is off its target by at most 20 %;
             * the measured reference of a given size is more than 10 % off the time of its calibration;
@@ -22,9 +22,7 @@ flags       Worth knowing, but the ratio stands, because it is made from measure
               than the requested width of the interval;
             * MPI_Test was requested and never called;
             * most repetitions started late, or so many that measuring stopped;
-            * repetitions were started by a barrier;
-            * there was no common clock at this point or at that of `basic`: times over ranks are then the longest of
-              the ranks' own durations.
+            * repetitions were started by a barrier.
 
 Oversubscription, shared cores and cold caches have columns of their own and make no point unreliable. A recalibration
 makes no point unreliable either, because it corrects the sizes; the details of the point mention it.
@@ -70,9 +68,7 @@ def unreliable_reasons(point: OverlapPoint, deciding: Estimate, comm_ref_ns: flo
     elif math.isnan(width) and point.repetitions >= MIN_REPETITIONS:
         reasons.append("no ratio: a reference time is 0")
     reasons += sizes
-    if point.clock.residual_ns is not None and point.clock.residual_ns > CLOCK_LIMIT * min(comm_ref_ns, comp_ref_ns):
-        reasons.append(f"clocks disagree by {duration(point.clock.residual_ns)}")
-    return reasons
+    return reasons + sampled.clock_reasons(point, CLOCK_LIMIT, min(comm_ref_ns, comp_ref_ns))
 
 
 def basic_reasons(
@@ -112,7 +108,7 @@ def flags(point: OverlapPoint, asked_width: float, test_interval_ns: int) -> lis
         found += _drifted(name, reference, asked_width)
     if test_interval_ns and not point.test_calls:
         found.append("MPI_Test was never called: the computation is one piece")
-    found += sampled.flags_of_start(point, "times over ranks are the longest of the ranks' own durations")
+    found += sampled.flags_of_start(point)
     return found
 
 

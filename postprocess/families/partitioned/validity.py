@@ -3,8 +3,8 @@
 valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The medians are right.
 reliable    Valid, the case did not fail, and
             * the 95 % interval of the gain is at most 25 % of the gain wide;
-            * the clocks agree to within 10 % of the shorter of the two times, because both are times between ranks. If
-              their error is not known, that is a flag;
+            * there is a common clock, and its residual is at most 10 % of the shorter of the two times, because both
+              are times between ranks. If the residual is not known, that is a flag;
             * the ranks are not oversubscribed: threads that share a core take turns, and delay each other by time
               slices that are longer than most messages.
 flags       Worth knowing, but the gain stands:
@@ -21,8 +21,7 @@ flags       Worth knowing, but the gain stands:
             * the delay was planned with a guessed bandwidth: its ratio is not that of this network;
             * there are fewer ranks than neighbours;
             * most repetitions started late, or so many that measuring stopped;
-            * repetitions were started by a barrier;
-            * there was no common clock: times between ranks are then the longest of the ranks' own durations.
+            * repetitions were started by a barrier.
 
 Shared cores and cold caches have columns of their own and make no point unreliable.
 """
@@ -58,9 +57,7 @@ def unreliable_reasons(point: PartitionedPoint, gain: Estimate, *, oversubscribe
     relative = width / as_float(gain.value) if as_float(gain.value) > 0 else math.nan
     if point.repetitions >= MIN_REPETITIONS and not relative <= WIDEST_INTERVAL:
         reasons.append(f"the interval is {percent(relative)} of the gain wide, more than {percent(WIDEST_INTERVAL)}")
-    residual, shorter = point.clock.residual_ns, min(_median(point.t_ns), _median(point.t_ref_ns))
-    if residual is not None and residual > CLOCK_LIMIT * shorter:
-        reasons.append(f"clocks disagree by {duration(residual)}")
+    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, min(_median(point.t_ns), _median(point.t_ref_ns)))
     if oversubscribed:
         reasons.append("oversubscribed: threads share cores")
     return reasons
@@ -99,7 +96,7 @@ def _flags(
             f"its {point.neighbours} neighbours are {point.different_neighbours} different ranks: "
             f"start {2 * point.neighbours} ranks"
         )
-    yield from sampled.flags_of_start(point, "times between ranks are the longest of the ranks' own durations")
+    yield from sampled.flags_of_start(point)
 
 
 def _is_off_plan(planned: float, measured: Estimate) -> bool:

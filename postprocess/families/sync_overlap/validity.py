@@ -5,12 +5,12 @@ reliable    Valid, the case did not fail, and
             * the outcome and who progresses are clear from the intervals;
             * the receiver was late by at least 10 times a whole transfer, so that the transfer does not count in it;
             * an outcome of `none`: at most half of the transfer could have been done before without being seen;
-            * the clocks of the ranks agree to within 1 % of the delay;
+            * there is a common clock, and its residual is at most 1 % of the delay;
             * the ranks are not oversubscribed: a rank without a core is late for reasons of its own.
 flags       Worth knowing, but the answers stand:
             * MPI_Isend took more than a tenth of the delay: the sender waited in it;
             * the negative control shows overlap;
-            * ranks were started by a barrier, or without a common clock, or in most repetitions a rank was late.
+            * ranks were started by a barrier, or in most repetitions a rank was late.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ def unreliable_reasons(
         reasons.append(f"the receiver was late by {duration(point.t_delay_ns)}, a transfer takes {duration(transfer)}")
     if outcome == late_receiver.NONE and not unseen <= UNSEEN_LIMIT:
         reasons.append(f"incomplete overlap of up to {percent(unseen)} of the transfer could not be seen")
-    residual = point.clock.residual_ns
-    if residual is not None and residual > CLOCK_LIMIT * point.t_delay_ns:
-        reasons.append(f"clocks disagree by {duration(residual)}")
+    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, point.t_delay_ns)
     if oversubscribed:
         reasons.append("oversubscribed: ranks share cores")
     return reasons
@@ -66,4 +64,4 @@ def _flags(point: SyncPoint, outcome: str, *, control: bool) -> Iterator[str]:
         yield "the negative control shows overlap, where there is none: do not trust this run"
     if point.t_isend_ns > ISEND_LIMIT * point.t_delay_ns:
         yield f"MPI_Isend took {duration(point.t_isend_ns)}"
-    yield from sampled.flags_of_start(point, "times are those of each rank since its own start")
+    yield from sampled.flags_of_start(point)

@@ -19,6 +19,7 @@ METRICS = (
     Metric(
         "improvement", "improvement by overlap", ratio=False, better="larger", state="reliable", usual=True
     ),
+    Metric("improvement_vs_basic", "improvement over basic", ratio=False, better="larger", state="reliable"),
 )  # fmt: skip
 
 

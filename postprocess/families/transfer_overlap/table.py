@@ -9,6 +9,12 @@ statistics (`metrics.median_estimate`).
     bound           min(t_comm, t_comp) / (t_comm + t_comp)          `transfer_overlap.improvement_bound`
     parts_of_whole  (t_comm + t_comp) / t_nonoverlap                 `transfer_overlap.parts_of_whole`
 
+These compare a configuration with itself, where a thread that makes both versions slow may bring a large improvement.
+What a configuration brings over the version without overlap in `basic` is
+
+    improvement_vs_basic  (t_nonoverlap of `basic` - t_overlap) / t_nonoverlap of `basic`, from the medians of a launch
+                          each (`transfer_overlap.improvement_estimate`)
+
 `improvement_joint` has the interval that holds for all versions of a case at once (C. E. Bonferroni 1936): of six
 versions without any effect, one would leave 0 out of its 95 % interval every fourth time.
 
@@ -28,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import Columns
@@ -39,18 +46,21 @@ from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, 
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import transfer_overlap as formulas
-from postprocess.statistics.metrics import CONFIDENCE, Floats, as_float, median_estimate
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, median_estimate
 
 RATIOS = ("improvement", "bound", "parts_of_whole")
 _CHANGES = ("reference_change", "improvement_change")
 _ESTIMATES = (*SERIES, *RATIOS, *_CHANGES)
+_VS_BASIC = sampled_table.names_of_estimates(("improvement_vs_basic",))
+_NOT_OF_BASIC = ("configuration", "threads_per_rank", "given_up_cores", NAMED)
+"""Of the columns of a case, those that may differ between a row and that of `basic`; all cores of a rank may not."""
 _OF_POINT = (
     "iterations", "residual", "history", "reference_iterations", "reference_residual",
     "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "exchanged_bytes",
 )  # fmt: skip
 COLUMNS = (
     *CASE, NAMED, VARIANT.name,
-    *sampled_table.names_of_estimates(_ESTIMATES),
+    *sampled_table.names_of_estimates(_ESTIMATES), *_VS_BASIC,
     "improvement_joint_ci95_low", "improvement_joint_ci95_high", "bound_stands", "above_bound",
     "reference_fastest_ns", "reference_slowest_ns", "reference_drifts",
     "iterations", "residual", "history", "reference_iterations", "reference_residual",
@@ -68,9 +78,28 @@ def transfer_table(
     records: Sequence[TransferRecord], failed: Mapping[str, tuple[str, str]] | None = None
 ) -> pd.DataFrame:
     """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled_table.table_of(
-        sampled_table.rows_of(records, failed, _rows), COLUMNS, "bound_stands", "above_bound", "reference_drifts"
+    return _against_basic(
+        sampled_table.table_of(
+            sampled_table.rows_of(records, failed, _rows), COLUMNS, "bound_stands", "above_bound", "reference_drifts"
+        )
     )
+
+
+def _against_basic(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with `improvement_vs_basic`: NaN where there is no valid row of `basic` with the same work."""
+    cores = table["threads_per_rank"] + table["given_up_cores"]
+    same = [cores, *(table[name] for name in (*CASE, VARIANT.name) if name not in _NOT_OF_BASIC)]
+    key = pd.Series(list(zip(*same, strict=True)), table.index, object)
+    is_basic = (table["configuration"] == "basic") & table["valid"]
+    basic = table[is_basic].set_index(pd.Index(key[is_basic], tupleize_cols=False))
+    basic = basic[~basic.index.duplicated()].reindex(pd.Index(key, tupleize_cols=False))
+    found = formulas.improvement_estimate(_estimates(basic, "t_nonoverlap_ns"), _estimates(table, "t_overlap_ns"))
+    whole: pd.DataFrame = table.assign(**dict(zip(_VS_BASIC, (found.value, found.low, found.high), strict=True)))
+    return whole
+
+
+def _estimates(table: pd.DataFrame, name: str) -> Estimate:
+    return Estimate(*(table[name + end].to_numpy(np.float64) for end in sampled_table.ENDS))
 
 
 def case_of(record: TransferRecord) -> dict[str, Any]:
@@ -193,6 +222,10 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         percent_with_decimal(row["improvement"]),
         interval(row["improvement_ci95_low"], row["improvement_ci95_high"], words=percent_with_decimal),
         percent_with_decimal(row["bound"]),
+        percent_with_decimal(row["improvement_vs_basic"]),
+        interval(
+            row["improvement_vs_basic_ci95_low"], row["improvement_vs_basic_ci95_high"], words=percent_with_decimal
+        ),
         duration(row["t_comm_ns"]),
         duration(row["t_comp_ns"]),
         size(row["message_bytes"]) if row["messages"] else "none",
@@ -206,10 +239,10 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
 SHOWN = Columns(
     heads=(
         "toolchain", "network", "configuration", "points", "unknowns", "version", "launch", "nonoverlap", "version's",
-        "improvement", "95 %", "bound", "exchanges", "computation", "message", "iterations", "residual", "reps",
-        "remarks",
+        "improvement", "95 %", "bound", "vs basic", "95 %", "exchanges", "computation", "message", "iterations",
+        "residual", "reps", "remarks",
     ),
-    right=frozenset((3, 4, *range(6, 18))),
+    right=frozenset((3, 4, *range(6, 20))),
     cells=_cells,
 )  # fmt: skip
 """The columns of a table of `transfer_table` for a reader."""

@@ -7,8 +7,8 @@ reliable    Valid, the case did not fail, and
             * the 95 % interval of the improvement is at most 0.10 wide;
             * the improvement does not surely differ by more than 3 % between the earlier and the later half of the
               repetitions: otherwise its median is that of none of the two states (`drift`);
-            * the clocks agree to within 1 % of a solve, because a solve is timed from the first rank's start to the
-              last one's end. If their error is not known, that is a flag;
+            * there is a common clock, and its residual is at most 1 % of a solve, because a solve is timed from the
+              first rank's start to the last one's end. If the residual is not known, that is a flag;
             * the ranks are not oversubscribed: a rank that waits for a core has not overlapped anything.
 flags       Worth knowing, but the improvement stands:
             * its whole interval is above that of the bound: the version without overlap is at fault, as that of one
@@ -22,7 +22,7 @@ flags       Worth knowing, but the improvement stands:
               versions were measured in different states, and are not compared with each other;
             * the largest part has more than 10 % more points than the mean: ranks wait for that rank;
             * most repetitions started late, or so many that measuring stopped;
-            * repetitions were started by a barrier, or there was no common clock.
+            * repetitions were started by a barrier.
 """
 
 from __future__ import annotations
@@ -62,9 +62,8 @@ def unreliable_reasons(
             f"the improvement changed by {as_float(improvement_change.value):+.2f} from the earlier to the later half "
             "of the repetitions"
         )
-    residual, shorter = point.clock.residual_ns, min(_median(point.t_nonoverlap_ns), _median(point.t_overlap_ns))
-    if residual is not None and residual > CLOCK_LIMIT * shorter:
-        reasons.append(f"clocks disagree by {duration(residual)}")
+    shorter_ns = min(_median(point.t_nonoverlap_ns), _median(point.t_overlap_ns))
+    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, shorter_ns)
     if oversubscribed:
         reasons.append("oversubscribed: ranks share cores")
     return reasons
@@ -123,7 +122,7 @@ def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: 
         )
     if point.imbalance > IMBALANCE_LIMIT:
         yield f"the largest part of the grid has {percent(point.imbalance - 1)} more points than the mean"
-    yield from sampled.flags_of_start(point, "times between ranks are the longest of the ranks' own durations")
+    yield from sampled.flags_of_start(point)
 
 
 def _median(times_ns: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:

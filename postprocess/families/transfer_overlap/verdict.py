@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.text import duration, interval, plural
+from postprocess.drawing.text import duration, interval, percent_with_decimal, plural
 from postprocess.families import axes
 from postprocess.families.transfer_overlap.axes import CONTROLS
 from postprocess.families.transfer_overlap.table import points_text
@@ -48,6 +48,8 @@ class Found:
     that stand (`validity.bound_stands`); NaN where none does.
     share_of_whole: what the shorter of exchanges and computation is of the whole solve without overlap, likewise. The
     solve has global sums besides, which neither of the two contains, so this is less than the bound.
+    vs_basic, vs_basic_low, vs_basic_high: likewise, over the version without overlap in `basic`; NaN where that is not
+    known.
     """
 
     variant: str
@@ -58,6 +60,9 @@ class Found:
     share_of_whole: float
     launches: int
     above_bound: bool
+    vs_basic: float
+    vs_basic_low: float
+    vs_basic_high: float
 
     @property
     def outcome(self) -> str:
@@ -181,6 +186,9 @@ def _found(variant: str, rows: pd.DataFrame) -> Found:
         share_of_whole=float((shorter / standing["t_nonoverlap_ns"]).median()),
         launches=int(rows["record"].nunique()),
         above_bound=bool(rows["above_bound"].all()),
+        vs_basic=float(rows["improvement_vs_basic"].median()),
+        vs_basic_low=float(rows["improvement_vs_basic_ci95_low"].min()),
+        vs_basic_high=float(rows["improvement_vs_basic_ci95_high"].max()),
     )
 
 
@@ -198,7 +206,20 @@ def application_words(values: Mapping[str, Any]) -> str:
 
 def notes(verdict: Verdict) -> list[str]:
     """What else to know of an application, each a sentence."""
-    return [one for one in (unreliable_words(verdict), verdict.drifts) if one]
+    return [one for one in (basic_words(verdict), unreliable_words(verdict), verdict.drifts) if one]
+
+
+def basic_words(verdict: Verdict) -> str:
+    """What the version that brings most over `basic` brings there; empty for `basic`, and where that is not known."""
+    known = [one for one in verdict.versions if math.isfinite(one.vs_basic)]
+    if not known or verdict.values["configuration"] == "basic":
+        return ""
+    best = max(known, key=lambda one: one.vs_basic_low)
+    low, high, over = best.vs_basic_low, best.vs_basic_high, "over the version without overlap in basic"
+    if high < 0:
+        longer = f"{_percent(-best.vs_basic)} {interval(-high, -low, words=percent_with_decimal)}"
+        return f"{over}, every version loses: {best.variant} takes longer by {longer}"
+    return f"{over}, {best.variant} brings {_percent(best.vs_basic)} {interval(low, high, words=percent_with_decimal)}"
 
 
 def unreliable_words(verdict: Verdict) -> str:
