@@ -15,8 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpi_campaign.files import groups, read
 from mpi_campaign.this_machine.findings import GOOD, Finding, finding
-from mpi_campaign.this_machine.host import SYS_CPU, cpu_list, groups, read
+from mpi_campaign.this_machine.host import SYS_CPU, cpu_list
 from postprocess.drawing.text import clean, share
 from postprocess.statistics.limits import CONCLUSIVE as DISTURBING_SHARE
 
