@@ -70,6 +70,7 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
         (["run", "--budget-seconds", "nan"], ["--budget-seconds nan"]),
         (["run", "--budget-seconds", "1e300"], ["--budget-seconds 1e+300", "2592000"]),
         (["run", "--budget-seconds", "-1"], ["--budget-seconds -1"]),
+        (["run", "--time-limit", "30"], ["system 'local' submits no jobs", "--time-limit"]),
         (["run", "--case-limit-seconds", "0"], ["--case-limit-seconds 0"]),
         (["run", "--repeat", "1000000000"], ["--repeat 1000000000", "1000"]),
         (["run", "--provider", "conda"], ["conda", "wheels, spack"]),

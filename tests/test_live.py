@@ -365,7 +365,8 @@ def test_an_installed_mpi_is_used_by_its_prefix(tmp_path: Path, campaign: Comman
     prefix = Path(str(shutil.which("mpicc"))).parent.parent
     done = campaign(
         "run", "--toolchain", f"{family}@{version}={prefix}", "--network", "shm", *QUICK, "--configuration", "basic",
-        "--output", str(tmp_path),
+        "--output", str(tmp_path), "--toolchain", f"other@1.0={tmp_path}",
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.findall(r"^(?:FAIL|MISSING|skipped) [^=]+", done.stdout, re.MULTILINE) == ["skipped other@1.0"]
     assert {point["provider"] for point in points(campaign, run_path(done.stdout))} == {"prefix"}

@@ -7,8 +7,8 @@
 #   NIGHTLY_ARCHIVE   folder of the archive, outside of what a CI runner cleans; default: results
 #   NIGHTLY_SYSTEM    the system that is measured; default: local
 #
-# The exit code is the largest of all steps: 0 good; 1 a case failed, is slower than the baseline, or an alarm rings;
-# 2 something could not run or could not be compared. 130: interrupted, nothing is compared.
+# The exit code is the largest of all steps: 0 good; 1 a case failed or is slower than the baseline, a library could
+# not be had, or an alarm rings; 2 something could not run or could not be compared. 130: interrupted, nothing is compared.
 set -u
 
 if [ $# -eq 0 ]; then
@@ -46,7 +46,7 @@ index() {
             echo '<p>Good: no case failed, no alarm rings. There is no baseline yet.</p>'
         fi
         ;;
-    1) echo '<p><strong>A case failed, is slower than the baseline, or an alarm rings.</strong></p>' ;;
+    1) echo '<p><strong>A case failed or is slower than the baseline, a library could not be had, or an alarm rings: see the log.</strong></p>' ;;
     130) echo '<p><strong>Interrupted: see the log.</strong></p>' ;;
     *) echo "<p><strong>${1:-A step could not run}: see the log.</strong></p>" ;;
     esac

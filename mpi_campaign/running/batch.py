@@ -100,6 +100,15 @@ def request_of(options: Options, partition: Partition) -> Request:
     )
 
 
+def refuse_options_of_jobs(options: Options) -> None:
+    """Raises CampaignError where a person asks for jobs to be so or so, and no job is submitted."""
+    if any((options.account, options.job_time_limit, options.most_wait, options.max_jobs, options.scheduler_options)):
+        raise CampaignError(
+            f"system '{options.system}' submits no jobs: --account, --time-limit, --max-wait, --max-jobs and "
+            "--scheduler-option are of jobs; --budget-seconds says how long a run may measure"
+        )
+
+
 def _seconds(option: str, text: str) -> int:
     """A time as Slurm has it. Raises CampaignError where it is none, or has no end."""
     try:

@@ -142,11 +142,13 @@ class Campaign:
     def _look_at_limits(self, partition: Partition, placed: Sequence[Placement]) -> list[str]:
         """Say what limits launches: here, this machine and the job that this process is in; elsewhere the batch system.
 
-        Returns notes for the manifest. Raises CampaignError where the batch system does not give what is asked for.
+        Returns notes for the manifest. Raises CampaignError where the batch system does not give what is asked for, or
+        there is none.
         """
         if not partition.here:
             self._request(partition.network)
             return []
+        batch.refuse_options_of_jobs(self.options)
         allocated = allocation.finding()
         if allocated:
             self._say(f"{allocated.subject}: {allocated.seen}")
@@ -706,7 +708,7 @@ class Campaign:
         self.progress.line(f"run: {folder.path}")
         if interrupted:
             return EXIT_INTERRUPTED
-        return EXIT_FAILED if bad or unwritten else EXIT_GOOD
+        return EXIT_FAILED if bad or unwritten or self.not_had else EXIT_GOOD
 
 
 def _all_of(plan: Plan, why: str) -> dict[str, str]:

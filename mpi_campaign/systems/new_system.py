@@ -226,8 +226,9 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _in_words(described: Description) -> list[str]:
-    """A line for each partition."""
+    """A line for each partition, by its name in the settings."""
     lines = []
+    names: set[str] = set()
     for partition in _usual_first(described):
         shape = described.shape_of(partition.name)
         if shape is None:
@@ -235,7 +236,9 @@ def _in_words(described: Description) -> list[str]:
             continue
         limit = partition.longest_seconds
         longest = f"; jobs of at most {limit_text(limit)}" if limit else ""
-        lines.append(f"{partition.name}: {_nodes_in_words(described, partition.name, shape)}{longest}")
+        name = _name_for_reframe(partition.name, names)
+        name += f" (Slurm: {partition.name})" if name != partition.name else ""
+        lines.append(f"{name}: {_nodes_in_words(described, partition.name, shape)}{longest}")
     return lines
 
 
