@@ -134,7 +134,8 @@ def test_an_installed_library_whose_launcher_does_not_start_is_refused_each_time
 ) -> None:
     mpi = resolving.resolve(resolving.parse(MPI), print)
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "mpicc").symlink_to(mpi.mpicc)
+    for name in ("include", "lib", "bin/mpicc"):
+        (tmp_path / name).symlink_to(Path(mpi.prefix) / name)
     private = in_need(tmp_path / "bin" / "mpiexec", mpi.mpiexec)
     words = ("run", "--dry-run", "--toolchain", f"{MPI}={tmp_path}", "--network", "shm", "--configuration", "basic")
     assert campaign(*words, env={"LD_LIBRARY_PATH": f"/nowhere:{private}"}).returncode == 0
