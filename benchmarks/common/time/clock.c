@@ -298,13 +298,13 @@ static void ask_within(clock_model *model, MPI_Comm comm, int parent, void *cont
 
 /* Looks for the parent's socket. */
 static void ask_for_socket(clock_model *model, MPI_Comm comm, int parent, void *context) {
-    bool *found = context;
+    (void)context;
     struct echo_card card;
     tell(comm, parent, CARD);
     MPI_CHECK(MPI_Recv(&card, sizeof card, MPI_BYTE, parent, TAG, comm, MPI_STATUS_IGNORE));
     if (card.count > 0) {
         tell(comm, parent, SOCKET);
-        *found = echo_find(model->echo, &card);
+        echo_find(model->echo, &card);
     }
 }
 
@@ -401,8 +401,7 @@ clock_model *clock_create(MPI_Comm world, const char *identity) {
     model->quality.method = model->quality.clocks > 1 ? CLOCK_INTERPOLATED : CLOCK_SHARED;
     if (model->leaders != MPI_COMM_NULL && model->quality.clocks > 1) {
         model->echo = echo_create();
-        bool found = false;
-        walk_tree(model, model->leaders, ask_for_socket, &found, NULL);
+        walk_tree(model, model->leaders, ask_for_socket, NULL, NULL);
     }
     if (agree_on_refusal(model) && clock_synchronise(model)) {
         clock_establish(model, FIRST_BASELINE_SECONDS);

@@ -197,7 +197,7 @@ static uint64_t receive_answer(echo *own, int milliseconds, uint64_t secret, uin
     return 0;
 }
 
-bool echo_find(echo *own, const struct echo_card *partner) {
+void echo_find(echo *own, const struct echo_card *partner) {
     int64_t shortest = INT64_MAX;
     for (int round = 0; own->socket >= 0 && round < ROUNDS_OF_FIND; round++) {
         const uint64_t first = own->questions + 1;
@@ -218,7 +218,6 @@ bool echo_find(echo *own, const struct echo_card *partner) {
     }
     own->partner_secret = partner->secret;
     own->found = shortest < INT64_MAX;
-    return own->found;
 }
 
 bool echo_found(const echo *own) {

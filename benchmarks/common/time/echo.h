@@ -46,8 +46,8 @@ void echo_destroy(echo *own);
 
 struct echo_card echo_card_of(const echo *own);
 
-/* Chooses the address of the process to be asked, which must meanwhile answer. Returns whether one answers. */
-bool echo_find(echo *own, const struct echo_card *partner);
+/* Chooses the address of the process to be asked, which must meanwhile answer. */
+void echo_find(echo *own, const struct echo_card *partner);
 
 /* Returns whether echo_find found an address. */
 bool echo_found(const echo *own);

@@ -52,7 +52,7 @@ RATIOS = ("improvement", "bound", "parts_of_whole")
 _CHANGES = ("reference_change", "improvement_change")
 _ESTIMATES = (*SERIES, *RATIOS, *_CHANGES)
 _VS_BASIC = sampled_table.names_of_estimates(("improvement_vs_basic",))
-_NOT_OF_BASIC = ("configuration", "threads_per_rank", "given_up_cores", NAMED)
+_NOT_OF_BASIC = ("configuration", "threads_per_rank", "given_up_cores")
 """Of the columns of a case, those that may differ between a row and that of `basic`; all cores of a rank may not."""
 _OF_POINT = (
     "iterations", "residual", "history", "reference_iterations", "reference_residual",
