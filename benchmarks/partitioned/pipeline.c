@@ -516,7 +516,7 @@ static const struct repetition_kind reference_alone = {
 static int64_t time_of_single(struct pipeline *o, struct single *single) {
     o->one_message = single;
     for (int i = 0; i < MOST_STARTS; i++) {
-        struct repetition r = {{0}};
+        struct repetition r = {.number = 0};
         const struct repetition_outcome outcome =
             repetition_run(&reference_alone, o, o->line, o->program->clock, true, &r);
         if (!outcome.late) {

@@ -212,7 +212,7 @@ static const struct repetition_kind computation_alone = {.parts = computation,
                                                          .wrong = bench_wrong};
 
 struct bench_outcome bench_reference(struct bench *bench) {
-    struct repetition r = {{0}};
+    struct repetition r = {.number = 0};
     const struct repetition_kind *kind = bench->work.collective != NULL ? &communication_alone : &computation_alone;
     const struct repetition_outcome outcome = repetition_run(kind, bench, bench->line, bench->clock, true, &r);
     return (struct bench_outcome){.time_ns = outcome.times[0], .late = outcome.late, .wrong_data = outcome.wrong_data};

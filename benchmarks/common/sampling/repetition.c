@@ -3,6 +3,7 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "phase.h"
+#include "turns.h"
 
 /* A repetition with so many late starts is given up. */
 enum { MOST_LATE_STARTS = 4 };
@@ -32,28 +33,41 @@ static bool agree_to_start(const struct running *running) {
     return start_agree(running->line);
 }
 
-static void prepare(const struct running *running, size_t part) {
-    if (running->kind->parts[part]->prepare != NULL && running->active) {
-        running->kind->parts[part]->prepare(running->context);
+/* The part that has this turn. */
+static const struct repetition_part *part_at(const struct running *running, size_t turn) {
+    const struct repetition_kind *kind = running->kind;
+    if (kind->group == 0) {
+        return kind->parts[turn];
+    }
+    return kind
+        ->parts[turn / kind->group * kind->group + turns_at(kind->group, running->r->number, turn % kind->group)];
+}
+
+static void prepare(const struct running *running, size_t turn) {
+    const struct repetition_part *part = part_at(running, turn);
+    if (part->prepare != NULL && running->active) {
+        part->prepare(running->context);
     }
 }
 
-static void time_part(const struct running *running, size_t part) {
+static void time_part(const struct running *running, size_t turn) {
+    const struct repetition_part *part = part_at(running, turn);
     if (!running->active) {
         start_spin(running->line);
         return;
     }
-    running->kind->parts[part]->time(running->context, running->line, running->r);
-    if (running->kind->parts[part]->finish != NULL) {
-        running->kind->parts[part]->finish(running->context);
+    running->r->turn = turn;
+    part->time(running->context, running->line, running->r);
+    if (part->finish != NULL) {
+        part->finish(running->context);
     }
 }
 
 /* Collective: does a part again whose start a rank was late at. */
-static void again(const struct running *running, size_t part) {
-    prepare(running, part);
+static void again(const struct running *running, size_t turn) {
+    prepare(running, turn);
     agree_to_start(running);
-    time_part(running, part);
+    time_part(running, turn);
 }
 
 /* Without a clock that all share, times are each rank's own from its own start: as if all had started at 0. */
@@ -96,6 +110,8 @@ static struct repetition_outcome combine(const struct running *running, int late
             next += 2;
         } else if (kind->series[i].over == OVER_LARGEST) {
             outcome.times[i] = *next++;
+        } else if (kind->series[i].over == OVER_ORDER) {
+            outcome.times[i] = turns_order(kind->group, running->r->number);
         }
     }
     return outcome;
@@ -108,16 +124,16 @@ struct repetition_outcome repetition_run(const struct repetition_kind *kind, voi
     int late = 0;
     prepare(&running, 0);
     agree_to_start(&running);
-    for (size_t part = 0; part + 1 < kind->part_count; part++) {
-        time_part(&running, part);
-        prepare(&running, part + 1);
+    for (size_t turn = 0; turn + 1 < kind->part_count; turn++) {
+        time_part(&running, turn);
+        prepare(&running, turn + 1);
         while (!agree_to_start(&running)) {
             if (++late == MOST_LATE_STARTS) {
                 return combine(&running, late);
             }
-            again(&running, part);
-            if (kind->parts[part]->prepare != NULL) {
-                prepare(&running, part + 1); /* doing the part again has undone it */
+            again(&running, turn);
+            if (part_at(&running, turn)->prepare != NULL) {
+                prepare(&running, turn + 1); /* doing the part again has undone it */
             }
         }
     }

@@ -138,7 +138,7 @@ static bool close_segment(sampler *s) {
 /* Collective: repeats until rank 0 decides to stop. */
 static enum decision repeat(sampler *s, struct sampler_point *p) {
     for (;;) {
-        struct repetition r = {{0}};
+        struct repetition r = {.number = (uint64_t)p->attempts};
         phase_repetition(p->attempts + 1);
         const int64_t began = timer_now_ns();
         const struct repetition_outcome outcome =

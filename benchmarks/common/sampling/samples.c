@@ -302,7 +302,7 @@ static void extremes_of(const samples *s, const struct repetition_series *series
 static void combine_series(samples *s, bool active) {
     int64_t *extremes = fail_alloc(2 * s->count, sizeof *extremes);
     for (size_t i = 0; i < series_count(s); i++) {
-        if (series_of(s, i)->over == OVER_ELAPSED) {
+        if (series_of(s, i)->over == OVER_ELAPSED || series_of(s, i)->over == OVER_ORDER) {
             continue;
         }
         const bool sum = series_of(s, i)->over == OVER_SUM;

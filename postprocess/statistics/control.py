@@ -1,0 +1,60 @@
+"""The control of a comparison: a thing measured against itself, in the same way as the things that are compared. Its
+ratio is 1 in truth, so its interval says how far the other ratios can be trusted. Pure functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float
+
+_TAIL = 0.05
+"""How seldom more intervals exclude 1 than `Count.limit`, where each does so with the probability that it may."""
+
+
+def off_by(control: Estimate) -> float:
+    """The factor by which a ratio may be off: 1 where the control's interval has 1 in it, else that of its far end;
+    infinite where there is no interval."""
+    low, high = as_float(control.low), as_float(control.high)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return math.inf
+    return 1.0 if low <= 1 <= high else max(1 / low, high)
+
+
+def widened(ratio: Estimate, factor: float) -> Estimate:
+    """The ratio with both ends of its interval moved outwards by this factor, of `off_by`."""
+    return Estimate(ratio.value, np.float64(as_float(ratio.low) / factor), np.float64(as_float(ratio.high) * factor))
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many of `controls` intervals exclude 1. Of 95 % intervals at most 5 % may."""
+
+    excluding: int
+    controls: int
+
+    @property
+    def limit(self) -> int:
+        """The most that chance explains: so many or fewer, with a probability of 95 %, where 5 % may exclude 1 and the
+        controls are independent."""
+        return int(stats.binom.ppf(1 - _TAIL, self.controls, 1 - CONFIDENCE)) if self.controls else 0
+
+    @property
+    def words(self) -> str:
+        """The count for a reader; empty without controls."""
+        if not self.controls:
+            return ""
+        return (
+            f"control: {self.excluding} of {self.controls} intervals exclude 1; binomial limit {self.limit} at 5 %"
+            f"{': more than chance explains' if self.excluding > self.limit else ''}"
+        )
+
+
+def count(intervals: Iterable[tuple[float, float]]) -> Count:
+    """The count of these controls, each the ends of an interval. One without an interval does not count."""
+    known = [(low, high) for low, high in intervals if math.isfinite(low) and math.isfinite(high)]
+    return Count(sum(not low <= 1 <= high for low, high in known), len(known))
