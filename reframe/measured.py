@@ -191,7 +191,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     @property
     def rate(self) -> str:
         """The rate of the network; empty where it has none."""
-        return self.network.partition(":")[2]
+        return networks.rate(self.network)
 
     @property
     def times(self) -> suites.Grid:

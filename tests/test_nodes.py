@@ -198,7 +198,7 @@ def test_links_are_limited_where_that_was_asked_for() -> None:
         "print([m.get_attr('TCA_KIND') for m in n.get_qdiscs(index=i)])"
     )
     look_there = [AGENT, "node1", shlex.join([sys.executable, "-c", look])]
-    assert "tbf" in on_nodes(*look_there, options=("--rate", "1gbit")).stdout
+    assert "htb" in on_nodes(*look_there, options=("--rate", "1gbit")).stdout
     assert "tbf" not in on_nodes(*look_there).stdout
 
 

@@ -26,6 +26,8 @@ class Network:
     between_nodes: it is about ranks on several nodes.
 
     usual_rate: of a network with a rate, as in wire:2gbit, where none is given; empty where it has no rate.
+    version: of a network that was made in another way before, what follows the rate in its name, as in
+    wire:2gbit:duplex: it is another network in comparisons and references.
     check_rate: raises ValueError, with the legal forms, for a text that is no rate.
     settle_ns: returns, for a rate, the idle time in ns after which a pause of any length changes nothing.
     launcher: a module of `mpi_campaign.launching`, which makes the network and executes the whole launch in it. It
@@ -44,6 +46,7 @@ class Network:
     between_nodes: bool = False
 
     usual_rate: str = ""
+    version: str = ""
     check_rate: Callable[[str], object] | None = None
     settle_ns: Callable[[str], int] | None = None
     launcher: str = ""

@@ -8,10 +8,11 @@ from mpi_campaign.networks.network import Network, Proof
 NETWORKS: Mapping[str, Network] = {
     "shm": Network("shared memory of one node", Proof.NO_TCP, without_settings=True, of_one_node=True),
     "wire": Network(
-        "TCP over a rate-limited loopback in a network namespace of its own",
+        "TCP over a loopback in a network namespace of its own, with a limited rate in each direction",
         Proof.LINK,
         of_one_node=True,
         usual_rate="2gbit",
+        version="duplex",  # until 2026-11 one bucket, a larger one, was for both directions
         check_rate=rates.bytes_per_second,
         settle_ns=rates.settle_ns,
         launcher="wire",
@@ -35,7 +36,14 @@ def of(network: str) -> Network:
     return NETWORKS[kind(network)]
 
 
+def rate(network: str) -> str:
+    """The rate of a network such as wire:2gbit or wire:2gbit:duplex; empty where it names none."""
+    version = NETWORKS[kind(network)].version if kind(network) in NETWORKS else ""
+    rate_and_version = network.partition(":")[2]
+    return rate_and_version.removesuffix(f":{version}") if version else rate_and_version
+
+
 def with_rate(name: str, rate: str = "") -> str:
     """The network of that name with a rate, by default the usual one, where it has one."""
-    usual = NETWORKS[name].usual_rate
-    return f"{name}:{rate or usual}" if usual else name
+    one = NETWORKS[name]
+    return ":".join(filter(None, (name, rate or one.usual_rate, one.version))) if one.usual_rate else name

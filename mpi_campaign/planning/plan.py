@@ -473,7 +473,7 @@ def _check_toolchains(options: Options) -> None:
 
 
 def _check_names(options: Options) -> None:
-    kind, _, rate = options.network.partition(":")
+    kind, rate = networks.kind(options.network), networks.rate(options.network)
     most_nodes = max(options.nodes, default=1)
     if kind in NETWORKS and NETWORKS[kind].of_one_node and most_nodes > 1:
         others = " or ".join(name for name, one in NETWORKS.items() if not one.of_one_node)
@@ -754,7 +754,7 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
 
     Raises CampaignError where the network that was asked for cannot be had, or where none can.
     """
-    kind, _, rate = options.network.partition(":")
+    kind, rate = networks.kind(options.network), networks.rate(options.network)
     partitions = known_systems.load(options.system, options.partition).partitions
     chosen = kind or next((name for name in partitions if NETWORKS[name].usual), next(iter(partitions)))
     instead = NETWORKS[chosen].instead if not kind else ""

@@ -16,6 +16,7 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError, explained
 from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.networks import registry as networks
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
@@ -326,7 +327,7 @@ class Campaign:
             "comm_times": ",".join(f"{time}ns" for time in plan.grid.comm_times_ns if self.options.comm_times),
             "comp_times": ",".join(f"{time}ns" for time in plan.grid.comp_times_ns if self.options.comp_times),
             "points": point_values.as_text(self.options.points),
-            "wire_rate": turn.network.partition(":")[2],
+            "wire_rate": networks.rate(turn.network),
             "oversubscribe": "yes" * self.options.oversubscribe,
             "peer_prefix": ":".join(self.options.peer_prefixes),
             "resume_from": str(folder.partial / "records") if taken_over else "",
