@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign import STATE
-from mpi_campaign.doctor import disturbances, selfcheck
+from mpi_campaign.doctor import busy_clock, disturbances, selfcheck, wire_rate
 from mpi_campaign.doctor.disturbances import CpuTime, Throttling
 from mpi_campaign.doctor.selfcheck import Measured, Selfcheck
 from mpi_campaign.errors import CampaignError
@@ -31,6 +31,7 @@ MACHINE = Path("/")
 SETUP_BYTES = 3 * 10**9
 LOAD_SECONDS = 1.0
 WORST_CORES = 4
+RATE_SIZES, RATE_REPETITIONS, RATE_WITHIN = (128 << 10, 1 << 20), 9, 0.05
 
 
 @dataclass
@@ -93,6 +94,8 @@ def examine(check: Selfcheck | None) -> Report:
     report.findings += watch.findings()
     if report.timing:
         report.findings += _timing(report.timing)
+    if report.measured:
+        report.findings += busy_clock.findings(report.measured.beside_busy)
     return report
 
 
@@ -236,8 +239,26 @@ def _networks() -> Iterator[Finding]:
         refusal = machine.network_refusal(name)
         if refusal is None:
             yield Finding(name, GOOD, network.works)
+            if network.usual_rate:
+                yield _rate(name, network.usual_rate)
         else:
             yield Finding(name, LACKING, refusal, f"runs use {network.without_it}")
+
+
+def _rate(name: str, rate: str) -> Finding:
+    """What the network makes of its usual rate."""
+    try:
+        seen = wire_rate.measure(rate, RATE_SIZES, RATE_REPETITIONS)
+    except OSError as error:
+        return Finding(f"{name} rate", NOTE, f"not measured: {error}", "put that right, then start again")
+    each = "; ".join(f"{one.message_bytes >> 10} KiB {one.way} {one.ratio - 1:+.0%}" for one in seen)
+    long = [abs(one.ratio - 1) for one in seen if one.message_bytes == RATE_SIZES[-1]]
+    return finding(
+        f"{name} rate",
+        f"{rate}, times beside bytes / rate: {each}",
+        max(long) > RATE_WITHIN,
+        f"long messages should take that within {RATE_WITHIN:.0%}: something runs on the cores, or take a lower rate",
+    )
 
 
 def _disk() -> Iterator[Finding]:

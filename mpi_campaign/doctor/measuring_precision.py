@@ -11,19 +11,19 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from mpi_campaign import ROOT, STATE, files
 from mpi_campaign.children import environ
-from mpi_campaign.doctor import disturbances, selfcheck
+from mpi_campaign.doctor import busy_clock, disturbances, selfcheck
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.launching import nodes
 from mpi_campaign.libraries import launches, recording
 from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.libraries.settings import Hosts, Impossible, Request, Settings
+from mpi_campaign.libraries.settings import Impossible, Request, Settings
 from mpi_campaign.planning.plan import check_clone
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
@@ -247,14 +247,7 @@ class Run:
         within = launches.launch(toolchain.family, request)
         if isinstance(within, Impossible):
             raise CampaignError(f"{toolchain.toolchain}: {within.reason}")
-        between: Settings | Impossible
-        refusal = machine.nodes_refusal()
-        if refusal:
-            between = Impossible(refusal)
-        else:
-            hosts = Hosts(tuple(nodes.Layout().hosts), str(nodes.AGENT))
-            spread = Placement(len(hosts.names), placement.ranks // len(hosts.names), placement.threads_per_rank)
-            between = launches.launch(toolchain.family, replace(request, network="tcp", placement=spread, hosts=hosts))
+        between = busy_clock.between_nodes(toolchain, placement)
         if isinstance(between, Impossible):
             self.about["no_nodes"] = between.reason
             self._say(f"between two nodes nothing is measured: {between.reason}")

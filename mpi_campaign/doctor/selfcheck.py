@@ -4,14 +4,16 @@ import contextlib
 import os
 import secrets
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from mpi_campaign import STATE
 from mpi_campaign.children import causes, environ
+from mpi_campaign.doctor import busy_clock
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.launching import nodes
 from mpi_campaign.libraries import launch_environment, launches, recording
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import BIND_RANK, Impossible, Request, Settings
@@ -53,6 +55,7 @@ class Measured:
     placement: Placement
     folder: Path
     record_paths: list[Path] = field(default_factory=list)
+    beside_busy: list[busy_clock.Place] = field(default_factory=list)
     trouble: str = ""
     log: Path | None = None
     stuck: bool = False
@@ -108,7 +111,7 @@ class Selfcheck:
                 else f"{number} of {launches}: work, {countdown.left}"
             )
             record = launch.folder / f"launch-{number:02}.jsonl"
-            ended = launch.run(record, first=first)
+            ended = launch.run(record, launch.sections(first=first))
             if record.is_file():
                 measured.record_paths.append(record)
             measured.interrupted = ended.interrupted
@@ -121,7 +124,23 @@ class Selfcheck:
                 break
             if not first:
                 countdown.end()
+        if not measured.trouble:
+            self._say("the clock beside busy threads")
+            measured.beside_busy = list(self._beside_busy(launch))
         return measured
+
+    def _beside_busy(self, launch: "_Launch") -> Iterator[busy_clock.Place]:
+        """Launches beside a busy thread on each core, here and over two nodes in a box."""
+        between = busy_clock.between_nodes(launch.toolchain, launch.placement)
+        for where, network, settings in (("one node", NETWORK, launch.settings), ("two nodes", "tcp", between)):
+            if isinstance(settings, Impossible):
+                yield busy_clock.Place(where, None, settings.reason)
+                continue
+            record = launch.folder / f"busy-{network}.jsonl"
+            with busy_clock.busy(machine.cores().cpus):
+                ended = replace(launch, settings=settings, network=network).run(record, busy_clock.SECTIONS)
+            good = ended.exit_code == 0
+            yield busy_clock.Place(where, record if good else None, "" if good else ended.complaint)
 
 
 @dataclass(frozen=True)
@@ -139,11 +158,17 @@ class _Launch:
     settings: Settings
     program: Path
     folder: Path
+    network: str = NETWORK
 
-    def words(self, record: Path, *, first: bool) -> list[str]:
-        """The command line of one launch: the first looks at everything and saves the sizes that the others take."""
+    def sections(self, *, first: bool) -> tuple[str, ...]:
+        """The first launch looks at everything, and saves the sizes that the others take."""
         sizes = str(self.folder / SIZES)
-        return [
+        look = ("--save-sizes", sizes) if first else ("--only", "work", "--sizes", sizes)
+        return ("--repetitions", str(REPETITIONS), *look)
+
+    def words(self, record: Path, sections: Sequence[str]) -> list[str]:
+        """The command line of one launch."""
+        line = [
             str(resolving.path_folder(self.toolchain) / "mpiexec"),
             "-n",
             str(self.placement.ranks),
@@ -151,19 +176,19 @@ class _Launch:
             str(self.program),
             *("--toolchain", self.toolchain.toolchain),
             *("--provider", self.toolchain.provider),
-            *("--network", NETWORK),
+            *("--network", self.network),
             *recording.environment(self.toolchain.family, environ.let_in()),
             *("--threads", str(self.placement.threads_per_rank)),
             *("--record", str(record)),
-            *("--repetitions", str(REPETITIONS)),
-            *(("--save-sizes", sizes) if first else ("--only", "work", "--sizes", sizes)),
+            *sections,
             "--quiet",
         ]
+        return line if self.network == NETWORK else nodes.Layout().command(line)
 
-    def run(self, record: Path, *, first: bool) -> _Ended:
+    def run(self, record: Path, sections: Sequence[str]) -> _Ended:
         env = resolving.launch_environment(self.toolchain, self.settings, self.placement.threads_per_rank)
         ended = guarded.run(
-            self.words(record, first=first),
+            self.words(record, sections),
             lambda _line: None,
             lambda: None,
             env=env,
