@@ -24,6 +24,7 @@ from postprocess.families.family import (
     doubt_about,
 )
 from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.records.header import Header, bucket_ns
 from postprocess.records.record import Clock, Point
 from postprocess.records.run import Run, failed_records
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
@@ -133,6 +134,7 @@ def point_as(
 
 
 NOT_MEASURED = "not measured"
+FEW_BUCKETS = 4
 """The reason of a point without repetitions."""
 
 
@@ -165,6 +167,20 @@ def clock_reasons(point: StartedPoint, share: float, of_ns: float) -> list[str]:
     if residual_ns is None or not residual_ns > share * of_ns:
         return []
     return [f"clocks disagree by {duration(residual_ns)}, more than {percent(share)} of {duration(of_ns)}"]
+
+
+def within_bucket(header: Header, of_ns: float) -> list[str]:
+    """The remark on a transfer that takes less than a few times the time in which a wire's bucket fills.
+
+    A part of the bucket's size passes at once after a pause. of_ns: the time of the whole message.
+    """
+    bucket = bucket_ns(header)
+    if not 0 < of_ns < FEW_BUCKETS * bucket:
+        return []
+    return [
+        f"within_bucket: {duration(of_ns)} is less than {FEW_BUCKETS} times the {duration(bucket)} of the wire's "
+        "bucket, which passes at once after a pause"
+    ]
 
 
 def flags_of_start(point: StartedPoint) -> Iterator[str]:

@@ -6,6 +6,7 @@ here it has the default, which is 0 for a count, an empty text, and False for a 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -171,6 +172,17 @@ class Header:
     own: Json = field(default_factory=dict)
     metadata: Json = field(default_factory=dict)
     where: str = field(default="", repr=False, compare=False)
+
+
+def bucket_ns(header: Header) -> int:
+    """The time, in ns, in which the bucket of a wire's rate limit fills, for which the program paused before a start.
+
+    0 without a wire, and on the wire before it was `duplex`: what was said of its points stays.
+    """
+    for option, value in itertools.pairwise(header.command_line if header.network.endswith(":duplex") else ()):
+        if option == "--settle" and re.fullmatch(r"\d{1,12}ns", value):
+            return int(value.removesuffix("ns"))
+    return 0
 
 
 def repeat_of(metadata: Json) -> int | None:

@@ -217,6 +217,19 @@ def test_what_is_as_fast_without_a_delay_is_not_said_to_be_sent_early(tmp_path: 
     assert "as much without a delay" not in early.most + early.cases
 
 
+@pytest.mark.parametrize(("network", "told"), [("wire:2gbit:duplex", True), ("wire:2gbit", False), ("shm", False)])
+def test_messages_within_a_few_buckets_of_a_wire_count_in_no_advice(tmp_path: Path, network: str, told: bool) -> None:
+    """What was said of runs over the wire as it was before stays."""
+    lines = record("part", ratios=(DELAY_RATIO,))
+    reference = table_of(tmp_path / "before", lines)["t_ref_ns"]
+    bucket = int(reference.median() / 4)
+    lines[0] |= {"network": network, "command_line": ["partitioned", "--settle", f"{bucket}ns"]}
+    table = table_of(tmp_path / "after", lines)
+    within = (reference < 4 * bucket).to_numpy() & told
+    assert table["reliable"].tolist() == (~within).tolist()
+    assert within.any() == told
+
+
 def test_a_gain_above_the_number_of_partitions_is_not_where_it_pays_most(tmp_path: Path) -> None:
     """After a pause a wire lets the last part pass at once: that is no early sending."""
     fast, usual = replace(EARLY, times_slower=0.4), record("part", ratios=(DELAY_RATIO,))

@@ -138,6 +138,7 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
         reasons = [
             *failed_reasons(failed),
             *validity.unreliable_reasons(point, ratios["gain"], oversubscribed=header.oversubscribed),
+            *sampled.within_bucket(header, as_float(times["t_ref_ns"].value)),
         ]
         yield {
             **case,

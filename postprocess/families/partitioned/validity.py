@@ -5,6 +5,8 @@ reliable    Valid, the case did not fail, and
             * the 95 % interval of the gain is at most 25 % of the gain wide;
             * there is a common clock, and its residual is at most 10 % of the shorter of the two times, because both
               are times between ranks. If the residual is not known, that is a flag;
+            * over a wire, one message takes longer than a few times the time in which its bucket fills: else a
+              partition that follows a pause passes at once;
             * the ranks are not oversubscribed: threads that share a core take turns, and delay each other by time
               slices that are longer than most messages.
 flags       Worth knowing, but the gain stands:

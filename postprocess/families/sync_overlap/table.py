@@ -162,7 +162,11 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
             **sampled_table.judged(
                 sampled.invalid_reasons(point),
                 reasons,
-                [*validity.flags(point, answer, control=control), *_unexpected(must, answer, who)],
+                [
+                    *validity.flags(point, answer, control=control),
+                    *_unexpected(must, answer, who),
+                    *sampled.within_bucket(record.header, float(estimates["t_whole_ns"].value)),
+                ],
             ),
             **sampled_table.columns_of_record(record),
         }
