@@ -480,6 +480,7 @@ static const struct repetition_series series[] = {
     {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
     {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
     {.name = "order", .over = OVER_ORDER},
+    {.name = "late_starts", .over = OVER_LATE},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
 
