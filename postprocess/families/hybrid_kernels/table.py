@@ -8,7 +8,7 @@ order statistics. Repetitions in another state of the cores than most of the poi
     t_compute_ns       the computation of the rank that computed longest
     t_collective_ns    t_ns - t_compute_ns, within repetitions: collectives, and waiting for other ranks
     ratio_to_mpi       t_ns / that of `mpi`: below 1 the variant is faster; NaN for `mpi` itself
-    control            pure MPI against itself: of a second solve in the same repetitions, with data of its own. It
+    control            pure MPI against itself: of a second solve of the same data in the same repetitions. It
                        should be 1
     verdict            `faster` or `slower` where the whole interval is on that side of 1, and there are no doubts;
                        else `cannot tell`; empty for `mpi`. Where the interval of the control excludes 1, both ends are
