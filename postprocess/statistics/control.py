@@ -12,6 +12,7 @@ from scipy import stats
 
 from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float
 
+FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _TAIL = 0.05
 """How seldom more intervals exclude 1 than `Count.limit`, where each does so with the probability that it may."""
 
@@ -28,6 +29,12 @@ def off_by(control: Estimate) -> float:
 def widened(ratio: Estimate, factor: float) -> Estimate:
     """The ratio with both ends of its interval moved outwards by this factor, of `off_by`."""
     return Estimate(ratio.value, np.float64(as_float(ratio.low) / factor), np.float64(as_float(ratio.high) * factor))
+
+
+def verdict(estimate: Estimate) -> str:
+    """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
+    low, high = as_float(estimate.low), as_float(estimate.high)
+    return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
 
 
 @dataclass(frozen=True)
