@@ -13,6 +13,7 @@ from scipy import stats
 
 from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float, median_estimate, ratio_estimate
 
+FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _TAIL = 0.05
 """How seldom more intervals exclude 1 than `Count.limit`, where each does so with the probability that it may."""
 
@@ -43,6 +44,12 @@ def by_order(times: ArrayLike, order: ArrayLike, part: int) -> Estimate:
     other = str(part - 1 or len(texts[0]))
     after = np.array([one.index(other) < one.index(str(part)) for one in texts])
     return ratio_estimate(median_estimate(values[after]), median_estimate(values[~after]))
+
+
+def verdict(estimate: Estimate) -> str:
+    """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
+    low, high = as_float(estimate.low), as_float(estimate.high)
+    return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ struct sampler {
     start_line *line;
     samples *samples; /* of the point being measured */
     struct sampler_result result;
-    int64_t spoilt; /* repetitions of all points */
+    int64_t spoilt;       /* repetitions of all points */
+    uint64_t repetitions; /* of all points, valid or not */
     char reason[512];
 };
 
@@ -138,7 +139,7 @@ static bool close_segment(sampler *s) {
 /* Collective: repeats until rank 0 decides to stop. */
 static enum decision repeat(sampler *s, struct sampler_point *p) {
     for (;;) {
-        struct repetition r = {.number = (uint64_t)p->attempts};
+        struct repetition r = {.number = s->repetitions++};
         phase_repetition(p->attempts + 1);
         const int64_t began = timer_now_ns();
         const struct repetition_outcome outcome =

@@ -50,9 +50,9 @@ from postprocess.families.hybrid.record import BATCHES_OF_NODES, FAMILY, HybridP
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
+from postprocess.statistics.control import CANNOT_TELL, FASTER, verdict
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate, overhead_estimate
 
-FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
 }  # fmt: skip
@@ -271,12 +271,6 @@ def states_words(rows: pd.DataFrame, column: str = "state") -> list[str]:
     times = column.replace("state", "handover_ns")
     found = [(one, rows[rows[column] == one][times]) for one in state.NAMES if (rows[column] == one).any()]
     return [f"{one}: hand-overs of {handovers.words(of.min())} to {handovers.words(of.max())}" for one, of in found]
-
-
-def verdict(estimate: Estimate) -> str:
-    """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
-    low, high = as_float(estimate.low), as_float(estimate.high)
-    return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
 
 
 def pays_back_calls(once_ns: float, found: Mapping[str, Estimate], said: str) -> float:

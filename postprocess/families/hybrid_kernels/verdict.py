@@ -20,7 +20,6 @@ from postprocess.families import axes
 from postprocess.families.hybrid_kernels.axes import VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
 from postprocess.families.hybrid_kernels.table import (
-    CANNOT_TELL,
     TO_MPI,
     TO_OPENMP,
     VERDICTS,
@@ -28,6 +27,7 @@ from postprocess.families.hybrid_kernels.table import (
     configuration_words,
     count_of_controls,
 )
+from postprocess.statistics.control import CANNOT_TELL
 
 MOST_COPIES = 1.1
 """Node memory of the data that several ranks of a node need: `hybrid` is meant to keep at most so many copies.
