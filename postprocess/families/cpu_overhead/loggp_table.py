@@ -41,7 +41,7 @@ from postprocess.drawing.text import percent, size
 from postprocess.families import sampled, sampled_table
 from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessagePoint
 from postprocess.statistics import loggp
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float, median_estimate
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float, series_estimate
 
 OF_SIZE = ("round_trip_ns", "o_send_ns", "o_recv_ns", "gap_ns")
 PARAMETERS: Mapping[str, str] = {
@@ -96,7 +96,7 @@ def threshold_of(points: Sequence[MessagePoint]) -> tuple[float, float]:
 
     A size counts where its interval excludes `WAITS`; NaN where there is none.
     """
-    sends = [(point.message_bytes, median_estimate(point.late_sends)) for point in points]
+    sends = [(point.message_bytes, series_estimate(point.late_sends)) for point in points]
     waiting = min((size for size, send in sends if as_float(send.low) > WAITS), default=math.nan)
     eager = max((size for size, send in sends if as_float(send.high) < WAITS and not size > waiting), default=math.nan)
     return float(eager), float(waiting)
@@ -105,22 +105,22 @@ def threshold_of(points: Sequence[MessagePoint]) -> tuple[float, float]:
 def estimates_of(times: loggp.Times) -> dict[str, Estimate]:
     """The estimates of OF_SIZE."""
     values = (times.round_trip, times.send_overhead, times.receive, times.gap)
-    return {name: median_estimate(of) for name, of in zip(OF_SIZE, values, strict=True)}
+    return {name: series_estimate(of) for name, of in zip(OF_SIZE, values, strict=True)}
 
 
 def parameters_of(fitted: loggp.Fitted | None) -> dict[str, Estimate]:
     """The estimates of PARAMETERS; NaN without a fit."""
     if fitted is None:
-        unknown = median_estimate([])
+        unknown = series_estimate([])
         return dict.fromkeys(PARAMETERS, unknown)
     ends = zip(_ends(fitted.send_overhead), _ends(fitted.receive_overhead), strict=True)
-    overhead = Estimate(*(median_estimate([(one + two) / 2]).value for one, two in ends))
+    overhead = Estimate(*(series_estimate([(one + two) / 2]).value for one, two in ends))
     return {name: getattr(fitted, field) if field else overhead for name, field in PARAMETERS.items()}
 
 
 def unreliable_reasons(point: MessagePoint, fitted: loggp.Fitted | None, *, oversubscribed: bool) -> list[str]:
     """Reasons why a valid point is not reliable.  fitted: the parameters of its pair."""
-    trip = median_estimate(point.times.round_trip)
+    trip = series_estimate(point.times.round_trip)
     width = (as_float(trip.high) - as_float(trip.low)) / as_float(trip.value)
     return [
         *(["oversubscribed: ranks share cores"] if oversubscribed else []),

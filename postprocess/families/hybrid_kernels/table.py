@@ -43,7 +43,7 @@ from postprocess.families.hybrid_kernels.record import (
 )
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
-from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, Floats, as_float, series_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 TO_MPI, TO_OPENMP = "ratio_to_mpi", "ratio_to_openmp"
@@ -129,10 +129,10 @@ def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:
     """The medians of a variant, by the names of columns."""
     variant = point.variants[name]
     return {
-        "t_ns": median_estimate(variant.t_ns),
-        "t_compute_ns": median_estimate(variant.t_compute_ns),
-        "t_collective_ns": median_estimate(variant.t_ns - variant.t_compute_ns),
-        **{column: median_estimate(_ratios(point, name, base)) for column, base in _BASES.items()},
+        "t_ns": series_estimate(variant.t_ns),
+        "t_compute_ns": series_estimate(variant.t_compute_ns),
+        "t_collective_ns": series_estimate(variant.t_ns - variant.t_compute_ns),
+        **{column: series_estimate(_ratios(point, name, base)) for column, base in _BASES.items()},
     }
 
 

@@ -36,7 +36,7 @@ from postprocess.records.header import NAMED, Header, keeps_apart, named_cores_o
 from postprocess.records.record import GIVEN
 from postprocess.records.run import Run, failed_reasons, failed_records
 from postprocess.statistics import metrics
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate, series_estimate
 
 CASE = [one.name for one in AXES if one.of != "point"]
 """The columns that identify a sweep: all axes except the place in the grid. `launch` counts repeats from 1."""
@@ -100,7 +100,7 @@ class _Measured:
     def of(cls, record: OverlapRecord, launch: int, failed: str, point: OverlapPoint) -> _Measured:
         slowest = point.t_comp_ns.max
         series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns, slowest, point.t_measured_ns - slowest)
-        return cls(record, launch, failed, point, *map(median_estimate, series))
+        return cls(record, launch, failed, point, *map(series_estimate, series))
 
     @property
     def overhead(self) -> Estimate:
@@ -518,7 +518,7 @@ def _rank_ratios(m: _Measured) -> tuple[Estimate, Estimate, bool]:
             metrics.largest_rank_ratio_estimate(own.t_comp_ns, own.t_comp_ref_ns),
             False,
         )
-    slowest = median_estimate(p.t_call_ns.max + p.t_test_ns.max + p.t_wait_ns.max)
+    slowest = series_estimate(p.t_call_ns.max + p.t_test_ns.max + p.t_wait_ns.max)
     return (
         _as_wide(metrics.r_comm(p.rank_mpi_ns, p.rank_comm_ref_ns), metrics.ratio_estimate(slowest, m.comm)),
         _as_wide(
