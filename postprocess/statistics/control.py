@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float, median_estimate, ratio_estimate
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float, series_estimate, ratio_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _TAIL = 0.05
@@ -43,7 +43,7 @@ def by_order(times: ArrayLike, order: ArrayLike, part: int) -> Estimate:
     texts = [str(int(one)) for one in np.asarray(order)]
     other = str(part - 1 or len(texts[0]))
     after = np.array([one.index(other) < one.index(str(part)) for one in texts])
-    return ratio_estimate(median_estimate(values[after]), median_estimate(values[~after]))
+    return ratio_estimate(series_estimate(values[after]), series_estimate(values[~after]))
 
 
 def verdict(estimate: Estimate) -> str:

@@ -51,7 +51,7 @@ from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
 from postprocess.statistics.control import CANNOT_TELL, FASTER, verdict
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate, overhead_estimate
+from postprocess.statistics.metrics import Estimate, as_float, overhead_estimate, series_estimate
 
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
@@ -188,11 +188,11 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
         for timed, (own, library, papers) in _BATCHES.items():
             t_ns, t_library_ns = (point.t_ns[batch] / point.calls[batch] for batch in (own, library))
             found = {
-                "t_ns": median_estimate(t_ns),
-                "t_library_ns": median_estimate(t_library_ns),
-                "ratio_to_library": median_estimate(t_ns / t_library_ns),
+                "t_ns": series_estimate(t_ns),
+                "t_library_ns": series_estimate(t_library_ns),
+                "ratio_to_library": series_estimate(t_ns / t_library_ns),
                 "ratio_to_papers_own": (
-                    median_estimate(t_ns / (point.t_ns[papers] / point.calls[papers]))
+                    series_estimate(t_ns / (point.t_ns[papers] / point.calls[papers]))
                     if papers in point.t_ns
                     else UNKNOWN
                 ),
@@ -249,7 +249,7 @@ def _of_nodes(point: HybridPoint) -> dict[str, Estimate]:
     """The columns of `_OF_NODES`: times of one call, and their overlap ratio."""
     if BATCHES_OF_NODES[0] not in point.t_ns:
         return dict.fromkeys(_OF_NODES, UNKNOWN)
-    times = [median_estimate(point.t_ns[batch] / point.calls[batch]) for batch in BATCHES_OF_NODES]
+    times = [series_estimate(point.t_ns[batch] / point.calls[batch]) for batch in BATCHES_OF_NODES]
     steps, computation, both = times
     return dict(zip(_OF_NODES, (*times, overhead_estimate(both, computation, steps)), strict=True))
 

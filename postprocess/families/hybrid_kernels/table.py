@@ -50,7 +50,7 @@ from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
 from postprocess.statistics.control import CANNOT_TELL, verdict
-from postprocess.statistics.metrics import Estimate, Floats, median_estimate
+from postprocess.statistics.metrics import Estimate, Floats, series_estimate
 
 TO_MPI, TO_OPENMP = "ratio_to_mpi", "ratio_to_openmp"
 _BASES = {TO_MPI: MPI, TO_OPENMP: OPENMP}
@@ -164,10 +164,10 @@ def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:
     """The medians of a variant, by the names of columns."""
     variant = point.variants[name]
     return {
-        "t_ns": median_estimate(variant.t_ns),
-        "t_compute_ns": median_estimate(variant.t_compute_ns),
-        "t_collective_ns": median_estimate(variant.t_ns - variant.t_compute_ns),
-        **{column: median_estimate(_ratios(point, name, base)) for column, base in _BASES.items()},
+        "t_ns": series_estimate(variant.t_ns),
+        "t_compute_ns": series_estimate(variant.t_compute_ns),
+        "t_collective_ns": series_estimate(variant.t_ns - variant.t_compute_ns),
+        **{column: series_estimate(_ratios(point, name, base)) for column, base in _BASES.items()},
         CONTROL: _control(point),
     }
 
@@ -175,7 +175,7 @@ def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:
 def _control(point: KernelPoint) -> Estimate:
     """Pure MPI against itself; NaN in records without it."""
     mpi = point.variants[MPI].t_ns
-    return median_estimate(point.t_mpi_again_ns / mpi if point.t_mpi_again_ns.size else np.full(0, math.nan))
+    return series_estimate(point.t_mpi_again_ns / mpi if point.t_mpi_again_ns.size else np.full(0, math.nan))
 
 
 def count_of_controls(table: pd.DataFrame) -> control.Count:
