@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float, series_estimate, ratio_estimate
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float, ratio_estimate, series_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _TAIL = 0.05
