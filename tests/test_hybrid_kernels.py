@@ -80,8 +80,8 @@ def test_solves_take_turns_and_have_a_control(built: Path, tmp_path: Path) -> No
     recorded(built / "hybrid_kernels", path, *words, toolchain=MPICH)
     (point,) = (line for line in map(json.loads, path.read_text().splitlines()) if line["type"] == "point")
     orders = {str(one) for one in point["series"]["order"]}
-    assert len(orders) == 4
-    assert sorted(pair for order in orders for pair in pairwise(order)) == sorted(permutations("1234", 2))
+    assert {"".join(sorted(order)) for order in orders} == {"1234"}
+    assert {pair for order in orders for pair in pairwise(order)} == set(permutations("1234", 2))
     table = kernels_table([load_kernels(path)])
     assert (table["control"] > 0).all() and count_of_controls(table).controls == 1
     assert (table["handover_ns"] > 0).all()

@@ -621,7 +621,7 @@ static void print_row(void *context, const struct sampler_point *p, const sample
     [batch] = {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(batch), .end = END(batch), .stops = true}
 
 /* The number of a batch of the whole or of the collective alone is that of its series: print_times counts on it. */
-enum { SERIES_OF_A_NODE = 10, SERIES_OF_NODES = 13 };
+enum { SERIES_OF_A_NODE = 11, SERIES_OF_NODES = 14 };
 static const struct repetition_series series[SERIES_OF_NODES] = {
     STOPPING(LIBRARY_WHOLE, "t_library_whole_ns"),
     STOPPING(HYBRID_WHOLE, "t_hybrid_whole_ns"),
@@ -632,6 +632,7 @@ static const struct repetition_series series[SERIES_OF_NODES] = {
     [STEPS] = {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
     {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
     {.name = "order", .over = OVER_ORDER},
+    {.name = "late_starts", .over = OVER_LATE},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
     [SERIES_OF_A_NODE] = {.name = "t_steps_ns", .over = OVER_SPAN, .term = BEGIN(STEPS), .end = END(STEPS)},
     {.name = "t_computation_ns", .over = OVER_SPAN, .term = BEGIN(COMPUTATION), .end = END(COMPUTATION)},

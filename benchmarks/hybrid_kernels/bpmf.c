@@ -335,9 +335,8 @@ static double bytes_needed(const struct crew *crew, const struct problem *proble
     const double items = r == NULL ? 2.0 * (double)problem->size : (double)r->rows + r->columns;
     const double ratings = r == NULL ? (double)problem->size * RATINGS_PER_ROW : (double)r->count;
     /* Copies of the factors: of two ways and this rank's part of two in hybrid memory; lists: of both sides for three
-     * ways, the leader has those of its node; all ratings while the lists are made; the control has copies and lists as
-     * pure MPI. */
-    return items * K * 8 * 5 + ratings * 16 * 2 * (3.0 / crew->info.ranks + 1.0 / crew->info.nodes) +
+     * ways, the leader has those of its node; all ratings while the lists are made. */
+    return items * K * 8 * 4 + ratings * 16 * 2 * (2.0 / crew->info.ranks + 1.0 / crew->info.nodes) +
            ratings * (double)sizeof(struct rating);
 }
 

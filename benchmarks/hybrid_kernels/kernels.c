@@ -95,8 +95,8 @@ void kernels_check(const struct kernels *o, char *error, size_t error_size) {
 
 /* ---- one solve ---- */
 
-static bool takes_part(const struct kernels *o, int solve) {
-    return crew_comm(&o->crew, way_of(solve)) != MPI_COMM_NULL;
+static bool takes_part(const struct kernels *o, enum way way) {
+    return crew_comm(&o->crew, way) != MPI_COMM_NULL;
 }
 
 /* What the processes of a way do, or the threads of its only process. */
@@ -133,10 +133,10 @@ static void solve_in_team(void *context, struct team *team, int thread, struct c
 }
 
 /* All ranks. Those that take no part sleep meanwhile. */
-static struct crew_times work(struct kernels *o, int solve, crew_work *of_team, bool *pinned) {
-    struct task task = {o->point.kernel, way_of(solve), o->point.states[solve]};
+static struct crew_times work(struct kernels *o, enum way way, crew_work *of_team, bool *pinned) {
+    struct task task = {o->point.kernel, way, o->point.states[way]};
     struct crew_times times = {0};
-    if (task.way == WAY_OPENMP) {
+    if (way == WAY_OPENMP) {
         return crew_run_threads(&o->crew, of_team, &task, pinned);
     }
     of_team(&task, NULL, 0, &times);
@@ -151,8 +151,8 @@ static void note_fault(struct kernels *o, int solve, const char *what) {
 }
 
 /* Those that take part: checks how a solve ended. expected NULL: against the kernel's reference alone. */
-static struct kernel_end check_end(struct kernels *o, int solve, const struct kernel_end *expected) {
-    const struct kernel_end found = o->point.kernel->end(o->point.states[solve]);
+static struct kernel_end check_end(struct kernels *o, enum way way, int solve, const struct kernel_end *expected) {
+    const struct kernel_end found = o->point.kernel->end(o->point.states[way]);
     char what[256];
     if (!found.right) {
         snprintf(what, sizeof what, "its result is wrong: %s is %.17g after %" PRId64 " iterations",
@@ -174,7 +174,7 @@ static struct kernel_end check_end(struct kernels *o, int solve, const struct ke
 static void settle(struct kernels *o, int solve) {
     bool pinned = true;
     phase_enter(PHASE_CALL);
-    work(o, solve, settle_in_team, &pinned);
+    work(o, way_of(solve), settle_in_team, &pinned);
 }
 
 static void time_solve(struct kernels *o, int solve, start_line *line, struct repetition *r) {
@@ -182,7 +182,7 @@ static void time_solve(struct kernels *o, int solve, start_line *line, struct re
     const int64_t start = start_spin(line);
     r->terms[START] = r->turn == 0 ? start : r->terms[START];
     phase_enter(PHASE_CALL);
-    const struct crew_times times = work(o, solve, solve_in_team, &pinned);
+    const struct crew_times times = work(o, way_of(solve), solve_in_team, &pinned);
     r->terms[BEGIN(solve)] = times.began;
     r->terms[END(solve)] = times.ended;
     r->terms[COMPUTE(solve)] = times.compute;
@@ -193,8 +193,8 @@ static void time_solve(struct kernels *o, int solve, start_line *line, struct re
 
 static void finish_solve(struct kernels *o, int solve) {
     phase_enter(PHASE_CHECK);
-    if (takes_part(o, solve)) {
-        check_end(o, solve, &o->point.expected);
+    if (takes_part(o, way_of(solve))) {
+        check_end(o, way_of(solve), solve, &o->point.expected);
     }
 }
 
@@ -231,27 +231,26 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
 }
 
 /* All ranks. */
-static void make_state(struct kernels *o, int solve) {
+static void make_state(struct kernels *o, enum way way) {
     bool pinned = true;
-    o->point.states[solve] =
-        takes_part(o, solve) ? o->point.kernel->create(&o->crew, way_of(solve), &o->point.problem) : NULL;
-    work(o, solve, fill_in_team, &pinned);
+    o->point.states[way] = takes_part(o, way) ? o->point.kernel->create(&o->crew, way, &o->point.problem) : NULL;
+    work(o, way, fill_in_team, &pinned);
 }
 
-static void free_state(struct kernels *o, int solve) {
-    if (o->point.states[solve] != NULL) {
-        o->point.kernel->free(o->point.states[solve]);
-        o->point.states[solve] = NULL;
+static void free_state(struct kernels *o, enum way way) {
+    if (o->point.states[way] != NULL) {
+        o->point.kernel->free(o->point.states[way]);
+        o->point.states[way] = NULL;
     }
 }
 
 /* All ranks: makes a state, solves once with it, and checks the result. The first of all solves says what the others
  * must end with. */
-static struct crew_times make_and_solve(struct kernels *o, int solve, bool first, bool *pinned) {
-    make_state(o, solve);
-    const struct crew_times times = work(o, solve, solve_in_team, pinned);
-    if (takes_part(o, solve)) {
-        const struct kernel_end end = check_end(o, solve, first ? NULL : &o->point.expected);
+static struct crew_times make_and_solve(struct kernels *o, enum way way, bool first, bool *pinned) {
+    make_state(o, way);
+    const struct crew_times times = work(o, way, solve_in_team, pinned);
+    if (takes_part(o, way)) {
+        const struct kernel_end end = check_end(o, way, way, first ? NULL : &o->point.expected);
         o->point.expected = first ? end : o->point.expected;
     }
     return times;
@@ -329,10 +328,10 @@ static bool begin(void *context, struct sampler_point *p) {
     /* A solve of each way whose memory does not count: libraries and threads allocate what they need once. */
     p->shortest_ns = INT64_MAX;
     for (int way = 0; way < WAYS; way++) {
-        const struct crew_times times = make_and_solve(o, way, way == WAY_MPI, &pinned);
+        const struct crew_times times = make_and_solve(o, (enum way)way, way == WAY_MPI, &pinned);
         const int64_t taken_ns = times.ended - times.began;
         p->shortest_ns = taken_ns < p->shortest_ns ? taken_ns : p->shortest_ns;
-        free_state(o, way);
+        free_state(o, (enum way)way);
     }
     MPI_CHECK(MPI_Bcast(&p->shortest_ns, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
     for (int way = 0; way < WAYS; way++) {
@@ -342,8 +341,8 @@ static bool begin(void *context, struct sampler_point *p) {
         weigh_solve(o, (enum way)way);
     }
     const bool repeated = is_repeated(o);
-    for (int solve = 0; solve < SOLVES && repeated; solve++) {
-        make_state(o, solve);
+    for (int way = 0; way < WAYS && repeated; way++) {
+        make_state(o, (enum way)way);
     }
     memory_use_end();
     return repeated;
@@ -352,8 +351,8 @@ static bool begin(void *context, struct sampler_point *p) {
 static void end_point(void *context, const struct sampler_point *p) {
     (void)p;
     struct kernels *o = context;
-    for (int solve = 0; solve < SOLVES; solve++) {
-        free_state(o, solve);
+    for (int way = 0; way < WAYS; way++) {
+        free_state(o, (enum way)way);
     }
 }
 
@@ -480,6 +479,7 @@ static const struct repetition_series series[] = {
     {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
     {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
     {.name = "order", .over = OVER_ORDER},
+    {.name = "late_starts", .over = OVER_LATE},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
 

@@ -1,7 +1,7 @@
 /*
  * kernels - the points of hybrid_kernels: a kernel of one size, solved by every variant in each repetition. The order
- * changes from repetition to repetition (turns.h). Pure MPI is solved once more, with data of its own: the control,
- * whose ratio to pure MPI is 1 in truth.
+ * changes from repetition to repetition (turns.h). Pure MPI is solved once more, with the same data: the control, whose
+ * ratio to pure MPI is 1 in truth.
  */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -43,7 +43,7 @@ struct kernels {
     struct {
         const struct kernel *kernel;
         struct problem problem;
-        void *states[SOLVES]; /* NULL: this rank takes no part */
+        void *states[WAYS]; /* NULL: this rank takes no part */
         struct kernel_end expected;
         struct way_memory memory[WAYS];
         int64_t copy_bytes;

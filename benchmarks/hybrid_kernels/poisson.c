@@ -185,8 +185,8 @@ static void check_size(const struct crew *crew, const struct problem *problem, c
 static double bytes_needed(const struct crew *crew, const struct problem *problem) {
     const double row = 8.0 * (double)(problem->size + 2);
     const double rows = (double)problem->size / crew->info.ranks + 3;
-    /* a part of a process in two ways and in the control; the leader has that of its node besides */
-    return row * (3 * rows + (double)problem->size + 2);
+    /* a part of a process in two ways; the leader has that of its node besides */
+    return row * (2 * rows + (double)problem->size + 2);
 }
 
 static void *create(const struct crew *crew, enum way way, const struct problem *problem) {

@@ -279,9 +279,9 @@ static void check_size(const struct crew *crew, const struct problem *problem, c
 
 static double bytes_needed(const struct crew *crew, const struct problem *problem) {
     const double matrix = 8.0 * (double)problem->size * (double)problem->size;
-    /* Three blocks and two panels of at most a block each: of a process in two ways and in the control; the leader has
-     * those of its node besides. */
-    return 5 * matrix * (3.0 / crew->info.ranks + 1.0 / crew->info.nodes) + 2 * matrix / crew->info.ranks;
+    /* Three blocks and two panels of at most a block each: of a process in two ways; the leader has those of its node
+     * besides. */
+    return 5 * matrix * (2.0 / crew->info.ranks + 1.0 / crew->info.nodes) + 2 * matrix / crew->info.ranks;
 }
 
 /* Returns whether a lower rank of the same node is in the same row of the grid, or in the same column. */

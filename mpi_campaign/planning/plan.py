@@ -357,7 +357,10 @@ class Plan:
     def _seconds(self, case: Case, budget_seconds: float) -> float:
         """The budget of a launch where a launch of nbc_overlap has `budget_seconds`."""
         benchmark = BENCHMARKS[case.benchmark]
-        return benchmark.seconds(budget_seconds, self.grid, case.parameters, of_suite=self.has_suites_budget)
+        enough = suites.SUITES[self.options.suite].enough_launches
+        launches = benchmark.launches(1, enough=enough)  # of those that a person asks for, each has a whole budget
+        own = self.has_suites_budget
+        return benchmark.seconds(budget_seconds, self.grid, case.parameters, launches, of_suite=own)
 
     def _divided(self, seconds: float) -> float:
         """The budget of a launch of nbc_overlap with which all launches together take `seconds`.

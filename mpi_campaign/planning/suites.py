@@ -279,6 +279,7 @@ SUITES: Mapping[str, Suite] = {
         networks=("shm", "wire"),
         points={"message_bytes": ("64", "4096", "65536", "1048576")},
         left_out=_not_planted,
+        enough_launches=False,
         fixed=True,
     ),
     "full": Suite(

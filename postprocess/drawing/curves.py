@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from postprocess.drawing.text import duration, interval, plural, quotient, ratio, size
+from postprocess.drawing.text import duration, plural, quotient, ratio, size
 
 SOLID, DASHED, DASH_DOTTED, DOTTED = "-", "--", "-.", ":"
 """How a line is drawn, as matplotlib names it."""
@@ -200,27 +199,6 @@ def sure_values(curves: Sequence[Curve]) -> tuple[float, float]:
         if math.isfinite(number)
     ]
     return min(shown), max(shown)
-
-
-def mark_of(place: float, rows: pd.DataFrame, name: str, axis: Axis) -> Mark:
-    """The mark of rows that differ in nothing but the launch; of those that are reliable, if there are any.
-
-    Its value is the median of the column over launches. Its interval reaches from the lowest to the highest end of
-    theirs, in the columns `<name>_ci95_low` and `<name>_ci95_high`.
-    """
-    reliable = rows[rows["reliable"].astype(bool)]
-    shown = reliable if len(reliable) else rows
-    value = float(np.median(shown[name].to_numpy(np.float64)))
-    low = float(shown[f"{name}_ci95_low"].to_numpy(np.float64).min())
-    high = float(shown[f"{name}_ci95_high"].to_numpy(np.float64).max())
-    return Mark(place, value, low, high, _words(value, low, high, axis), pale=reliable.empty)
-
-
-def _words(value: float, low: float, high: float, axis: Axis) -> str:
-    if axis.words is ratio:
-        return f"{ratio(value)} {interval(low, high)}"
-    known = math.isfinite(low) and math.isfinite(high)
-    return f"{axis.words(value)} [{axis.words(low)}, {axis.words(high)}]" if known else axis.words(value)
 
 
 def solid_and_pale(curve: Curve) -> tuple[list[list[Mark]], list[list[Mark]]]:

@@ -4,13 +4,17 @@ that sum up a record of sampled points, and the remarks on a row."""
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from postprocess.drawing.columns import circumstances
+from postprocess.drawing.text import ratio
 from postprocess.families.sampled import Sampling
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import RecordFile
@@ -106,6 +110,39 @@ def usable(table: pd.DataFrame) -> pd.DataFrame:
     enough = 2 * table["reliable"].sum() >= table["valid"].sum()
     chosen: pd.DataFrame = table[table["reliable" if enough else "valid"]]
     return chosen
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The valid rows that a summary over `usable` rows leaves out, and what it would be with them.
+
+    below, above: how many of them have a value below 1, and at or above it.  reason: the most frequent one, without its
+    numbers.  median: over all valid rows.
+    """
+
+    below: int
+    above: int
+    reason: str
+    median: float
+
+    @property
+    def words(self) -> str:
+        """``left out: 4 below 1, 1 above, mostly interval too wide; with them 3.68``; empty where none is left out."""
+        if not self.below + self.above:
+            return ""
+        sides = f"{self.below} below 1, {self.above} above"
+        return f"left out: {sides}, mostly {self.reason}; with them {ratio(self.median)}"
+
+
+def left_out(table: pd.DataFrame, values: ArrayLike) -> LeftOut:
+    """What `usable` leaves out of a table whose rows have these ratios."""
+    value = np.asarray(values, np.float64)
+    valid = table["valid"].to_numpy(bool) & np.isfinite(value)
+    left = valid & ~table.index.isin(usable(table).index)
+    reasons = Counter(rows[0].partition(" (")[0] for rows in table.loc[left, "unreliable_reasons"] if rows)
+    reason = reasons.most_common(1)[0][0] if reasons else ""
+    below = int((value[left] < 1).sum())
+    return LeftOut(below, int(left.sum()) - below, reason, float(np.median(value[valid])) if valid.any() else math.nan)
 
 
 def geometric_mean(values: pd.Series[Any]) -> float:

@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
-from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float, ratio_estimate, series_estimate
 
+FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _TAIL = 0.05
 """How seldom more intervals exclude 1 than `Count.limit`, where each does so with the probability that it may."""
 
@@ -28,6 +30,26 @@ def off_by(control: Estimate) -> float:
 def widened(ratio: Estimate, factor: float) -> Estimate:
     """The ratio with both ends of its interval moved outwards by this factor, of `off_by`."""
     return Estimate(ratio.value, np.float64(as_float(ratio.low) / factor), np.float64(as_float(ratio.high) * factor))
+
+
+def by_order(times: ArrayLike, order: ArrayLike, part: int) -> Estimate:
+    """A part's time after the part of the number before it, by its time before that part. 1 where it finds the same,
+    whatever ran before it.
+
+    times: a value per repetition, > 0.  order: likewise, in which order the parts ran: a decimal digit each, from 1.
+    part: the number of the part that the times are of; the part before the first one is the last.
+    """
+    values = np.asarray(times, dtype=np.float64)
+    texts = [str(int(one)) for one in np.asarray(order)]
+    other = str(part - 1 or len(texts[0]))
+    after = np.array([one.index(other) < one.index(str(part)) for one in texts])
+    return ratio_estimate(series_estimate(values[after]), series_estimate(values[~after]))
+
+
+def verdict(estimate: Estimate) -> str:
+    """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
+    low, high = as_float(estimate.low), as_float(estimate.high)
+    return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,23 @@ def false_discovery_adjusted(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
+def sure_at(estimates: ArrayLike, limits: ArrayLike, rate: float = 1 - CONFIDENCE) -> NDArray[np.bool_]:
+    """Which of many values are surely on their side of a limit: of those, at most `rate` are expected to be wrong.
+
+    estimates: value, low and high of the 95 % interval of each, (values, 3).  limits: one, or one for each. The half of
+    an interval that reaches towards the limit is taken for that of a normal distribution, and false discoveries are
+    controlled over all values.
+    An interval without width is sure.
+    """
+    value, low, high = np.asarray(estimates, np.float64).reshape(-1, 3).T
+    limit = np.asarray(limits, np.float64)
+    half = np.where(value > limit, value - low, high - value)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = np.abs(value - limit) / half * stats.norm.ppf((1 + CONFIDENCE) / 2)
+    adjusted = false_discovery_adjusted(2 * stats.norm.sf(distance))
+    return np.asarray(adjusted <= rate)
+
+
 def repetition_medians(values: Iterable[NDArray[Any]], counts: Integers) -> list[Floats]:
     """For each series the medians over the repetitions of each point; NaN for a point without repetitions.
 

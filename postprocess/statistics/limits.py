@@ -7,6 +7,9 @@ CALIBRATION_LIMIT = 0.20
 """The largest relative difference between the time measured with a calibrated size and the target of that size."""
 MIN_REPETITIONS = 6
 """Fewer samples have no distribution-free 95 % interval of the median: 1 - 2 / 2^5 < 0.95 <= 1 - 2 / 2^6."""
+LEAST_LAUNCHES = 3
+"""With fewer, how much launches differ is not known: two agree by luck too often. What is said of a case is `likely` at
+most, and its interval is one that holds the launches' own."""
 LEAST_RATIO = 0.03
 LEAST_DIFFERENCE = 0.10
 FALSE_DISCOVERY_RATE = 0.01

@@ -23,7 +23,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float, median_estimate
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
 
 Indices: TypeAlias = NDArray[np.int64]
 
@@ -201,7 +201,7 @@ def fit(of_sizes: Sequence[Times], waiting_bytes: float = math.nan) -> Fitted:
 
     o and L are those of the smallest size s: L = PRTT(1, 0, s) / 2 - o_send - o_receive - (s - 1) G. The intervals are
     percentiles over resampled repetitions (bootstrap, 500 resamples, always the same ones; `resampled`). They do not
-    contain what differs between launches, as those of `over_launches` do.
+    contain what differs between launches, as those of `launches.over_launches` do.
     """
     ordered = sorted(of_sizes, key=lambda one: one.message_bytes)
     if len({one.message_bytes for one in ordered}) < 2:
@@ -254,20 +254,6 @@ def resampled(rng: np.random.Generator, n: int) -> Indices:
     block = math.ceil(round(n ** (1 / 3), 9))  # the cube root of 27 is 3, and not a little more
     begins = rng.integers(0, n, -(-n // block))
     return np.asarray((begins[:, None] + np.arange(block)).ravel()[:n] % n, dtype=np.int64)
-
-
-def over_launches(launches: Sequence[Estimate]) -> Estimate:
-    """What several launches say of a number: the median of their values, with its distribution-free 95 % interval.
-
-    launches: the estimate of each, of its repetitions. A launch counts as one value, since its repetitions share what
-    differs between launches, such as the place of buffers in memory. So the interval is unknown (NaN) for fewer than
-    `MIN_REPETITIONS` launches. Launches whose value is not known do not count. Where there is a single launch, it has
-    its own interval, which knows of its repetitions only.
-    """
-    if len(launches) == 1:
-        return launches[0]
-    values = [as_float(one.value) for one in launches]
-    return median_estimate([value for value in values if math.isfinite(value)])
 
 
 def _median(values: Floats) -> float:

@@ -11,7 +11,7 @@ are mild (independent estimates, each with an interval that is right by itself),
 and it covered the truth in 94.5 to 99.9 % of simulated series of 6 to 100 repetitions: normal, lognormal, bimodal and
 tied, on the diagonal of the map too, where longer and shorter reference are the same (`tests/postprocess` repeats
 that). It is cautious with few repetitions, because order statistics come in steps: 9 give a narrower interval than 8.
-What it does not know: repetitions of one launch depend on each other, and launches differ.
+Repetitions of one launch depend on each other, which `series_estimate` allows for. Launches differ: `launches`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ Floats: TypeAlias = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 MIN_REPETITIONS = limits.MIN_REPETITIONS
+MOST_CORRELATED = 0.95
+"""The largest correlation of neighbours that is believed: at 1 nothing would be known."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,13 @@ def largest_rank_ratio_estimate(times: ArrayLike, references: ArrayLike) -> Esti
     """
     numerator, denominator = np.asarray(times, dtype=np.float64), np.asarray(references, dtype=np.float64)
     ranks, n = numerator.shape[-2:]
-    plain = ratio_estimate(median_estimate(numerator), median_estimate(denominator))
+    plain = ratio_estimate(series_estimate(numerator), series_estimate(denominator))
     largest = Estimate(*(_largest_over_ranks(part) for part in _parts(plain)))
     confidences = {m: 1 - (1 - CONFIDENCE) * m / ranks for m in range(1, ranks + 1)}
     m = next((m for m, sure in confidences.items() if median_interval_rank(n, sure) is not None), None)
     if m is None:
         return largest
-    low = ratio_estimate(median_estimate(numerator, confidences[m]), median_estimate(denominator, confidences[m])).low
+    low = ratio_estimate(series_estimate(numerator, confidences[m]), series_estimate(denominator, confidences[m])).low
     low = np.sort(np.where(np.isnan(low), -np.inf, low), axis=-1)[..., ranks - m]
     return Estimate(largest.value, np.where(np.isfinite(largest.value), low, np.nan), largest.high)
 
@@ -194,6 +196,38 @@ def median_estimate(samples: ArrayLike, confidence: float = CONFIDENCE) -> Estim
     middle = (values[..., (n - 1) // 2] + values[..., n // 2]) / 2
     k = median_interval_rank(n, confidence)
     return Estimate(middle, nothing, nothing) if k is None else Estimate(middle, values[..., k], values[..., n - 1 - k])
+
+
+def series_estimate(samples: ArrayLike, confidence: float = CONFIDENCE) -> Estimate:
+    """`median_estimate` of repetitions in the order in which they were measured, which may depend on each other.
+
+    The ranks of the interval lie farther from the middle by the root of `dependence`, and never nearer than those for
+    independent samples. Of series whose neighbours correlate by 0.4 the interval covers the median in 93 % (9 samples)
+    to 98 % (100), where `median_estimate` covers it in 88 %; of independent ones it is 3 % (400 samples) to 20 % (9)
+    wider than needed (`tests/benchmarks/interval_trust.py`). Nine samples cannot do more than that: at 0.6 it is 87 %.
+    """
+    values = np.asarray(samples, dtype=np.float64)
+    n = values.shape[-1]
+    k = median_interval_rank(n, confidence)
+    found = median_estimate(values, confidence)
+    if k is None:
+        return found
+    middle = (n - 1) / 2
+    lowest = np.floor(middle - (middle - k) * np.sqrt(dependence(values))).clip(0, k).astype(np.int64)[..., None]
+    ordered = np.sort(values, axis=-1)
+    low, high = (np.take_along_axis(ordered, rank, axis=-1)[..., 0] for rank in (lowest, n - 1 - lowest))
+    return Estimate(found.value, low, high)
+
+
+def dependence(series: ArrayLike) -> Floats:
+    """How many samples in order tell as much as one independent sample, at least 1: (1 + r) / (1 - r), over the last
+    axis. r is the correlation of the ranks of neighbours, which outliers cannot spoil, where it is above 0. It is that
+    of a first-order autoregression (Bayley and Hammersley 1946, doi:10.2307/2983560)."""
+    values = np.asarray(series, dtype=np.float64)
+    ranks = stats.rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2
+    r = _divide((ranks[..., 1:] * ranks[..., :-1]).sum(axis=-1), (ranks**2).sum(axis=-1))
+    r = np.clip(np.nan_to_num(r), 0, MOST_CORRELATED)
+    return np.asarray((1 + r) / (1 - r))
 
 
 def mean_estimate(samples: ArrayLike, confidence: float = 0.90) -> Estimate:

@@ -19,13 +19,13 @@ from postprocess.drawing.curves import (
     Curve,
     Mark,
     Style,
-    mark_of,
     ratio_axis,
     solid_and_pale,
     sure_values,
     time_axis,
 )
 from postprocess.drawing.text import size
+from postprocess.families.launch_marks import mark_of
 
 
 def mark(place: float, value: float, pale: bool = False) -> Mark:

@@ -164,10 +164,10 @@ def test_only_reliable_points_count(tmp_path: Path) -> None:
 
 
 def test_launches_are_pooled_and_make_it_sure(tmp_path: Path) -> None:
-    launches = [delayed(metadata={"case": {"repeat": repeat}}) for repeat in (1, 2)]
-    faster = [delayed("many", truth=SLOWER, metadata={"case": {"repeat": repeat}}) for repeat in (1, 2)]
+    launches = [delayed(metadata={"case": {"repeat": repeat}}) for repeat in (1, 2, 3)]
+    faster = [delayed("many", truth=SLOWER, metadata={"case": {"repeat": repeat}}) for repeat in (1, 2, 3)]
     verdict = only_verdict(tmp_path, *launches, *faster)
-    assert verdict.choices[-1].launches == 2
+    assert verdict.choices[-1].launches == 3
     assert not choice_words(verdict.choices[-1]).startswith("likely")
 
 

@@ -196,19 +196,13 @@ def test_what_the_page_says_of_reliable_is_what_decides(smoke: tuple[Path, str])
     text_of = Page(smoke[1]).text
     for expected in (
         f"valid with {metrics.MIN_REPETITIONS} repetitions or more and correct data",
-        f"at most {validity.WIDEST_INTERVAL} wide or lies wholly at or above {validity.SERIALISED:.0f}",
+        f"at most {validity.WIDEST_INTERVAL} (1 + |ratio|) wide",
         f"meet their target times to within {text.percent(CALIBRATION_LIMIT)}",
         f"had references that stayed within {text.percent(validity.REFERENCE_LIMIT)}",
         "It is reliable if besides its case did not fail",
         f"the clocks agree to within {text.percent(validity.CLOCK_LIMIT)} of the shorter reference",
     ):
         assert expected in text_of, expected
-    # An interval that is wider than that and lies wholly above 1 is no obstacle.
-    wide = synthetic.sweep(synthetic.Behaviour(2.5, noise=0.14), (16,))
-    (row,) = points_of(load_run(synthetic.run_folder(smoke[0] / "wide", [wide]))).to_dict("records")
-    assert row["r_overhead_ci95_high"] - row["r_overhead_ci95_low"] > validity.WIDEST_INTERVAL
-    assert row["r_overhead_ci95_low"] > 1
-    assert row["reliable"]
 
 
 def test_maps_stand_side_by_side(smoke: tuple[Path, str]) -> None:

@@ -292,9 +292,10 @@ def test_applications_are_systems_libraries_and_configurations(tmp_path: Path) -
     ]  # fmt: skip
 
 
-def test_two_launches_make_an_answer_sure_and_unreliable_points_do_not_count(tmp_path: Path) -> None:
-    (twice,) = verdicts(table_of(tmp_path, record(OVERLAPS), record(OVERLAPS)))
-    assert twice.words.startswith("pays: ")
+def test_three_launches_make_an_answer_sure_and_unreliable_points_do_not_count(tmp_path: Path) -> None:
+    for launches, words in ((2, "likely pays: "), (3, "pays: ")):
+        (several,) = verdicts(table_of(tmp_path, *[record(OVERLAPS)] * launches))
+        assert several.words.startswith(words)
     lines = record(OVERLAPS)
     for line in lines[1:-1]:
         line["data_errors"] = 1

@@ -11,6 +11,7 @@ from mpi_campaign.planning.benchmarks.point_values import PointValue, PointValue
 from mpi_campaign.planning.suites import Grid
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.families.family import Value
+from postprocess.statistics.limits import LEAST_LAUNCHES
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,14 @@ class Benchmark:
     library. Where nothing else is asked for, its network is shm, also beside benchmarks over a wire.
     points: how many points a case has on a grid; 0 where the benchmark has no map.
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
-    most_seconds: the longest budget of a case that makes sense, by the name of the grid. It holds where the budget is a
-    suite's own; on other grids, and where a person asked for a budget, there is no such limit.
+    most_seconds: the longest budget of a case that makes sense, of all its launches together, by the name of the grid.
+    It holds where the budget is a suite's own; on other grids, and where a person asked for a budget, there is no such
+    limit.
     point_values: the axes of the points within a case of which a user can ask for values.
-    needed_seconds: from the values of a case's axes, an estimate of the time for its fewest repetitions, for axes that
-    make a case longer than most_seconds. Then it is the budget of the case.
-    least_launches: how many launches a case has at least in a suite that makes as many as its benchmarks need. It is
-    for numbers that differ more between launches than within one, so that a run of a single launch says little.
+    needed_seconds: from the values of a case's axes, an estimate of the time for the fewest repetitions of a launch,
+    for axes that make it longer than its part of most_seconds. Then it is the budget of the launch.
+    least_launches: how many launches a case has at least in a suite that makes as many as its benchmarks need: an
+    interval of a single launch does not contain what differs between launches.
     impossible: why a case cannot run. Configurations and axes are asked for their own reasons first.
     """
 
@@ -82,7 +84,7 @@ class Benchmark:
     most_seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
     needed_seconds: Callable[[Mapping[str, Value]], float] = lambda _parameters: 0.0
     point_values: tuple[PointValues, ...] = ()
-    least_launches: int = 1
+    least_launches: int = LEAST_LAUNCHES
     impossible: Callable[[Question], Impossible | None] = lambda _question: None
 
     @property
@@ -90,15 +92,17 @@ class Benchmark:
         """The name of the file of reframe/ that has its test."""
         return self.tests_file or self.test
 
-    def seconds(self, budget_seconds: float, grid: Grid, parameters: Mapping[str, Value], *, of_suite: bool) -> float:
-        """The budget of a case where a case of nbc_overlap has `budget_seconds`, which is above 0.
+    def seconds(
+        self, budget_seconds: float, grid: Grid, parameters: Mapping[str, Value], launches: int, *, of_suite: bool
+    ) -> float:
+        """The budget of a launch where a launch of nbc_overlap has `budget_seconds`, which is above 0.
 
-        parameters: the values of the case's axes. of_suite: the budget is a suite's own.
+        parameters: the values of the case's axes.  launches: of the case.  of_suite: the budget is a suite's own.
         """
         share = budget_seconds * self.share
         if not of_suite:
             return share
-        most, needed = self.most_seconds.get(grid.name, math.inf), self.needed_seconds(parameters)
+        most, needed = self.most_seconds.get(grid.name, math.inf) / launches, self.needed_seconds(parameters)
         return needed if needed > most else min(share, most)
 
     def launches(self, repeat: int, *, enough: bool) -> int:

@@ -25,7 +25,6 @@ from postprocess.drawing.curves import (
     Chart,
     Curve,
     Style,
-    mark_of,
     ratio_axis,
     time_axis,
 )
@@ -33,6 +32,7 @@ from postprocess.drawing.text import plural, size
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.record import BLOCKING
 from postprocess.families.cpu_overhead.table import configuration_words
+from postprocess.families.launch_marks import mark_of
 
 USER, SHARE, TIME = "user_share", "idle_share", "idle_ns"
 """The kinds of charts, each the column that it shows."""

@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.text import duration, percent, plural, size
-from postprocess.families import axes
+from postprocess.families import axes, sampled_table
 from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WORKING
 from postprocess.families.cpu_overhead.table import BY_TICKS, configuration_words
-from postprocess.statistics import cpu_use
+from postprocess.statistics import cpu_use, launches, limits
 from postprocess.statistics.metrics import Estimate, as_float
 
 PAPERS_COLLECTIVE = "allreduce"
@@ -137,9 +137,11 @@ def _of_messages(rows: pd.DataFrame) -> str:
     row = rows.sort_values("message_bytes", kind="stable").iloc[0]
     overhead, latency = (_of_row(row, f"run_{name}_ns") for name in ("o", "L"))
     doubtful = int(row["launches"] - row["launches_reliable"])
-    launches = plural(int(row["launches"]), "valid launch") + (f", {doubtful} of them not reliable" if doubtful else "")
+    of_launches = plural(int(row["launches"]), "valid launch") + (
+        f", {doubtful} of them not reliable" if doubtful else ""
+    )
     if not math.isfinite(as_float(latency.value)):
-        return f"the LogGP parameters are not known, from {launches}"
+        return f"the LogGP parameters are not known, from {of_launches}"
     asked = "whether a message takes more of a CPU at each end than of the network cannot be told"
     found = {
         "below": "a message takes less of a CPU at each end than of the network",
@@ -150,7 +152,7 @@ def _of_messages(rows: pd.DataFrame) -> str:
         sure = "L is" if as_float(latency.high) < 0 else "L may be"
         found = f"{asked}, since {sure} below 0: the overheads of sender and receiver overlap"
     several = "" if row["launches"] > 1 else ", whose interval does not contain what differs between launches"
-    return f"{found}: o {_time(overhead)}, L {_time(latency)}, from {launches}{several}"
+    return f"{found}: o {_time(overhead)}, L {_time(latency)}, from {of_launches}{several}"
 
 
 def _compared(one: Estimate, other: Estimate) -> str:
@@ -331,9 +333,6 @@ class Effect:
 
 LEAST_RATIO = 1.25
 """Points with and without a setting are of different launches. A smaller ratio of their times tells nothing."""
-LEAST_LAUNCHES = 3
-"""Of each side. No interval of a launch contains how much launches differ, which may be several times: with fewer, a
-difference need not be of the setting."""
 _POINT = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes", "lateness_ns"]
 EFFECTS = (
     Effect("cpu_share", "the CPU share", (BLOCKING, LATE), LEAST_CHANGE, percent),
@@ -374,14 +373,17 @@ def _waits(points: pd.DataFrame) -> str:
 def _over_launches(rows: pd.DataFrame) -> pd.DataFrame:
     """A row per point: the columns of EFFECTS over its launches, and their number, `launches`.
 
-    A value is the median of theirs, an interval holds all of theirs.
+    Values and intervals are `launches.over_launches`.
     """
-    columns: dict[str, tuple[str, str]] = {}
-    for name in (effect.column for effect in EFFECTS):
-        columns |= {name: (name, "median"), f"{name}_ci95_low": (f"{name}_ci95_low", "min")}
-        columns |= {f"{name}_ci95_high": (f"{name}_ci95_high", "max")}
-    found: pd.DataFrame = rows.groupby(_POINT, sort=False).agg(**columns, launches=("record", "nunique")).reset_index()
-    return found
+    names = [effect.column for effect in EFFECTS]
+    found = [
+        dict(zip(_POINT, key, strict=True))
+        | sampled_table.columns_of_estimates({name: launches.of_rows(of_point, name) for name in names})
+        | {"launches": of_point["record"].nunique()}
+        for key, of_point in rows.groupby(_POINT, sort=False)
+    ]
+    table: pd.DataFrame = pd.DataFrame(found, columns=[*_POINT, *sampled_table.names_of_estimates(names), "launches"])
+    return table
 
 
 def _of_change(effect: Effect, setting: str, best: pd.Series[Any]) -> str:
@@ -389,7 +391,7 @@ def _of_change(effect: Effect, setting: str, best: pd.Series[Any]) -> str:
     fewest = int(min(best["launches"], best["launches_set"]))
     doubt = (
         f"; that is from {plural(fewest, 'launch')} of each, and launches differ, so the cause cannot be told"
-        if fewest < LEAST_LAUNCHES
+        if fewest < limits.LEAST_LAUNCHES
         else f"; that holds in all launches, {fewest} or more of each"
     )
     late = f", for which a rank comes late by {duration(best['lateness_ns'])}" if best["way"] == LATE else ""
@@ -421,13 +423,13 @@ def _cpus(estimate: Estimate) -> str:
 def _of_agreement(rows: pd.DataFrame) -> Iterator[str]:
     """In how many pairs of launches the intervals of each LogGP parameter have a point in common."""
     for pair, messages in rows[(rows["pair"] != "") & rows["valid"].astype(bool)].groupby("pair", sort=False):
-        launches = messages.drop_duplicates("record")
-        launches = launches[launches["L_ns_ci95_low"].notna()]  # a launch with one valid size has no parameters
-        if len(launches) < 2:
+        each = messages.drop_duplicates("record")
+        each = each[each["L_ns_ci95_low"].notna()]  # a launch with one valid size has no parameters
+        if len(each) < 2:
             continue
         letters = {name: name.replace("_ns", "").replace("_per_byte", "").replace("_", " ") for name in PARAMETERS}
-        counts = (f"{letter} in {_agreeing(launches, name)}" for name, letter in letters.items())
-        pairs = len(launches) * (len(launches) - 1) // 2
+        counts = (f"{letter} in {_agreeing(each, name)}" for name, letter in letters.items())
+        pairs = len(each) * (len(each) - 1) // 2
         yield (
             f"of {plural(pairs, 'pair')} of launches of loggp, {str(pair).replace('_', ' ')}, the intervals agree for "
             f"{', '.join(counts)}"

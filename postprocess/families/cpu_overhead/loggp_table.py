@@ -18,8 +18,7 @@ of a case (`with_runs`). Every row of these has it, in columns that begin with `
 
     launches                the valid launches of the case
     launches_reliable       of them, the reliable ones
-    run_o_send_ns, ...      the median over launches, with the distribution-free 95 % interval of a median, which needs
-                            6 of them (`loggp.over_launches`); of a single launch, what its own row says
+    run_o_send_ns, ...      `launches.over_launches`; of a single launch, what its own row says
     run_eager_bytes         the largest size that no launch was seen to wait with, of those that each launch names
     run_waiting_bytes       the smallest size from which on every launch waits
     run_g_hidden            whether g cannot be seen in at least half of the launches
@@ -41,7 +40,9 @@ from postprocess.drawing.text import percent, size
 from postprocess.families import sampled, sampled_table
 from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessagePoint
 from postprocess.statistics import loggp
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float, median_estimate
+from postprocess.statistics.launches import over_launches
+from postprocess.statistics.limits import LEAST_LAUNCHES
+from postprocess.statistics.metrics import Estimate, as_float, series_estimate
 
 OF_SIZE = ("round_trip_ns", "o_send_ns", "o_recv_ns", "gap_ns")
 PARAMETERS: Mapping[str, str] = {
@@ -96,7 +97,7 @@ def threshold_of(points: Sequence[MessagePoint]) -> tuple[float, float]:
 
     A size counts where its interval excludes `WAITS`; NaN where there is none.
     """
-    sends = [(point.message_bytes, median_estimate(point.late_sends)) for point in points]
+    sends = [(point.message_bytes, series_estimate(point.late_sends)) for point in points]
     waiting = min((size for size, send in sends if as_float(send.low) > WAITS), default=math.nan)
     eager = max((size for size, send in sends if as_float(send.high) < WAITS and not size > waiting), default=math.nan)
     return float(eager), float(waiting)
@@ -105,22 +106,22 @@ def threshold_of(points: Sequence[MessagePoint]) -> tuple[float, float]:
 def estimates_of(times: loggp.Times) -> dict[str, Estimate]:
     """The estimates of OF_SIZE."""
     values = (times.round_trip, times.send_overhead, times.receive, times.gap)
-    return {name: median_estimate(of) for name, of in zip(OF_SIZE, values, strict=True)}
+    return {name: series_estimate(of) for name, of in zip(OF_SIZE, values, strict=True)}
 
 
 def parameters_of(fitted: loggp.Fitted | None) -> dict[str, Estimate]:
     """The estimates of PARAMETERS; NaN without a fit."""
     if fitted is None:
-        unknown = median_estimate([])
+        unknown = series_estimate([])
         return dict.fromkeys(PARAMETERS, unknown)
     ends = zip(_ends(fitted.send_overhead), _ends(fitted.receive_overhead), strict=True)
-    overhead = Estimate(*(median_estimate([(one + two) / 2]).value for one, two in ends))
+    overhead = Estimate(*(series_estimate([(one + two) / 2]).value for one, two in ends))
     return {name: getattr(fitted, field) if field else overhead for name, field in PARAMETERS.items()}
 
 
 def unreliable_reasons(point: MessagePoint, fitted: loggp.Fitted | None, *, oversubscribed: bool) -> list[str]:
     """Reasons why a valid point is not reliable.  fitted: the parameters of its pair."""
-    trip = median_estimate(point.times.round_trip)
+    trip = series_estimate(point.times.round_trip)
     width = (as_float(trip.high) - as_float(trip.low)) / as_float(trip.value)
     return [
         *(["oversubscribed: ranks share cores"] if oversubscribed else []),
@@ -243,8 +244,8 @@ def _run_of(launches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     ):
         found[name] = float(number([row[of_column] for row in valid])) if valid else math.nan
     for name in OF_RUN:
-        estimates = (Estimate(*(np.float64(row[f"{name[4:]}{end}"]) for end in sampled_table.ENDS)) for row in valid)
-        found |= sampled_table.columns_of_estimates({name: loggp.over_launches(list(estimates))})
+        parts = ([row[f"{name[4:]}{end}"] for row in valid] for end in sampled_table.ENDS)
+        found |= sampled_table.columns_of_estimates({name: over_launches(*parts)})
     return found
 
 
@@ -253,7 +254,7 @@ def run_remarks(row: Mapping[Any, Any]) -> list[str]:
     launches, reliable = int(row["launches"]), int(row["launches_reliable"])
     return [
         *([f"unreliable: {launches - reliable} of {launches} launches"] if reliable < launches else []),
-        *([] if math.isfinite(row["run_L_ns_ci95_low"]) else [f"no interval: it needs {MIN_REPETITIONS} launches"]),
+        *([] if launches >= LEAST_LAUNCHES else [f"of fewer than {LEAST_LAUNCHES} launches"]),
         *flags_of(
             hides_gap=bool(row["run_g_hidden"]),
             per_byte_hidden_from=(row["run_G_from_bytes"], row["run_G_to_bytes"]) if row["run_G_hidden"] else None,

@@ -2,7 +2,7 @@
 
 All times are of one call: those of a batch divided by its calls. Shares and ratios are made within repetitions, so that
 what disturbs both times cancels: their value is the median over repetitions, and the 95 % interval is that of a median,
-distribution free, from order statistics (`metrics.median_estimate`). The ratio of two medians would take both as
+distribution free, from order statistics (`metrics.series_estimate`). The ratio of two medians would take both as
 independent.
 
     cpu_share         t_cpu / t_wall                  `cpu_use.cpu_share`: the process, all threads
@@ -58,7 +58,7 @@ from postprocess.records.header import NAMED
 from postprocess.records.record import Record
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import cpu_use, loggp
-from postprocess.statistics.metrics import Estimate, Floats, median_estimate, scaled
+from postprocess.statistics.metrics import Estimate, Floats, scaled, series_estimate
 
 _ESTIMATES = (
     "t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "idle_ns", "cpu_share", "thread_cpu_share", "idle_share",
@@ -213,8 +213,8 @@ def estimates_of(
 
     tick_ns, node_tick_ns, cpus: `kernel_tick_ns`, `node_tick_ns` and `node_cpus` of the record.
     """
-    values, unknown = values_of(point), median_estimate(np.zeros(0))
-    found = {name: median_estimate(values[name]) if name in values else unknown for name in _ESTIMATES}
+    values, unknown = values_of(point), series_estimate(np.zeros(0))
+    found = {name: series_estimate(values[name]) if name in values else unknown for name in _ESTIMATES}
     user, system = float(point.t_user_all_ranks_ns.sum()), float(point.t_system_all_ranks_ns.sum())
     wall = float(point.t_wall_ns.sum()) * point.communicator_ranks
     of_wall = (user + system) / wall if wall > 0 else math.nan
@@ -249,7 +249,7 @@ def _cell_of(point: CpuPoint) -> tuple[str, int, int]:
 
 
 def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
-    knees, alone, unknown = availabilities(record), calls_alone(record), median_estimate(np.zeros(0))
+    knees, alone, unknown = availabilities(record), calls_alone(record), series_estimate(np.zeros(0))
     for point in record.points:
         found = estimates_of(point, record.kernel_tick_ns, record.node_tick_ns, record.node_cpus)
         found["availability"] = knees.get(_cell_of(point), unknown)

@@ -31,7 +31,6 @@ from postprocess.drawing.curves import (
     Curve,
     Mark,
     Style,
-    mark_of,
     quotient_axis,
     sure_values,
     time_axis,
@@ -42,6 +41,7 @@ from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE
 from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.table import SETTING, configuration_words, states_words, with_states
+from postprocess.families.launch_marks import mark_of
 
 RATIO, BEST, TIME, OVER_NODES = "ratio_to_library", "ratio_to_best_library", "t_ns", "over_nodes"
 METHODS = "methods"

@@ -28,7 +28,6 @@ from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.table import (
-    FASTER,
     PAPERS_RATIO,
     SETTING,
     WIDENED,
@@ -36,6 +35,7 @@ from postprocess.families.hybrid.table import (
     count_of_controls,
     with_states,
 )
+from postprocess.statistics.control import FASTER
 
 Column: TypeAlias = Literal["ratio_to_library", "ratio_to_best_library", "ratio_to_papers_own_widened"]
 HOLDS, MISSED, CANNOT_TELL = "holds", "missed", "cannot be told"

@@ -28,17 +28,15 @@ from postprocess.families.hybrid.claims import (
 )
 from postprocess.families.hybrid.record import HybridRecord
 from postprocess.families.hybrid.table import (
-    CANNOT_TELL,
-    FASTER,
     SETTING,
     SHOWN,
-    SLOWER,
     configuration_words,
     count_of_controls,
     states_words,
     with_states,
 )
 from postprocess.families.sampled import Drawing
+from postprocess.statistics.control import CANNOT_TELL, FASTER, SLOWER
 
 
 @dataclass(frozen=True)

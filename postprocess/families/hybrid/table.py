@@ -50,9 +50,9 @@ from postprocess.families.hybrid.record import BATCHES_OF_NODES, FAMILY, HybridP
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate, overhead_estimate
+from postprocess.statistics.control import CANNOT_TELL, FASTER, verdict
+from postprocess.statistics.metrics import Estimate, as_float, overhead_estimate, series_estimate
 
-FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
 }  # fmt: skip
@@ -188,11 +188,11 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
         for timed, (own, library, papers) in _BATCHES.items():
             t_ns, t_library_ns = (point.t_ns[batch] / point.calls[batch] for batch in (own, library))
             found = {
-                "t_ns": median_estimate(t_ns),
-                "t_library_ns": median_estimate(t_library_ns),
-                "ratio_to_library": median_estimate(t_ns / t_library_ns),
+                "t_ns": series_estimate(t_ns),
+                "t_library_ns": series_estimate(t_library_ns),
+                "ratio_to_library": series_estimate(t_ns / t_library_ns),
                 "ratio_to_papers_own": (
-                    median_estimate(t_ns / (point.t_ns[papers] / point.calls[papers]))
+                    series_estimate(t_ns / (point.t_ns[papers] / point.calls[papers]))
                     if papers in point.t_ns
                     else UNKNOWN
                 ),
@@ -249,7 +249,7 @@ def _of_nodes(point: HybridPoint) -> dict[str, Estimate]:
     """The columns of `_OF_NODES`: times of one call, and their overlap ratio."""
     if BATCHES_OF_NODES[0] not in point.t_ns:
         return dict.fromkeys(_OF_NODES, UNKNOWN)
-    times = [median_estimate(point.t_ns[batch] / point.calls[batch]) for batch in BATCHES_OF_NODES]
+    times = [series_estimate(point.t_ns[batch] / point.calls[batch]) for batch in BATCHES_OF_NODES]
     steps, computation, both = times
     return dict(zip(_OF_NODES, (*times, overhead_estimate(both, computation, steps)), strict=True))
 
@@ -271,12 +271,6 @@ def states_words(rows: pd.DataFrame, column: str = "state") -> list[str]:
     times = column.replace("state", "handover_ns")
     found = [(one, rows[rows[column] == one][times]) for one in state.NAMES if (rows[column] == one).any()]
     return [f"{one}: hand-overs of {handovers.words(of.min())} to {handovers.words(of.max())}" for one, of in found]
-
-
-def verdict(estimate: Estimate) -> str:
-    """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
-    low, high = as_float(estimate.low), as_float(estimate.high)
-    return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
 
 
 def pays_back_calls(once_ns: float, found: Mapping[str, Estimate], said: str) -> float:

@@ -23,7 +23,6 @@ from postprocess.drawing.curves import (
     Curve,
     Mark,
     Style,
-    mark_of,
     ratio_axis,
     sure_values,
 )
@@ -32,6 +31,7 @@ from postprocess.families import axes
 from postprocess.families.hybrid_kernels.axes import VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
 from postprocess.families.hybrid_kernels.table import configuration_words
+from postprocess.families.launch_marks import mark_of
 
 TIME, MEMORY, GROWTH, COPIES = "t_ns", "memory_bytes", "growth_bytes", "copies_per_node"
 """What charts show, each a column."""

@@ -50,7 +50,7 @@ class KernelPoint(Sampling):
     error: what is left of the solution's error, as the kernel defines it.  digest: of all bits of the result, the same
     in all variants.  collective: that which is timed apart.  copy_bytes: one copy of the data that several
     ranks of a node need.  pinned: whether each thread of the variant `openmp` ran on one CPU of its own.
-    t_mpi_again_ns: the times of the control, pure MPI once more with data of its own.
+    t_mpi_again_ns: the times of the control, pure MPI once more with the same data.
     handover_least_ns, handover_most_ns: as in `families.handovers`.
     These three are int64, a value per valid repetition, and empty before method 2.
     """

@@ -8,7 +8,7 @@ order statistics. Repetitions in another state of the cores than most of the poi
     t_compute_ns       the computation of the rank that computed longest
     t_collective_ns    t_ns - t_compute_ns, within repetitions: collectives, and waiting for other ranks
     ratio_to_mpi       t_ns / that of `mpi`: below 1 the variant is faster; NaN for `mpi` itself
-    control            pure MPI against itself: of a second solve in the same repetitions, with data of its own. It
+    control            pure MPI against itself: of a second solve of the same data in the same repetitions. It
                        should be 1
     verdict            `faster` or `slower` where the whole interval is on that side of 1, and there are no doubts;
                        else `cannot tell`; empty for `mpi`. Where the interval of the control excludes 1, both ends are
@@ -49,9 +49,9 @@ from postprocess.families.hybrid_kernels.record import (
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
-from postprocess.statistics.metrics import Estimate, Floats, as_float, median_estimate
+from postprocess.statistics.control import CANNOT_TELL, verdict
+from postprocess.statistics.metrics import Estimate, Floats, series_estimate
 
-FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 TO_MPI, TO_OPENMP = "ratio_to_mpi", "ratio_to_openmp"
 _BASES = {TO_MPI: MPI, TO_OPENMP: OPENMP}
 """Ratios, and the variants to which they are."""
@@ -164,10 +164,10 @@ def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:
     """The medians of a variant, by the names of columns."""
     variant = point.variants[name]
     return {
-        "t_ns": median_estimate(variant.t_ns),
-        "t_compute_ns": median_estimate(variant.t_compute_ns),
-        "t_collective_ns": median_estimate(variant.t_ns - variant.t_compute_ns),
-        **{column: median_estimate(_ratios(point, name, base)) for column, base in _BASES.items()},
+        "t_ns": series_estimate(variant.t_ns),
+        "t_compute_ns": series_estimate(variant.t_compute_ns),
+        "t_collective_ns": series_estimate(variant.t_ns - variant.t_compute_ns),
+        **{column: series_estimate(_ratios(point, name, base)) for column, base in _BASES.items()},
         CONTROL: _control(point),
     }
 
@@ -175,7 +175,7 @@ def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:
 def _control(point: KernelPoint) -> Estimate:
     """Pure MPI against itself; NaN in records without it."""
     mpi = point.variants[MPI].t_ns
-    return median_estimate(point.t_mpi_again_ns / mpi if point.t_mpi_again_ns.size else np.full(0, math.nan))
+    return series_estimate(point.t_mpi_again_ns / mpi if point.t_mpi_again_ns.size else np.full(0, math.nan))
 
 
 def count_of_controls(table: pd.DataFrame) -> control.Count:
@@ -187,12 +187,6 @@ def count_of_controls(table: pd.DataFrame) -> control.Count:
 def _ratios(point: KernelPoint, name: str, base: str) -> Floats:
     ratios = point.variants[name].t_ns / point.variants[base].t_ns
     return np.full_like(ratios, math.nan) if name == base else ratios
-
-
-def verdict(estimate: Estimate) -> str:
-    """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
-    low, high = as_float(estimate.low), as_float(estimate.high)
-    return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
 
 
 def record_numbers(record: KernelsRecord) -> dict[str, float]:

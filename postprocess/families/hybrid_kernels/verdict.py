@@ -1,8 +1,8 @@
 """What the hybrid variant of each kernel brings: its time against pure MPI and against MPI and OpenMP, the memory of
 its node, and its lines of code.
 
-Times of different launches are not compared. Several launches of a case give the median of their ratios, with an
-interval that holds all of theirs; the verdict is that of all of them, or it cannot be told.
+Times of different launches are not compared. Several launches of a case count by `launches.over_launches`; the verdict
+is that of the interval and of all of them, or it cannot be told. With fewer than three launches it is `likely` at most.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from postprocess.families import axes
 from postprocess.families.hybrid_kernels.axes import VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
 from postprocess.families.hybrid_kernels.table import (
-    CANNOT_TELL,
     TO_MPI,
     TO_OPENMP,
     VERDICTS,
@@ -28,6 +27,9 @@ from postprocess.families.hybrid_kernels.table import (
     configuration_words,
     count_of_controls,
 )
+from postprocess.statistics import launches
+from postprocess.statistics.control import CANNOT_TELL, verdict
+from postprocess.statistics.metrics import as_float
 
 MOST_COPIES = 1.1
 """Node memory of the data that several ranks of a node need: `hybrid` is meant to keep at most so many copies.
@@ -47,6 +49,12 @@ class Comparison:
     low: float
     high: float
     verdict: str
+    launches: int
+
+    @property
+    def answer(self) -> str:
+        """The verdict, `likely` where it rests on few launches."""
+        return self.verdict if self.verdict == CANNOT_TELL else f"{launches.likely(self.launches)}{self.verdict}"
 
     @property
     def words(self) -> str:
@@ -89,7 +97,7 @@ class Verdict:
         if not np.isfinite(self.to_mpi.value):
             return "no time was measured"
         against = ((self.to_mpi, "pure MPI"), (self.to_openmp, "MPI and OpenMP"))
-        words = [f"{one.words} of {base}'s time: {one.verdict}" for one, base in against]
+        words = [f"{one.words} of {base}'s time: {one.answer}" for one, base in against]
         return f"hybrid takes {'; '.join(words)}"
 
     @property
@@ -151,12 +159,15 @@ def _copies(rows: pd.DataFrame) -> pd.Series[float]:
 
 
 def _comparison(rows: pd.DataFrame, column: str) -> Comparison:
-    found = set(rows[VERDICTS[column]])
+    found = launches.of_rows(rows, column)
+    of_all = verdict(found)
+    agree = set(rows[VERDICTS[column]]) == {of_all}
     return Comparison(
-        value=_median(rows, column),
-        low=float(rows[f"{column}_ci95_low"].to_numpy(np.float64).min()),
-        high=float(rows[f"{column}_ci95_high"].to_numpy(np.float64).max()),
-        verdict=str(found.pop()) if len(found) == 1 else CANNOT_TELL,
+        as_float(found.value),
+        as_float(found.low),
+        as_float(found.high),
+        verdict=of_all if agree else CANNOT_TELL,
+        launches=int(rows["record"].nunique()),
     )
 
 

@@ -4,7 +4,7 @@ This is an open question of the paper (Denis et al. 2022, section 8). The predic
 assumes that times per thread do not depend on the number of cores (`metrics.break_even_estimate`). The measurement is
 the speed-up by the work done, at each number of cores with a case. Giving up a core pays if its 95 % interval lies
 above 1, and does not pay if the interval lies below 1. The interval does not include differences between launches, so
-either answer is `likely` where the case or `basic` has only one launch.
+either answer is `likely` where the case or `basic` has fewer than three.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.families.nbc_overlap.diagnosis import LEAST_LAUNCHES, LIKELY
+from postprocess.families.nbc_overlap.diagnosis import LIKELY
 from postprocess.families.nbc_overlap.points import CASE
 from postprocess.records.header import NAMED
+from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import least_cores, most_ranks_on_a_node
 
 PAYS, DOES_NOT, CANNOT_TELL = "yes", "no", "cannot tell"

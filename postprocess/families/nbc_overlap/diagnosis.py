@@ -29,8 +29,7 @@ A label is possible if the three intervals leave room for it. If one label is po
 or three are possible, it is `likely`: the label is that of the values, and the other labels are named. If more are
 possible, or the interval of r_overhead reaches from overlap (0.25) to serialisation (0.75), the point is `unreliable`;
 so is a point that `validity` calls unreliable. A diagnosis is `likely` at most where `basic` was not measured, and
-where either side of the comparison with `basic` has only one launch: the intervals do not include the differences
-between launches.
+where the case or `basic` has fewer than three launches: how much launches differ is not known then.
 
 A communication ratio near 1 alone is never taken for no progression. Time that communication lost to interference hides
 in the computation (section 3.2.2). It shows in r_interference or, where communication overlaps but slowly, in a map
@@ -47,6 +46,8 @@ from typing import Any, TypeAlias
 
 from postprocess.drawing.text import duration, ratio, short
 from postprocess.families.nbc_overlap.axes import as_in_basic
+from postprocess.statistics.effects import sure_at
+from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, least_cores, median_estimate, most_ranks_on_a_node
 
 OVERLAP = "overlap"
@@ -68,9 +69,6 @@ EXPOSED_LIMIT = 0.75
 SLOWER_LIMIT = 1.1
 INTERFERENCE_LIMIT = 0.1
 MOST_POSSIBLE = 3
-LEAST_LAUNCHES = 2
-"""The launches that a side must have for a `clear` diagnosis: with fewer, the differences between its launches are not
-known."""
 SHARE = 0.75
 MIXED = "mixed"
 
@@ -240,8 +238,8 @@ def diagnose(row: Mapping[Any, Any]) -> Diagnosis:
     if not row["reliable"]:
         possible = found.alternatives if found.label == UNRELIABLE else (found.label, *found.alternatives)
         found = Diagnosis(UNRELIABLE, UNRELIABLE, possible)
-    unsure = metric == "r_overhead" or row["launches_vs_basic"] < LEAST_LAUNCHES
-    if found.confidence == CLEAR and unsure and not is_reference(row):
+    alone = metric == "r_overhead" and not is_reference(row)
+    if found.confidence == CLEAR and (alone or row["launches_vs_basic"] < LEAST_LAUNCHES):
         found = Diagnosis(found.label, LIKELY)
     return Diagnosis(found.label, found.confidence, found.alternatives, advice_for(found, row))
 
@@ -590,7 +588,12 @@ def _sentences(*texts: str) -> str:
 
 def _apparent_words(rows: Sequence[Mapping[Any, Any]]) -> str:
     """At how many points only the own references show overlap, in words; empty if there are none."""
-    apparent = sum(map(_apparent, rows))
+    names = ("r_overhead", "r_overhead_vs_basic")
+    own, basic = (
+        sure_at([(row[name], row[f"{name}_ci95_low"], row[f"{name}_ci95_high"]) for row in rows], HALF)
+        for name in names
+    )
+    apparent = sum(map(_apparent, (row for row, *sure in zip(rows, own, basic, strict=True) if all(sure))))
     if not apparent:
         return ""
     where = f"At {apparent} of {len(rows)} points" if len(rows) > 1 else "Here"

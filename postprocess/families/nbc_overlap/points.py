@@ -21,6 +21,7 @@ from postprocess.families.nbc_overlap.diagnosis import (
     OVERLAP,
     UNKNOWN,
     UNRELIABLE,
+    Diagnosis,
     diagnose,
     is_reduced_reference,
     is_reference,
@@ -36,7 +37,7 @@ from postprocess.records.header import NAMED, Header, keeps_apart, named_cores_o
 from postprocess.records.record import GIVEN
 from postprocess.records.run import Run, failed_reasons, failed_records
 from postprocess.statistics import metrics
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate, series_estimate
 
 CASE = [one.name for one in AXES if one.of != "point"]
 """The columns that identify a sweep: all axes except the place in the grid. `launch` counts repeats from 1."""
@@ -47,7 +48,7 @@ _RECORD_RATIOS = [
     "r_comm", "r_comp_slowdown", "r_exposed", "r_interference", "overlap_osu_percent", "overlap_imb_percent",
 ]  # fmt: skip
 
-_ESTIMATES = [
+ESTIMATES = [
     "r_overhead", "r_overhead_vs_basic", "r_exposed", "r_interference", "r_comm", "r_comp_slowdown",
     "speedup_vs_basic", "speedup_vs_basic_per_work", "speedup_vs_reduced", "break_even_cores",
 ]  # fmt: skip
@@ -55,12 +56,12 @@ _ESTIMATES = [
 COLUMNS = [
     *CASE, NAMED, "comm_target_ns", "comp_target_ns", "message_bytes", "work_size",
     "t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns",
-    *sampled_table.names_of_estimates(_ESTIMATES), "vs_basic_reason",
+    *sampled_table.names_of_estimates(ESTIMATES), "vs_basic_reason",
     "launches_vs_basic",
     "diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice",
     "overlap_osu_percent", "overlap_imb_percent", "test_calls", "t_test_ns",
     "slowest_thread_relative", "slowest_thread",
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
+    "repetitions", "warmup_repetitions", "late_repetitions", "r_overhead_punctual", "discarded_repetitions",
     "recalibrations", "data_errors", "stop_reason", "interval_relative_reached",
     "start_method", "clock_method", "clock_residual_ns", "clock_drift_ppm", "buffer_sets",
     *(f"{term}_ref_{what}" for term in ("comm", "comp")
@@ -100,7 +101,7 @@ class _Measured:
     def of(cls, record: OverlapRecord, launch: int, failed: str, point: OverlapPoint) -> _Measured:
         slowest = point.t_comp_ns.max
         series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns, slowest, point.t_measured_ns - slowest)
-        return cls(record, launch, failed, point, *map(median_estimate, series))
+        return cls(record, launch, failed, point, *map(series_estimate, series))
 
     @property
     def overhead(self) -> Estimate:
@@ -221,10 +222,7 @@ def usable(points: pd.DataFrame) -> pd.DataFrame:
 
     Points of cases that failed are left out.
     """
-    not_failed = points[points["failed"] == ""]
-    enough = 2 * not_failed["reliable"].sum() >= not_failed["valid"].sum()
-    chosen: pd.DataFrame = not_failed[not_failed["reliable" if enough else "valid"]]
-    return chosen
+    return sampled_table.usable(points[points["failed"] == ""])
 
 
 def median(values: pd.Series[Any]) -> float:
@@ -371,6 +369,12 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
     r_comm, r_comp, approximate = _rank_ratios(m)
     if approximate:
         flags.append("intervals of r_comm and r_comp_slowdown are approximate: no rank's own samples were kept")
+    punctual = _punctual_overhead(p)
+    if not as_float(overhead.low) <= punctual <= as_float(overhead.high) and not math.isnan(punctual):
+        flags.append(
+            f"r_overhead is {punctual:.2f} in the {p.repetitions - p.late_repetitions} of {p.repetitions} repetitions "
+            "that no rank started late"
+        )
     row = {
         **_case(m.record, m.launch, p, system),
         "t_comm_ref_ns": comm_ref,
@@ -399,6 +403,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
         "repetitions": p.repetitions,
         "warmup_repetitions": p.warmup_repetitions,
         "late_repetitions": p.late_repetitions,
+        "r_overhead_punctual": punctual,
         "discarded_repetitions": p.discarded_repetitions,
         "recalibrations": p.recalibrations,
         "data_errors": p.data_errors,
@@ -424,13 +429,26 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
         "record": m.record.name,
         "index": p.index,
     }
-    found = diagnose(row)
-    return row | {
+    return row | diagnosis_columns(diagnose(row))
+
+
+def diagnosis_columns(found: Diagnosis) -> dict[str, Any]:
+    """The columns of a diagnosis."""
+    return {
         "diagnosis": found.label,
         "diagnosis_confidence": found.confidence,
         "diagnosis_alternatives": list(found.alternatives),
         "diagnosis_advice": found.advice,
     }
+
+
+def _punctual_overhead(point: OverlapPoint) -> float:
+    """`r_overhead` of the repetitions that no rank started late. NaN where all or too few are, or none was kept."""
+    punctual = point.late_starts == 0
+    if punctual.all() or np.count_nonzero(punctual) < metrics.MIN_REPETITIONS:
+        return math.nan
+    times = (np.median(getattr(point, name)[punctual]) for name in ("t_measured_ns", "t_comp_ref_ns", "t_comm_ref_ns"))
+    return as_float(metrics.r_overhead(*times))
 
 
 def _slowest_thread(header: Header, point: OverlapPoint) -> dict[str, Any]:
@@ -519,7 +537,7 @@ def _rank_ratios(m: _Measured) -> tuple[Estimate, Estimate, bool]:
             metrics.largest_rank_ratio_estimate(own.t_comp_ns, own.t_comp_ref_ns),
             False,
         )
-    slowest = median_estimate(p.t_call_ns.max + p.t_test_ns.max + p.t_wait_ns.max)
+    slowest = series_estimate(p.t_call_ns.max + p.t_test_ns.max + p.t_wait_ns.max)
     return (
         _as_wide(metrics.r_comm(p.rank_mpi_ns, p.rank_comm_ref_ns), metrics.ratio_estimate(slowest, m.comm)),
         _as_wide(

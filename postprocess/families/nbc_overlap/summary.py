@@ -11,11 +11,12 @@ against references that the progress thread itself slowed down everything looks 
     cannot tell              it holds 0.5
 
 Where at least half of the valid points are reliable, a case has the verdict that three quarters of the reliable points
-share. If `overlaps` and `partly overlaps` together make up three quarters, it is `partly overlaps`; if `serialises` and
-`slower than serialised` do, it is `serialises`; otherwise it is `mixed`. Where fewer points are reliable, all valid
-points are taken together as if they were repetitions of one point (at least 6 points): the verdict comes from the
-distribution-free 95 % interval of the median of their ratios. Points of launches that failed do not count; if all
-launches of a case failed, its verdict is `cannot tell`.
+share; of the points that are counted on a side of 0.5, at most 5 % are expected to be wrong. If `overlaps` and `partly
+overlaps` together make up three quarters, it is `partly overlaps`; if `serialises` and `slower than serialised` do, it
+is `serialises`; otherwise it is `mixed`. Where fewer points are reliable, all valid points are taken together as if
+they were repetitions of one point (at least 6 points): the verdict comes from the distribution-free 95 % interval of
+the median of their ratios. A point is that of all launches that did not fail (`case_points`); if all launches of a case
+failed, its verdict is `cannot tell`.
 
 The verdict says how much overlaps, and `diagnosis` says why, from the same ratio and its two parts. They cannot
 contradict each other: a point that is clearly `overlap` overlaps, and a point that overlaps is never `no progression`,
@@ -33,16 +34,20 @@ from typing import Any
 import pandas as pd
 
 from postprocess.drawing.text import clean, interval, ratio, short
+from postprocess.families import sampled_table
 from postprocess.families.axes import configuration_words
+from postprocess.families.nbc_overlap.case_points import GROUP, over_launches
 from postprocess.families.nbc_overlap.diagnosis import (
     BASIC_FAILED,
+    HALF,
+    Interval,
     MapDiagnosis,
     deciding_ratio,
     is_reference,
     map_diagnosis,
 )
-from postprocess.families.nbc_overlap.points import CASE, median, usable
-from postprocess.records.header import NAMED
+from postprocess.families.nbc_overlap.points import median, usable
+from postprocess.statistics.effects import sure_at
 from postprocess.statistics.metrics import as_float, median_estimate
 
 OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
@@ -56,7 +61,6 @@ OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
 SHARE = 0.75
 SLOWER_LIMIT = 1.1
 PARTLY_LIMITS = (0.25, 0.75)
-GROUP = [*(name for name in CASE if name != "launch"), NAMED]
 
 
 @dataclass(frozen=True)
@@ -153,8 +157,12 @@ class Summary:
 
 
 def summarise(points: pd.DataFrame) -> list[Summary]:
-    """One `Summary` per case, in the order of the table `points_of`."""
-    return [_summary(dict(zip(GROUP, key, strict=True)), part) for key, part in points.groupby(GROUP, sort=False)]
+    """One `Summary` per case, in the order of the table `points_of`: of its points over all launches."""
+    summaries = []
+    for key, part in points.groupby(GROUP, sort=False):
+        failures = tuple(_failures(part)) if part["launch"].nunique() > 1 else ()
+        summaries.append(_summary(dict(zip(GROUP, key, strict=True)), over_launches(part), failures))
+    return summaries
 
 
 def point_verdict(low: float, high: float) -> str:
@@ -183,12 +191,15 @@ def case_verdict(verdicts: Counter[str]) -> str:
     return SERIALISES if verdicts[SERIALISES] + verdicts[SLOWER] >= needed else MIXED
 
 
-def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
+def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ...]) -> Summary:
+    """failures: notes on launches that failed, of which `points` may have no row."""
     chosen = usable(points)
     overhead = chosen["r_overhead"]
     able = points[points["valid"] & (points["failed"] == "")]
     without_basic = 0 if is_reference(case) else int(chosen["r_overhead_vs_basic"].isna().sum())
-    together = median_estimate([row[deciding_ratio(row)] for row in able.to_dict("records")])
+    deciding = [row[deciding_ratio(row)] for row in able.to_dict("records")]
+    together = median_estimate(deciding)
+    left = sampled_table.left_out(able, deciding).words
     return Summary(
         case=case,
         points=len(points),
@@ -204,15 +215,24 @@ def _summary(case: dict[str, Any], points: pd.DataFrame) -> Summary:
         speedup_vs_basic_per_work=median(chosen["speedup_vs_basic_per_work"]),
         together_low=as_float(together.low),
         together_high=as_float(together.high),
-        verdicts=Counter(_deciding_verdict(row) for row in points[points["reliable"]].to_dict("records")),
+        verdicts=Counter(_verdicts(points[points["reliable"]].to_dict("records"))),
         diagnosis=map_diagnosis(points.to_dict("records")),
-        notes=case_notes(points, without_basic, len(chosen)),
+        notes=(*failures, *([left] if left else []), *case_notes(points, without_basic, len(chosen))),
     )
 
 
-def _deciding_verdict(row: dict[Any, Any]) -> str:
-    metric = deciding_ratio(row)
-    return point_verdict(row[f"{metric}_ci95_low"], row[f"{metric}_ci95_high"])
+def _verdicts(rows: list[dict[Any, Any]]) -> list[str]:
+    """The verdicts of the points of a map. A sentence counts them, so at most 5 % of those that tell something are
+    expected to be wrong (`effects.sure_at`, by the limit of a verdict that is nearest); of others it cannot be told."""
+    deciding = [Interval.of(row, deciding_ratio(row)) for row in rows]
+    found = [point_verdict(one.low, one.high) for one in deciding]
+    limits = {SLOWER: (SLOWER_LIMIT,), PARTLY: PARTLY_LIMITS}
+    nearest = [
+        min(limits.get(verdict, (HALF,)), key=lambda limit: abs(limit - one.value))
+        for one, verdict in zip(deciding, found, strict=True)
+    ]
+    sure = sure_at([(one.value, one.low, one.high) for one in deciding], nearest)
+    return [verdict if is_sure else CANNOT_TELL for verdict, is_sure in zip(found, sure, strict=True)]
 
 
 def _failures(points: pd.DataFrame) -> Iterator[str]:

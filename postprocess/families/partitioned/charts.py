@@ -32,13 +32,13 @@ from postprocess.drawing.curves import (
     Curve,
     Mark,
     Style,
-    mark_of,
     ratio_axis,
     sure_values,
     time_axis,
 )
 from postprocess.drawing.text import duration, plural, ratio
 from postprocess.families import axes
+from postprocess.families.launch_marks import mark_of
 from postprocess.families.partitioned.axes import DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, configuration_words, neighbours_words
 from postprocess.families.partitioned.verdict import SINGLE, by_size, found_of

@@ -3,7 +3,7 @@
 All ratios are made within repetitions. Each repetition times the tested approach and, right beside it, one message
 after all partitions are ready. What disturbs both, such as another process or a slower clock of the processor, cancels
 in their ratio. So the value of a ratio is the median over the ratios of the repetitions, and its 95 % interval is that
-of a median, distribution free, from order statistics (`metrics.median_estimate`). The ratio of two medians
+of a median, distribution free, from order statistics (`metrics.series_estimate`). The ratio of two medians
 (`metrics.ratio_estimate`) would take both as independent, and its interval would be too wide where they rise and fall
 together. For the same reason `gain_model` is the median of the model's prediction for each repetition, from that
 repetition's own delay and reference.
@@ -38,7 +38,7 @@ from postprocess.records.fields import Nanoseconds
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import pipelining
-from postprocess.statistics.metrics import Estimate, Floats, as_float, mean_estimate, median_estimate
+from postprocess.statistics.metrics import Estimate, Floats, as_float, mean_estimate, series_estimate
 
 _NS = 1e-9
 LEAST_OF_MODEL = 1 << 20
@@ -84,7 +84,7 @@ def case_of(record: PartitionedRecord) -> dict[str, Any]:
 
 def paired(values: Floats) -> Estimate:
     """The median of a ratio that was made within each repetition, with its 95 % interval; NaN without repetitions."""
-    return median_estimate(values)
+    return series_estimate(values)
 
 
 def ratios_of(point: PartitionedPoint, network: Network) -> dict[str, Floats]:
@@ -119,7 +119,7 @@ def measured_delay_ratio(point: PartitionedPoint, network: Network) -> Estimate:
 
     Its interval holds those of both. That of beta is left out where it is not known.
     """
-    delay, beta = median_estimate(_NS * point.t_delay_ns), network.bytes_per_second
+    delay, beta = series_estimate(_NS * point.t_delay_ns), network.bytes_per_second
     partition_bytes = point.message_bytes / point.partitions_send
     low, high = (np.where(np.isfinite(end), end, beta.value) for end in (beta.low, beta.high))
     measured = ((delay.value, beta.value), (delay.low, low), (delay.high, high))
@@ -129,7 +129,7 @@ def measured_delay_ratio(point: PartitionedPoint, network: Network) -> Estimate:
 def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, case, network = record.header, case_of(record), record.network
     for point in sorted(record.points, key=_place):
-        times = {name: median_estimate(getattr(point, name)) for name in _TIMES}
+        times = {name: series_estimate(getattr(point, name)) for name in _TIMES}
         computing = {name: _known(getattr(point, name), point.t_computing_cpu_ns) for name in OF_COMPUTING}
         ratios = {name: paired(values) for name, values in ratios_of(point, network).items()}
         delay_ratio = measured_delay_ratio(point, network)
@@ -162,7 +162,7 @@ _OF_POINT = ("delay_target_ns", "work_size", "messages", "neighbours")
 
 def _known(times_ns: Nanoseconds, cpu_ns: Nanoseconds) -> Estimate:
     """The median of a time of a computation; NaN where it was not read: then there is no CPU time either."""
-    return median_estimate(times_ns if cpu_ns.any() else times_ns[:0])
+    return series_estimate(times_ns if cpu_ns.any() else times_ns[:0])
 
 
 def _place(point: PartitionedPoint) -> tuple[float, ...]:
@@ -173,7 +173,7 @@ def _place(point: PartitionedPoint) -> tuple[float, ...]:
 def _delay_rate(point: PartitionedPoint) -> float:
     """gamma, in microseconds per megabyte of a partition, of the delay that was measured."""
     partition_megabytes = point.message_bytes / point.partitions_send / 1e6
-    return as_float(median_estimate(point.t_delay_ns).value) / 1e3 / partition_megabytes
+    return as_float(series_estimate(point.t_delay_ns).value) / 1e3 / partition_megabytes
 
 
 def _mean_columns(point: PartitionedPoint) -> dict[str, float]:

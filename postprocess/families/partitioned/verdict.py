@@ -25,8 +25,7 @@ line is drawn between them (`break_even`).
 A gain that differs from 1 by less than LEAST_RATIO is too small to count, as in `compare`, even where its interval is
 narrower than that: its interval is then taken to hold 1 (`counting`).
 
-Several launches of a case give the median of their medians, with an interval that holds all of theirs. An interval of
-one launch does not include how much launches differ, so an answer is `likely` where it rests on a single launch.
+Several launches of a case count by `launches.over_launches`; with fewer than three an answer is `likely` at most.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from postprocess.drawing.text import interval, plural, ratio, size
@@ -45,11 +43,11 @@ from postprocess.families import axes
 from postprocess.families.axes import NOISE
 from postprocess.families.partitioned.axes import BESIDE, DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, neighbours_words
+from postprocess.statistics import launches
 from postprocess.statistics.limits import LEAST_RATIO
-from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, median_estimate
+from postprocess.statistics.metrics import as_float
 
 SINGLE = "single"
-LEAST_LAUNCHES = 2
 SCENARIO = (
     "toolchain", "provider", "network", "ranks", "nodes", "cores_per_rank", "noise", "interfaces", "cache", "method",
     "neighbours", "partitions_send", "delay_ratio",
@@ -247,8 +245,8 @@ def _launches(rows: pd.DataFrame) -> int:
 
 def found_of(rows: pd.DataFrame, name: str) -> Found:
     """The number of a column over the launches of one option at one size."""
-    values, lows, highs = (rows[f"{name}{end}"].to_numpy(np.float64) for end in ("", "_ci95_low", "_ci95_high"))
-    return Found(float(np.median(values)), float(lows.min()), float(highs.max()), _launches(rows))
+    found = launches.of_rows(rows, name)
+    return Found(as_float(found.value), as_float(found.low), as_float(found.high), _launches(rows))
 
 
 def counting(gain: Found) -> Found:
@@ -256,17 +254,6 @@ def counting(gain: Found) -> Found:
     if not 1 / (1 + LEAST_RATIO) < gain.value < 1 + LEAST_RATIO:
         return gain
     return replace(gain, low=min(gain.low, 1.0), high=max(gain.high, 1.0))
-
-
-def _reference(rows: pd.DataFrame) -> Found:
-    """The time of one message in a configuration, from the references of all its launches.
-
-    With enough launches its interval is that of the median over them, else one that holds all of theirs.
-    """
-    if _launches(rows) < MIN_REPETITIONS:
-        return found_of(rows, "t_ref_ns")
-    found = median_estimate(rows["t_ref_ns"].to_numpy(np.float64))
-    return Found(as_float(found.value), as_float(found.low), as_float(found.high), _launches(rows))
 
 
 @dataclass(frozen=True)
@@ -314,7 +301,7 @@ def _choice(message_bytes: int, good: pd.DataFrame) -> Choice:
     rows = good[good["message_bytes"] == message_bytes]
     speeds: dict[Option, _Speed] = {}
     for (configuration, sent), of_configuration in rows.groupby(["configuration", "partitions_send"], sort=False):
-        reference = _reference(of_configuration)
+        reference = found_of(of_configuration, "t_ref_ns")
         alone = Option(str(configuration), SINGLE, 0, int(sent), int(sent))
         speeds[alone] = _Speed(Found(1, 1, 1, reference.launches), reference, _computation_of_single(of_configuration))
         for option, of_option in _by_option(of_configuration):
@@ -382,14 +369,9 @@ def break_even(sizes: Sequence[int], gains: Sequence[Found | None]) -> BreakEven
     )
 
 
-def likely(launches: int) -> str:
-    """The word before an answer that rests on a single launch."""
-    return "likely " if launches < LEAST_LAUNCHES else ""
-
-
-def break_even_words(found: BreakEven, launches: int) -> str:
+def break_even_words(found: BreakEven, of_launches: int) -> str:
     """The break-even size of an option in words, with how sure it is."""
-    return found.words if found.state == CANNOT_TELL else f"is {likely(launches)}{found.words}"
+    return found.words if found.state == CANNOT_TELL else f"is {launches.likely(of_launches)}{found.words}"
 
 
 def choice_words(choice: Choice, *, of_several: bool = False) -> str:
@@ -398,7 +380,7 @@ def choice_words(choice: Choice, *, of_several: bool = False) -> str:
         return "cannot tell: no point is reliable"
     fastest, *others = choice.best
     if all(option.approach == SINGLE for option in choice.best):
-        return f"{likely(choice.launches)}one message: {', '.join(option.words for option in choice.best)}"
+        return f"{launches.likely(choice.launches)}one message: {', '.join(option.words for option in choice.best)}"
     if choice.is_single:
         names = ", ".join(option.words for option in choice.best if option.approach != SINGLE)
         return f"cannot tell one message from {names}"
@@ -408,7 +390,7 @@ def choice_words(choice: Choice, *, of_several: bool = False) -> str:
     usual = choice.without_delay
     same = "" if choice.pays_early or usual is None else f", but as much without a delay ({_gain_words(usual)})"
     beside = f"; not told from {', '.join(option.words for option in others)}" if others else ""
-    return f"{likely(choice.launches)}{fastest.words}{times}{same}{beside}"
+    return f"{launches.likely(choice.launches)}{fastest.words}{times}{same}{beside}"
 
 
 def _gain_words(gain: Found) -> str:

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.curves import COLOURS, MESSAGE, Chart, Curve, Style, mark_of, ratio_axis
+from postprocess.drawing.curves import COLOURS, MESSAGE, Chart, Curve, Style, ratio_axis
 from postprocess.drawing.text import plural
 from postprocess.families import axes
+from postprocess.families.launch_marks import mark_of
 from postprocess.families.sync_overlap.axes import OF_RECORD
 from postprocess.families.sync_overlap.table import configuration_words
 

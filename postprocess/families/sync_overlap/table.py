@@ -1,7 +1,7 @@
 """The table of messages to a late receiver: one row per point, with its outcome and its validity.
 
 Times of a repetition are combined within it. Their value is the median over repetitions, and the 95 % interval is that
-of a median, distribution free, from order statistics (`metrics.median_estimate`).
+of a median, distribution free, from order statistics (`metrics.series_estimate`).
 
     t_after_wait_ns   t_recv - t_wait                 negative: MPI_Recv completed before the sender called MPI_Wait
     t_whole_ns        t_whole_recv - t_whole_send     a transfer of which nothing can have moved before
@@ -38,7 +38,7 @@ from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import late_receiver
-from postprocess.statistics.metrics import Estimate, Floats, median_estimate
+from postprocess.statistics.metrics import Estimate, Floats, series_estimate
 
 _ESTIMATES = (
     "t_recv_ns", "t_wait_ns", "t_after_wait_ns", "t_whole_ns", "t_round_trip_ns", "recv_over_wait",
@@ -118,7 +118,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
     fragments, fragment_bytes = fragments_of(header)
     pulls = str(header.metadata.get(PULLS, ""))
     points = sorted(record.points, key=lambda point: (point.message_bytes, point.index))
-    found = [{name: median_estimate(values) for name, values in values_of(point).items()} for point in points]
+    found = [{name: series_estimate(values) for name, values in values_of(point).items()} for point in points]
     answers = [late_receiver.outcome(of["t_after_wait_ns"], of["t_whole_ns"], of["t_round_trip_ns"]) for of in found]
     known = [
         (point.message_bytes, answer)

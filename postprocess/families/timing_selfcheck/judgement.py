@@ -25,7 +25,7 @@ from postprocess.drawing.text import duration, share
 from postprocess.families.timing_selfcheck.record import KINDS, Clock, Noise, Residual, Selfcheck, Start, Timer, Work
 from postprocess.records.fields import Json
 from postprocess.statistics.limits import CALIBRATION_LIMIT, CONCLUSIVE
-from postprocess.statistics.metrics import CONFIDENCE, as_float, median_estimate
+from postprocess.statistics.metrics import CONFIDENCE, as_float, series_estimate
 
 TARGETS_NS = (500_000, 4_000_000, 16_000_000, 64_000_000)
 
@@ -295,7 +295,7 @@ def _steadiness(works: list[Work]) -> Steadiness:
     first = works[0]
     measured = [work for work in works if len(work.samples_ns)]
     series = [work.samples_ns.astype(np.float64) for work in measured]
-    medians = [median_estimate(one) for one in series]
+    medians = [series_estimate(one) for one in series]
     widths = [as_float((one.high - one.low) / one.value) for one in medians]
     median = float(np.median([as_float(one.value) for one in medians])) if medians else math.nan
     width = float(np.median(widths)) if widths else math.nan

@@ -19,12 +19,12 @@ from postprocess.drawing.curves import (
     Chart,
     Curve,
     Style,
-    mark_of,
     ratio_axis,
     sure_values,
 )
 from postprocess.drawing.text import plural
 from postprocess.families import axes
+from postprocess.families.launch_marks import mark_of
 from postprocess.families.transfer_overlap.axes import VARIANT
 from postprocess.families.transfer_overlap.table import configuration_words, points_text
 

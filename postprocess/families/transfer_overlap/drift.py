@@ -24,7 +24,7 @@ import numpy as np
 from postprocess.families.transfer_overlap.axes import NOTHING
 from postprocess.families.transfer_overlap.record import TransferPoint
 from postprocess.statistics.limits import LEAST_RATIO
-from postprocess.statistics.metrics import CONFIDENCE, MIN_REPETITIONS, Estimate, Floats, as_float, median_estimate
+from postprocess.statistics.metrics import CONFIDENCE, MIN_REPETITIONS, Estimate, Floats, as_float, series_estimate
 
 _OF_HALF = 1 - (1 - CONFIDENCE) / 2
 """The confidence of the median of each half, so that both hold at once."""
@@ -54,7 +54,7 @@ def between_versions(points: Sequence[TransferPoint]) -> Between:
     if len(alike) < 2:
         return Between(math.nan, math.nan, frozenset())
     confidence = 1 - (1 - CONFIDENCE) / len(alike)
-    found = {point.index: median_estimate(point.t_nonoverlap_ns, confidence) for point in alike}
+    found = {point.index: series_estimate(point.t_nonoverlap_ns, confidence) for point in alike}
     medians = [as_float(one.value) for one in found.values()]
     highs = [as_float(one.high) for one in found.values()]
     fastest = min((high for high in highs if math.isfinite(high)), default=math.nan)
@@ -83,6 +83,6 @@ def _halves(values: Floats) -> tuple[Estimate, Estimate]:
     """The medians of the earlier and of the later half, with intervals that hold at once."""
     half = values.size // 2
     if half < MIN_REPETITIONS:
-        unknown = median_estimate([])
+        unknown = series_estimate([])
         return unknown, unknown
-    return median_estimate(values[:half], _OF_HALF), median_estimate(values[-half:], _OF_HALF)
+    return series_estimate(values[:half], _OF_HALF), series_estimate(values[-half:], _OF_HALF)

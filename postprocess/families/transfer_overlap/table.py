@@ -3,7 +3,7 @@
 Ratios are made within repetitions: each times the version that computes all and then exchanges and, right beside it,
 the tested version; the two change places from repetition to repetition. What disturbs both cancels. The value of a
 ratio is the median over repetitions, and its 95 % interval is that of a median, distribution free, from order
-statistics (`metrics.median_estimate`).
+statistics (`metrics.series_estimate`).
 
     improvement     (t_nonoverlap - t_overlap) / t_nonoverlap        `transfer_overlap.improvement`
     bound           min(t_comm, t_comp) / (t_comm + t_comp)          `transfer_overlap.improvement_bound`
@@ -46,7 +46,7 @@ from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, 
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import transfer_overlap as formulas
-from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, median_estimate
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, series_estimate
 
 RATIOS = ("improvement", "bound", "parts_of_whole")
 _CHANGES = ("reference_change", "improvement_change")
@@ -140,13 +140,13 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
         between = references[point.grid_points, point.unknowns]
         ratios = ratios_of(point)
         found = {
-            **{name: median_estimate(getattr(point, name)) for name in SERIES},
-            **{name: median_estimate(values) for name, values in ratios.items()},
+            **{name: series_estimate(getattr(point, name)) for name in SERIES},
+            **{name: series_estimate(values) for name, values in ratios.items()},
             "reference_change": drift.change_of_times(point.t_nonoverlap_ns),
             "improvement_change": drift.change_of_ratio(ratios["improvement"]),
         }
         confidence = 1 - (1 - CONFIDENCE) / max(_versions(record, point), 1)
-        joint = median_estimate(ratios["improvement"], confidence)
+        joint = series_estimate(ratios["improvement"], confidence)
         improvement, bound = found["improvement"], found["bound"]
         bound_stands = validity.bound_stands(found["parts_of_whole"])
         reasons = [

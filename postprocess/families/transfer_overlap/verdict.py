@@ -2,8 +2,8 @@
 
 A version pays where its improvement is surely above 0. It does not pay where it surely brings less than the least
 difference that matters (3 %). Otherwise it cannot be told. "Surely" rests on the interval that holds for all versions
-of the case at once, and only reliable points count. An answer is `likely` where it rests on a single launch, because
-the interval of one launch does not include how much launches differ.
+of the case at once, and only reliable points count. Several launches count by `launches.over_launches`; with fewer than
+three an answer is `likely` at most.
 
 Every version has solves of the reference beside its own. Where the reference drifts over the versions of a launch
 (`drift`), what each brings stands, and so does the answer. Which of them brings most is not told then: a sentence says
@@ -27,10 +27,11 @@ from postprocess.drawing.text import duration, interval, percent_with_decimal, p
 from postprocess.families import axes
 from postprocess.families.transfer_overlap.axes import CONTROLS
 from postprocess.families.transfer_overlap.table import points_text
+from postprocess.statistics import launches
 from postprocess.statistics.limits import LEAST_RATIO
+from postprocess.statistics.metrics import CONFIDENCE, as_float
 
 PAYS, NOT, CANNOT_TELL = "pays", "does not pay", "cannot tell"
-LEAST_LAUNCHES = 2
 SUMS_MATTER = 0.8
 """Where exchanges and computation are less than this share of a whole solve, the bound is not one of the solve."""
 APPLICATION = (
@@ -44,7 +45,7 @@ APPLICATION = (
 class Found:
     """What a version brings, over the launches that measured it.
 
-    improvement: the median of theirs.  low, high: an interval that holds all of theirs.  bound: the median of those
+    improvement, low, high: `launches.over_launches` of theirs.  bound: the median of those
     that stand (`validity.bound_stands`); NaN where none does.
     share_of_whole: what the shorter of exchanges and computation is of the whole solve without overlap, likewise. The
     solve has global sums besides, which neither of the two contains, so this is less than the bound.
@@ -107,7 +108,7 @@ class Verdict:
         if self.disturbed:
             return f"cannot tell: {self.disturbed}"
         best = self.versions[0]
-        likely = "likely " if min(found.launches for found in self.versions) < LEAST_LAUNCHES else ""
+        likely = launches.likely(min(found.launches for found in self.versions))
         brings = f"{best.variant} brings {_percent(best.improvement)} {_range(best)}"
         allowed = f"the times allow {_percent(best.bound)}"
         if not math.isfinite(best.bound):
@@ -148,15 +149,16 @@ def verdicts(table: pd.DataFrame) -> tuple[Verdict, ...]:
 
 def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
     good = rows[rows["reliable"] & np.isfinite(rows["improvement_joint_ci95_low"].to_numpy(np.float64))]
-    found = [_found(str(variant), of_variant) for variant, of_variant in good.groupby("variant", sort=False)]
+    versions = max(good["variant"].nunique(), 1)
+    found = [_found(str(variant), of_variant, versions) for variant, of_variant in good.groupby("variant", sort=False)]
     controls = [one for one in found if one.variant in CONTROLS]
-    versions = sorted((one for one in found if one.variant not in CONTROLS), key=lambda one: -one.low)
+    brought = sorted((one for one in found if one.variant not in CONTROLS), key=lambda one: -one.low)
     off = [one for one in controls if one.low > LEAST_RATIO or one.high < -LEAST_RATIO]
     disturbed = "; ".join(
         f"the control {one.variant} must bring nothing, and brings {interval(one.low, one.high)}" for one in off
     )
     return Verdict(
-        values, tuple(versions), disturbed, _drifts(rows), (len(rows) - int(rows["reliable"].sum()), len(rows))
+        values, tuple(brought), disturbed, _drifts(rows), (len(rows) - int(rows["reliable"].sum()), len(rows))
     )
 
 
@@ -174,21 +176,24 @@ def _drifts(rows: pd.DataFrame) -> str:
     )
 
 
-def _found(variant: str, rows: pd.DataFrame) -> Found:
+def _found(variant: str, rows: pd.DataFrame, versions: int) -> Found:
+    """What a version brings. versions: how many the application has; intervals hold for all of them at once."""
+    found = launches.of_rows(rows, "improvement", "improvement_joint", 1 - (1 - CONFIDENCE) / versions)
+    vs_basic = launches.of_rows(rows, "improvement_vs_basic")
     standing = rows[rows["bound_stands"]]
     shorter = standing[["t_comm_ns", "t_comp_ns"]].min(axis=1)
     return Found(
         variant=variant,
-        improvement=float(rows["improvement"].median()),
-        low=float(rows["improvement_joint_ci95_low"].min()),
-        high=float(rows["improvement_joint_ci95_high"].max()),
+        improvement=as_float(found.value),
+        low=as_float(found.low),
+        high=as_float(found.high),
         bound=float(standing["bound"].median()),
         share_of_whole=float((shorter / standing["t_nonoverlap_ns"]).median()),
         launches=int(rows["record"].nunique()),
         above_bound=bool(rows["above_bound"].all()),
-        vs_basic=float(rows["improvement_vs_basic"].median()),
-        vs_basic_low=float(rows["improvement_vs_basic_ci95_low"].min()),
-        vs_basic_high=float(rows["improvement_vs_basic_ci95_high"].max()),
+        vs_basic=as_float(vs_basic.value),
+        vs_basic_low=as_float(vs_basic.low),
+        vs_basic_high=as_float(vs_basic.high),
     )
 
 

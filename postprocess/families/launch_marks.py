@@ -1,0 +1,31 @@
+"""The marks of curves, from the rows of a family's table."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from postprocess.drawing.curves import Axis, Mark
+from postprocess.drawing.text import interval, ratio
+from postprocess.statistics import launches
+from postprocess.statistics.metrics import as_float
+
+
+def mark_of(place: float, rows: pd.DataFrame, name: str, axis: Axis) -> Mark:
+    """The mark of rows that differ in nothing but the launch; of those that are reliable, if there are any.
+
+    Value and interval are `launches.of_rows` of the column.
+    """
+    reliable = rows[rows["reliable"].astype(bool)]
+    shown = reliable if len(reliable) else rows
+    found = launches.of_rows(shown, name)
+    value, low, high = (as_float(part) for part in (found.value, found.low, found.high))
+    return Mark(place, value, low, high, _words(value, low, high, axis), pale=reliable.empty)
+
+
+def _words(value: float, low: float, high: float, axis: Axis) -> str:
+    if axis.words is ratio:
+        return f"{ratio(value)} {interval(low, high)}"
+    known = math.isfinite(low) and math.isfinite(high)
+    return f"{axis.words(value)} [{axis.words(low)}, {axis.words(high)}]" if known else axis.words(value)
