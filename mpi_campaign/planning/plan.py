@@ -3,7 +3,6 @@
 import itertools
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -359,16 +358,14 @@ class Plan:
     def _seconds(self, case: Case, budget_seconds: float) -> float:
         """The budget of a launch where a launch of nbc_overlap has `budget_seconds`."""
         benchmark = BENCHMARKS[case.benchmark]
-        enough = suites.SUITES[self.options.suite].enough_launches
-        of_case = max(self._launches[replace(case, repeat=1).stem], 1)
-        launches = min(of_case, benchmark.launches(1, enough=enough))
-        own = self.has_suites_budget  # of launches that a person asks for, each has a whole budget
+        launches = benchmark.launches(1, enough=self.enough_launches)  # of those asked for, each has a whole budget
+        own = self.has_suites_budget
         return benchmark.seconds(budget_seconds, self.grid, case.parameters, launches, of_suite=own)
 
-    @cached_property
-    def _launches(self) -> Mapping[str, int]:
-        """The number of launches by the stem of a case's first."""
-        return Counter(replace(case, repeat=1).stem for case in self.to_measure)
+    @property
+    def enough_launches(self) -> bool:
+        """Whether a case has as many launches as its benchmark needs."""
+        return suites.SUITES[self.options.suite].enough_launches
 
     @property
     def has_time_for_its_points(self) -> bool:
