@@ -78,6 +78,19 @@ def test_every_collective_is_measured_in_every_way(build_for: Build, tmp_path: P
     assert_the_table_is_of_the_record(found, printed)
 
 
+def test_batches_take_turns_and_trials_have_a_time(built: Path, tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    asked = ("--operation", "bcast", "--variant", "spin,untuned", "--message-bytes", "800", "--method", "paper")
+    found, _ = measured(built, path, MPICH, *asked)
+    points = [line for line in map(json.loads, path.read_text().splitlines()) if line["type"] == "point"]
+    assert all(len(set(point["series"]["order"])) > 3 for point in points)
+    assert [point.trials_ns > 0 for point in found.points] == [True, False]
+    table = hybrid_table([found])
+    sure = table["pays_back_without_trials_calls"].notna()
+    more = table["pays_back_calls"] > table["pays_back_without_trials_calls"]
+    assert (more == (sure & (table["variant"] == "spin"))).all()
+
+
 def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) -> None:
     asked = ("--operation", ",".join(OPERATIONS), "--variant", "spin", "--message-bytes", "800")
     words = ("--virtual-node-ranks", "1", *asked, "--method", "paper")

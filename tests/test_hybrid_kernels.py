@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from mpi_campaign.toolchains import resolving
 from postprocess.families.hybrid_kernels.record import VARIANTS, KernelsRecord, load_kernels
-from postprocess.families.hybrid_kernels.table import kernels_table
+from postprocess.families.hybrid_kernels.table import count_of_controls, kernels_table
 from tests.support import Command, check_record, corruption, launch, launch_line, only_line, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
@@ -73,15 +74,33 @@ def test_every_kernel_is_right_in_every_variant(two_ranks: KernelsRecord) -> Non
     assert panels["mpi"] == 2 * (12 * 12 + 12 * 24) * 8
 
 
+def test_solves_take_turns_and_have_a_control(built: Path, tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    words = ("--kernel", "poisson", "--poisson-rows", "33", "--min-repetitions", "16", "--max-repetitions", "16")
+    recorded(built / "hybrid_kernels", path, *words, toolchain=MPICH)
+    (point,) = (line for line in map(json.loads, path.read_text().splitlines()) if line["type"] == "point")
+    orders = {str(one) for one in point["series"]["order"]}
+    assert {"".join(sorted(order)) for order in orders} == {"1234"}
+    assert {pair for order in orders for pair in pairwise(order)} == set(permutations("1234", 2))
+    table = kernels_table([load_kernels(path)])
+    assert (table["control"] > 0).all() and count_of_controls(table).controls == 1
+    assert (table["handover_ns"] > 0).all()
+
+
 @RARE
 @pytest.mark.timeout(600)
 def test_shared_data_are_kept_once_per_node(built: Path, tmp_path: Path) -> None:
     words = ("--kernel", "summa,bpmf", "--summa-order", "512", "--bpmf-items", "8000", "--iterations", "6")
     found = measured(built, tmp_path / "record.jsonl", MPICH, *words)
     for point in found.points:
-        assert 1 <= point.variants["hybrid"].replicated_bytes / point.copy_bytes < 1.1
+        hybrid = point.variants["hybrid"]
+        assert 1 <= hybrid.replicated_bytes / point.copy_bytes < 1.1
+        assert hybrid.replicated_pss_bytes == pytest.approx(hybrid.replicated_bytes, rel=0.1)
     # The operating system counts the same. Of summa it does not: on a grid of 2 x 1 pure MPI never touches one panel.
-    bpmf = found.points[1].variants
+    summa, bpmf = (point.variants for point in found.points)
+    assert summa["mpi"].replicated_pss_bytes < 0.8 * summa["mpi"].replicated_bytes
+    for variant in bpmf.values():
+        assert variant.replicated_pss_bytes == pytest.approx(variant.replicated_bytes, rel=0.1)
     saved = bpmf["mpi"].replicated_bytes - bpmf["hybrid"].replicated_bytes
     assert bpmf["mpi"].growth_bytes - bpmf["hybrid"].growth_bytes == pytest.approx(saved, rel=0.15)
 

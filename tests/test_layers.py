@@ -16,7 +16,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("drawing", "statistics"),
         ("records",),
         ("families.family",),
-        ("families.axes", "families.papers", "families.sampled"),
+        ("families.axes", "families.handovers", "families.papers", "families.sampled"),
         ("families.sampled_table", "families.sampled_inside", "families.launch_marks"),
         (
             "families.nbc_overlap",

@@ -33,11 +33,11 @@ RUN = (
 
 SLOW_LINK = f"""
 from pyroute2 import IPRoute
-from mpi_campaign.launching.wire import QUEUE_LATENCY
-from mpi_campaign.networks.rates import burst_bytes, bytes_per_second
+from mpi_campaign.launching.wire import limit_link
 netlink = IPRoute()
-link, rate = netlink.link_lookup(ifname="e0")[0], bytes_per_second("{SLOW_RATE}")
-netlink.tc("replace", "tbf", link, 0x10000, rate=rate, burst=burst_bytes("{RATE}"), latency=QUEUE_LATENCY)
+link = netlink.link_lookup(ifname="e0")[0]
+netlink.tc("del", "htb", link, 0x10000)
+limit_link(netlink, link, "{SLOW_RATE}")
 """
 # Computes on the node's core half of the time, in pieces much shorter than a computation, so that each has its share.
 SOAKER = """

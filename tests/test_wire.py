@@ -88,19 +88,46 @@ for _ in range(3):
 def test_a_wire_that_was_idle_owes_no_more_than_it_says(rate: str) -> None:
     """Else what is timed after a computation is faster than what is timed after communication."""
     done = over_wire(sys.executable, "-c", SEND_AFTER_A_PAUSE, rate=rate)
-    least = (300_000 - rates.burst_bytes(rate)) / rates.bytes_per_second(rate)
+    least = (300_000 - rates.burst_bytes(rate) - rates.packet_bytes(rate)) / rates.bytes_per_second(rate)
     assert len(done.stdout.split()) == 3, done.stderr
     for took in map(float, done.stdout.split()):
         assert took > 0.98 * least
 
 
 @given(st.integers(1, 32_000))
-def test_a_wire_settles_soon_and_holds_a_packet(mbit: int) -> None:
+def test_a_wire_settles_soon(mbit: int) -> None:
     rate = f"{mbit}mbit"
-    assert rates.burst_bytes(rate) > rates.packet_bytes(rate) + 14  # with its header
-    assert rates.settle_ns(rate) >= rates.burst_bytes(rate) / rates.bytes_per_second(rate) * 1e9
+    owed = rates.burst_bytes(rate) + rates.packet_bytes(rate)
+    assert rates.settle_ns(rate) >= owed / rates.bytes_per_second(rate) * 1e9
     if mbit >= 50:
-        assert rates.settle_ns(rate) < 350_000
+        assert rates.settle_ns(rate) < 1_000_000
+
+
+BOTH_WAYS = """
+import socket, threading, time
+server = socket.create_server(("127.0.0.1", 0))
+ends = [socket.create_connection(server.getsockname()), server.accept()[0]]
+def receive(end):
+    left = 500_000
+    while left: left -= len(end.recv(left))
+def take(senders):
+    threads = [threading.Thread(target=receive, args=(ends[1 - i],)) for i in senders]
+    threads += [threading.Thread(target=ends[i].sendall, args=(bytes(500_000),)) for i in senders]
+    began = time.monotonic()
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    return time.monotonic() - began
+for senders in ([0], [1], [0, 1]): print(min(take(senders) for _ in range(5)))
+"""
+
+
+@pytest.mark.needs("wire")
+def test_both_directions_have_a_rate_of_their_own() -> None:
+    """Slow enough that no machine is busy with it: the shortest of five is the wire's."""
+    done = over_wire(sys.executable, "-c", BOTH_WAYS, rate="50mbit")
+    there, back, both = map(float, done.stdout.split())
+    assert min(there, back) > 0.95 * 0.08, done.stderr
+    assert both < 1.5 * max(there, back)
 
 
 @pytest.mark.needs("wire")
@@ -109,9 +136,9 @@ def test_inside_is_limited_and_outside_is_as_before() -> None:
     before = queueing_of_loopback()
     buffers = Path("/proc/sys/net/ipv4/tcp_wmem").read_text()
     done = over_wire(sys.executable, "-c", look)
-    assert "tbf" in done.stdout, done.stderr
+    assert "htb" in done.stdout, done.stderr
     assert queueing_of_loopback() == before
-    assert "tbf" not in before
+    assert "htb" not in before
     assert Path("/proc/sys/net/ipv4/tcp_wmem").read_text() == buffers
 
 

@@ -526,6 +526,8 @@ static const struct repetition_series series[] = {
     {.name = "t_node_softirq_ns", .over = OVER_LARGEST, .term = NODE_SOFTIRQ},
     {.name = "t_node_ranks_ns", .over = OVER_SUM, .term = NODE_RANKS},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+    {.name = "order", .over = OVER_ORDER},
+    {.name = "late_starts", .over = OVER_LATE},
 };
 
 static const struct samples_sum rank_medians[] = {
@@ -537,6 +539,7 @@ static const struct samples_sum rank_medians[] = {
 const struct sampler_kind batches_points = {
     .samples = {.repeated = {.parts = parts,
                              .part_count = COUNT(parts),
+                             .group = COUNT(parts),
                              .terms = TERMS,
                              .series = series,
                              .series_count = COUNT(series),

@@ -343,7 +343,19 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Of a whole part, on rank 0; T_SENDS on the rank that answers. */
-enum { T_ROUND_TRIPS, T_TRAINS, T_DELAYED_TRAINS, T_DELAYS, T_RECEIVES, T_SENDS, T_HOT, T_COLD, SERIES };
+enum {
+    T_ROUND_TRIPS,
+    T_TRAINS,
+    T_DELAYED_TRAINS,
+    T_DELAYS,
+    T_RECEIVES,
+    T_SENDS,
+    T_HOT,
+    T_COLD,
+    ORDER,
+    LATE_STARTS,
+    SERIES
+};
 static const struct repetition_series series[SERIES] = {
     [T_ROUND_TRIPS] = {.name = "t_round_trips_ns", .over = OVER_LARGEST, .term = ROUND_TRIPS, .stops = true},
     [T_TRAINS] = {.name = "t_trains_ns", .over = OVER_LARGEST, .term = TRAINS, .stops = true},
@@ -353,6 +365,8 @@ static const struct repetition_series series[SERIES] = {
     [T_SENDS] = {.name = "t_sends_ns", .over = OVER_LARGEST, .term = SENDS},
     [T_HOT] = {.name = "t_reductions_hot_ns", .over = OVER_LARGEST, .term = HOT},
     [T_COLD] = {.name = "t_reductions_cold_ns", .over = OVER_LARGEST, .term = COLD},
+    [ORDER] = {.name = "order", .over = OVER_ORDER},
+    [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE},
 };
 
 /* ---- which sizes ---- */
@@ -411,6 +425,7 @@ static double points_left(void *context) {
 const struct sampler_kind loggp_points = {
     .samples = {.repeated = {.parts = parts,
                              .part_count = COUNT(parts),
+                             .group = COUNT(parts),
                              .terms = TERMS,
                              .series = series,
                              .series_count = SERIES,

@@ -305,7 +305,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "cpu_overhead",
         .family = "cpu_overhead",
-        .method = 4,
+        .method = 5,
         .configurations = true,
         .repeats = true,
         .help =

@@ -183,7 +183,7 @@ static void print_list(void);
 static struct program_kind kind = {
     .name = "hybrid",
     .family = "hybrid",
-    .method = 5,
+    .method = 6,
     .configurations = true,
     .repeats = true,
     .help = "usage: mpiexec -n RANKS hybrid [OPTION]...\n\n"

@@ -329,65 +329,43 @@ static void settle(struct rounds *o, enum batch batch) {
     }
 }
 
-static void time_handover(struct rounds *o, bool first) {
-    const int64_t taken_ns = handover_time(o->between_cores);
-    o->point.handover_least_ns = first || taken_ns < o->point.handover_least_ns ? taken_ns : o->point.handover_least_ns;
-    o->point.handover_most_ns = first || taken_ns > o->point.handover_most_ns ? taken_ns : o->point.handover_most_ns;
-}
+/* Batches of a group take turns: the whole, the collective alone, its two steps. */
+enum { GROUP = 3 };
+_Static_assert((int)LIBRARY_ALONE == GROUP && (int)STEPS == 2 * GROUP && (int)BATCHES == 3 * GROUP,
+               "the batches of each group");
 
-/* The order of the batches changes from repetition to repetition, so that no batch always follows the same one. */
-enum { GROUP = 3, ORDERS = 6 };
-static const enum batch whole_orders[ORDERS][GROUP] = {
-    {LIBRARY_WHOLE, HYBRID_WHOLE, PAPERS_WHOLE}, {LIBRARY_WHOLE, PAPERS_WHOLE, HYBRID_WHOLE},
-    {HYBRID_WHOLE, PAPERS_WHOLE, LIBRARY_WHOLE}, {PAPERS_WHOLE, HYBRID_WHOLE, LIBRARY_WHOLE},
-    {PAPERS_WHOLE, LIBRARY_WHOLE, HYBRID_WHOLE}, {HYBRID_WHOLE, LIBRARY_WHOLE, PAPERS_WHOLE},
-};
-_Static_assert(LIBRARY_ALONE == LIBRARY_WHOLE + GROUP && HYBRID_ALONE == HYBRID_WHOLE + GROUP &&
-                   PAPERS_ALONE == PAPERS_WHOLE + GROUP && STEPS == 2 * GROUP && BATCHES == 3 * GROUP,
-               "first the whole, then the collective alone, then its two steps");
-
-static enum batch batch_at(const struct rounds *o, size_t part) {
-    const enum batch whole = whole_orders[o->repetition % ORDERS][part % GROUP];
-    return (enum batch)(whole + part / GROUP * GROUP);
-}
-
-static void time_part(struct rounds *o, size_t part, start_line *line, struct repetition *r) {
-    const enum batch batch = batch_at(o, part);
+static void time_batch(struct rounds *o, enum batch batch, start_line *line, struct repetition *r) {
     const int64_t start = start_spin(line);
-    r->terms[START] = part == 0 ? start : r->terms[START];
+    r->terms[START] = r->turn == 0 ? start : r->terms[START];
     phase_enter(PHASE_CALL);
     r->terms[BEGIN(batch)] = timer_now_ns();
     make_calls(o, &batch_kinds[batch], o->point.calls[batch]);
     r->terms[END(batch)] = timer_now_ns();
-    time_handover(o, part == 0);
-    r->terms[HANDOVER_LEAST] = o->point.handover_least_ns;
-    r->terms[HANDOVER_MOST] = o->point.handover_most_ns;
+    handover_note(o->between_cores, r->turn == 0, &o->point.handovers);
+    r->terms[HANDOVER_LEAST] = o->point.handovers.least;
+    r->terms[HANDOVER_MOST] = o->point.handovers.most;
 }
 
-static void settle_part(struct rounds *o, size_t part) {
-    o->repetition += part == 0 ? 1 : 0;
-    settle(o, batch_at(o, part));
-}
-
-#define PART(part)                                                                                                     \
-    static void settle_##part(void *context) {                                                                         \
-        settle_part(context, part);                                                                                    \
+#define PART(name, batch)                                                                                              \
+    static void settle_##name(void *context) {                                                                         \
+        settle(context, batch);                                                                                        \
     }                                                                                                                  \
-    static void time_##part(void *context, start_line *line, struct repetition *r) {                                   \
-        time_part(context, part, line, r);                                                                             \
+    static void time_##name(void *context, start_line *line, struct repetition *r) {                                   \
+        time_batch(context, batch, line, r);                                                                           \
     }                                                                                                                  \
-    static const struct repetition_part part_##part = {.prepare = settle_##part, .time = time_##part};
-PART(0)
-PART(1)
-PART(2)
-PART(3)
-PART(4)
-PART(5)
-PART(6)
-PART(7)
-PART(8)
-static const struct repetition_part *const parts[BATCHES] = {&part_0, &part_1, &part_2, &part_3, &part_4,
-                                                             &part_5, &part_6, &part_7, &part_8};
+    static const struct repetition_part name##_part = {.prepare = settle_##name, .time = time_##name};
+PART(library_whole, LIBRARY_WHOLE)
+PART(hybrid_whole, HYBRID_WHOLE)
+PART(papers_whole, PAPERS_WHOLE)
+PART(library_alone, LIBRARY_ALONE)
+PART(hybrid_alone, HYBRID_ALONE)
+PART(papers_alone, PAPERS_ALONE)
+PART(steps, STEPS)
+PART(computation, COMPUTATION)
+PART(overlap, OVERLAP)
+static const struct repetition_part *const parts[BATCHES] = {
+    &library_whole_part, &hybrid_whole_part, &papers_whole_part, &library_alone_part, &hybrid_alone_part,
+    &papers_alone_part,  &steps_part,        &computation_part,  &overlap_part};
 
 #define CALLER(name, batch)                                                                                            \
     static void call_##name(void *context, int64_t calls) {                                                            \
@@ -471,13 +449,19 @@ static int make_round(hybrid_memory *memory, enum hybrid_method method, void *co
     return MPI_SUCCESS;
 }
 
-/* Collective: the way in which the hybrid library makes a variant's calls at the point. */
-static struct hybrid_way find_way(struct rounds *o, const struct variant *variant) {
+/* Collective: the way in which the hybrid library makes a variant's calls at the point. *trials_ns: what finding it
+ * took on the slowest rank; 0 where nothing is tried. */
+static struct hybrid_way find_way(struct rounds *o, const struct variant *variant, int64_t *trials_ns) {
     struct hybrid_way way = {.method = variant->method};
     const bool warm = o->other_bytes == 0; /* trials are: with cold caches they would say nothing */
+    *trials_ns = 0;
     if (variant->trials != NULL && warm) {
         HYBRID_CHECK(hybrid_comm_set_sync(o->comm, variant->sync));
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        const int64_t began = timer_now_ns();
         HYBRID_CHECK(hybrid_memory_tune(o->point.memory, variant->trials, make_round, o, &way));
+        *trials_ns = timer_now_ns() - began;
+        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, trials_ns, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
     }
     return way;
 }
@@ -486,8 +470,10 @@ static struct hybrid_way find_way(struct rounds *o, const struct variant *varian
 static void find_ways(struct rounds *o) {
     const struct variant *papers = variant_of_paper(o->point.operation);
     phase_enter(PHASE_CALL);
-    o->point.papers_way = find_way(o, papers);
-    o->point.way = o->point.variant == papers ? o->point.papers_way : find_way(o, o->point.variant);
+    o->point.way = o->point.papers_way = find_way(o, papers, &o->point.trials_ns);
+    if (o->point.variant != papers) {
+        o->point.way = find_way(o, o->point.variant, &o->point.trials_ns);
+    }
 }
 
 static bool begin(void *context, struct sampler_point *p) {
@@ -585,6 +571,7 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     json_put_boolean(line, "evicts", o->point.way.evicts);
     put_method(o, line, "node_method", &o->point.way);
     put_method(o, line, "papers_node_method", &o->point.papers_way);
+    json_put_integer(line, "trials_ns", o->point.trials_ns);
     json_put_integer(line, "choice_handover_ns", o->point.choice_handover_ns);
 }
 
@@ -634,7 +621,7 @@ static void print_row(void *context, const struct sampler_point *p, const sample
     [batch] = {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(batch), .end = END(batch), .stops = true}
 
 /* The number of a batch of the whole or of the collective alone is that of its series: print_times counts on it. */
-enum { SERIES_OF_A_NODE = 9, SERIES_OF_NODES = 12 };
+enum { SERIES_OF_A_NODE = 11, SERIES_OF_NODES = 14 };
 static const struct repetition_series series[SERIES_OF_NODES] = {
     STOPPING(LIBRARY_WHOLE, "t_library_whole_ns"),
     STOPPING(HYBRID_WHOLE, "t_hybrid_whole_ns"),
@@ -644,6 +631,8 @@ static const struct repetition_series series[SERIES_OF_NODES] = {
     SPAN(PAPERS_ALONE, "t_papers_alone_ns"),
     [STEPS] = {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
     {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
+    {.name = "order", .over = OVER_ORDER},
+    {.name = "late_starts", .over = OVER_LATE},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
     [SERIES_OF_A_NODE] = {.name = "t_steps_ns", .over = OVER_SPAN, .term = BEGIN(STEPS), .end = END(STEPS)},
     {.name = "t_computation_ns", .over = OVER_SPAN, .term = BEGIN(COMPUTATION), .end = END(COMPUTATION)},
@@ -655,6 +644,7 @@ _Static_assert(COUNT(series) <= REPETITION_MOST_SERIES, "REPETITION_MOST_SERIES 
     {                                                                                                                  \
         .samples = {.repeated = {.parts = parts,                                                                       \
                                  .part_count = (parts_made),                                                           \
+                                 .group = GROUP,                                                                       \
                                  .terms = TERMS,                                                                       \
                                  .series = series,                                                                     \
                                  .series_count = (series_made),                                                        \

@@ -65,12 +65,11 @@ struct rounds {
         size_t blocks;                /* that a rank reads */
         struct hybrid_way way;        /* in which the hybrid library makes its calls */
         struct hybrid_way papers_way; /* likewise, by the paper's own method */
+        int64_t trials_ns;            /* what finding `way` took, on the slowest rank; 0: nothing is tried */
         int64_t choice_handover_ns;   /* of a hand-over right after the way was chosen; on a node's first rank */
-        int64_t handover_least_ns;    /* on a node's first rank, of those of a repetition */
-        int64_t handover_most_ns;
-    } point;             /* that is being measured */
-    uint64_t call;       /* counts calls: contents are made of it */
-    uint64_t repetition; /* counts repetitions: the order of batches depends on it */
+        struct handover_range handovers;
+    } point;       /* that is being measured */
+    uint64_t call; /* counts calls: contents are made of it */
     uint64_t faults;
     char fault[256]; /* one line about the first */
 };

@@ -23,7 +23,7 @@
 
 enum { OF_ROWS, OF_COLUMNS, SIDES };
 enum { K = GIBBS_RANK };
-enum { BURN_IN = 5 }; /* iterations that the predictions leave out */
+enum { BURN_IN = 5, SETTLING_ITERATIONS = 1 }; /* the predictions leave the first out */
 
 /* Purposes of streams of random numbers, with the side added; those of ratings.c are below 16. */
 enum { OF_FACTORS = 16, OF_PRIOR = 18, OF_BEGINNING = 20 };
@@ -58,7 +58,8 @@ struct bpmf {
     int rank;
     int ranks;
     uint64_t seed;
-    int iterations;
+    int asked_iterations;
+    int iterations; /* of the next solve */
     double average; /* of the ratings that are fitted */
     double scale;   /* their standard deviation: the sampler sees (rating - average) / scale */
     double noise_precision;
@@ -69,7 +70,9 @@ struct bpmf {
     int64_t *gathered;  /* [ranks][GIBBS_SUMS]; NULL in hybrid */
     hybrid_memory *moments_memory;
     hybrid_memory *squares_memory;
-    struct thread_sums *thread_sums; /* [threads] */
+    struct thread_sums *thread_sums; /* [threads]; openmp only */
+    struct ratings made;             /* generated; until `fill` is done */
+    const struct ratings *ratings;   /* likewise */
     int64_t drawn;                   /* iterations */
     uint64_t history;                /* a digest of the sums of squares of all half iterations */
 };
@@ -132,6 +135,28 @@ static void note_squares(struct bpmf *b, const int64_t *gathered) {
     b->history = kernel_mix(b->history + (uint64_t)all);
 }
 
+static struct team_part all_of(const struct side *s) {
+    return (struct team_part){.first = 0, .end = s->own};
+}
+
+/* ---- the variants ---- */
+
+enum { FACTORS_FIRST = __LINE__ };
+static void make_factors(struct bpmf *b) {
+    for (int side = 0; side < SIDES; side++) {
+        struct side *s = &b->sides[side];
+        s->factors = fail_alloc((size_t)b->ranks * (size_t)s->block * K, sizeof *s->factors);
+    }
+    b->gathered = fail_alloc((size_t)b->ranks * GIBBS_SUMS, sizeof *b->gathered);
+}
+
+static void free_factors(struct bpmf *b) {
+    for (int side = 0; side < SIDES; side++) {
+        free(b->sides[side].factors);
+        b->sides[side].factors = NULL;
+    }
+}
+
 /* Where this rank writes its factors by the MPI library's allgather, which is at its best in place. */
 static double *own_factors(const struct side *s) {
     return s->factors + (size_t)s->first * K;
@@ -144,12 +169,7 @@ static void gather_mpi(struct bpmf *b, struct side *s, const struct gibbs_sums *
     MPI_CHECK(MPI_Allgather(&own->squares, 1, MPI_INT64_T, b->gathered, 1, MPI_INT64_T, b->comm));
     note_squares(b, b->gathered);
 }
-
-static struct team_part all_of(const struct side *s) {
-    return (struct team_part){.first = 0, .end = s->own};
-}
-
-/* ---- the variants ---- */
+enum { FACTORS_LINES = __LINE__ - FACTORS_FIRST - 1 };
 
 enum { MPI_FIRST = __LINE__ };
 static void solve_mpi(void *state, struct team *team, int thread, struct stopwatch *w) {
@@ -173,6 +193,13 @@ static void solve_mpi(void *state, struct team *team, int thread, struct stopwat
 enum { MPI_LINES = __LINE__ - MPI_FIRST - 1 };
 
 enum { OPENMP_FIRST = __LINE__ };
+static void make_thread_sums(struct bpmf *b, int threads) {
+    b->thread_sums = aligned_alloc(64, (size_t)threads * sizeof *b->thread_sums);
+    if (b->thread_sums == NULL) {
+        fail_die("no memory for the sums of %d threads", threads);
+    }
+}
+
 static void add_thread_sums(const struct bpmf *b, int threads, struct gibbs_sums *all) {
     *all = b->thread_sums[0].sums;
     for (int i = 1; i < threads; i++) {
@@ -189,8 +216,7 @@ static void solve_openmp(void *state, struct team *team, int thread, struct stop
     for (int iteration = 0; iteration < b->iterations; iteration++) {
         for (int side = 0; side < SIDES; side++) {
             struct side *s = &b->sides[side];
-            draw(b, side, iteration, team_part_of(s->own, thread, threads), own_factors(s),
-                 &b->thread_sums[thread].sums);
+            draw(b, side, iteration, team_own_part(team, thread, s->own), own_factors(s), &b->thread_sums[thread].sums);
             team_meet(team);
             if (thread == 0) {
                 struct gibbs_sums sums;
@@ -201,7 +227,7 @@ static void solve_openmp(void *state, struct team *team, int thread, struct stop
             }
             team_meet(team);
         }
-        predict(b, iteration, team_part_of(b->sides[OF_ROWS].own, thread, threads));
+        predict(b, iteration, team_own_part(team, thread, b->sides[OF_ROWS].own));
     }
     team_meet(team);
     if (thread == 0) {
@@ -212,6 +238,31 @@ static void solve_openmp(void *state, struct team *team, int thread, struct stop
 enum { OPENMP_LINES = __LINE__ - OPENMP_FIRST - 1 };
 
 enum { HYBRID_FIRST = __LINE__ };
+static void make_memories(struct bpmf *b, const struct crew *crew) {
+    for (int side = 0; side < SIDES; side++) {
+        struct side *s = &b->sides[side];
+        HYBRID_CHECK(hybrid_memory_create_buffers(crew->hybrid, (size_t)s->block * K, sizeof(double), HYBRID_PER_RANK,
+                                                  1, &s->memory));
+    }
+    HYBRID_CHECK(hybrid_memory_create(crew->hybrid, GIBBS_SUMS, sizeof(int64_t), HYBRID_PER_RANK, &b->moments_memory));
+    HYBRID_CHECK(hybrid_memory_create(crew->hybrid, 1, sizeof(int64_t), HYBRID_PER_RANK, &b->squares_memory));
+}
+
+static void free_memories(struct bpmf *b) {
+    for (int side = 0; side < SIDES; side++) {
+        struct side *s = &b->sides[side];
+        if (s->shared != NULL) {
+            HYBRID_CHECK(hybrid_read_end(s->memory));
+        }
+        HYBRID_CHECK(hybrid_memory_free(&s->memory));
+    }
+}
+
+static void free_sums(struct bpmf *b) {
+    HYBRID_CHECK(hybrid_memory_free(&b->moments_memory));
+    HYBRID_CHECK(hybrid_memory_free(&b->squares_memory));
+}
+
 /* Begins the write phase of the factors of a side: the other side's are still being read. */
 static double *begin_write(struct side *s) {
     void *own = NULL;
@@ -299,33 +350,36 @@ static int64_t window_bytes(const struct crew *crew, const struct problem *probl
     return crew->info.node_rank == 0 ? items * K * (int64_t)sizeof(double) : 0;
 }
 
-/* Makes the lists of items [first, first + own) of a side from the ratings that are tests, or are not. */
-static struct lists make_lists(const struct ratings *r, uint64_t seed, int side, const struct side *s, bool tests,
-                               double average, double scale) {
-    struct lists lists = {.starts = fail_alloc((size_t)s->own + 2, sizeof *lists.starts)};
+/* All threads: makes the lists of items [first, first + own) of a side from the ratings that are tests, or are not.
+ * Each thread makes those of the items that it draws. */
+static void make_lists(const struct bpmf *b, struct team *team, int thread, int side, bool tests, struct lists *lists) {
+    const struct ratings *r = b->ratings;
+    const struct side *s = &b->sides[side];
+    const struct team_part part = team_own_part(team, thread, s->own);
     /* Counts, then begins, then ends of the lists, each one place further. */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < r->count; i++) {
             const struct rating *one = &r->items[i];
             const int item = (side == OF_ROWS ? one->row : one->column) - s->first;
-            if (item < 0 || item >= s->own || ratings_tests(seed, one->row, one->column) != tests) {
+            if (item < part.first || item >= part.end || ratings_tests(b->seed, one->row, one->column) != tests) {
                 continue;
             }
             if (pass == 0) {
-                lists.starts[item + 2]++;
+                lists->starts[item + 2]++;
             } else {
-                lists.ratings[lists.starts[item + 1]++] = (struct gibbs_rating){
-                    .other = side == OF_ROWS ? one->column : one->row, .value = (one->value - average) / scale};
+                lists->ratings[lists->starts[item + 1]++] = (struct gibbs_rating){
+                    .other = side == OF_ROWS ? one->column : one->row, .value = (one->value - b->average) / b->scale};
             }
         }
-        if (pass == 0) {
+        team_meet(team);
+        if (pass == 0 && thread == 0) {
             for (int i = 0; i < s->own; i++) {
-                lists.starts[i + 2] += lists.starts[i + 1];
+                lists->starts[i + 2] += lists->starts[i + 1];
             }
-            lists.ratings = fail_alloc(lists.starts[s->own + 1] + 1, sizeof *lists.ratings);
+            lists->ratings = fail_alloc(lists->starts[s->own + 1] + 1, sizeof *lists->ratings);
         }
+        team_meet(team);
     }
-    return lists;
 }
 
 static void free_lists(struct lists *lists) {
@@ -354,77 +408,65 @@ static void find_scale(struct bpmf *b, const struct ratings *r) {
     b->scale = squares > 0 ? sqrt(squares / (double)count) : 1;
 }
 
-static void make_side(struct bpmf *b, const struct crew *crew, const struct ratings *r, int side) {
+static void place_side(struct bpmf *b, int side) {
     struct side *s = &b->sides[side];
-    s->count = side == OF_ROWS ? r->rows : r->columns;
+    s->count = side == OF_ROWS ? b->ratings->rows : b->ratings->columns;
     s->block = (s->count + b->ranks - 1) / b->ranks;
     const int64_t first = (int64_t)b->rank * s->block;
     const int64_t end = first + s->block;
     s->first = (int)(first < s->count ? first : s->count);
     s->own = (int)(end < s->count ? end : s->count) - s->first;
-    s->fit = make_lists(r, b->seed, side, s, false, b->average, b->scale);
-    const size_t elements = (size_t)s->block * K;
-    if (b->way == WAY_HYBRID) {
-        HYBRID_CHECK(
-            hybrid_memory_create_buffers(crew->hybrid, elements, sizeof(double), HYBRID_PER_RANK, 1, &s->memory));
-    } else {
-        s->factors = fail_alloc((size_t)b->ranks * elements, sizeof *s->factors);
-    }
+    s->fit.starts = fail_alloc((size_t)s->own + 2, sizeof *s->fit.starts);
 }
 
 static void *create(const struct crew *crew, enum way way, const struct problem *problem) {
     struct bpmf *b = fail_alloc(1, sizeof *b);
-    struct ratings made = {0};
-    const struct ratings *r = problem->ratings;
     b->way = way;
     b->comm = crew_comm(crew, way);
     b->seed = problem->seed;
-    b->iterations = problem->iterations;
+    b->asked_iterations = problem->iterations;
     b->leads = crew->info.node_rank == 0;
     MPI_CHECK(MPI_Comm_rank(b->comm, &b->rank));
     MPI_CHECK(MPI_Comm_size(b->comm, &b->ranks));
-    if (r == NULL) {
-        ratings_generate(&made, (int32_t)problem->size, problem->noise, problem->seed);
-        r = &made;
+    b->ratings = problem->ratings;
+    if (b->ratings == NULL) {
+        ratings_generate(&b->made, (int32_t)problem->size, problem->noise, problem->seed);
+        b->ratings = &b->made;
     }
-    find_scale(b, r);
+    find_scale(b, b->ratings);
     b->noise_precision = b->scale * b->scale / (problem->noise * problem->noise);
     for (int side = 0; side < SIDES; side++) {
-        make_side(b, crew, r, side);
+        place_side(b, side);
     }
-    b->tests = make_lists(r, b->seed, OF_ROWS, &b->sides[OF_ROWS], true, b->average, b->scale);
-    b->predicted = fail_alloc(b->tests.starts[b->sides[OF_ROWS].own] + 1, sizeof *b->predicted);
-    b->thread_sums = aligned_alloc(64, (size_t)crew->info.node_ranks * sizeof *b->thread_sums);
-    if (b->thread_sums == NULL) {
-        fail_die("no memory for the sums of %d threads", crew->info.node_ranks);
-    }
+    b->tests.starts = fail_alloc((size_t)b->sides[OF_ROWS].own + 2, sizeof *b->tests.starts);
     if (way == WAY_HYBRID) {
-        HYBRID_CHECK(
-            hybrid_memory_create(crew->hybrid, GIBBS_SUMS, sizeof(int64_t), HYBRID_PER_RANK, &b->moments_memory));
-        HYBRID_CHECK(hybrid_memory_create(crew->hybrid, 1, sizeof(int64_t), HYBRID_PER_RANK, &b->squares_memory));
+        make_memories(b, crew);
     } else {
-        b->gathered = fail_alloc((size_t)b->ranks * GIBBS_SUMS, sizeof *b->gathered);
+        make_factors(b);
     }
-    ratings_free(&made);
+    if (way == WAY_OPENMP) {
+        make_thread_sums(b, crew->info.node_ranks);
+    }
     return b;
+}
+
+static void drop(void *state) {
+    struct bpmf *b = state;
+    if (b->way != WAY_HYBRID) {
+        free_factors(b);
+    } else if (b->sides[OF_ROWS].memory != NULL) {
+        free_memories(b);
+    }
 }
 
 static void destroy(void *state) {
     struct bpmf *b = state;
-    for (int side = 0; side < SIDES; side++) {
-        struct side *s = &b->sides[side];
-        if (s->memory != NULL) {
-            if (s->shared != NULL) {
-                HYBRID_CHECK(hybrid_read_end(s->memory));
-            }
-            HYBRID_CHECK(hybrid_memory_free(&s->memory));
-        }
-        free_lists(&s->fit);
-        free(s->factors);
-    }
+    drop(b);
     if (b->way == WAY_HYBRID) {
-        HYBRID_CHECK(hybrid_memory_free(&b->moments_memory));
-        HYBRID_CHECK(hybrid_memory_free(&b->squares_memory));
+        free_sums(b);
+    }
+    for (int side = 0; side < SIDES; side++) {
+        free_lists(&b->sides[side].fit);
     }
     free_lists(&b->tests);
     free(b->predicted);
@@ -434,11 +476,12 @@ static void destroy(void *state) {
 }
 
 /* The chain begins with normal numbers. */
-static void begin_side(struct bpmf *b, int side) {
+static void begin_side(struct bpmf *b, int side, struct team *team, int thread) {
     struct side *s = &b->sides[side];
+    const struct team_part part = team_own_part(team, thread, s->own);
     double *own = b->way == WAY_HYBRID ? begin_write(s) : own_factors(s);
     struct gibbs_sums sums = {0};
-    for (int i = 0; i < s->own; i++) {
+    for (int i = part.first; i < part.end; i++) {
         struct philox_stream stream =
             philox_stream_of(b->seed, (uint32_t)(OF_BEGINNING + side), (uint32_t)(s->first + i), 0);
         for (int k = 0; k < K; k++) {
@@ -446,21 +489,47 @@ static void begin_side(struct bpmf *b, int side) {
         }
         gibbs_add(&sums, own + (size_t)i * K);
     }
-    if (b->way == WAY_HYBRID) {
+    if (b->way == WAY_OPENMP) {
+        b->thread_sums[thread].sums = sums;
+        team_meet(team);
+        add_thread_sums(b, team_threads(team), &sums);
+    }
+    if (thread == 0 && b->way == WAY_HYBRID) {
         gather_hybrid(b, s, &sums);
-    } else {
+    } else if (thread == 0) {
         gather_mpi(b, s, &sums);
+    }
+    team_meet(team);
+}
+
+static void reset(void *state, struct team *team, int thread, bool settles) {
+    struct bpmf *b = state;
+    const struct team_part part = team_own_part(team, thread, b->sides[OF_ROWS].own);
+    const size_t first = b->tests.starts[part.first];
+    if (thread == 0) {
+        b->history = 0;
+        b->drawn = 0;
+        b->iterations = settles ? SETTLING_ITERATIONS : b->asked_iterations;
+    }
+    memset(b->predicted + first, 0, (b->tests.starts[part.end] - first) * sizeof *b->predicted);
+    for (int side = 0; side < SIDES; side++) {
+        begin_side(b, side, team, thread);
     }
 }
 
-static void reset(void *state) {
+static void fill(void *state, struct team *team, int thread) {
     struct bpmf *b = state;
-    b->history = 0;
-    b->drawn = 0;
-    memset(b->predicted, 0, b->tests.starts[b->sides[OF_ROWS].own] * sizeof *b->predicted);
     for (int side = 0; side < SIDES; side++) {
-        begin_side(b, side);
+        make_lists(b, team, thread, side, false, &b->sides[side].fit);
     }
+    make_lists(b, team, thread, OF_ROWS, true, &b->tests);
+    if (thread == 0) {
+        b->predicted = fail_alloc(b->tests.starts[b->sides[OF_ROWS].own] + 1, sizeof *b->predicted);
+        ratings_free(&b->made);
+        b->ratings = NULL;
+    }
+    team_meet(team);
+    reset(b, team, thread, false);
 }
 
 /* Collective: returns the root mean square error of the averaged predictions, in the unit of the ratings. */
@@ -518,14 +587,18 @@ const struct kernel kernel_bpmf = {
     .option = "bpmf-items",
     .collective = "MPI_Allgather",
     .error_help = "root mean square error of the ratings that were left out",
-    .lines = {[WAY_MPI] = MPI_LINES, [WAY_OPENMP] = OPENMP_LINES, [WAY_HYBRID] = HYBRID_LINES},
+    .lines = {[WAY_MPI] = FACTORS_LINES + MPI_LINES,
+              [WAY_OPENMP] = FACTORS_LINES + OPENMP_LINES,
+              [WAY_HYBRID] = HYBRID_LINES},
     .check = check_size,
     .bytes = bytes_needed,
     .windows = window_bytes,
     .create = create,
     .free = destroy,
+    .fill = fill,
     .reset = reset,
     .solve = {[WAY_MPI] = solve_mpi, [WAY_OPENMP] = solve_openmp, [WAY_HYBRID] = solve_hybrid},
     .end = end,
     .replicated = replicated,
+    .drop = drop,
 };

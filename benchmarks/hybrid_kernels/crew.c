@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const way_names[WAYS] = {[WAY_MPI] = "mpi", [WAY_OPENMP] = "openmp", [WAY_HYBRID] = "hybrid"};
-
 struct crew_node {
     struct crew_times times; /* of the leader; written before it wakes the others */
     sem_t done[];            /* [node_ranks] */

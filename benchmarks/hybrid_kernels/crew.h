@@ -1,7 +1,7 @@
 /*
  * crew - who computes in each variant of a kernel.
  *
- * All variants use the same cores in the same launch, one after the other in every repetition: processes, one per core,
+ * All variants use the same cores in the same launch, in turn in every repetition: processes, one per core,
  * or the OpenMP threads of one process per node. While the threads run, each on the cores of another process of the
  * node, those processes sleep.
  */
@@ -21,9 +21,6 @@ enum way {
     WAY_HYBRID, /* processes, and the collectives of hybrid_collectives */
     WAYS
 };
-
-/* Names in the record, in this order: "mpi", "openmp", "hybrid". */
-extern const char *const way_names[WAYS];
 
 struct crew_node; /* in the memory of the node */
 struct crew {

@@ -44,7 +44,7 @@ struct kernel {
     const char *option;     /* that asks for sizes */
     const char *collective; /* MPI's name of the collective that is timed */
     const char *error_help;
-    /* Lines of the source that only this way needs. */
+    /* Lines of the source with which this way makes, uses and frees what not all ways need. */
     int lines[WAYS];
 
     /* One line in error where a size does not fit. */
@@ -55,17 +55,25 @@ struct kernel {
      * must have room for. */
     int64_t (*windows)(const struct crew *crew, const struct problem *problem);
 
-    /* Collective over those that take part in the way, as all of these. */
+    /* Collective over those that take part in the way, as all of these. Memory for the data is not touched. */
     void *(*create)(const struct crew *crew, enum way way, const struct problem *problem);
     void (*free)(void *state);
-    /* Untimed: makes what the next solve begins with. */
-    void (*reset)(void *state);
-    /* The timed solve. All threads of the team call it; without one team is NULL and thread 0. Thread 0 has the
-     * stopwatch, which has just been started, and ends it with a computation or a collective. */
+    /* The next three are called by all threads of the team, in each part of which the same thread computes; without
+     * threads team is NULL and thread 0. Only thread 0 calls MPI. */
+    /* Untimed: makes the data. */
+    void (*fill)(void *state, struct team *team, int thread);
+    /* Untimed: makes what the next solve begins with. settles: that is a short one, which is not timed: after it caches
+     * are as this way leaves them. */
+    void (*reset)(void *state, struct team *team, int thread, bool settles);
+    /* The timed solve. Thread 0 has the stopwatch, which has just been started, and ends it with a computation or a
+     * collective. */
     void (*solve[WAYS])(void *state, struct team *team, int thread, struct stopwatch *w);
     /* Untimed. */
     struct kernel_end (*end)(void *state);
     struct kernel_bytes (*replicated)(const void *state);
+    /* Untimed: frees the data that `replicated` tells of. The state can then be freed, and nothing else. NULL: there
+     * are none. */
+    void (*drop)(void *state);
 };
 
 extern const struct kernel kernel_poisson;

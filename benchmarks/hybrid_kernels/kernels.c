@@ -13,12 +13,19 @@
 
 const struct kernel *const kernel_table[KERNELS] = {&kernel_summa, &kernel_poisson, &kernel_bpmf};
 
-/* What each rank times in a repetition. START is when the rank left the first common start; then come the begin and the
- * end of each way's solve, local times, and its computation, ns. */
-enum { START, FIRST_OF_WAY, TERMS = FIRST_OF_WAY + 3 * WAYS };
-#define BEGIN(way) (FIRST_OF_WAY + 3 * (way))
-#define END(way) (FIRST_OF_WAY + 3 * (way) + 1)
-#define COMPUTE(way) (FIRST_OF_WAY + 3 * (way) + 2)
+/* What each rank times in a repetition. START is when the rank left the first common start; HANDOVER_LEAST and
+ * HANDOVER_MOST are of the hand-overs that are timed after each solve, ns; then come the begin and the end of each
+ * solve, local times, and its computation, ns. */
+enum { START, HANDOVER_LEAST, HANDOVER_MOST, FIRST_OF_SOLVE, TERMS = FIRST_OF_SOLVE + 3 * SOLVES };
+#define BEGIN(solve) (FIRST_OF_SOLVE + 3 * (solve))
+#define END(solve) (FIRST_OF_SOLVE + 3 * (solve) + 1)
+#define COMPUTE(solve) (FIRST_OF_SOLVE + 3 * (solve) + 2)
+
+static const char *const solve_names[SOLVES] = {"mpi", "openmp", "hybrid", "mpi again"};
+
+static enum way way_of(int solve) {
+    return solve == CONTROL ? WAY_MPI : (enum way)solve;
+}
 
 uint64_t kernel_digest_of(uint64_t number, double value) {
     uint64_t bits = 0;
@@ -92,102 +99,124 @@ static bool takes_part(const struct kernels *o, enum way way) {
     return crew_comm(&o->crew, way) != MPI_COMM_NULL;
 }
 
-struct threaded {
+/* What the processes of a way do, or the threads of its only process. */
+struct task {
     const struct kernel *kernel;
+    enum way way;
     void *state;
 };
 
-static void solve_in_thread(void *context, struct team *team, int thread, struct crew_times *times) {
-    const struct threaded *solve = context;
+static void fill_in_team(void *context, struct team *team, int thread, struct crew_times *times) {
+    const struct task *task = context;
+    (void)times;
+    task->kernel->fill(task->state, team, thread);
+}
+
+static void settle_in_team(void *context, struct team *team, int thread, struct crew_times *times) {
+    const struct task *task = context;
     struct stopwatch w = stopwatch_start();
-    solve->kernel->solve[WAY_OPENMP](solve->state, team, thread, &w);
+    (void)times;
+    task->kernel->reset(task->state, team, thread, true);
+    team_meet(team);
+    task->kernel->solve[task->way](task->state, team, thread, &w);
+    team_meet(team);
+    task->kernel->reset(task->state, team, thread, false);
+}
+
+static void solve_in_team(void *context, struct team *team, int thread, struct crew_times *times) {
+    const struct task *task = context;
+    struct stopwatch w = stopwatch_start();
+    task->kernel->solve[task->way](task->state, team, thread, &w);
     if (thread == 0) {
         *times = (struct crew_times){.began = w.began, .ended = w.since, .compute = w.compute};
     }
 }
 
-/* All ranks. */
-static struct crew_times solve(struct kernels *o, enum way way, bool *pinned) {
-    const struct kernel *kernel = o->point.kernel;
+/* All ranks. Those that take no part sleep meanwhile. */
+static struct crew_times work(struct kernels *o, enum way way, crew_work *of_team, bool *pinned) {
+    struct task task = {o->point.kernel, way, o->point.states[way]};
+    struct crew_times times = {0};
     if (way == WAY_OPENMP) {
-        struct threaded threaded = {kernel, o->point.states[way]};
-        return crew_run_threads(&o->crew, solve_in_thread, &threaded, pinned);
+        return crew_run_threads(&o->crew, of_team, &task, pinned);
     }
-    struct stopwatch w = stopwatch_start();
-    kernel->solve[way](o->point.states[way], NULL, 0, &w);
-    return (struct crew_times){.began = w.began, .ended = w.since, .compute = w.compute};
+    of_team(&task, NULL, 0, &times);
+    return times;
 }
 
-static void note_fault(struct kernels *o, enum way way, const char *what) {
+static void note_fault(struct kernels *o, int solve, const char *what) {
     if (o->faults++ == 0) {
         snprintf(o->fault, sizeof o->fault, "%s of size %" PRId64 ", variant %s: %s", o->point.kernel->name,
-                 o->point.problem.size, way_names[way], what);
+                 o->point.problem.size, solve_names[solve], what);
     }
 }
 
 /* Those that take part: checks how a solve ended. expected NULL: against the kernel's reference alone. */
-static struct kernel_end check_end(struct kernels *o, enum way way, const struct kernel_end *expected) {
+static struct kernel_end check_end(struct kernels *o, enum way way, int solve, const struct kernel_end *expected) {
     const struct kernel_end found = o->point.kernel->end(o->point.states[way]);
     char what[256];
     if (!found.right) {
         snprintf(what, sizeof what, "its result is wrong: %s is %.17g after %" PRId64 " iterations",
                  o->point.kernel->error_help, found.error, found.iterations);
-        note_fault(o, way, what);
+        note_fault(o, solve, what);
     } else if (expected != NULL && (found.digest != expected->digest || found.iterations != expected->iterations)) {
         snprintf(what, sizeof what,
                  "its result differs from that of the first solve: digest %016" PRIx64 " after %" PRId64
                  " iterations, and must be %016" PRIx64 " after %" PRId64,
                  found.digest, found.iterations, expected->digest, expected->iterations);
-        note_fault(o, way, what);
+        note_fault(o, solve, what);
     }
     return found;
 }
 
 /* ---- the parts of a repetition ---- */
 
-static void prepare_way(struct kernels *o, enum way way) {
-    if (takes_part(o, way)) {
-        o->point.kernel->reset(o->point.states[way]);
-    }
+/* After this caches are as a solve of this way leaves them, and not as the solve before did. */
+static void settle(struct kernels *o, int solve) {
+    bool pinned = true;
+    phase_enter(PHASE_CALL);
+    work(o, way_of(solve), settle_in_team, &pinned);
 }
 
-static void time_way(struct kernels *o, enum way way, start_line *line, struct repetition *r) {
+static void time_solve(struct kernels *o, int solve, start_line *line, struct repetition *r) {
     bool pinned = true;
     const int64_t start = start_spin(line);
-    r->terms[START] = way == WAY_MPI ? start : r->terms[START];
+    r->terms[START] = r->turn == 0 ? start : r->terms[START];
     phase_enter(PHASE_CALL);
-    const struct crew_times times = solve(o, way, &pinned);
-    r->terms[BEGIN(way)] = times.began;
-    r->terms[END(way)] = times.ended;
-    r->terms[COMPUTE(way)] = times.compute;
+    const struct crew_times times = work(o, way_of(solve), solve_in_team, &pinned);
+    r->terms[BEGIN(solve)] = times.began;
+    r->terms[END(solve)] = times.ended;
+    r->terms[COMPUTE(solve)] = times.compute;
+    handover_note(o->between_cores, r->turn == 0, &o->point.handovers);
+    r->terms[HANDOVER_LEAST] = o->point.handovers.least;
+    r->terms[HANDOVER_MOST] = o->point.handovers.most;
 }
 
-static void finish_way(struct kernels *o, enum way way) {
+static void finish_solve(struct kernels *o, int solve) {
     phase_enter(PHASE_CHECK);
-    if (takes_part(o, way)) {
-        check_end(o, way, &o->point.expected);
+    if (takes_part(o, way_of(solve))) {
+        check_end(o, way_of(solve), solve, &o->point.expected);
     }
 }
 
-#define PART(name, way)                                                                                                \
-    static void prepare_##name(void *context) {                                                                        \
-        prepare_way(context, way);                                                                                     \
+#define PART(name, solve)                                                                                              \
+    static void settle_##name(void *context) {                                                                         \
+        settle(context, solve);                                                                                        \
     }                                                                                                                  \
     static void time_##name(void *context, start_line *line, struct repetition *r) {                                   \
-        time_way(context, way, line, r);                                                                               \
+        time_solve(context, solve, line, r);                                                                           \
     }                                                                                                                  \
     static void finish_##name(void *context) {                                                                         \
-        finish_way(context, way);                                                                                      \
+        finish_solve(context, solve);                                                                                  \
     }                                                                                                                  \
-    static const struct repetition_part name = {                                                                       \
-        .prepare = prepare_##name, .time = time_##name, .finish = finish_##name};
+    static const struct repetition_part name = {.prepare = settle_##name, .time = time_##name, .finish = finish_##name};
 
 PART(mpi_part, WAY_MPI)
 PART(openmp_part, WAY_OPENMP)
 PART(hybrid_part, WAY_HYBRID)
+PART(control_part, CONTROL)
 
-static const struct repetition_part *const parts[WAYS] = {
-    [WAY_MPI] = &mpi_part, [WAY_OPENMP] = &openmp_part, [WAY_HYBRID] = &hybrid_part};
+static const struct repetition_part *const parts[SOLVES] = {
+    [WAY_MPI] = &mpi_part, [WAY_OPENMP] = &openmp_part, [WAY_HYBRID] = &hybrid_part, [CONTROL] = &control_part};
 
 static bool wrong(void *context) {
     const struct kernels *o = context;
@@ -201,8 +230,11 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     return has_size(o, o->chosen[at[AXIS_KERNEL]], o->sizes[at[AXIS_SIZE]]);
 }
 
+/* All ranks. */
 static void make_state(struct kernels *o, enum way way) {
+    bool pinned = true;
     o->point.states[way] = takes_part(o, way) ? o->point.kernel->create(&o->crew, way, &o->point.problem) : NULL;
+    work(o, way, fill_in_team, &pinned);
 }
 
 static void free_state(struct kernels *o, enum way way) {
@@ -212,13 +244,14 @@ static void free_state(struct kernels *o, enum way way) {
     }
 }
 
-/* All ranks: solves once, and checks the result. */
-static struct crew_times solve_checked(struct kernels *o, enum way way, const struct kernel_end *expected,
-                                       struct kernel_end *end, bool *pinned) {
-    prepare_way(o, way);
-    const struct crew_times times = solve(o, way, pinned);
+/* All ranks: makes a state, solves once with it, and checks the result. The first of all solves says what the others
+ * must end with. */
+static struct crew_times make_and_solve(struct kernels *o, enum way way, bool first, bool *pinned) {
+    make_state(o, way);
+    const struct crew_times times = work(o, way, solve_in_team, pinned);
     if (takes_part(o, way)) {
-        *end = check_end(o, way, expected);
+        const struct kernel_end end = check_end(o, way, way, first ? NULL : &o->point.expected);
+        o->point.expected = first ? end : o->point.expected;
     }
     return times;
 }
@@ -241,25 +274,31 @@ static struct memory_use weigh(const struct kernels *o, enum way way) {
                                .shared = largest_of_ranks(use.shared)};
 }
 
-/* Collective: makes the state of a way, solves once with it and notes what memory that takes. */
-static void make_and_weigh(struct kernels *o, enum way way) {
+/* Collective: solves once with a state, and notes what memory that takes, and the data of which a node could have one
+ * copy. */
+static void weigh_solve(struct kernels *o, enum way way) {
     bool pinned = true;
-    struct kernel_end end;
     int64_t bytes[] = {0, 0}; /* replicated; of one copy */
     struct way_memory *memory = &o->point.memory[way];
     const struct memory_use before = weigh(o, way);
-    make_state(o, way);
-    solve_checked(o, way, &o->point.expected, &end, &pinned);
+    make_and_solve(o, way, false, &pinned);
     const struct memory_use after = weigh(o, way);
-    if (takes_part(o, way)) {
-        const struct kernel_bytes own = o->point.kernel->replicated(o->point.states[way]);
+    void *state = o->point.states[way];
+    if (state != NULL) {
+        const struct kernel_bytes own = o->point.kernel->replicated(state);
         bytes[0] = own.replicated;
         bytes[1] = own.one_copy;
     }
+    if (state != NULL && o->point.kernel->drop != NULL) {
+        o->point.kernel->drop(state);
+    }
+    const struct memory_use without = weigh(o, way);
+    free_state(o, way);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, bytes, 2, MPI_INT64_T, MPI_SUM, o->crew.node));
     memory->growth = difference_of(after.proportional, before.proportional);
     memory->shared = after.shared;
     memory->replicated = largest_of_ranks(bytes[0]);
+    memory->dropped = o->point.kernel->drop == NULL ? 0 : difference_of(after.proportional, without.proportional);
     o->point.copy_bytes = way == WAY_HYBRID ? largest_of_ranks(bytes[1]) : o->point.copy_bytes;
     o->point.pinned = way == WAY_OPENMP ? largest_of_ranks(!pinned) == 0 : o->point.pinned;
 }
@@ -276,7 +315,6 @@ static bool may_be_empty(void *context) {
 
 static bool begin(void *context, struct sampler_point *p) {
     struct kernels *o = context;
-    struct kernel_end end;
     bool pinned = true;
     if (p->beginnings > 0) {
         return is_repeated(o);
@@ -290,10 +328,7 @@ static bool begin(void *context, struct sampler_point *p) {
     /* A solve of each way whose memory does not count: libraries and threads allocate what they need once. */
     p->shortest_ns = INT64_MAX;
     for (int way = 0; way < WAYS; way++) {
-        make_state(o, (enum way)way);
-        const struct crew_times times =
-            solve_checked(o, (enum way)way, way == WAY_MPI ? NULL : &o->point.expected, &end, &pinned);
-        o->point.expected = way == WAY_MPI ? end : o->point.expected;
+        const struct crew_times times = make_and_solve(o, (enum way)way, way == WAY_MPI, &pinned);
         const int64_t taken_ns = times.ended - times.began;
         p->shortest_ns = taken_ns < p->shortest_ns ? taken_ns : p->shortest_ns;
         free_state(o, (enum way)way);
@@ -303,10 +338,14 @@ static bool begin(void *context, struct sampler_point *p) {
         o->point.memory[way].before = weigh(o, (enum way)way);
     }
     for (int way = 0; way < WAYS; way++) {
-        make_and_weigh(o, (enum way)way);
+        weigh_solve(o, (enum way)way);
+    }
+    const bool repeated = is_repeated(o);
+    for (int way = 0; way < WAYS && repeated; way++) {
+        make_state(o, (enum way)way);
     }
     memory_use_end();
-    return is_repeated(o);
+    return repeated;
 }
 
 static void end_point(void *context, const struct sampler_point *p) {
@@ -348,12 +387,13 @@ static void put_own(void *context, const struct sampler_point *p, const sampler 
     for (int way = 0; way < WAYS; way++) {
         const struct way_memory *memory = &o->point.memory[way];
         const int64_t before = memory->before.proportional;
-        json_open_object(line, way_names[way]);
+        json_open_object(line, solve_names[way]);
         json_put_integer(line, "lines", o->point.kernel->lines[way]);
         json_put_count(line, "memory_bytes", before < 0 || memory->growth < 0 ? -1 : before + memory->growth);
         json_put_count(line, "growth_bytes", memory->growth);
         json_put_count(line, "shared_bytes", memory->shared);
         json_put_integer(line, "replicated_bytes", memory->replicated);
+        json_put_count(line, "replicated_pss_bytes", memory->dropped);
         json_close_object(line);
     }
     json_close_object(line);
@@ -371,12 +411,12 @@ static void print_head(void *context) {
     const struct kernels *o = context;
     if (o->memory_only) {
         printf("# memory only, and no times: bytes of the node that needs most; - where the kernel does not tell\n");
-        printf("%8s %8s %8s %16s %16s %16s %6s %10s  %s\n", "kernel", "size", "variant", "growth_bytes",
+        printf("%8s %8s %9s %16s %16s %16s %6s %10s  %s\n", "kernel", "size", "variant", "growth_bytes",
                "replicated_bytes", "copy_bytes", "iters", "error", "stop");
         return;
     }
     printf("# medians, ns; ratio: to the MPI variant, of the medians\n");
-    printf("%8s %8s %8s %14s %14s %6s %6s %10s %5s  %s\n", "kernel", "size", "variant", "t", "t_compute", "ratio",
+    printf("%8s %8s %9s %14s %14s %6s %6s %10s %5s  %s\n", "kernel", "size", "variant", "t", "t_compute", "ratio",
            "iters", "error", "reps", "stop");
 }
 
@@ -393,13 +433,13 @@ static void print_memory(const struct kernels *o, int way) {
 }
 
 /* The times of a solve; nothing without repetitions. */
-static void print_times(const samples *repeated, int way, bool measured) {
+static void print_times(const samples *repeated, int solve, bool measured) {
     if (!measured) {
         printf(" %14s %14s %6s", "-", "-", "-");
         return;
     }
-    const int64_t t = samples_median(repeated, 2 * (size_t)way);
-    printf(" %14" PRId64 " %14" PRId64 " %6.3f", t, samples_median(repeated, 2 * (size_t)way + 1),
+    const int64_t t = samples_median(repeated, 2 * (size_t)solve);
+    printf(" %14" PRId64 " %14" PRId64 " %6.3f", t, samples_median(repeated, 2 * (size_t)solve + 1),
            (double)t / (double)samples_median(repeated, 0));
 }
 
@@ -407,12 +447,12 @@ static void print_row(void *context, const struct sampler_point *p, const sample
                       const struct record_point *record) {
     (void)p;
     const struct kernels *o = context;
-    for (int way = 0; way < WAYS; way++) {
-        printf("%8s %8" PRId64 " %8s", o->point.kernel->name, o->point.problem.size, way_names[way]);
+    for (int solve = 0; solve < (o->memory_only ? WAYS : SOLVES); solve++) {
+        printf("%8s %8" PRId64 " %9s", o->point.kernel->name, o->point.problem.size, solve_names[solve]);
         if (o->memory_only) {
-            print_memory(o, way);
+            print_memory(o, solve);
         } else {
-            print_times(sampler_samples(s), way, record->repetitions > 0);
+            print_times(sampler_samples(s), solve, record->repetitions > 0);
         }
         printf(" %6" PRId64 " %10.3g", o->point.expected.iterations, o->point.expected.error);
         if (!o->memory_only) {
@@ -425,20 +465,28 @@ static void print_row(void *context, const struct sampler_point *p, const sample
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+#define SPAN(solve, name_ns, compute_ns, stops_point)                                                                  \
+    {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(solve), .end = END(solve), .stops = (stops_point)}, {         \
+        .name = (compute_ns), .over = OVER_LARGEST, .term = COMPUTE(solve)                                             \
+    }
+
 /* print_times knows their order. */
 static const struct repetition_series series[] = {
-    {.name = "t_mpi_ns", .over = OVER_SPAN, .term = BEGIN(WAY_MPI), .end = END(WAY_MPI), .stops = true},
-    {.name = "t_mpi_compute_ns", .over = OVER_LARGEST, .term = COMPUTE(WAY_MPI)},
-    {.name = "t_openmp_ns", .over = OVER_SPAN, .term = BEGIN(WAY_OPENMP), .end = END(WAY_OPENMP), .stops = true},
-    {.name = "t_openmp_compute_ns", .over = OVER_LARGEST, .term = COMPUTE(WAY_OPENMP)},
-    {.name = "t_hybrid_ns", .over = OVER_SPAN, .term = BEGIN(WAY_HYBRID), .end = END(WAY_HYBRID), .stops = true},
-    {.name = "t_hybrid_compute_ns", .over = OVER_LARGEST, .term = COMPUTE(WAY_HYBRID)},
+    SPAN(WAY_MPI, "t_mpi_ns", "t_mpi_compute_ns", true),
+    SPAN(WAY_OPENMP, "t_openmp_ns", "t_openmp_compute_ns", true),
+    SPAN(WAY_HYBRID, "t_hybrid_ns", "t_hybrid_compute_ns", true),
+    SPAN(CONTROL, "t_mpi_again_ns", "t_mpi_again_compute_ns", false),
+    {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
+    {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
+    {.name = "order", .over = OVER_ORDER},
+    {.name = "late_starts", .over = OVER_LATE},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
 };
 
 const struct sampler_kind kernels_points = {
     .samples = {.repeated = {.parts = parts,
                              .part_count = COUNT(parts),
+                             .group = COUNT(parts),
                              .terms = TERMS,
                              .series = series,
                              .series_count = COUNT(series),

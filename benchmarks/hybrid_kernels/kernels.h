@@ -1,9 +1,12 @@
 /*
- * kernels - the points of hybrid_kernels: a kernel of one size, solved by every variant in turn in each repetition.
+ * kernels - the points of hybrid_kernels: a kernel of one size, solved by every variant in each repetition. The order
+ * changes from repetition to repetition (turns.h). Pure MPI is solved once more, with the same data: the control, whose
+ * ratio to pure MPI is 1 in truth.
  */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 
+#include "handover.h"
 #include "kernel.h"
 #include "memory_use.h"
 #include "program.h"
@@ -13,17 +16,22 @@ enum { KERNELS = 3 };
 
 extern const struct kernel *const kernel_table[KERNELS];
 
+/* The parts of a repetition: a solve in each way, then the control. */
+enum { CONTROL = WAYS, SOLVES };
+
 /* What a variant needs of memory, on the node where it needs most, bytes; -1: the kernel does not tell. */
 struct way_memory {
     struct memory_use before; /* without data of a kernel */
     int64_t growth;           /* by the data of the kernel, and a solve */
     int64_t shared;           /* then: pages that several processes of the node have */
-    int64_t replicated;       /* what was allocated for data that every rank needs */
+    int64_t replicated;       /* what was allocated for data that several ranks need */
+    int64_t dropped;          /* what less there is of them when these data are freed */
 };
 
 struct kernels {
     struct program *program;
     struct crew crew;
+    handover *between_cores;
     struct problem problem; /* without the size */
     const int64_t *chosen;  /* [chosen_count]: numbers in kernel_table */
     size_t chosen_count;
@@ -40,6 +48,7 @@ struct kernels {
         struct way_memory memory[WAYS];
         int64_t copy_bytes;
         bool pinned;
+        struct handover_range handovers;
     } point;
     int64_t faults;
     char fault[512];

@@ -230,7 +230,9 @@ static int solve_all(struct program *program, struct settings *s, const struct r
         fail_die("%s", error);
     }
     fill_lists(s, &kernels.crew, ratings);
+    kernels.between_cores = handover_create(MPI_COMM_WORLD);
     const int code = measure(program, s, &kernels);
+    handover_destroy(kernels.between_cores);
     crew_free(&kernels.crew);
     return code;
 }
@@ -271,7 +273,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "hybrid_kernels",
         .family = "hybrid_kernels",
-        .method = 1,
+        .method = 2,
         .configurations = true,
         .repeats = true,
         .help = "usage: mpiexec -n RANKS hybrid_kernels [OPTION]...\n\n"

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HALF_WAVE = 16, MOST_ITERATIONS = 100000, TAG = 1 };
+enum { HALF_WAVE = 16, MOST_ITERATIONS = 100000, SETTLING_ITERATIONS = 2, TAG = 1 };
 #define CONVERGENCE 1e-3
 
 struct poisson {
@@ -32,9 +32,11 @@ struct poisson {
     int first; /* the grid's number of row 1 here */
     int rows;
     double *grid;  /* [rows + 2][n + 2], with a frame of zeros or of the neighbours' rows */
+    double step;   /* a */
     double *wave;  /* [n + 2]: sin(a i) */
     double source; /* 4 (1 - cos a): with it the discrete equation has the exact grid as its solution */
     hybrid_memory *memory;
+    int64_t most_iterations;
     int64_t iterations;
     double difference;
 };
@@ -87,7 +89,7 @@ static void note(struct poisson *p, double largest) {
 }
 
 static bool goes_on(const struct poisson *p) {
-    return !(p->difference < CONVERGENCE) && p->iterations < MOST_ITERATIONS;
+    return !(p->difference < CONVERGENCE) && p->iterations < p->most_iterations;
 }
 
 static double iterate(const struct poisson *p) {
@@ -119,7 +121,7 @@ enum { MPI_LINES = __LINE__ - MPI_FIRST - 1 };
 enum { OPENMP_FIRST = __LINE__ };
 static void solve_openmp(void *state, struct team *team, int thread, struct stopwatch *w) {
     struct poisson *p = state;
-    const struct team_part part = team_part_of(p->rows, thread, team_threads(team));
+    const struct team_part part = team_own_part(team, thread, p->rows);
     do {
         for (int colour = 0; colour < 2; colour++) {
             if (thread == 0) {
@@ -142,6 +144,14 @@ static void solve_openmp(void *state, struct team *team, int thread, struct stop
 enum { OPENMP_LINES = __LINE__ - OPENMP_FIRST - 1 };
 
 enum { HYBRID_FIRST = __LINE__ };
+static void make_memory(struct poisson *p, const struct crew *crew) {
+    HYBRID_CHECK(hybrid_memory_create(crew->hybrid, 1, sizeof(double), HYBRID_REDUCTION, &p->memory));
+}
+
+static void free_memory(struct poisson *p) {
+    HYBRID_CHECK(hybrid_memory_free(&p->memory));
+}
+
 static void solve_hybrid(void *state, struct team *team, int thread, struct stopwatch *w) {
     struct poisson *p = state;
     double *own = NULL;
@@ -196,32 +206,44 @@ static void *create(const struct crew *crew, enum way way, const struct problem 
     p->grid = fail_alloc((size_t)(p->rows + 2) * (size_t)(p->n + 2), sizeof *p->grid);
     p->wave = fail_alloc((size_t)p->n + 2, sizeof *p->wave);
     const int half_waves = (p->n + 1) / HALF_WAVE > 0 ? (p->n + 1) / HALF_WAVE : 1;
-    const double step = acos(-1) * half_waves / (p->n + 1);
-    p->source = 4 * (1 - cos(step));
-    for (int i = 0; i < p->n + 2; i++) {
-        p->wave[i] = sin(step * i);
-    }
+    p->step = acos(-1) * half_waves / (p->n + 1);
+    p->source = 4 * (1 - cos(p->step));
     if (way == WAY_HYBRID) {
-        HYBRID_CHECK(hybrid_memory_create(crew->hybrid, 1, sizeof(double), HYBRID_REDUCTION, &p->memory));
+        make_memory(p, crew);
     }
     return p;
 }
 
 static void destroy(void *state) {
     struct poisson *p = state;
-    if (p->memory != NULL) {
-        HYBRID_CHECK(hybrid_memory_free(&p->memory));
+    if (p->way == WAY_HYBRID) {
+        free_memory(p);
     }
     free(p->wave);
     free(p->grid);
     free(p);
 }
 
-static void reset(void *state) {
+/* The threads that relax rows have touched them first. The wave, which all of them read, is thread 0's. */
+static void reset(void *state, struct team *team, int thread, bool settles) {
     struct poisson *p = state;
-    memset(p->grid, 0, (size_t)(p->rows + 2) * (size_t)(p->n + 2) * sizeof *p->grid);
-    p->iterations = 0;
-    p->difference = INFINITY;
+    const struct team_part part = team_own_part(team, thread, p->rows);
+    const int first = thread == 0 ? 0 : part.first + 1; /* with the frame */
+    const int end = thread == team_threads(team) - 1 ? p->rows + 2 : part.end + 1;
+    memset(row_of(p, first), 0, (size_t)(end - first) * (size_t)(p->n + 2) * sizeof *p->grid);
+    if (thread == 0) {
+        p->iterations = 0;
+        p->most_iterations = settles ? SETTLING_ITERATIONS : MOST_ITERATIONS;
+        p->difference = INFINITY;
+    }
+}
+
+static void fill(void *state, struct team *team, int thread) {
+    struct poisson *p = state;
+    for (int i = 0; thread == 0 && i < p->n + 2; i++) {
+        p->wave[i] = sin(p->step * i);
+    }
+    reset(p, team, thread, false);
 }
 
 static struct kernel_end end(void *state) {
@@ -258,6 +280,7 @@ const struct kernel kernel_poisson = {
     .bytes = bytes_needed,
     .create = create,
     .free = destroy,
+    .fill = fill,
     .reset = reset,
     .solve = {[WAY_MPI] = solve_mpi, [WAY_OPENMP] = solve_openmp, [WAY_HYBRID] = solve_hybrid},
     .end = end,

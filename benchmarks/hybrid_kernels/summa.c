@@ -93,11 +93,15 @@ static double probe(int64_t row) {
     return (double)(int)(kernel_mix((uint64_t)row + 1) % (2 * MOST_PROBE + 1)) - MOST_PROBE;
 }
 
-static void fill_blocks(struct summa *s) {
+/* Each thread makes the columns of which it computes the product, so that it touches them first; of the first factor,
+ * which all threads read, as many. */
+static void fill(void *state, struct team *team, int thread) {
+    struct summa *s = state;
     const int64_t first_row = (int64_t)s->place[ROWS] * s->block[ROWS];
     const int64_t first_column = (int64_t)s->place[COLUMNS] * s->block[COLUMNS];
+    const struct team_part part = team_own_part(team, thread, s->block[COLUMNS]);
     for (int i = 0; i < s->block[ROWS]; i++) {
-        for (int j = 0; j < s->block[COLUMNS]; j++) {
+        for (int j = part.first; j < part.end; j++) {
             s->a[(size_t)j * (size_t)s->block[ROWS] + (size_t)i] = element(s->seed, 0, first_row + i, first_column + j);
             s->b[(size_t)i * (size_t)s->block[COLUMNS] + (size_t)j] =
                 element(s->seed, 1, first_row + i, first_column + j);
@@ -141,6 +145,20 @@ static void add_product(const struct summa *s, const double *a, const double *b,
     }
 }
 
+/* ---- the variants ---- */
+
+enum { PANELS_FIRST = __LINE__ };
+static void make_panels(struct summa *s) {
+    s->a_panel = fail_alloc((size_t)a_count(s), sizeof *s->a_panel);
+    s->b_panel = fail_alloc((size_t)b_count(s), sizeof *s->b_panel);
+}
+
+static void free_panels(struct summa *s) {
+    free(s->a_panel);
+    free(s->b_panel);
+    s->a_panel = s->b_panel = NULL;
+}
+
 /* Broadcasts both panels by the MPI library. The rank that has one sends it from where it is. */
 static void broadcast_panels(const struct summa *s, int panel, const double **a, const double **b) {
     double *own_a = a_root(s, panel) == s->place[COLUMNS] ? a_own(s, panel) : s->a_panel;
@@ -150,8 +168,7 @@ static void broadcast_panels(const struct summa *s, int panel, const double **a,
     *a = own_a;
     *b = own_b;
 }
-
-/* ---- the variants ---- */
+enum { PANELS_LINES = __LINE__ - PANELS_FIRST - 1 };
 
 enum { MPI_FIRST = __LINE__ };
 static void solve_mpi(void *state, struct team *team, int thread, struct stopwatch *w) {
@@ -172,7 +189,7 @@ enum { MPI_LINES = __LINE__ - MPI_FIRST - 1 };
 enum { OPENMP_FIRST = __LINE__ };
 static void solve_openmp(void *state, struct team *team, int thread, struct stopwatch *w) {
     const struct summa *s = state;
-    const struct team_part part = team_part_of(s->block[COLUMNS], thread, team_threads(team));
+    const struct team_part part = team_own_part(team, thread, s->block[COLUMNS]);
     for (int panel = 0; panel < s->panels; panel++) {
         const double *a = a_root(s, panel) == s->place[COLUMNS] ? a_own(s, panel) : s->a_panel;
         const double *b = b_root(s, panel) == s->place[ROWS] ? b_own(s, panel) : s->b_panel;
@@ -191,6 +208,26 @@ static void solve_openmp(void *state, struct team *team, int thread, struct stop
 enum { OPENMP_LINES = __LINE__ - OPENMP_FIRST - 1 };
 
 enum { HYBRID_FIRST = __LINE__ };
+static void make_memories(struct summa *s, const struct crew *crew) {
+    const struct hybrid_settings same_nodes = {.nodes_of = crew->hybrid};
+    HYBRID_CHECK(hybrid_comm_create(s->line, &same_nodes, &s->hybrid_line));
+    HYBRID_CHECK(hybrid_comm_create(s->pile, &same_nodes, &s->hybrid_pile));
+    HYBRID_CHECK(
+        hybrid_memory_create_buffers(s->hybrid_line, (size_t)a_count(s), sizeof(double), HYBRID_ONE, 1, &s->a_memory));
+    HYBRID_CHECK(
+        hybrid_memory_create_buffers(s->hybrid_pile, (size_t)b_count(s), sizeof(double), HYBRID_ONE, 1, &s->b_memory));
+}
+
+static void free_memories(struct summa *s) {
+    HYBRID_CHECK(hybrid_memory_free(&s->a_memory));
+    HYBRID_CHECK(hybrid_memory_free(&s->b_memory));
+}
+
+static void free_communicators(struct summa *s) {
+    HYBRID_CHECK(hybrid_comm_free(&s->hybrid_line));
+    HYBRID_CHECK(hybrid_comm_free(&s->hybrid_pile));
+}
+
 /* Broadcasts a panel: the root copies its own into the memory of the node. */
 static const double *share_panel(hybrid_memory *memory, const double *own, int count, int root) {
     const size_t bytes = (size_t)count * sizeof *own;
@@ -274,16 +311,6 @@ static int64_t window_bytes(const struct crew *crew, const struct problem *probl
     return elements * (int64_t)sizeof(double);
 }
 
-static void make_hybrid(struct summa *s, const struct crew *crew) {
-    const struct hybrid_settings same_nodes = {.nodes_of = crew->hybrid};
-    HYBRID_CHECK(hybrid_comm_create(s->line, &same_nodes, &s->hybrid_line));
-    HYBRID_CHECK(hybrid_comm_create(s->pile, &same_nodes, &s->hybrid_pile));
-    HYBRID_CHECK(
-        hybrid_memory_create_buffers(s->hybrid_line, (size_t)a_count(s), sizeof(double), HYBRID_ONE, 1, &s->a_memory));
-    HYBRID_CHECK(
-        hybrid_memory_create_buffers(s->hybrid_pile, (size_t)b_count(s), sizeof(double), HYBRID_ONE, 1, &s->b_memory));
-}
-
 static void *create(const struct crew *crew, enum way way, const struct problem *problem) {
     struct summa *s = fail_alloc(1, sizeof *s);
     int rank = 0;
@@ -307,38 +334,45 @@ static void *create(const struct crew *crew, enum way way, const struct problem 
     s->a = fail_alloc(elements, sizeof *s->a);
     s->b = fail_alloc(elements, sizeof *s->b);
     s->c = fail_alloc(elements, sizeof *s->c);
-    fill_blocks(s);
     if (way == WAY_HYBRID) {
-        make_hybrid(s, crew);
+        make_memories(s, crew);
     } else {
-        s->a_panel = fail_alloc((size_t)a_count(s), sizeof *s->a_panel);
-        s->b_panel = fail_alloc((size_t)b_count(s), sizeof *s->b_panel);
+        make_panels(s);
     }
     return s;
 }
 
+static void drop(void *state) {
+    struct summa *s = state;
+    if (s->way != WAY_HYBRID) {
+        free_panels(s);
+    } else if (s->a_memory != NULL) {
+        free_memories(s);
+    }
+}
+
 static void destroy(void *state) {
     struct summa *s = state;
+    drop(s);
     if (s->way == WAY_HYBRID) {
-        HYBRID_CHECK(hybrid_memory_free(&s->a_memory));
-        HYBRID_CHECK(hybrid_memory_free(&s->b_memory));
-        HYBRID_CHECK(hybrid_comm_free(&s->hybrid_line));
-        HYBRID_CHECK(hybrid_comm_free(&s->hybrid_pile));
+        free_communicators(s);
     }
     MPI_CHECK(MPI_Comm_free(&s->line));
     MPI_CHECK(MPI_Comm_free(&s->pile));
     MPI_CHECK(MPI_Comm_free(&s->comm));
-    free(s->a_panel);
-    free(s->b_panel);
     free(s->a);
     free(s->b);
     free(s->c);
     free(s);
 }
 
-static void reset(void *state) {
+/* A solve is so short that a whole one settles. */
+static void reset(void *state, struct team *team, int thread, bool settles) {
     struct summa *s = state;
-    memset(s->c, 0, (size_t)s->block[ROWS] * (size_t)s->block[COLUMNS] * sizeof *s->c);
+    const struct team_part part = team_own_part(team, thread, s->block[COLUMNS]);
+    const size_t column = (size_t)s->block[ROWS];
+    (void)settles;
+    memset(s->c + (size_t)part.first * column, 0, (size_t)(part.end - part.first) * column * sizeof *s->c);
 }
 
 /* Collective over the line: returns the largest difference between C x and A (B x), for the rows of this rank. Each
@@ -418,14 +452,18 @@ const struct kernel kernel_summa = {
     .option = "summa-order",
     .collective = "MPI_Bcast",
     .error_help = "largest difference between C x and A (B x), whole numbers",
-    .lines = {[WAY_MPI] = MPI_LINES, [WAY_OPENMP] = OPENMP_LINES, [WAY_HYBRID] = HYBRID_LINES},
+    .lines = {[WAY_MPI] = PANELS_LINES + MPI_LINES,
+              [WAY_OPENMP] = PANELS_LINES + OPENMP_LINES,
+              [WAY_HYBRID] = HYBRID_LINES},
     .check = check_size,
     .bytes = bytes_needed,
     .windows = window_bytes,
     .create = create,
     .free = destroy,
+    .fill = fill,
     .reset = reset,
     .solve = {[WAY_MPI] = solve_mpi, [WAY_OPENMP] = solve_openmp, [WAY_HYBRID] = solve_hybrid},
     .end = end,
     .replicated = replicated,
+    .drop = drop,
 };

@@ -48,10 +48,13 @@ void team_free(struct team *team) {
 }
 
 int team_threads(const struct team *team) {
-    return team->threads;
+    return team != NULL ? team->threads : 1;
 }
 
 void team_meet(struct team *team) {
+    if (team == NULL) {
+        return;
+    }
     const uint64_t turn = atomic_load_explicit(&team->turn, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel) + 1 == team->threads) {
         atomic_store_explicit(&team->arrived, 0, memory_order_relaxed);
@@ -79,4 +82,8 @@ double team_largest(struct team *team, int thread, double own) {
 struct team_part team_part_of(int count, int thread, int threads) {
     const int64_t whole = count;
     return (struct team_part){.first = (int)(whole * thread / threads), .end = (int)(whole * (thread + 1) / threads)};
+}
+
+struct team_part team_own_part(const struct team *team, int thread, int count) {
+    return team_part_of(count, thread, team_threads(team));
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+/* NULL is the team of a process without threads: of team_threads, team_meet and team_own_part. */
 struct team;
 
 /* Must be called by the only thread. crowded: threads share CPUs, and give them away while they wait. */
@@ -29,5 +30,8 @@ struct team_part {
     int end;
 };
 struct team_part team_part_of(int count, int thread, int threads);
+
+/* Those of a thread of a team. */
+struct team_part team_own_part(const struct team *team, int thread, int count);
 
 #endif

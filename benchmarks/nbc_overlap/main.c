@@ -224,7 +224,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "nbc_overlap",
         .family = "nbc_overlap",
-        .method = 1,
+        .method = 2,
         .configurations = true,
         .repeats = true,
         .help =

@@ -155,10 +155,12 @@ static void print_head(void *context) {
 
 static const struct repetition_series series[SERIES] = {
     [T_MEASURED] =
-        {.name = "t_measured_ns", .over = OVER_SPAN, .term = OVERLAP_START, .end = OVERLAP_END, .stops = true},
-    [T_COMM_ALONE] = {.name = "t_comm_ref_ns", .over = OVER_SPAN, .term = REF_START, .end = REF_END, .stops = true},
-    [T_COMP_ALONE] = {.name = "t_comp_ref_ns", .over = OVER_LARGEST, .term = T_COMP_REF, .stops = true},
+        {.name = "t_measured_ns", .over = OVER_SPAN, .term = OVERLAP_AGREED, .end = OVERLAP_END, .stops = true},
+    [T_COMM_ALONE] = {.name = "t_comm_ref_ns", .over = OVER_SPAN, .term = REF_AGREED, .end = REF_END, .stops = true},
+    [T_COMP_ALONE] = {.name = "t_comp_ref_ns", .over = OVER_LARGEST, .term = T_COMP_ALL, .stops = true},
     [START_IMBALANCE] = {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = OVERLAP_START},
+    [ORDER] = {.name = "order", .over = OVER_ORDER},
+    [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE},
 };
 
 static const struct samples_sum spreads[] = {[SPREAD_CALL] = {"t_call_ns", 1, {T_CALL}},
@@ -184,6 +186,7 @@ static const struct repetition_part *const parts[] = {&bench_communication, &ben
 const struct sampler_kind overlap_points = {
     .samples = {.repeated = {.parts = parts,
                              .part_count = COUNT(parts),
+                             .group = COUNT(parts),
                              .terms = TERMS,
                              .series = series,
                              .series_count = SERIES,

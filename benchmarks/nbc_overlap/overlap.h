@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /* Indices of the series of a point. */
-enum { T_MEASURED, T_COMM_ALONE, T_COMP_ALONE, START_IMBALANCE, SERIES };
+enum { T_MEASURED, T_COMM_ALONE, T_COMP_ALONE, START_IMBALANCE, ORDER, LATE_STARTS, SERIES };
 
 /* Indices of the spreads over ranks. */
 enum { SPREAD_CALL, SPREAD_COMP, SPREAD_TEST, SPREAD_WAIT };

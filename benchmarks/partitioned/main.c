@@ -360,7 +360,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "partitioned",
         .family = "partitioned",
-        .method = 3,
+        .method = 4,
         .thread_level = MPI_THREAD_MULTIPLE,
         .configurations = true,
         .repeats = true,

@@ -29,9 +29,9 @@ enum { LEAST_BANDWIDTH_BYTES = 4 << 20 };
 /* Bytes per second where beta is not known: for shares of the budget, and for delays. */
 #define GUESSED_BANDWIDTH 1e9
 
-/* Readings of the network: in a series before the points, and before each point; starts of a reading that a rank may be
- * late at; messages before the first one, while connections grow to their full speed. */
-enum { READINGS_IN_SERIES = 9, READINGS_BEFORE_POINT = 1, MOST_STARTS = 4, UNREAD_MESSAGES = 3 };
+/* Readings of the network: in a series before the points, and before each point; messages before the first one, while
+ * connections grow to their full speed. */
+enum { READINGS_IN_SERIES = 9, READINGS_BEFORE_POINT = 1, UNREAD_MESSAGES = 3 };
 
 /* The share of the budget that all readings together may take, and the budget that counts where there is none. */
 static const double most_of_budget = 0.15;
@@ -404,14 +404,16 @@ static void time_reference(void *context, start_line *line, struct repetition *r
     r->terms[REF_TIME] = transfer_time(o);
 }
 
-static void prepare_tested(struct pipeline *o) {
+static void prepare_tested(void *context) {
+    struct pipeline *o = context;
     lead_in(o);
     prepare_contents(o, &o->point.tested);
 }
 
-static void time_tested(struct pipeline *o, start_line *line, struct repetition *r) {
+static void time_tested(void *context, start_line *line, struct repetition *r) {
+    struct pipeline *o = context;
     run_transfer(o, &o->point.tested, line);
-    r->terms[START] = o->times.start;
+    r->terms[START] = o->times.began;
     settle_transfer(o, &o->point.tested);
     r->terms[TIME] = transfer_time(o);
     r->terms[AFTER_LAST] = o->sends ? 0 : o->times.end - o->times.last_ready;
@@ -420,47 +422,7 @@ static void time_tested(struct pipeline *o, start_line *line, struct repetition 
     r->terms[COMPUTING_WAITING] = o->times.computing_waiting;
 }
 
-static void prepare_one(struct pipeline *o, bool of_tested) {
-    if (of_tested) {
-        prepare_tested(o);
-    } else {
-        prepare_reference(o);
-    }
-}
-
-static void time_one(struct pipeline *o, bool of_tested, start_line *line, struct repetition *r) {
-    if (of_tested) {
-        time_tested(o, line, r);
-    } else {
-        time_reference(o, line, r);
-    }
-}
-
-/* The approach and the reference take turns in being first, so that neither always has the better place. A first
- * transfer that is made again, because a rank was late, may be the other one: the second is always the other. */
-static void prepare_first(void *context) {
-    struct pipeline *o = context;
-    o->tested_first = !o->tested_first;
-    prepare_one(o, o->tested_first);
-}
-
-static void time_first(void *context, start_line *line, struct repetition *r) {
-    struct pipeline *o = context;
-    time_one(o, o->tested_first, line, r);
-}
-
-static void prepare_second(void *context) {
-    struct pipeline *o = context;
-    prepare_one(o, !o->tested_first);
-}
-
-static void time_second(void *context, start_line *line, struct repetition *r) {
-    struct pipeline *o = context;
-    time_one(o, !o->tested_first, line, r);
-}
-
-static const struct repetition_part first_part = {.prepare = prepare_first, .time = time_first};
-static const struct repetition_part second_part = {.prepare = prepare_second, .time = time_second};
+static const struct repetition_part tested_part = {.prepare = prepare_tested, .time = time_tested};
 static const struct repetition_part reference_part = {.prepare = prepare_reference, .time = time_reference};
 
 static bool wrong(void *context) {
@@ -512,18 +474,11 @@ static const struct repetition_part *const alone_parts[] = {&reference_part};
 static const struct repetition_kind reference_alone = {
     .parts = alone_parts, .part_count = 1, .terms = TERMS, .series = alone_series, .series_count = 1, .wrong = wrong};
 
-/* Collective: returns the time of one message, ns, the same on all ranks; 0 where every start was late. */
+/* Collective: returns the time of one message, ns, the same on all ranks. */
 static int64_t time_of_single(struct pipeline *o, struct single *single) {
+    struct repetition r = {.number = 0};
     o->one_message = single;
-    for (int i = 0; i < MOST_STARTS; i++) {
-        struct repetition r = {{0}};
-        const struct repetition_outcome outcome =
-            repetition_run(&reference_alone, o, o->line, o->program->clock, true, &r);
-        if (!outcome.late) {
-            return outcome.times[0];
-        }
-    }
-    return 0;
+    return repetition_run(&reference_alone, o, o->line, o->program->clock, true, &r).times[0];
 }
 
 /* Collective: whether there is time for another reading, by rank 0's clock. */
@@ -704,19 +659,22 @@ static const struct repetition_series series[] = {
     {.name = "t_computing_cpu_ns", .over = OVER_LARGEST, .term = COMPUTING_CPU},
     {.name = "t_computing_waiting_ns", .over = OVER_LARGEST, .term = COMPUTING_WAITING},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+    {.name = "order", .over = OVER_ORDER},
+    {.name = "late_starts", .over = OVER_LATE},
 };
 
 /* What is reported is the gain. Its interval becomes half as wide as those of both times, which vary together: so a
  * gain of 1 % differs from none. */
 static const struct samples_ratio gain = {.numerator = T_REF, .denominator = T, .width = 0.5};
 
-static const struct repetition_part *const parts[] = {&first_part, &second_part};
+static const struct repetition_part *const parts[] = {&tested_part, &reference_part};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const struct sampler_kind pipeline_points = {
     .samples.repeated = {.parts = parts,
                          .part_count = COUNT(parts),
+                         .group = COUNT(parts),
                          .terms = TERMS,
                          .series = series,
                          .series_count = COUNT(series),

@@ -104,9 +104,8 @@ struct pipeline {
     struct single *one_message; /* what is timed as one message: the point's reference, or a reading's */
     /* The last transfer: its number, from which its contents follow, its channel and its times. */
     uint64_t transfer;
-    bool provokes;     /* the transfers are made to find wrong data, and not timed */
-    bool leads_in;     /* the transfer precedes a timed one, and nothing is late in it */
-    bool tested_first; /* in this repetition, the approach is timed before the reference */
+    bool provokes; /* the transfers are made to find wrong data, and not timed */
+    bool leads_in; /* the transfer precedes a timed one, and nothing is late in it */
     const struct channel *current;
     struct transfer_times times;
     struct {

@@ -104,7 +104,8 @@ static void receive_partitions(struct channel *c) {
 
 struct transfer_times transfer_run(struct channel *c, const struct transfer_means *means, start_line *line) {
     const struct approach_side *side = c->sends ? &c->approach->send : &c->approach->receive;
-    struct transfer_times times = {.start = line != NULL ? start_spin(line) : timer_now_ns()};
+    struct transfer_times times = {.began = line != NULL ? start_spin(line) : timer_now_ns()};
+    times.start = line != NULL ? start_moment(line) : times.began;
     phase_enter(PHASE_CALL);
     if (means->helper != NULL) {
         helper_progress(means->helper, means->probed);

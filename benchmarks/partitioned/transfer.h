@@ -30,7 +30,8 @@ struct transfer_means {
 
 /* Times of this rank, ns. A receiver has a start and an end only. */
 struct transfer_times {
-    int64_t start;      /* local time */
+    int64_t began;      /* local time */
+    int64_t start;      /* local time: the agreed moment; without a common start, `began` */
     int64_t end;        /* local time: the receiver has the whole message, the sender may use its buffer again */
     int64_t last_ready; /* local time: the last partition is ready */
     int64_t computed;   /* longest time that a thread has computed */

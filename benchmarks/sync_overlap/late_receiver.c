@@ -183,7 +183,7 @@ static void share_steps(struct late_receiver *o) {
 static void count_if(struct late_receiver *o, bool kept) {
     if (!kept) {
         o->disordered++;
-        start_note_late(o->line);
+        start_spoil(o->line);
     }
 }
 
@@ -572,6 +572,8 @@ static const struct repetition_series series[] = {
     [SHOWN_NEITHER] = {.name = "arrived_neither_bytes", .over = OVER_LARGEST, .term = ARRIVED_NEITHER},
     [SHOWN_SENDER] = {.name = "arrived_sender_bytes", .over = OVER_LARGEST, .term = ARRIVED_SENDER},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = LATE_START},
+    {.name = "order", .over = OVER_ORDER},
+    {.name = "late_starts", .over = OVER_LATE},
 };
 
 static const struct samples_sum rank_medians[] = {
@@ -584,6 +586,7 @@ static const struct samples_sum rank_medians[] = {
 const struct sampler_kind late_receiver_points = {
     .samples = {.repeated = {.parts = parts,
                              .part_count = COUNT(parts),
+                             .group = COUNT(parts),
                              .terms = TERMS,
                              .series = series,
                              .series_count = COUNT(series),

@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "sync_overlap",
         .family = "sync_overlap",
-        .method = 1,
+        .method = 2,
         .configurations = true,
         .repeats = true,
         .help =

@@ -49,7 +49,7 @@ static struct starts make_starts(clock_model *clock, int wanted) {
         start_agree(line);
         start_spin(line);
         int64_t real = artificial_clock_real_ns();
-        int64_t all[3] = {real, -real, start_was_late(line)};
+        int64_t all[3] = {real, -real, start_fate_of(line)};
         start_forget(line);
         MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
         if (all[2] == 0) {

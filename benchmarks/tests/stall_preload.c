@@ -1,7 +1,7 @@
 /*
  * Ranks that come late to starts, for tests: LD_PRELOAD this, and every rank above 0 pauses after some of the
  * agreements on a start (MPI_Allreduce of three 64-bit integers). The pause is longer than any slack, and it comes
- * after so many agreements in a row that a repetition is given up before all its parts have run.
+ * after so many agreements in a row that a repetition has only late starts.
  */
 #include <mpi.h>
 #include <time.h>

@@ -66,7 +66,7 @@ static void run_round(struct comparison *c, size_t number, bool counts) {
         enum method method = (enum method)((number + i) % METHODS);
         moments[method] = pass(c, method);
         if (method == DEADLINE && has_clock(c)) {
-            late = start_was_late(c->line);
+            late = start_fate_of(c->line) != START_PUNCTUAL;
             start_forget(c->line);
             MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &late, 1, MPI_INT, MPI_LOR, c->comm));
         }

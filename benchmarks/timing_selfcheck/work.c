@@ -12,15 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where more starts than this are late for each that is not, after so many, going on makes no sense: ranks share cores.
- */
-enum { PATIENCE = 50, LATE_PER_SAMPLE = 10 };
-
 enum work_kind { COMPUTATION, COMMUNICATION, KINDS };
 static const char *const kind_names[KINDS] = {[COMPUTATION] = "computation", [COMMUNICATION] = "communication"};
 
 /* The series of a point. */
-enum { T_WORK, ELAPSED, SERIES };
+enum { T_WORK, ELAPSED, LATE_STARTS, SERIES };
 
 struct work {
     struct bench bench; /* first: the parts of bench.h take a work for its bench */
@@ -70,8 +66,6 @@ static void find_reason(const struct work *work, const struct sampler_point *p, 
         snprintf(text, text_size, SESSION_ONE_RANK);
     } else if (!calibration_can_take(size)) {
         snprintf(text, text_size, "no size takes this time");
-    } else if (strcmp(p->stop_reason, "late") == 0 || strcmp(p->stop_reason, "not_measured") == 0) {
-        snprintf(text, text_size, "fewer than one start in %d was not late", LATE_PER_SAMPLE);
     } else if (clock.method == CLOCK_NONE) {
         snprintf(text, text_size, "no clock, so starts by a barrier, and times that are the slowest rank's own: %s",
                  clock.refusal);
@@ -138,10 +132,13 @@ static void print_row(void *context, const struct sampler_point *p, const sample
 /* ---- what is repeated ---- */
 
 static const struct repetition_series series[KINDS][SERIES] = {
-    [COMPUTATION] = {[T_WORK] = {.name = "t_ns", .over = OVER_LARGEST, .term = T_COMP_REF, .stops = true},
-                     [ELAPSED] = {.name = "elapsed_ns", .over = OVER_ELAPSED}},
-    [COMMUNICATION] = {[T_WORK] = {.name = "t_ns", .over = OVER_SPAN, .term = REF_START, .end = REF_END, .stops = true},
-                       [ELAPSED] = {.name = "elapsed_ns", .over = OVER_ELAPSED}},
+    [COMPUTATION] = {[T_WORK] = {.name = "t_ns", .over = OVER_LARGEST, .term = T_COMP_ALL, .stops = true},
+                     [ELAPSED] = {.name = "elapsed_ns", .over = OVER_ELAPSED},
+                     [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE}},
+    [COMMUNICATION] =
+        {[T_WORK] = {.name = "t_ns", .over = OVER_SPAN, .term = REF_AGREED, .end = REF_END, .stops = true},
+         [ELAPSED] = {.name = "elapsed_ns", .over = OVER_ELAPSED},
+         [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE}},
 };
 
 static const struct repetition_part *const parts[KINDS] = {[COMPUTATION] = &bench_computation,
@@ -174,9 +171,7 @@ static struct sampler_rule rule_of(const struct settings *settings) {
     return (struct sampler_rule){.interval_relative = settings->interval,
                                  .warmup_relative = settings->interval / 2,
                                  .min_repetitions = until_narrow && !few ? STATS_FEWEST_WITHOUT_EXTREMES : most,
-                                 .max_repetitions = most,
-                                 .most_late = PATIENCE,
-                                 .late_per_repetition = LATE_PER_SAMPLE};
+                                 .max_repetitions = most};
 }
 
 /* Collective: searches all sizes and saves them where that was asked for. false: wrong data, or the file cannot be

@@ -164,7 +164,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "transfer_overlap",
         .family = "transfer_overlap",
-        .method = 1,
+        .method = 2,
         .configurations = true,
         .repeats = true,
         .max_repetitions = 400,

@@ -203,10 +203,6 @@ static double scale_of(const struct solves *o) {
     return ldexp(1, (int)(o->repetition % SCALES));
 }
 
-static void reset(struct solves *o, const struct variant *v) {
-    solver_reset(&o->system.solver, scale_of(o), v->way != HALO_NOTHING);
-}
-
 static void prepare_alone(void *context) {
     struct solves *o = context;
     solver_reset(&o->system.solver, scale_of(o), false);
@@ -214,7 +210,8 @@ static void prepare_alone(void *context) {
 
 static void time_communication(void *context, start_line *line, struct repetition *r) {
     struct solves *o = context;
-    r->terms[COMMUNICATION_BEGIN] = start_spin(line);
+    start_spin(line);
+    r->terms[COMMUNICATION_BEGIN] = start_moment(line);
     solver_communicate_alone(&o->system.solver, &o->point.reference, o->point.expected_of_reference.iterations,
                              o->point.variant.pipelined);
     r->terms[COMMUNICATION_END] = timer_now_ns();
@@ -222,20 +219,21 @@ static void time_communication(void *context, start_line *line, struct repetitio
 
 static void time_computation(void *context, start_line *line, struct repetition *r) {
     struct solves *o = context;
-    const int64_t began = start_spin(line);
+    start_spin(line);
     solver_compute_alone(&o->system.solver, o->point.expected_of_reference.iterations);
-    r->terms[COMPUTATION] = timer_now_ns() - began;
+    r->terms[COMPUTATION] = timer_now_ns() - start_moment(line);
 }
 
 /* One of the two solves that are compared. */
-static void time_solve(struct solves *o, bool of_variant, start_line *line, struct repetition *r) {
-    const enum term begin = of_variant ? VARIANT_BEGIN : REFERENCE_BEGIN;
+static void time_solve(struct solves *o, const struct variant *v, enum term begin, start_line *line,
+                       struct repetition *r) {
     helper *h = o->program->helper;
-    r->terms[begin] = start_spin(line);
+    r->terms[START] = start_spin(line);
+    r->terms[begin] = start_moment(line);
     if (h != NULL) {
         helper_progress(h, o->system.solver.halo.probed);
     }
-    o->last = solver_run(&o->system.solver, of_variant ? &o->point.variant : &o->point.reference);
+    o->last = solver_run(&o->system.solver, v);
     r->terms[begin + 1] = timer_now_ns();
     if (h != NULL) {
         phase_enter(PHASE_HELPER);
@@ -243,53 +241,42 @@ static void time_solve(struct solves *o, bool of_variant, start_line *line, stru
     }
 }
 
-/* A first solve that is made again, because a rank was late, may be the other one: the second is always the other. */
-static void prepare_first(void *context) {
+static void prepare_solve(void *context) {
     struct solves *o = context;
     o->repetition++;
-    o->variant_first = o->repetition % 2 == 1;
-    reset(o, &o->point.variant);
+    solver_reset(&o->system.solver, scale_of(o), o->point.variant.way != HALO_NOTHING);
 }
 
-static void prepare_second(void *context) {
+static void time_reference(void *context, start_line *line, struct repetition *r) {
     struct solves *o = context;
-    reset(o, &o->point.variant);
+    time_solve(o, &o->point.reference, REFERENCE_BEGIN, line, r);
 }
 
-static void time_first(void *context, start_line *line, struct repetition *r) {
+static void time_variant(void *context, start_line *line, struct repetition *r) {
     struct solves *o = context;
-    time_solve(o, o->variant_first, line, r);
-    r->terms[START] = r->terms[o->variant_first ? VARIANT_BEGIN : REFERENCE_BEGIN];
+    time_solve(o, &o->point.variant, VARIANT_BEGIN, line, r);
 }
 
-static void time_second(void *context, start_line *line, struct repetition *r) {
+static void finish_reference(void *context) {
     struct solves *o = context;
-    time_solve(o, !o->variant_first, line, r);
-}
-
-static void finish_solve(struct solves *o, bool of_variant) {
     phase_enter(PHASE_CHECK);
-    check(o, of_variant ? &o->point.variant : &o->point.reference,
-          of_variant ? &o->point.expected : &o->point.expected_of_reference, scale_of(o));
+    check(o, &o->point.reference, &o->point.expected_of_reference, scale_of(o));
 }
 
-static void finish_first(void *context) {
+static void finish_variant(void *context) {
     struct solves *o = context;
-    finish_solve(o, o->variant_first);
-}
-
-static void finish_second(void *context) {
-    struct solves *o = context;
-    finish_solve(o, !o->variant_first);
+    phase_enter(PHASE_CHECK);
+    check(o, &o->point.variant, &o->point.expected, scale_of(o));
 }
 
 static const struct repetition_part communication_part = {.prepare = prepare_alone, .time = time_communication};
 static const struct repetition_part computation_part = {.prepare = prepare_alone, .time = time_computation};
-static const struct repetition_part first_part = {.prepare = prepare_first, .time = time_first, .finish = finish_first};
-static const struct repetition_part second_part = {
-    .prepare = prepare_second, .time = time_second, .finish = finish_second};
-static const struct repetition_part *const parts[] = {&communication_part, &computation_part, &first_part,
-                                                      &second_part};
+static const struct repetition_part reference_part = {
+    .prepare = prepare_solve, .time = time_reference, .finish = finish_reference};
+static const struct repetition_part variant_part = {
+    .prepare = prepare_solve, .time = time_variant, .finish = finish_variant};
+static const struct repetition_part *const parts[] = {&communication_part, &computation_part, &reference_part,
+                                                      &variant_part};
 
 /* ---- points ---- */
 
@@ -359,7 +346,7 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { T_NONOVERLAP, T_OVERLAP, T_COMM, T_COMP, START_IMBALANCE, SERIES };
+enum { T_NONOVERLAP, T_OVERLAP, T_COMM, T_COMP, START_IMBALANCE, ORDER, LATE_STARTS, SERIES };
 static const struct repetition_series series[SERIES] = {
     [T_NONOVERLAP] =
         {.name = "t_nonoverlap_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END, .stops = true},
@@ -367,6 +354,8 @@ static const struct repetition_series series[SERIES] = {
     [T_COMM] = {.name = "t_comm_ns", .over = OVER_SPAN, .term = COMMUNICATION_BEGIN, .end = COMMUNICATION_END},
     [T_COMP] = {.name = "t_comp_ns", .over = OVER_LARGEST, .term = COMPUTATION},
     [START_IMBALANCE] = {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+    [ORDER] = {.name = "order", .over = OVER_ORDER},
+    [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE},
 };
 
 /* 1 - improvement. */
@@ -375,6 +364,7 @@ static const struct samples_ratio time_ratio = {.numerator = T_OVERLAP, .denomin
 const struct sampler_kind solves_points = {
     .samples.repeated = {.parts = parts,
                          .part_count = COUNT(parts),
+                         .group = COUNT(parts),
                          .terms = TERMS,
                          .series = series,
                          .series_count = SERIES,

@@ -56,8 +56,7 @@ struct solves {
     } point;
 
     uint64_t repetition;
-    bool variant_first; /* in the repetition that is being made */
-    struct solve last;  /* the solve that was made last */
+    struct solve last; /* the solve that was made last */
     int64_t faults;
     char fault[320];
 };

@@ -1,4 +1,4 @@
-"""Run a command over a wire: a rate-limited loopback in a network namespace of its own.
+"""Run a command over a wire: a loopback in a network namespace of its own, with a limited rate in each direction.
 
     python -m mpi_campaign.launching.wire --rate 2gbit [--report FILE] -- mpiexec -n 2 ...
 
@@ -14,11 +14,16 @@ import argparse
 import ctypes
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 from pyroute2 import IPRoute
+from pyroute2.netlink import NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST
+from pyroute2.netlink.rtnl import RTM_NEWTFILTER
+from pyroute2.protocols import ETH_P_IP
 
 from mpi_campaign.networks import rates
 from mpi_campaign.processes import signals
@@ -28,10 +33,28 @@ CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
 EXIT_NO_WIRE = 3
 
-# With segments of 64 KiB, the loopback's default, the bounded buffers hold too few segments for TCP: sometimes a
-# receiver waits 40 ms for the next segment before it acknowledges.
 LONGEST_MTU = 9000
-QUEUE_LATENCY = "100ms"
+HEADERS_BYTES = 512  # an upper bound of what TCP leaves free for headers in its longest packet
+# A queue that drops nothing: it holds the buffers of all sockets in the shortest packets.
+QUEUE_PACKETS = 10000
+# The wire is the same on all machines: the usual algorithm differs, and BBR paces by itself and slows down on purpose
+# every ten seconds.
+CONGESTION_CONTROL = "reno"
+DIRECTIONS = 2
+TCA_KIND, TCA_OPTIONS, TCA_BPF_OPS_LEN, TCA_BPF_OPS = 1, 2, 4, 5
+ROOT = 0x10000
+# Of a TCP packet, the half of its connection is told by its ports: class 2 where the source's number is the larger one.
+# Classic BPF (code, jump if true, jump if false, operand), of IPv4 packets without options; no privilege outside of the
+# namespace is needed for it.
+_NETWORK_HEADER = 0xFFF00000
+_BY_PORTS = (
+    (0x28, 0, 0, _NETWORK_HEADER + 22),  # destination port
+    (0x07, 0, 0, 0),
+    (0x28, 0, 0, _NETWORK_HEADER + 20),  # source port
+    (0x2D, 0, 1, 0),
+    (0x06, 0, 0, ROOT + 2),
+    (0x06, 0, 0, ROOT + 1),
+)
 # Larger socket buffers hide megabytes of a message from the sender and make serialised communication look overlapped.
 LEAST_SOCKET_BYTES, USUAL_SOCKET_BYTES, MOST_SOCKET_BYTES = 4096, 131072, 1 << 30
 SOCKET_BYTES = "CAMPAIGN_WIRE_SOCKET_BYTES"
@@ -90,10 +113,51 @@ def enter() -> None:
         raise WireError("the new network namespace is the old one: nothing was changed")
 
 
-def limit_link(netlink: IPRoute, index: int, rate: str) -> None:
-    """Limit the rate at which a link sends. index: the number of its interface."""
+def limit_link(netlink: IPRoute, index: int, rate: str, directions: int = 1) -> None:
+    """Limit the rate at which a link sends, and the length of its packets.
+
+    index: the number of its interface.  directions: 2 for a loopback, which sends both directions of a connection. Each
+    has a bucket of its own.
+    """
+    packet = rates.packet_bytes(rate)
+    netlink.link(
+        "set",
+        index=index,
+        mtu=min(packet, LONGEST_MTU),
+        gso_max_size=packet + HEADERS_BYTES,
+        txqlen=QUEUE_PACKETS,
+    )
+    netlink.tc("add", "htb", index, ROOT, default=1)
     bucket = {"rate": rates.bytes_per_second(rate), "burst": rates.burst_bytes(rate)}
-    netlink.tc("add", "tbf", index, 0x10000, **bucket, latency=QUEUE_LATENCY)
+    for direction in range(1, directions + 1):
+        # quantum: with a class per direction and nothing to share it decides nothing, but the kernel warns without it.
+        netlink.tc(
+            "add-class", "htb", index, ROOT + direction, parent=ROOT, **bucket, cburst=bucket["burst"], quantum=packet
+        )
+    if directions == DIRECTIONS:
+        _tell_directions(index)
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    return struct.pack("HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def _tell_directions(index: int) -> None:
+    """Add the filter that chooses the class of a direction. Raises OSError.
+
+    The message is put together here, because pyroute2 knows no filters by classic BPF.
+    """
+    program = b"".join(struct.pack("HBBI", *instruction) for instruction in _BY_PORTS)
+    options = _attribute(TCA_BPF_OPS_LEN, struct.pack("H", len(_BY_PORTS))) + _attribute(TCA_BPF_OPS, program)
+    of_packets = 1 << 16 | socket.htons(ETH_P_IP)
+    message = struct.pack("iiIII", socket.AF_UNSPEC, index, 0, ROOT, of_packets)
+    message += _attribute(TCA_KIND, b"bpf\0") + _attribute(TCA_OPTIONS, options)
+    flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
+        netlink.send(struct.pack("IHHII", 16 + len(message), RTM_NEWTFILTER, flags, 1, 0) + message)
+        error = -struct.unpack_from("i", netlink.recv(4096), 16)[0]
+    if error:
+        raise OSError(error, os.strerror(error))
 
 
 def socket_bytes(text: str) -> int:
@@ -107,10 +171,14 @@ def socket_bytes(text: str) -> int:
 
 
 def bound_buffers() -> None:
-    """Bound the buffers of TCP sockets in this network namespace. Raises WireError for a bound that is none."""
+    """Bound the buffers of TCP sockets in this network namespace, and choose how they avoid congestion.
+
+    Raises WireError for a bound that is none.
+    """
     most = socket_bytes(os.environ.get(SOCKET_BYTES, ""))
     for buffers in ("tcp_wmem", "tcp_rmem"):
         Path("/proc/sys/net/ipv4", buffers).write_text(f"{LEAST_SOCKET_BYTES} {min(65536, most)} {most}")
+    Path("/proc/sys/net/ipv4/tcp_congestion_control").write_text(CONGESTION_CONTROL)
 
 
 def limit_loopback(rate: str) -> None:
@@ -118,8 +186,8 @@ def limit_loopback(rate: str) -> None:
     try:
         with IPRoute() as netlink:
             loopback = netlink.link_lookup(ifname="lo")[0]
-            netlink.link("set", index=loopback, mtu=min(rates.packet_bytes(rate), LONGEST_MTU), state="up")
-            limit_link(netlink, loopback, rate)
+            limit_link(netlink, loopback, rate, DIRECTIONS)
+            netlink.link("set", index=loopback, state="up")
         bound_buffers()
     except WireError:
         raise

@@ -3,13 +3,14 @@
 import math
 import re
 
-# A token bucket fills while the link is idle, and its content then passes at once. The bucket is therefore small: one
-# packet, which is as short as possible, and the bytes of the time by which timers may be late. (A full bucket loses
-# tokens, and lost tokens make the link slower.)
-PACKET_SECONDS = 0.000262144
-SHORTEST_PACKET, LONGEST_PACKET = 1500, 65536
-TIMER_SECONDS = 0.00006
-FRAME_BYTES = 64  # an upper bound of the bytes of a frame beyond its packet
+# A token bucket fills while the link is idle. Its content then passes at once, and so does the packet that takes the
+# last of it. Both are therefore small. The bucket holds the bytes of the time by which a timer may be late: a full
+# bucket loses tokens, and lost tokens make the link slower. Shorter packets would be more exact for messages of
+# 128 KiB, but with them the kernel falls behind where a progress thread shares a core.
+PACKET_SECONDS = 0.000144
+SHORTEST_PACKET, LONGEST_PACKET = 4500, 65000
+TIMER_SECONDS = 0.00004
+LEAST_BURST = 1000
 RATE = re.compile(r"(\d{1,6})(kbit|mbit|gbit)")
 RATE_BITS = {"kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
 HIGHEST_RATE_BITS = 32 * 10**9  # the queueing discipline's rate is a 32-bit number of bytes per second
@@ -33,10 +34,10 @@ def packet_bytes(rate: str) -> int:
 
 
 def burst_bytes(rate: str) -> int:
-    """The number of bytes that pass at once after the link was idle."""
-    return packet_bytes(rate) + FRAME_BYTES + round(bytes_per_second(rate) * TIMER_SECONDS)
+    """The size of the token bucket. The packet that takes its last token passes as a whole."""
+    return LEAST_BURST + round(bytes_per_second(rate) * TIMER_SECONDS)
 
 
 def settle_ns(rate: str) -> int:
     """The idle time, in nanoseconds, after which the token bucket is full and a longer pause changes nothing."""
-    return math.ceil(burst_bytes(rate) / bytes_per_second(rate) * 1e9)
+    return math.ceil((burst_bytes(rate) + packet_bytes(rate)) / bytes_per_second(rate) * 1e9)

@@ -381,8 +381,7 @@ class Family:
     table: makes the table of a run and its records, one row per point. Where `beside` is set, that family's table is
     its third argument. Callers use `registry.found`, which makes the table once.
     columns: the names of the table's columns.
-    counted: those of them that are counted, not timed. They are exact: they have no interval and need none, and they
-    are the same where ranks share cores.
+    counted: those of them that are counted, not timed. They have no interval, and are the same where ranks share cores.
     over: those of the columns that are over all values of an axis.
     beside: the family with whose results its own are shown side by side.
     files: its tables that are archived with a run.

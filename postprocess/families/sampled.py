@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -26,6 +26,7 @@ from postprocess.families.family import (
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.record import Clock, Point
 from postprocess.records.run import Run, failed_records
+from postprocess.statistics import control
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 
 if TYPE_CHECKING:
@@ -55,12 +56,21 @@ class StartedPoint(SampledPoint, Protocol):
     @property
     def late_repetitions(self) -> int: ...
     @property
+    def late_starts(self) -> Nanoseconds: ...
+    @property
     def clock(self) -> Clock: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How a point was repeated. The points of a family can derive from it."""
+    """How a point was repeated. The points of a family can derive from it.
+
+    order: in which order the parts of each repetition ran, a decimal digit each, from 1.  late_starts: how many starts
+    of each repetition a rank was late at. Both are int64, a value per valid repetition; empty in records that threw
+    late repetitions away.  PARTS: the names of the series of the parts, in the order of their numbers.
+    """
+
+    PARTS: ClassVar[tuple[str, ...]] = ()
 
     index: int
     start_method: str
@@ -72,6 +82,15 @@ class Sampling:
     interval_relative_reached: float
     data_errors: int
     clock: Clock
+    order: LaterSeries
+    late_starts: LaterSeries
+
+
+Times: TypeAlias = Nanoseconds
+"""A series of times above 0, as `point_as` reads it."""
+LaterSeries: TypeAlias = Nanoseconds
+"""A series that is empty in records that lack it, likewise."""
+_OF_START = ("order", "late_starts")
 
 
 def sampling_of(point: Point) -> dict[str, Any]:
@@ -79,13 +98,26 @@ def sampling_of(point: Point) -> dict[str, Any]:
     for name in ("clock", "repetitions"):
         if getattr(point, name) is None:
             fail(point.where, f"{name} is null")
-    return {one.name: getattr(point, one.name) for one in fields(Sampling)}
+    own = {one.name: getattr(point, one.name) for one in fields(Sampling) if one.name not in _OF_START}
+    return own | {name: point.series.get(name, np.zeros(0, np.int64)) for name in _OF_START}
 
 
 def check_starts(point: Point) -> None:
     """Raises RecordError where a point has an imbalance of starts without a clock, or a clock without it."""
     if (point.clock is not None and point.clock.method != "none") != ("start_imbalance_ns" in point.series):
         fail(point.where, "series.start_imbalance_ns does not fit the clock")
+
+
+def order_controls(points: Iterable[Sampling]) -> control.Count:
+    """The count of the controls of what the points' parts find: each part against itself, of the repetitions in which
+    it ran after the part before it in `PARTS` and those in which it ran before that part. In truth the ratio is 1."""
+    return control.count(
+        (as_float(found.low), as_float(found.high))
+        for point in points
+        for number, name in enumerate(point.PARTS, 1)
+        if point.order.size and np.any(getattr(point, name))
+        for found in [control.by_order(getattr(point, name), point.order, number)]
+    )
 
 
 def times_of(point: Point, name: str, *, above_0: bool = True) -> Nanoseconds:
@@ -98,10 +130,6 @@ def times_of(point: Point, name: str, *, above_0: bool = True) -> Nanoseconds:
     return times
 
 
-Times: TypeAlias = Nanoseconds
-"""A series of times above 0, as `point_as` reads it."""
-LaterSeries: TypeAlias = Nanoseconds
-"""A series that is empty in records that lack it, likewise."""
 _SERIES: Mapping[str, Callable[[Point, str], Nanoseconds]] = {
     "Nanoseconds": lambda point, name: times_of(point, name, above_0=False),
     "Times": times_of,
@@ -125,7 +153,7 @@ def point_as(
     """
     sampling = sampling_of(point)
     ways = {one.name: _SERIES[str(one.type)] for one in fields(kind) if str(one.type) in _SERIES}
-    series = {name: way(point, name) for name, way in ways.items() if name not in given}
+    series = {name: way(point, name) for name, way in ways.items() if name not in {**given, **sampling}}
     check_starts(point)
     asked = Fields(dict(point.parameters), point.where, "parameters.")
     read = asked.read(kind, parameters)
@@ -169,13 +197,13 @@ def clock_reasons(point: StartedPoint, share: float, of_ns: float) -> list[str]:
 
 def flags_of_start(point: StartedPoint) -> Iterator[str]:
     """The flags of late repetitions, of a start at a barrier, and of a clock whose error is not known."""
-    thrown_away = point.late_repetitions
-    if point.stop_reason == "late":
-        yield (
-            f"stopped because too many repetitions started late: {thrown_away} thrown away, {point.repetitions} kept"
-        )
-    elif thrown_away > point.repetitions:
-        yield f"{thrown_away} repetitions thrown away: a rank started late"
+    late = point.late_repetitions
+    if point.stop_reason in ("late", "spoilt"):
+        yield f"stopped because a rank came too late too often: {point.repetitions} repetitions kept"
+    elif not point.late_starts.size and late > point.repetitions:
+        yield f"{late} repetitions thrown away: a rank started late"
+    elif point.late_starts.size and late > point.repetitions / 2:
+        yield f"in {late} of {point.repetitions} repetitions a rank started late; their times run from the agreed start"
     if point.start_method == "barrier":
         yield "ranks started by a barrier, not by a clock"
     if point.clock.method != "none" and point.clock.residual_ns is None:

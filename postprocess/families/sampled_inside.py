@@ -7,8 +7,11 @@ from typing import Protocol
 
 from postprocess.drawing.text import duration
 from postprocess.families.family import Details, Spent
-from postprocess.families.sampled import SampledPoint, StartedPoint, invalid_reasons
+from postprocess.families.sampled import SampledPoint, Sampling, invalid_reasons, order_controls
 from postprocess.records.record import RecordFile
+
+LATE_WORDS = {False: "late repetitions thrown away", True: "repetitions that a rank started late"}
+"""By whether late repetitions count."""
 
 
 class SampledRecord(Protocol):
@@ -26,7 +29,7 @@ def spent(record: RecordFile) -> list[Spent]:
     return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
 
 
-def timing(points: Sequence[StartedPoint], *own: tuple[str, str]) -> Details:
+def timing(points: Sequence[Sampling], *own: tuple[str, str]) -> Details:
     """Facts about starts, clocks and repetitions that do not count, over the points of one configuration.
 
     own: facts of the family, which stand after the starts. Facts with an empty text are left out.
@@ -38,8 +41,9 @@ def timing(points: Sequence[StartedPoint], *own: tuple[str, str]) -> Details:
         ("start of a repetition", "; ".join(starts)),
         *own,
         ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
+        ("parts against themselves, by what ran before them", order_controls(points).words),
         ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
-        ("late repetitions thrown away", str(late) if late else ""),
+        (LATE_WORDS[bool(points and points[0].late_starts.size)], str(late) if late else ""),
     ]
     return [(name, value) for name, value in facts if value and points]
 

@@ -15,6 +15,7 @@ Lines: TypeAlias = list[dict[str, Any]]
 
 SIZES = (8, 4096, 262144)
 BATCH_NS = 500_000
+TRIALS_NS = 28_000_000
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ def point(
         "evicts": False,
         **({"computation_units": 3} if truth.hidden is not None else {}),
         **({"node_method": "each", "papers_node_method": "leader"} if OPERATIONS[operation].reduces else {}),
+        "trials_ns": TRIALS_NS if variant in ("spin", "paper") else 0,
         "choice_handover_ns": int(truth.handover_ns),
     }
     return synthetic.changed(synthetic.sampled_point(index, parameters, series, own), **changes)

@@ -273,11 +273,11 @@ def test_what_is_counted_needs_no_cores_and_no_interval(
         line = synthetic_hybrid_kernels.point(
             index, kernel=kernel, repetitions=0, data_errors=errors if kernel == "summa" else 0
         )
-        line["own"]["variants"]["hybrid"]["replicated_bytes"] = round(copies * line["own"]["copy_bytes"])
+        line["own"]["variants"]["hybrid"]["replicated_pss_bytes"] = round(copies * line["own"]["copy_bytes"])
         lines[1 + index] = line
     table = kernels_table([load_kernels(synthetic.write(tmp_path / "r.jsonl", lines))])
     found = read_criteria(ROOT / "docs" / "benchmarks" / "hybrid-targets.yaml")
-    (of_kernels,) = (criterion for criterion in found.criteria if criterion.metric == "copies_per_node")
+    (of_kernels,) = (criterion for criterion in found.criteria if criterion.metric == "measured_copies_per_node")
     assert of_kernels.at_most == MOST_COPIES
     (result,) = judge(replace(found, criteria=(of_kernels,)), {"hybrid_kernels": table}, [])
     assert result.verdict == verdict, result

@@ -38,6 +38,8 @@ def table_over_ranks(path: Path, *counts: int) -> pd.DataFrame:
                 line["own"]["copy_bytes"] = COPY_BYTES * ranks
                 for variant, copies in {"mpi": ranks, "openmp": 1, "hybrid": 1.02}.items():
                     line["own"]["variants"][variant]["replicated_bytes"] = round(COPY_BYTES * ranks * copies)
+            for variant in line["own"]["variants"].values():
+                variant["replicated_pss_bytes"] = None
         records.append(load_kernels(synthetic.write(path / f"{ranks}.jsonl", lines)))
     return kernels_table(records)
 
@@ -87,10 +89,40 @@ def test_noise_that_all_variants_share_does_not_widen_a_ratio(tmp_path: Path) ->
     assert row["ratio_to_mpi_ci95_high"] - row["ratio_to_mpi_ci95_low"] < 0.01
 
 
+@pytest.mark.parametrize(
+    ("control", "said"),
+    [
+        (1.0, ("slower", "faster")),
+        (1.03, ("slower", "faster")),  # the differences of 10 % are larger
+        (0.97, ("slower", "faster")),
+        (1.2, ("cannot tell", "cannot tell")),
+        (0.8, ("cannot tell", "cannot tell")),
+        (None, ("cannot tell", "cannot tell")),  # as in records of method 1
+    ],
+)
+def test_what_the_control_shows_too_is_no_verdict(tmp_path: Path, control: float | None, said: tuple[str, str]) -> None:
+    lines = record(replace(USUAL, ratio_noise=0.002, control=control or 1.0), ("bpmf",))
+    if control is None:
+        del lines[1]["series"]["t_mpi_again_ns"]
+    rows = {row["variant"]: row for row in table_of(tmp_path, lines).to_dict("records")}
+    assert (rows["openmp"]["verdict"], rows["hybrid"]["verdict"]) == said
+    assert rows["hybrid"]["control"] == pytest.approx(control or math.nan, rel=0.01, nan_ok=True)
+    assert any("control" in one for one in rows["hybrid"]["flags"]) == (control != 1.0)
+
+
+def test_repetitions_in_another_state_of_the_cores_are_left_out(tmp_path: Path) -> None:
+    rows = rows_of(tmp_path, replace(USUAL, far=8))
+    assert rows["hybrid"]["other_state_repetitions"] == 8
+    assert rows["hybrid"]["repetitions"] == 13
+    assert rows["hybrid"]["ratio_to_mpi"] == pytest.approx(0.9, rel=1e-3)
+    assert rows["hybrid"]["ratio_to_mpi_ci95_high"] < 1 and rows["hybrid"]["control_ci95_high"] < 1.01
+
+
 def test_memory_is_said_in_bytes_and_in_copies(tmp_path: Path) -> None:
     table = table_of(tmp_path, record())
     rows = {(row["kernel"], row["variant"]): row for row in table.to_dict("records")}
     assert [rows["bpmf", name]["copies_per_node"] for name in VARIANTS] == [2, 1, 2]
+    assert [rows["bpmf", name]["measured_copies_per_node"] for name in VARIANTS] == [2, 1, 1]
     assert rows["bpmf", "openmp"]["growth_bytes"] == COPY_BYTES + 4096
     assert math.isnan(rows["poisson", "hybrid"]["copies_per_node"])
 
@@ -170,15 +202,16 @@ def test_the_report_says_time_memory_and_lines(tmp_path: Path) -> None:
         last.time_words.startswith("hybrid takes 0.90 [")
         and "pure MPI's time: likely faster; 0.82 [" in last.time_words
     )
-    assert last.memory_words.endswith("hybrid 2.00, pure MPI 2.00, MPI and OpenMP 1.00")
-    assert place.memory.startswith("hybrid keeps at most 1.10 copies per node") and "does not hold" in place.memory
+    assert "hybrid 1.00, pure MPI 2.00, MPI and OpenMP 1.00 (planned: hybrid 2.00, pure MPI" in last.memory_words
+    assert place.memory.startswith("hybrid keeps at most 1.10 copies per node") and ": holds" in place.memory
     view = kernels_view(table, (), 100)
     assert view is not None
     ((_, answers),) = view.answers
     cells = dict(zip(HEADS, answers[-1], strict=True))
     assert cells["lines (than pure MPI)"].endswith("(+6)")
     assert re.fullmatch(r"0\.90 \[[\d., ]+\]: faster", cells["hybrid / pure MPI"])
-    assert len(verdict_text(table).splitlines()) == 2 + 2 * len(KERNELS)
+    assert len(verdict_text(table).splitlines()) == 3 + 2 * len(KERNELS)
+    assert view.control.startswith("control: 0 of 3 intervals exclude 1") and view.control in verdict_text(table)
     drawn = list(charts(table))
     assert [one.kind for one in drawn] == [TIME, MEMORY] * 3
     assert drawn[0].figures.startswith("figure 17")

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Late starts that a point may have: so many, and so many for each of --max-repetitions (struct sampler_rule). */
-enum { LATE_STARTS = 50, LATE_PER_REPETITION = 10 };
+/* Spoilt repetitions that a point may have: so many, and so many for each of --max-repetitions. */
+enum { SPOILT = 50, SPOILT_PER_REPETITION = 10 };
 
 struct sampler_plan program_plan(const struct program *program, const struct sampler_axis *axes, size_t axis_count) {
     const struct program_settings *s = &program->settings;
@@ -19,7 +19,7 @@ struct sampler_plan program_plan(const struct program *program, const struct sam
                                           .warmup_relative = s->interval / 2,
                                           .min_repetitions = s->min_repetitions,
                                           .max_repetitions = s->max_repetitions,
-                                          .most_late = LATE_STARTS + LATE_PER_REPETITION * s->max_repetitions},
+                                          .most_spoilt = SPOILT + SPOILT_PER_REPETITION * s->max_repetitions},
                                  .budget = {.seconds = s->budget_seconds, .began_ns = program->began},
                                  .start = (enum start_method)s->start,
                                  .settle_ns = s->settle_ns,

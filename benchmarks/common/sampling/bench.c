@@ -74,7 +74,7 @@ static void time_communication(struct bench *bench, struct repetition *r) {
     call(bench);
     wait(bench);
     int64_t end = timer_now_ns();
-    r->terms[REF_START] = start;
+    r->terms[REF_AGREED] = start_moment(bench->line);
     r->terms[REF_END] = end;
     r->terms[T_COMM_REF] = end - start;
 }
@@ -82,9 +82,10 @@ static void time_communication(struct bench *bench, struct repetition *r) {
 /* The reference is cut like the overlapped computation, so that the cost of cutting does not count as a cost of
  * MPI_Test. */
 static void time_computation(struct bench *bench, const struct bench_work *work, struct repetition *r) {
-    start_spin(bench->line);
+    const int64_t start = start_spin(bench->line);
     phase_enter(PHASE_COMPUTATION);
     r->terms[T_COMP_REF] = compute_run(bench->team, work->work_size, &(struct compute_cut){.pieces = work->pieces});
+    r->terms[T_COMP_ALL] = r->terms[T_COMP_REF] + start - start_moment(bench->line);
     compute_thread_times(bench->team, bench->thread_comp_ref_ns);
 }
 
@@ -121,6 +122,7 @@ static void time_overlap(struct bench *bench, const struct bench_work *work, str
     r->terms[T_TEST] = compute_poll_time(bench->team);
     r->terms[T_WAIT] = t4 - t3;
     r->terms[TEST_CALLS] = polling.calls;
+    r->terms[OVERLAP_AGREED] = start_moment(bench->line);
     r->terms[OVERLAP_START] = t1;
     r->terms[OVERLAP_END] = t4;
 }
@@ -143,9 +145,15 @@ void bench_take(struct bench *bench, const struct bench_work *work) {
 
 /* ---- parts of a repetition ---- */
 
-static void prepare_exchange(void *context) {
+/* Every part finds buffers and caches as every other does, whatever ran before it. */
+static void prepare(void *context) {
     struct bench *bench = context;
-    exchange_prepare(bench->x, bench->work.collective, bench->work.message_bytes);
+    if (bench->work.collective != NULL) {
+        exchange_prepare(bench->x, bench->work.collective, bench->work.message_bytes);
+    }
+    if (bench->work.work_size > 0) {
+        compute_warm(bench->team, bench->work.work_size);
+    }
 }
 
 static void time_communication_part(void *context, start_line *line, struct repetition *r) {
@@ -153,18 +161,12 @@ static void time_communication_part(void *context, start_line *line, struct repe
     time_communication(context, r);
 }
 
-/* The check fills the caches with received data. They are warmed afterwards, so that a computation that follows finds
- * them as the overlapped computation does, which follows another computation. */
-static void finish_communication(void *context) {
-    struct bench *bench = context;
-    check(bench);
-    if (bench->work.work_size > 0) {
-        compute_warm(bench->team, bench->work.work_size);
-    }
+static void finish_exchange(void *context) {
+    check(context);
 }
 
 const struct repetition_part bench_communication = {
-    .prepare = prepare_exchange, .time = time_communication_part, .finish = finish_communication};
+    .prepare = prepare, .time = time_communication_part, .finish = finish_exchange};
 
 static void time_computation_part(void *context, start_line *line, struct repetition *r) {
     struct bench *bench = context;
@@ -172,7 +174,7 @@ static void time_computation_part(void *context, start_line *line, struct repeti
     time_computation(bench, &bench->work, r);
 }
 
-const struct repetition_part bench_computation = {.time = time_computation_part};
+const struct repetition_part bench_computation = {.prepare = prepare, .time = time_computation_part};
 
 static void time_overlap_part(void *context, start_line *line, struct repetition *r) {
     struct bench *bench = context;
@@ -180,12 +182,7 @@ static void time_overlap_part(void *context, start_line *line, struct repetition
     time_overlap(bench, &bench->work, r);
 }
 
-static void finish_overlap(void *context) {
-    check(context);
-}
-
-const struct repetition_part bench_overlap = {
-    .prepare = prepare_exchange, .time = time_overlap_part, .finish = finish_overlap};
+const struct repetition_part bench_overlap = {.prepare = prepare, .time = time_overlap_part, .finish = finish_exchange};
 
 bool bench_wrong(void *context) {
     const struct bench *bench = context;
@@ -194,7 +191,7 @@ bool bench_wrong(void *context) {
 
 /* ---- a reference by itself ---- */
 
-static const struct repetition_series communication_series = {.over = OVER_SPAN, .term = REF_START, .end = REF_END};
+static const struct repetition_series communication_series = {.over = OVER_SPAN, .term = REF_AGREED, .end = REF_END};
 static const struct repetition_part *const communication[] = {&bench_communication};
 static const struct repetition_kind communication_alone = {.parts = communication,
                                                            .part_count = 1,
@@ -202,7 +199,7 @@ static const struct repetition_kind communication_alone = {.parts = communicatio
                                                            .series = &communication_series,
                                                            .series_count = 1,
                                                            .wrong = bench_wrong};
-static const struct repetition_series computation_series = {.over = OVER_LARGEST, .term = T_COMP_REF};
+static const struct repetition_series computation_series = {.over = OVER_LARGEST, .term = T_COMP_ALL};
 static const struct repetition_part *const computation[] = {&bench_computation};
 static const struct repetition_kind computation_alone = {.parts = computation,
                                                          .part_count = 1,
@@ -212,8 +209,8 @@ static const struct repetition_kind computation_alone = {.parts = computation,
                                                          .wrong = bench_wrong};
 
 struct bench_outcome bench_reference(struct bench *bench) {
-    struct repetition r = {{0}};
+    struct repetition r = {.number = 0};
     const struct repetition_kind *kind = bench->work.collective != NULL ? &communication_alone : &computation_alone;
     const struct repetition_outcome outcome = repetition_run(kind, bench, bench->line, bench->clock, true, &r);
-    return (struct bench_outcome){.time_ns = outcome.times[0], .late = outcome.late, .wrong_data = outcome.wrong_data};
+    return (struct bench_outcome){.time_ns = outcome.times[0], .wrong_data = outcome.wrong_data};
 }

@@ -27,9 +27,11 @@ enum term {
     T_WAIT,
     T_COMM_REF, /* communication alone, on this rank */
     T_COMP_REF, /* computation alone: this rank's slowest thread */
-    REF_START,  /* the four moments are local when taken, and become global by samples_close */
+    T_COMP_ALL, /* T_COMP_REF from the agreed moment: with what a late start takes */
+    REF_AGREED, /* the moments are local when taken, and become global by samples_close */
     REF_END,
-    OVERLAP_START,
+    OVERLAP_AGREED,
+    OVERLAP_START, /* when this rank began */
     OVERLAP_END,
     TEST_CALLS, /* number of calls of MPI_Test, no time */
     TERMS
@@ -86,8 +88,7 @@ bool bench_wrong(void *context);
 
 /* What one reference took over all ranks. */
 struct bench_outcome {
-    int64_t time_ns; /* communication: max(end) - min(start); computation: the slowest thread */
-    bool late;
+    int64_t time_ns; /* from the agreed moment; of a computation that of the slowest thread */
     bool wrong_data;
 };
 

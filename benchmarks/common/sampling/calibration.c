@@ -218,16 +218,14 @@ static double measure_size(void *context, uint64_t size) {
     bench_keep_clock(bench);
     bench_take(bench, &work);
     start_begin(bench->line, repetition_tolerance(job->target_ns));
-    for (int attempt = wanted == MOST ? -1 : 0; valid < wanted && attempt < 4 * wanted; attempt++) {
+    for (int attempt = wanted == MOST ? -1 : 0; valid < wanted; attempt++) {
         const struct bench_outcome outcome = bench_reference(bench);
         if (outcome.wrong_data) {
             job->data_errors = true;
             return -1;
         }
-        /* Attempt -1 warms up; where each takes long, the median does without. Where nearly every start is late, late
-         * ones are better than none: what they distort, the median forgives, and the point itself is measured with
-         * starts that are not late. */
-        if (attempt >= 0 && (!outcome.late || attempt >= 2 * wanted)) {
+        /* Attempt -1 warms up; where each takes long, the median does without. */
+        if (attempt >= 0) {
             times[valid++] = outcome.time_ns;
         }
         /* Far from the target two measurements are enough for the search to go on elsewhere. */

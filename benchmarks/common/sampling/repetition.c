@@ -3,9 +3,10 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "phase.h"
+#include "turns.h"
 
-/* A repetition with so many late starts is given up. */
-enum { MOST_LATE_STARTS = 4 };
+/* A repetition with so many spoilt parts is given up. */
+enum { MOST_SPOILT = 4 };
 
 int64_t repetition_tolerance(int64_t shortest_ns) {
     int64_t tolerance = shortest_ns / 500;
@@ -26,34 +27,40 @@ static bool has_clock(const struct running *running) {
     return clock_quality_of(running->clock).method != CLOCK_NONE;
 }
 
-/* Collective. */
-static bool agree_to_start(const struct running *running) {
+/* Collective. Returns the fate of the start before. */
+static enum start_fate agree_to_start(const struct running *running) {
     phase_enter(PHASE_START);
     return start_agree(running->line);
 }
 
-static void prepare(const struct running *running, size_t part) {
-    if (running->kind->parts[part]->prepare != NULL && running->active) {
-        running->kind->parts[part]->prepare(running->context);
+/* The part that has this turn. */
+static const struct repetition_part *part_at(const struct running *running, size_t turn) {
+    const struct repetition_kind *kind = running->kind;
+    if (kind->group == 0) {
+        return kind->parts[turn];
+    }
+    return kind
+        ->parts[turn / kind->group * kind->group + turns_at(kind->group, running->r->number, turn % kind->group)];
+}
+
+static void prepare(const struct running *running, size_t turn) {
+    const struct repetition_part *part = part_at(running, turn);
+    if (part->prepare != NULL && running->active) {
+        part->prepare(running->context);
     }
 }
 
-static void time_part(const struct running *running, size_t part) {
+static void time_part(const struct running *running, size_t turn) {
+    const struct repetition_part *part = part_at(running, turn);
     if (!running->active) {
         start_spin(running->line);
         return;
     }
-    running->kind->parts[part]->time(running->context, running->line, running->r);
-    if (running->kind->parts[part]->finish != NULL) {
-        running->kind->parts[part]->finish(running->context);
+    running->r->turn = turn;
+    part->time(running->context, running->line, running->r);
+    if (part->finish != NULL) {
+        part->finish(running->context);
     }
-}
-
-/* Collective: does a part again whose start a rank was late at. */
-static void again(const struct running *running, size_t part) {
-    prepare(running, part);
-    agree_to_start(running);
-    time_part(running, part);
 }
 
 /* Without a clock that all share, times are each rank's own from its own start: as if all had started at 0. */
@@ -67,8 +74,8 @@ static int64_t end_of(const struct running *running, const struct repetition_ser
                               : terms[span->end] - terms[span->term];
 }
 
-/* Collective: combines the terms of all ranks. late: number of starts already known to have been late, including the
- * one that ended the repetition; 0: whether the last start was late is found out here. */
+/* Collective: combines the terms of all ranks. late: number of starts already known to have been late; whether the last
+ * one was is found out here. */
 static struct repetition_outcome combine(const struct running *running, int late) {
     const struct repetition_kind *kind = running->kind;
     int64_t all[2 * REPETITION_MOST_SERIES + 2];
@@ -83,12 +90,13 @@ static struct repetition_outcome combine(const struct running *running, int late
             all[count++] = running->active ? running->r->terms[series->term] : REPETITION_NO_TIME;
         }
     }
-    all[count++] = late > 0 || start_was_late(running->line);
+    all[count++] = start_fate_of(running->line);
     all[count++] = kind->wrong != NULL && running->active && kind->wrong(running->context);
     start_forget(running->line);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, count, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
-    struct repetition_outcome outcome = {
-        .late = all[count - 2] != 0, .late_starts = late, .wrong_data = all[count - 1] != 0};
+    struct repetition_outcome outcome = {.late_starts = late + (all[count - 2] == START_LATE),
+                                         .spoilt = all[count - 2] == START_SPOILT,
+                                         .wrong_data = all[count - 1] != 0};
     const int64_t *next = all;
     for (size_t i = 0; i < kind->series_count; i++) {
         if (kind->series[i].over == OVER_SPAN) {
@@ -96,6 +104,10 @@ static struct repetition_outcome combine(const struct running *running, int late
             next += 2;
         } else if (kind->series[i].over == OVER_LARGEST) {
             outcome.times[i] = *next++;
+        } else if (kind->series[i].over == OVER_ORDER) {
+            outcome.times[i] = turns_order(kind->group, running->r->number);
+        } else if (kind->series[i].over == OVER_LATE) {
+            outcome.times[i] = outcome.late_starts;
         }
     }
     return outcome;
@@ -105,35 +117,32 @@ struct repetition_outcome repetition_run(const struct repetition_kind *kind, voi
                                          const clock_model *clock, bool active, struct repetition *r) {
     const struct running running = {
         .kind = kind, .context = context, .line = line, .clock = clock, .active = active, .r = r};
+    struct repetition_outcome outcome = {.wrong_data = false};
     int late = 0;
+    int spoilt = 0;
     prepare(&running, 0);
     agree_to_start(&running);
-    for (size_t part = 0; part + 1 < kind->part_count; part++) {
-        time_part(&running, part);
-        prepare(&running, part + 1);
-        while (!agree_to_start(&running)) {
-            if (++late == MOST_LATE_STARTS) {
-                return combine(&running, late);
-            }
-            again(&running, part);
-            if (kind->parts[part]->prepare != NULL) {
-                prepare(&running, part + 1); /* doing the part again has undone it */
-            }
+    for (size_t turn = 0; turn < kind->part_count;) {
+        const bool last = turn + 1 == kind->part_count;
+        enum start_fate fate = START_PUNCTUAL;
+        time_part(&running, turn);
+        if (last) {
+            outcome = combine(&running, late);
+            fate = outcome.spoilt && !outcome.wrong_data ? START_SPOILT : START_PUNCTUAL;
+        } else {
+            prepare(&running, turn + 1);
+            fate = agree_to_start(&running);
         }
-    }
-    const size_t last = kind->part_count - 1;
-    for (;;) {
-        time_part(&running, last);
-        struct repetition_outcome outcome = combine(&running, 0);
-        late += outcome.late;
-        /* A kind of one part has no earlier part to keep, and at barriers nobody knows which part was late: the caller
-         * repeats it as a whole. */
-        const bool as_a_whole = kind->part_count == 1 || start_method_of(line) == START_BARRIER;
-        if (!outcome.late || outcome.wrong_data || late >= MOST_LATE_STARTS || as_a_whole) {
-            outcome.late_starts = late;
+        late += fate == START_LATE;
+        if (fate != START_SPOILT) {
+            turn++;
+        } else if (++spoilt == MOST_SPOILT) {
+            outcome.spoilt = true;
             return outcome;
+        } else {
+            prepare(&running, turn);
+            agree_to_start(&running);
         }
-        prepare(&running, last);
-        agree_to_start(&running);
     }
+    return outcome;
 }

@@ -1,10 +1,12 @@
 /*
  * repetition - makes one repetition: its parts run in turn, each from a common start of all ranks; then the ranks
- * combine their times.
+ * combine their times. A group of parts can change its order from repetition to repetition (turns.h).
  *
  * A benchmark says which parts there are, what each rank times in them, and what is made of these terms over all ranks.
- * At every start the ranks learn whether a rank was late at the start before. Where one was, the part that began there
- * is done again; the parts before it are kept.
+ * At every start the ranks learn whether a rank was late at the start before. Such a repetition is kept and marked:
+ * what made the rank late, such as a thread of the library on its core, is a cost of what is measured, and times run
+ * from the agreed moment. (docs/measurement.md says how this was decided.) A part that was spoilt (start_spoil) is done
+ * again.
  */
 #ifndef CAMPAIGN_REPETITION_H
 #define CAMPAIGN_REPETITION_H
@@ -21,6 +23,8 @@
 enum { REPETITION_MOST_TERMS = 24 };
 struct repetition {
     int64_t terms[REPETITION_MOST_TERMS];
+    uint64_t number; /* of the repetitions before it: the order of parts depends on it; the same on all ranks */
+    size_t turn;     /* how many parts ran before the one that is being timed; repetition_run fills it in */
 };
 
 struct repetition_part {
@@ -38,7 +42,10 @@ enum repetition_over {
     OVER_SPAN,      /* max(end) - min(begin) of two moments; without a clock the longest of the ranks' own durations */
     OVER_SUM,       /* the sum of a term; known when the repetitions are gathered, not earlier */
     OVER_IMBALANCE, /* max(begin) - min(begin) of one moment; not known without a clock */
-    OVER_ELAPSED    /* no term: the time since the point began, on rank 0 */
+    /* without a term: */
+    OVER_ELAPSED, /* the time since the point began, on rank 0 */
+    OVER_ORDER,   /* in which order the parts of a group ran, as turns_order writes it */
+    OVER_LATE     /* the number of starts that a rank was late at */
 };
 
 struct repetition_series {
@@ -49,10 +56,12 @@ struct repetition_series {
     bool stops; /* the point is repeated until the interval of this series is narrow */
 };
 
-enum { REPETITION_MOST_SERIES = 16 };
+enum { REPETITION_MOST_SERIES = 20 };
 struct repetition_kind {
-    const struct repetition_part *const *parts; /* in the order in which they run */
+    const struct repetition_part *const *parts; /* in the order in which they run, as far as they do not take turns */
     size_t part_count;
+    size_t group; /* so many parts after each other take turns, the next ones likewise; a divisor of part_count. 0: none
+                     do */
     size_t terms;
     const struct repetition_series *series;
     size_t series_count;
@@ -63,16 +72,16 @@ struct repetition_kind {
 struct repetition_outcome {
     int64_t times[REPETITION_MOST_SERIES]; /* ns, of the series OVER_LARGEST and OVER_SPAN, by the extrapolated clock:
                                               good enough for decisions; the record gets interpolated times */
-    bool late;                             /* a rank was late at a start: the times mean nothing */
-    int late_starts;                       /* starts that a rank was late at, also those whose part was done again */
+    int late_starts;                       /* starts that a rank was late at */
+    bool spoilt;                           /* a part was spoilt too often: the times mean nothing */
     bool wrong_data;
 };
 
 /* The time of a rank that takes no part: so small that neither the value nor the sum of two is ever the largest. */
 #define REPETITION_NO_TIME (INT64_MIN / 4)
 
-/* Collective: makes a repetition. A part whose start a rank was late at is done again, a few times. active: this rank
- * takes part; a rank that does not only starts with the others. *r gets this rank's terms. */
+/* Collective: makes a repetition. A spoilt part is done again, a few times. active: this rank
+ * takes part; a rank that does not only starts with the others. *r has its number, and gets this rank's terms. */
 struct repetition_outcome repetition_run(const struct repetition_kind *kind, void *context, start_line *line,
                                          const clock_model *clock, bool active, struct repetition *r);
 

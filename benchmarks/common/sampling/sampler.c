@@ -25,7 +25,7 @@ enum decision {
     DOUBT,
     STOP_INTERVAL,
     STOP_REPETITIONS,
-    STOP_LATE,
+    STOP_SPOILT,
     STOP_BUDGET,
     STOP_DATA,
     NO_CLOCK,
@@ -40,7 +40,8 @@ struct sampler {
     start_line *line;
     samples *samples; /* of the point being measured */
     struct sampler_result result;
-    int64_t late; /* late starts of all points */
+    int64_t spoilt;       /* repetitions of all points */
+    uint64_t repetitions; /* of all points, valid or not */
     char reason[512];
 };
 
@@ -102,8 +103,8 @@ static enum decision decide(const sampler *s, const struct sampler_point *p) {
     }
     const double each = (double)(now - p->begin_ns) / (double)p->attempts;
     const bool spent = p->deadline_ns != 0 && (double)now + each > (double)p->deadline_ns;
-    if (p->late_now > rule->most_late + rule->late_per_repetition * count) {
-        return STOP_LATE;
+    if (p->spoilt > rule->most_spoilt) {
+        return STOP_SPOILT;
     }
     if (s->kind->doubts != NULL && s->kind->doubts(s->context, p, s)) {
         return DOUBT;
@@ -138,7 +139,7 @@ static bool close_segment(sampler *s) {
 /* Collective: repeats until rank 0 decides to stop. */
 static enum decision repeat(sampler *s, struct sampler_point *p) {
     for (;;) {
-        struct repetition r = {{0}};
+        struct repetition r = {.number = s->repetitions++};
         phase_repetition(p->attempts + 1);
         const int64_t began = timer_now_ns();
         const struct repetition_outcome outcome =
@@ -150,12 +151,12 @@ static enum decision repeat(sampler *s, struct sampler_point *p) {
             }
             return STOP_DATA;
         }
-        p->late += outcome.late_starts;
-        p->late_now += outcome.late_starts;
-        s->late += outcome.late_starts;
-        if (!outcome.late) {
+        if (!outcome.spoilt) {
             samples_add(s->samples, s->context, &r, outcome.times, timer_now_ns() - p->first_ns);
         } else {
+            p->spoilt++;
+            p->discarded++;
+            s->spoilt++;
             s->result.thrown_away_seconds += (double)(timer_now_ns() - began) / 1e9;
         }
         int decision = GO_ON;
@@ -200,7 +201,7 @@ static enum decision measure_samples(sampler *s, struct sampler_point *p) {
 static bool begin(sampler *s, struct sampler_point *p) {
     p->begin_ns = timer_now_ns();
     p->attempts = 0;
-    p->late_now = 0;
+    p->spoilt = 0;
     samples_clear(s->samples);
     int good = s->kind->begin == NULL || s->kind->begin(s->context, p);
     good = good != 0 && !budget_is_over(&s->plan->budget);
@@ -228,7 +229,7 @@ static bool begin_again(sampler *s, struct sampler_point *p) {
 
 /* Collective. */
 static enum sampler_review review(sampler *s, struct sampler_point *p, enum decision decision) {
-    if (s->kind->review == NULL || decision == STOP_DATA || decision == STOP_LATE) {
+    if (s->kind->review == NULL || decision == STOP_DATA || decision == STOP_SPOILT) {
         return SAMPLER_ACCEPT;
     }
     return s->kind->review(s->context, p, s);
@@ -270,7 +271,7 @@ static const char *stop_name(enum decision decision, bool measured) {
     }
     return decision == STOP_INTERVAL ? "interval"
            : decision == STOP_BUDGET ? "budget"
-           : decision == STOP_LATE   ? "late"
+           : decision == STOP_SPOILT ? "spoilt"
                                      : "repetitions";
 }
 
@@ -331,7 +332,7 @@ static bool write_point(sampler *s, struct sampler_point *p, enum decision decis
     char *parameters = parameters_text(s, p);
     char *own = own_text(s, p);
     struct record_point record = {.parameters = parameters,
-                                  .late_repetitions = p->late,
+                                  .late_repetitions = samples_late(s->samples),
                                   .discarded_repetitions = p->discarded,
                                   .stop_reason = p->stop_reason,
                                   .data_errors = p->data_errors,
@@ -474,15 +475,15 @@ static void check_measured(sampler *s) {
         return;
     }
     s->result.end = SAMPLER_NOTHING_MEASURED;
-    if (s->late > 0) {
+    if (s->spoilt > 0) {
         char with[64] = "";
         if (budget->seconds > 0) {
             snprintf(with, sizeof with, ", with a budget of %g s", budget->seconds);
         }
         snprintf(s->reason, sizeof s->reason,
-                 "nothing could be measured in %.1f s%s: a rank came late to %lld starts; something else uses these "
-                 "cores, or a thread of the MPI library does",
-                 budget_elapsed_seconds(budget), with, (long long)s->late);
+                 "nothing could be measured in %.1f s%s: a rank came too late in %lld repetitions; something else uses "
+                 "these cores, or a thread of the MPI library does",
+                 budget_elapsed_seconds(budget), with, (long long)s->spoilt);
     } else if (!budget_is_over(budget)) {
         snprintf(s->reason, sizeof s->reason, "nothing was measured%s%s", s->kind->nothing != NULL ? ": " : "",
                  s->kind->nothing != NULL ? s->kind->nothing : "");

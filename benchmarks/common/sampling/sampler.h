@@ -3,7 +3,7 @@
  * the record.
  *
  * A benchmark says in a struct sampler_kind what is repeated, which points there are and what is made of the
- * repetitions. The sampler does the rest: the common start, late starts, warm-up, the stop rule, the budget that is
+ * repetitions. The sampler does the rest: the common start, warm-up, the stop rule, the budget that is
  * divided over the points, the segments between synchronisations of the clock and the interpolation in them, gathering,
  * the point's line in the record and its row of the table.
  *
@@ -37,10 +37,7 @@ struct sampler_rule {
     double warmup_relative;   /* by how much slower a warm-up must be to be left out (samples_create) */
     int64_t min_repetitions;
     int64_t max_repetitions;
-    /* A point ends when it has more late starts than most_late + late_per_repetition * repetitions: a machine on which
-     * nearly every start is late must not hold up a run for ever. */
-    int64_t most_late;
-    int64_t late_per_repetition;
+    int64_t most_spoilt; /* a point ends when so many of its repetitions were spoilt (start_spoil) */
 };
 
 /* A parameter and the values that are asked for, numbers or texts. */
@@ -90,9 +87,8 @@ struct sampler_point {
     int64_t first_ns;    /* when its first repetition began */
     int64_t deadline_ns; /* rank 0: end of the point's share of the budget; 0: no budget. review may move it */
     int64_t attempts;    /* repetitions since it was last begun, valid or not */
-    int64_t late;        /* late starts */
-    int64_t late_now;    /* late starts since it was last begun */
-    int64_t discarded;   /* repetitions thrown away */
+    int64_t spoilt;      /* repetitions that were spoilt */
+    int64_t discarded;   /* repetitions thrown away, the spoilt ones among them */
     int64_t data_errors;
     const char *stop_reason;  /* why it ended, as in the record */
     int64_t synchronisations; /* of the clock, before the point */
@@ -194,8 +190,8 @@ struct sampler_result {
     int64_t points;          /* written */
     double measured_seconds; /* in valid repetitions; this and the next two are known on rank 0 */
     double warmup_seconds;   /* in warm-ups */
-    /* in repetitions that a rank began late, from their beginning to their end on rank 0, and in repetitions of points
-     * that were begun again */
+    /* in spoilt repetitions, from their beginning to their end on rank 0, and in repetitions of points that were begun
+     * again */
     double thrown_away_seconds;
     double clock_seconds; /* synchronising the clock */
     double wall_seconds;  /* of sampler_measure */

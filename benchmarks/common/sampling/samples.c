@@ -203,6 +203,16 @@ int64_t samples_median(const samples *s, size_t series) {
     return median_between(s->times[series], warmup_of(s), s->count);
 }
 
+int64_t samples_late(const samples *s) {
+    int64_t late = 0;
+    for (size_t i = 0; i < series_count(s); i++) {
+        for (size_t j = warmup_of(s); series_of(s, i)->over == OVER_LATE && j < s->count; j++) {
+            late += s->times[i][j] > 0;
+        }
+    }
+    return late;
+}
+
 struct stats_mean samples_mean(const samples *s, size_t series) {
     const size_t warmup = warmup_of(s);
     return stats_mean_of(s->times[series] + warmup, s->count - warmup);
@@ -302,7 +312,7 @@ static void extremes_of(const samples *s, const struct repetition_series *series
 static void combine_series(samples *s, bool active) {
     int64_t *extremes = fail_alloc(2 * s->count, sizeof *extremes);
     for (size_t i = 0; i < series_count(s); i++) {
-        if (series_of(s, i)->over == OVER_ELAPSED) {
+        if (series_of(s, i)->over >= OVER_ELAPSED) { /* without a term */
             continue;
         }
         const bool sum = series_of(s, i)->over == OVER_SUM;

@@ -84,6 +84,9 @@ void samples_add(samples *s, void *context, const struct repetition *own, const 
 /* Returns the number of valid repetitions, warm-up included. */
 size_t samples_count(const samples *s);
 
+/* Rank 0: returns how many repetitions a rank began late, without the warm-up. */
+int64_t samples_late(const samples *s);
+
 /* Rank 0: looks at the repetitions so far. */
 struct samples_look samples_look_at(const samples *s);
 

@@ -95,3 +95,9 @@ int64_t handover_time(handover *h) {
     }
     return h->rank == 0 ? fastest_ns / (LAPS * (int64_t)h->ranks) : 0;
 }
+
+void handover_note(handover *h, bool first, struct handover_range *range) {
+    const int64_t taken_ns = handover_time(h);
+    range->least = first || taken_ns < range->least ? taken_ns : range->least;
+    range->most = first || taken_ns > range->most ? taken_ns : range->most;
+}

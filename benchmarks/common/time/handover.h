@@ -9,6 +9,7 @@
 #define CAMPAIGN_HANDOVER_H
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct handover handover;
@@ -26,5 +27,14 @@ void handover_destroy(handover *h);
  * two ranks.
  */
 int64_t handover_time(handover *h);
+
+/* The least and the most time of a hand-over, of those of a repetition, ns. */
+struct handover_range {
+    int64_t least;
+    int64_t most;
+};
+
+/* Collective likewise: times a hand-over, and notes it. first: it is the first of its repetition. */
+void handover_note(handover *h, bool first, struct handover_range *range);
 
 #endif

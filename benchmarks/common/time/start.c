@@ -30,8 +30,8 @@ struct start_line {
     int64_t own_need; /* from then until this rank stood at the line, at the last start */
     int64_t settle;
     struct tolerance tolerance;
-    int64_t deadline; /* local; at a barrier, when it ended */
-    bool late;
+    int64_t deadline;     /* local; at a barrier, when it ended */
+    enum start_fate fate; /* of the last start, on this rank */
 };
 
 const char *start_method_name(enum start_method method) {
@@ -67,7 +67,7 @@ enum start_method start_method_of(const start_line *line) {
 
 void start_begin(start_line *line, int64_t tolerance_ns) {
     tolerance_begin(&line->tolerance, tolerance_ns);
-    line->late = false;
+    line->fate = START_PUNCTUAL;
 }
 
 /* Returns the slack, ns: the same on all ranks, because their `needs` are the same. */
@@ -85,18 +85,19 @@ static int64_t slack_of(const start_line *line) {
     return slack > least ? slack : least;
 }
 
-bool start_agree(start_line *line) {
-    if (start_method_of(line) == START_BARRIER) {
-        return true;
-    }
-    int64_t all[3] = {clock_to_global(line->clock, timer_now_ns()), line->late, line->own_need};
+enum start_fate start_agree(start_line *line) {
+    const bool timed = start_method_of(line) != START_BARRIER;
+    int64_t all[3] = {timed ? clock_to_global(line->clock, timer_now_ns()) : 0, line->fate, line->own_need};
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_INT64_T, MPI_MAX, line->comm));
+    start_forget(line);
+    if (!timed) {
+        return (enum start_fate)all[1];
+    }
     line->agreed = all[0];
     line->needs[line->next] = all[2];
     line->next = (line->next + 1) % HISTORY;
     line->deadline = clock_to_local(line->clock, line->agreed + slack_of(line));
-    line->late = false;
-    return all[1] == 0;
+    return (enum start_fate)all[1];
 }
 
 /* Returns the time when the wait ended. */
@@ -129,9 +130,10 @@ int64_t start_spin(start_line *line) {
     line->own_need = clock_to_global(line->clock, ready) - line->agreed;
     const bool missed = ready > line->deadline;
     const int64_t now = wait_until(line->deadline);
-    line->late = (double)(now - line->deadline) > line->tolerance.now_ns;
-    if (!line->late || !missed) {
-        tolerance_learn(&line->tolerance, line->late);
+    const bool late = (double)(now - line->deadline) > line->tolerance.now_ns;
+    line->fate = late ? START_LATE : START_PUNCTUAL;
+    if (!late || !missed) {
+        tolerance_learn(&line->tolerance, late);
     }
     return now;
 }
@@ -140,14 +142,14 @@ int64_t start_moment(const start_line *line) {
     return line->deadline;
 }
 
-void start_note_late(start_line *line) {
-    line->late = true;
+void start_spoil(start_line *line) {
+    line->fate = START_SPOILT;
 }
 
-bool start_was_late(const start_line *line) {
-    return line->late;
+enum start_fate start_fate_of(const start_line *line) {
+    return line->fate;
 }
 
 void start_forget(start_line *line) {
-    line->late = false;
+    line->fate = START_PUNCTUAL;
 }

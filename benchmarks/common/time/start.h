@@ -4,9 +4,9 @@
  *
  * A start has two steps. In start_agree the ranks agree on a deadline and learn, with the same message, whether any of
  * them was late at the start before. In start_spin they wait for the deadline. A rank is late when it reaches
- * start_spin after the deadline, or when it leaves the spin too long after the deadline because it was preempted; all
- * ranks then throw that one repetition away. There is no fixed period: with one, a single preemption would make all
- * later starts late.
+ * start_spin after the deadline, or when it leaves the spin too long after the deadline because it was preempted. The
+ * caller marks that repetition; its times run from the deadline, so that what made the rank late counts. There is no
+ * fixed period: with one, a single preemption would make all later starts late.
  *
  * The slack, which is how far ahead the deadline is, is learnt, and is the same on all ranks: twice the time that most
  * of the latest starts took from the moment when the last rank came to the agreement until the slowest rank stood
@@ -48,9 +48,15 @@ enum start_method start_method_of(const start_line *line);
  * the spin on a quiet machine. */
 void start_begin(start_line *line, int64_t tolerance_ns);
 
-/* Collective: agrees on the next deadline. Returns false on all ranks where a rank was late at the start before: the
- * caller then begins that repetition again. Always true for a barrier. */
-bool start_agree(start_line *line);
+/* What became of a start, the same on all ranks. */
+enum start_fate {
+    START_PUNCTUAL,
+    START_LATE,  /* a rank was late */
+    START_SPOILT /* start_spoil: what began there must be done again */
+};
+
+/* Collective: agrees on the next deadline. Returns the fate of the start before; at a barrier nobody is late. */
+enum start_fate start_agree(start_line *line);
 
 /* Spins to the deadline, or passes the barrier, which is collective. Returns the time of the start: the local time when
  * the spin or the barrier ended. */
@@ -64,13 +70,13 @@ void start_untimed(start_line *line);
  * by as much as the tolerance allowed. At a barrier: when this rank left it. */
 int64_t start_moment(const start_line *line);
 
-/* Notes that this rank was late after the last start: it came too late to a step of what began there, so that the times
- * mean nothing. This counts like a late start. */
-void start_note_late(start_line *line);
+/* Notes that what began at the last start went another way than planned on this rank, so that its times mean nothing.
+ */
+void start_spoil(start_line *line);
 
-/* Returns whether this rank was late at the last start; other ranks do not learn it by this. After the last start of a
- * repetition: combine the answer over ranks, then call start_forget. */
-bool start_was_late(const start_line *line);
+/* Returns the last start's fate on this rank; other ranks do not learn it by this. After the last start of a
+ * repetition: take the largest over ranks, then call start_forget. */
+enum start_fate start_fate_of(const start_line *line);
 void start_forget(start_line *line);
 
 #endif

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -53,6 +54,8 @@ class CpuPoint(Sampling):
     t_node_busy_ns, t_node_softirq_ns: the CPU time of all its CPUs meanwhile, in all and in soft interrupts.
     t_node_ranks_ns: of that, the CPU time of the ranks.
     """
+
+    PARTS: ClassVar[tuple[str, ...]] = ("t_reference_wall_ns", "t_wall_ns", "t_work_ns")
 
     operation: str
     message_bytes: int

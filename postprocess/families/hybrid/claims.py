@@ -23,18 +23,19 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, rows_of
 from postprocess.drawing.text import quotient, ratio, size
-from postprocess.families import axes
+from postprocess.families import axes, handovers
 from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.table import (
-    FASTER,
     PAPERS_RATIO,
     SETTING,
     WIDENED,
     configuration_words,
+    count_of_controls,
     with_states,
 )
+from postprocess.statistics.control import FASTER
 
 Column: TypeAlias = Literal["ratio_to_library", "ratio_to_best_library", "ratio_to_papers_own_widened"]
 HOLDS, MISSED, CANNOT_TELL = "holds", "missed", "cannot be told"
@@ -309,7 +310,7 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
         f"{row['verdict']}: {row['lacking']}" if row["lacking"] else str(row["verdict"]),
         f"{_ratio_words(row)} at {size(row['message_bytes'])}, {setting}",
         f"{ratio(controls[0])} to {ratio(controls[1])}" if all(map(math.isfinite, controls)) else "",
-        ", ".join(filter(None, [state.words(row["handover_ns"]), row["state"]])),
+        ", ".join(filter(None, [handovers.words(row["handover_ns"]), row["state"]])),
         ", ".join(map(size, row["missed_bytes"])),
     ]
 
@@ -329,4 +330,4 @@ def text(table: pd.DataFrame) -> str:
         for library, words in break_evens(table)
         if words
     ]
-    return "\n".join(filter(None, [TARGETS.text(targets(table)), *faster]))
+    return "\n".join(filter(None, [TARGETS.text(targets(table)), *faster, count_of_controls(table).words]))

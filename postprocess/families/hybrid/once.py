@@ -1,5 +1,5 @@
 """What is paid once, on the slowest rank, by number of ranks and size of a window: the counterpart of table 2 of Zhou
-et al. 2020; and after how many calls the time that they save is as long."""
+et al. 2020; and after how many calls the time that they save is as long, with the trials and without."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from postprocess.families import sampled_table
 from postprocess.families.hybrid.axes import CASE, WHOLE
 from postprocess.families.hybrid.claims import OWN_CHOICE
 from postprocess.families.hybrid.record import HybridRecord
-from postprocess.families.hybrid.table import case_of, configuration_words
+from postprocess.families.hybrid.table import case_of, configuration_words, pays_back_words
 from postprocess.statistics.metrics import median_estimate
 
 ONCE: Mapping[str, str] = {
@@ -88,17 +88,13 @@ def pays_back(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     keys = [*CASE, "operation"]
     rows = []
     for _, of_case in own.groupby(keys, sort=False, dropna=False):
-        cells = {row["message_bytes"]: row["pays_back_calls"] for row in rows_of(of_case)}
+        cells = {row["message_bytes"]: pays_back_words(row) or "–" for row in rows_of(of_case)}
         first = rows_of(of_case)[0]
         rows.append(
             [
                 f"{first['toolchain']}, {configuration_words(first)}, {first['network']}, {first['ranks']} ranks",
                 str(first["operation"]),
-                *(_calls(cells[one]) if one in cells else "" for one in sizes),
+                *(cells.get(one, "") for one in sizes),
             ]
         )
     return ["library", "collective", *map(size, sizes)], rows
-
-
-def _calls(calls: float) -> str:
-    return str(math.ceil(calls)) if math.isfinite(calls) else "–"

@@ -15,7 +15,8 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns
 from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families.hybrid.table import CANNOT_TELL, configuration_words
+from postprocess.families.hybrid.table import configuration_words
+from postprocess.statistics.control import CANNOT_TELL
 
 HIDES, COSTS = "hides some", "takes longer than both"
 

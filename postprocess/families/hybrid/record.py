@@ -47,6 +47,8 @@ class HybridPoint(Sampling):
     evicts: whether ranks evicted what they had read from their caches (variants that try it).
     node_method, papers_node_method: how the node's memory was reduced, and in the batches by the paper's own method; ""
     where nothing is reduced, and in records that do not say.
+    trials_ns: how long the trials of the variant took on the slowest rank; 0 where nothing is tried, NaN where the
+    record does not say.
     choice_handover_ns: the time of a hand-over right after these trials; 0 where it is not known.
     """
 
@@ -60,6 +62,7 @@ class HybridPoint(Sampling):
     evicts: bool
     node_method: str
     papers_node_method: str
+    trials_ns: float
     choice_handover_ns: int
 
 
@@ -149,6 +152,7 @@ def _point(point: Point, method: int) -> HybridPoint:
         evicts=method > 1 and own.flag("evicts"),
         node_method=_node_method(own, "node_method", operation, method),
         papers_node_method=_node_method(own, "papers_node_method", operation, method),
+        trials_ns=own.count("trials_ns") if "trials_ns" in point.own else math.nan,
         choice_handover_ns=own.count("choice_handover_ns") if method > 3 else 0,
     )
 

@@ -28,16 +28,15 @@ from postprocess.families.hybrid.claims import (
 )
 from postprocess.families.hybrid.record import HybridRecord
 from postprocess.families.hybrid.table import (
-    CANNOT_TELL,
-    FASTER,
     SETTING,
     SHOWN,
-    SLOWER,
     configuration_words,
+    count_of_controls,
     states_words,
     with_states,
 )
 from postprocess.families.sampled import Drawing
+from postprocess.statistics.control import CANNOT_TELL, FASTER, SLOWER
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,8 @@ class Summary:
 def hybrid_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report, and its card.
 
-    states: how long hand-overs took in each state of the cores; empty where the run has one state.
+    states: how long hand-overs took in each state of the cores; empty where the run has one state.  control: how many
+    controls are off.
     overlap: the points with a computation between start and wait.  once: None before `with_once`.
     """
     of_claims = targets(table)
@@ -64,6 +64,7 @@ def hybrid_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     return {
         "summaries": summaries,
         "states": states_words(with_states(table)),
+        "control": count_of_controls(table).words,
         "glance_heads": GLANCE,
         "glance": at_a_glance(table),
         "heads": HEADS,

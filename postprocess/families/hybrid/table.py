@@ -21,7 +21,9 @@ than most of the point (`state`) are left out.
                        there are no other doubts; else `cannot tell`
     best_verdict       the same of `ratio_to_best_library`
     pays_back_calls    after how many calls the time saved is that of making the communicators and the node's memory for
-                       a buffer of this size; NaN where the verdict is not `faster`
+                       a buffer of this size, and of the trials; NaN where the verdict is not `faster`, and where a
+                       record does not say how long trials took
+    pays_back_without_trials_calls  the same without the trials
 
 The interval of `ratio_to_best_library` reaches from the largest lower to the largest upper end over the settings: its
 upper end bounds the ratio to the best setting whichever that is, because it bounds that of each.
@@ -40,16 +42,17 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns
 from postprocess.drawing.text import duration, interval, quotient, size
-from postprocess.families import axes, sampled, sampled_table
+from postprocess.families import axes, handovers, sampled, sampled_table
 from postprocess.families.hybrid import state, validity
 from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.record import BATCHES_OF_NODES, FAMILY, HybridPoint, HybridRecord
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
+from postprocess.statistics import control
+from postprocess.statistics.control import CANNOT_TELL, FASTER, verdict
 from postprocess.statistics.metrics import Estimate, as_float, overhead_estimate, series_estimate
 
-FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
 }  # fmt: skip
@@ -73,8 +76,8 @@ COLUMNS = (
     "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
     *sampled_table.names_of_estimates(_ESTIMATES), "control", "best_setting", "settings",
     "handover_ns", "best_handover_ns", "other_state_repetitions", "t_mean_ns", "t_library_mean_ns",
-    "evicts", "node_method", "papers_node_method", "verdict", "best_verdict", "pays_back_calls", "comm_create_ns",
-    "memory_create_ns", "cutoff_bytes",
+    "evicts", "node_method", "papers_node_method", "verdict", "best_verdict", "pays_back_calls",
+    "pays_back_without_trials_calls", "comm_create_ns", "memory_create_ns", "trials_ns", "cutoff_bytes",
     "calls", "library_calls", "doubtful", *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `hybrid_table`, in order.
@@ -107,24 +110,21 @@ def _with_controls(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, **_beside_control(row, controls.get(_values(row, _OF_CONTROL)))} for row in rows]
 
 
-def _beside_control(row: Mapping[str, Any], control: Mapping[str, Any] | None) -> dict[str, float]:
-    value, low, high = (row[f"{PAPERS_RATIO}{end}"] for end in sampled_table.ENDS)
-    factor = off_by(control)
-    widened = Estimate(np.float64(value), np.float64(low / factor), np.float64(high * factor))
+def _beside_control(row: Mapping[str, Any], beside: Mapping[str, Any] | None) -> dict[str, float]:
+    """The columns of a row that its control tells. beside: the row of the paper's own method itself."""
+    known = beside is not None and not beside["doubtful"]
+    factor = control.off_by(_estimate_of(beside, PAPERS_RATIO)) if beside is not None and known else math.inf
     return {
-        **sampled_table.columns_of_estimates({WIDENED: widened}),
-        "control": math.nan if control is None else control[PAPERS_RATIO],
+        **sampled_table.columns_of_estimates({WIDENED: control.widened(_estimate_of(row, PAPERS_RATIO), factor)}),
+        "control": math.nan if beside is None else beside[PAPERS_RATIO],
     }
 
 
-def off_by(control: Mapping[str, Any] | None) -> float:
-    """The factor by which a ratio to the paper's own method may be off. control: the row of this method itself."""
-    if control is None:
-        return math.inf
-    low, high = control[f"{PAPERS_RATIO}_ci95_low"], control[f"{PAPERS_RATIO}_ci95_high"]
-    if control["doubtful"] or not (math.isfinite(low) and math.isfinite(high)):
-        return math.inf
-    return 1.0 if low <= 1 <= high else float(max(1 / low, high))
+def count_of_controls(table: pd.DataFrame) -> control.Count:
+    """The controls of a table of `hybrid_table` that are not doubtful, alone and whole."""
+    own = table["variant"] == table["operation"].map(lambda name: OPERATIONS[name].papers_own)
+    rows = table[own.astype(bool) & ~table["doubtful"]]
+    return control.count(zip(rows[f"{PAPERS_RATIO}_ci95_low"], rows[f"{PAPERS_RATIO}_ci95_high"], strict=True))
 
 
 def _with_best(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -145,7 +145,7 @@ def _best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The columns about the best of the settings; rows: a row of each, which are the same otherwise."""
     if not rows:
         return {}
-    ratios = list(map(_ratio_of, rows))
+    ratios = [_estimate_of(row, "ratio_to_library") for row in rows]
     best = Estimate(*(np.max([getattr(one, end) for one in ratios]) for end in ("value", "low", "high")))
     largest = rows[int(np.argmax([one.value for one in ratios]))]
     return {
@@ -161,8 +161,8 @@ def _values(row: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[name] for name in names)
 
 
-def _ratio_of(row: Mapping[str, Any]) -> Estimate:
-    return Estimate(*(np.float64(row[f"ratio_to_library{end}"]) for end in sampled_table.ENDS))
+def _estimate_of(row: Mapping[str, Any], name: str) -> Estimate:
+    return Estimate(*(np.float64(row[f"{name}{end}"]) for end in sampled_table.ENDS))
 
 
 def case_of(record: HybridRecord) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "best_verdict": CANNOT_TELL,
                 "best_setting": "",
                 "settings": "",
-                "handover_ns": state.handover_ns(point),
+                "handover_ns": handovers.handover_ns(point),
                 "best_handover_ns": math.nan,
                 "other_state_repetitions": left_out,
                 "timed": timed,
@@ -226,7 +226,9 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 **{name: getattr(point, name) for name in _OF_POINT},
                 "verdict": said,
                 "memory_create_ns": memory_create_ns,
-                "pays_back_calls": pays_back_calls(once, found, said),
+                "trials_ns": point.trials_ns,
+                "pays_back_calls": pays_back_calls(once + point.trials_ns, found, said),
+                "pays_back_without_trials_calls": pays_back_calls(once, found, said),
                 "calls": point.calls[own],
                 "library_calls": point.calls[library],
                 **sampled_table.columns_of_point(point),
@@ -235,7 +237,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                     reasons,
                     [
                         *validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),
-                        *state.left_out_words(left_out, every.repetitions),
+                        *handovers.left_out_words(left_out, every.repetitions),
                         *state.choice_words(point),
                     ],
                 ),
@@ -259,27 +261,21 @@ def with_states(table: pd.DataFrame) -> pd.DataFrame:
     for _, rows in table.groupby(_PLACED, dropna=False):
         begins = state.begins(rows["handover_ns"].tolist())
         for column in ("state", "best_state"):
-            handovers = rows[column.replace("state", "handover_ns")]
-            named.loc[rows.index, column] = [state.name(one, begins) for one in handovers]
+            times = rows[column.replace("state", "handover_ns")]
+            named.loc[rows.index, column] = [state.name(one, begins) for one in times]
     return named
 
 
 def states_words(rows: pd.DataFrame, column: str = "state") -> list[str]:
     """For each state of the cores that the rows have, how long hand-overs took in it. column: that with its name."""
-    handovers = column.replace("state", "handover_ns")
-    found = [(one, rows[rows[column] == one][handovers]) for one in state.NAMES if (rows[column] == one).any()]
-    return [f"{one}: hand-overs of {state.words(of.min())} to {state.words(of.max())}" for one, of in found]
-
-
-def verdict(estimate: Estimate) -> str:
-    """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
-    low, high = as_float(estimate.low), as_float(estimate.high)
-    return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
+    times = column.replace("state", "handover_ns")
+    found = [(one, rows[rows[column] == one][times]) for one in state.NAMES if (rows[column] == one).any()]
+    return [f"{one}: hand-overs of {handovers.words(of.min())} to {handovers.words(of.max())}" for one, of in found]
 
 
 def pays_back_calls(once_ns: float, found: Mapping[str, Estimate], said: str) -> float:
-    """After how many calls the time that they save is `once_ns`; NaN where they are not surely faster. said: their
-    verdict."""
+    """After how many calls the time that they save is `once_ns`; NaN where that is not known, or they are not surely
+    faster. said: their verdict."""
     saved = as_float(found["t_library_ns"].value) - as_float(found["t_ns"].value)
     return once_ns / saved if said == FASTER and saved > 0 else math.nan
 
@@ -312,6 +308,16 @@ def _with_interval(row: Mapping[Any, Any], name: str) -> tuple[str, str]:
     return quotient(row[name]), interval(row[f"{name}_ci95_low"], row[f"{name}_ci95_high"], words=quotient)
 
 
+def pays_back_words(row: Mapping[Any, Any]) -> str:
+    """After how many calls what is paid once is paid back: ``812 (31 without trials)``; empty where they are not surely
+    faster, and ``?`` where it is not known how long trials took."""
+    every, without = row["pays_back_calls"], row["pays_back_without_trials_calls"]
+    if not math.isfinite(without):
+        return ""
+    known = f"{math.ceil(every)}" if math.isfinite(every) else "?"
+    return f"{known} ({math.ceil(without)} without trials)" if row["trials_ns"] != 0 else known
+
+
 def _cells(row: Mapping[Any, Any]) -> list[str]:
     return [
         str(row["toolchain"]),
@@ -328,8 +334,8 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         *_with_interval(row, "ratio_to_best_library"),
         str(row["best_setting"]).replace("_", " "),
         *_with_interval(row, "ratio_to_papers_own"),
-        f"{row['pays_back_calls']:.0f}" if math.isfinite(row["pays_back_calls"]) else "",
-        state.words(row["handover_ns"]),
+        pays_back_words(row),
+        handovers.words(row["handover_ns"]),
         str(row["repetitions"]),
         "; ".join(sampled_table.remarks(row)),
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from postprocess.families.sampled import Sampling, point_as, times_of
+from postprocess.families.sampled import LaterSeries, Sampling, point_as, times_of
 from postprocess.records.fields import Fields, FloatOrNan, Nanoseconds, Positive
 from postprocess.records.reading import loads
 from postprocess.records.record import Point, Record, RecordFile, record_as
@@ -16,8 +16,8 @@ from postprocess.records.record import Point, Record, RecordFile, record_as
 FAMILY = "hybrid_kernels"
 MPI, OPENMP, HYBRID = "mpi", "openmp", "hybrid"
 VARIANTS = (MPI, OPENMP, HYBRID)
-"""Processes and the MPI library; a process per node with threads; processes and one copy per node. They run in turn in
-each repetition."""
+"""Processes and the MPI library; a process per node with threads; processes and one copy per node. They run in each
+repetition, in an order that changes from method 2 on."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,11 @@ class VariantOfKernel:
 
     t_ns, t_compute_ns: int64, a value per valid repetition: from the first rank's begin to the last rank's end of a
     solve, and the computation of the rank that computed longest.
-    lines: of source that only this variant needs.
+    lines: of source with which it makes, uses and frees what not all variants need; before method 2, uses.
     memory_bytes: PSS of the processes that compute, summed over the node that needs most; growth_bytes: how much of it
     the kernel's data added; shared_bytes: pages that several of them have. NaN where the kernel does not tell.
     replicated_bytes: what was allocated on that node for data that several of its ranks need.
+    replicated_pss_bytes: how much less PSS the node has when these are freed; NaN likewise, and before method 2.
     """
 
     t_ns: Nanoseconds
@@ -39,6 +40,7 @@ class VariantOfKernel:
     growth_bytes: FloatOrNan
     shared_bytes: FloatOrNan
     replicated_bytes: int
+    replicated_pss_bytes: FloatOrNan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,9 @@ class KernelPoint(Sampling):
     error: what is left of the solution's error, as the kernel defines it.  digest: of all bits of the result, the same
     in all variants.  collective: that which is timed apart.  copy_bytes: one copy of the data that several
     ranks of a node need.  pinned: whether each thread of the variant `openmp` ran on one CPU of its own.
+    t_mpi_again_ns: the times of the control, pure MPI once more with the same data.
+    handover_least_ns, handover_most_ns: as in `families.handovers`.
+    These three are int64, a value per valid repetition, and empty before method 2.
     """
 
     kernel: str
@@ -58,6 +63,9 @@ class KernelPoint(Sampling):
     collective: str
     copy_bytes: int
     pinned: bool
+    t_mpi_again_ns: LaterSeries
+    handover_least_ns: LaterSeries
+    handover_most_ns: LaterSeries
     variants: Mapping[str, VariantOfKernel]
 
 
@@ -95,4 +103,4 @@ def _point(point: Point) -> KernelPoint:
 
 def _variant(point: Point, name: str, own: Fields) -> VariantOfKernel:
     times = {"t_ns": times_of(point, f"t_{name}_ns"), "t_compute_ns": times_of(point, f"t_{name}_compute_ns")}
-    return own.made(VariantOfKernel, **times)
+    return Fields({"replicated_pss_bytes": None, **own.value}, own.where, own.name).made(VariantOfKernel, **times)

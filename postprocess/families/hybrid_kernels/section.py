@@ -10,7 +10,7 @@ from postprocess.drawing.curve_view import section_view
 from postprocess.drawing.text import size
 from postprocess.families.hybrid_kernels.charts import charts
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP
-from postprocess.families.hybrid_kernels.table import MEMORY, SHOWN, by_ranks
+from postprocess.families.hybrid_kernels.table import MEMORY, SHOWN, by_ranks, count_of_controls
 from postprocess.families.hybrid_kernels.verdict import Verdict, places
 from postprocess.families.sampled import Drawing
 
@@ -22,10 +22,12 @@ HEADS = (
 
 @section_view(charts)
 def kernels_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
-    """The section of the report, and its card. answers: the verdicts of each place, under HEADS."""
+    """The section of the report, and its card. answers: the verdicts of each place, under HEADS.  control: how many
+    controls are off."""
     found = places(table)
     return {
         "places": found,
+        "control": count_of_controls(table).words,
         "heads": HEADS,
         "answers": [(place.where, list(map(_cells, place.verdicts))) for place in found],
         "memory": MEMORY.view(by_ranks(table), most_rows),

@@ -3,17 +3,21 @@ ratio to the variant of pure MPI, the memory of its node, its lines of code, and
 
 The ratio is made within repetitions, in which the variants follow each other, so that what disturbs all of them
 cancels: its value is the median over repetitions, and the 95 % interval is that of a median, distribution free, from
-order statistics.
+order statistics. Repetitions in another state of the cores than most of the point (`handovers`) are left out.
 
     t_compute_ns       the computation of the rank that computed longest
     t_collective_ns    t_ns - t_compute_ns, within repetitions: collectives, and waiting for other ranks
     ratio_to_mpi       t_ns / that of `mpi`: below 1 the variant is faster; NaN for `mpi` itself
+    control            pure MPI against itself: of a second solve of the same data in the same repetitions. It
+                       should be 1
     verdict            `faster` or `slower` where the whole interval is on that side of 1, and there are no doubts;
-                       else `cannot tell`; empty for `mpi`
+                       else `cannot tell`; empty for `mpi`. Where the interval of the control excludes 1, both ends are
+                       first moved outwards by the factor of its far end; without a control one cannot tell
     ratio_to_openmp,   the same against `openmp`
     verdict_to_openmp
     ranks_per_node     ranks / shared_nodes, rounded up
-    copies_per_node    replicated_bytes / copy_bytes; NaN where no rank needs all of the data
+    copies_per_node    replicated_bytes / copy_bytes, as planned; NaN where no rank needs all of the data
+    measured_copies_per_node  replicated_pss_bytes / copy_bytes, likewise
 
 Nothing is clamped. `validity` says what a row may be used for.
 """
@@ -22,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +34,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families import axes, sampled, sampled_table
+from postprocess.families import axes, handovers, sampled, sampled_table
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import CASE, VARIANT
 from postprocess.families.hybrid_kernels.record import (
@@ -43,23 +48,26 @@ from postprocess.families.hybrid_kernels.record import (
 )
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
-from postprocess.statistics.metrics import Estimate, Floats, as_float, series_estimate
+from postprocess.statistics import control
+from postprocess.statistics.control import CANNOT_TELL, verdict
+from postprocess.statistics.metrics import Estimate, Floats, series_estimate
 
-FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 TO_MPI, TO_OPENMP = "ratio_to_mpi", "ratio_to_openmp"
 _BASES = {TO_MPI: MPI, TO_OPENMP: OPENMP}
 """Ratios, and the variants to which they are."""
 VERDICTS = {TO_MPI: "verdict", TO_OPENMP: "verdict_to_openmp"}
-_ESTIMATES = ("t_ns", "t_compute_ns", "t_collective_ns", *_BASES)
+CONTROL = "control"
+_ESTIMATES = ("t_ns", "t_compute_ns", "t_collective_ns", *_BASES, CONTROL)
 _OF_POINT = (
     "kernel", "size", "iterations", "error", "digest", "collective", "copy_bytes", "pinned",
 )  # fmt: skip
-_OF_VARIANT = ("lines", "memory_bytes", "growth_bytes", "shared_bytes", "replicated_bytes")
+_OF_VARIANT = ("lines", "memory_bytes", "growth_bytes", "shared_bytes", "replicated_bytes", "replicated_pss_bytes")
+_COPIES = {"copies_per_node": "replicated_bytes", "measured_copies_per_node": "replicated_pss_bytes"}
 COLUMNS = (
     *CASE, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "ranks_per_node", "nodes_are",
     *sampled_table.names_of_estimates(_ESTIMATES),
-    *VERDICTS.values(), "iterations", "error", "digest", "collective", *_OF_VARIANT, "copy_bytes", "copies_per_node",
-    "pinned", "dgemm", "ratings", "noise",
+    *VERDICTS.values(), "iterations", "error", "digest", "collective", *_OF_VARIANT, "copy_bytes", *_COPIES,
+    "pinned", "dgemm", "ratings", "noise", "handover_ns", "other_state_repetitions",
     *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `kernels_table`, in order.
@@ -93,7 +101,9 @@ def case_of(record: KernelsRecord) -> dict[str, Any]:
 
 def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
     case = case_of(record)
-    for point in record.points:
+    for every in record.points:
+        point, left_out = in_one_state(every)
+        off_by = control.off_by(_control(point))
         for name in VARIANTS:
             variant = point.variants[name]
             found = estimates(point, name)
@@ -108,17 +118,42 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
                 **sampled_table.columns_of_estimates(found),
                 **{one: getattr(point, one) for one in _OF_POINT},
                 **{one: getattr(variant, one) for one in _OF_VARIANT},
-                "copies_per_node": variant.replicated_bytes / point.copy_bytes if point.copy_bytes else math.nan,
                 **{
-                    VERDICTS[column]: "" if name == base else CANNOT_TELL if doubts[column] else verdict(found[column])
+                    column: getattr(variant, of) / point.copy_bytes if point.copy_bytes else math.nan
+                    for column, of in _COPIES.items()
+                },
+                **{
+                    VERDICTS[column]: ""
+                    if name == base
+                    else CANNOT_TELL
+                    if doubts[column]
+                    else verdict(control.widened(found[column], off_by))
                     for column, base in _BASES.items()
                 },
+                "handover_ns": handovers.handover_ns(point),
+                "other_state_repetitions": left_out,
                 **sampled_table.columns_of_point(point),
                 **sampled_table.judged(
-                    validity.invalid_reasons(point, memory_only=record.memory_only), reasons, validity.flags(point)
+                    validity.invalid_reasons(point, memory_only=record.memory_only),
+                    reasons,
+                    [*validity.flags(point, off_by), *handovers.left_out_words(left_out, every.repetitions)],
                 ),
                 **sampled_table.columns_of_record(record),
             }
+
+
+def in_one_state(point: KernelPoint) -> tuple[KernelPoint, int]:
+    """The point with the repetitions that ran in the state of the cores in which most ran, and how many were left
+    out."""
+    kept = handovers.in_state(point)
+    if kept is None:
+        return point, 0
+    variants = {
+        name: replace(one, t_ns=one.t_ns[kept], t_compute_ns=one.t_compute_ns[kept])
+        for name, one in point.variants.items()
+    }
+    series = {name: getattr(point, name)[kept] for name in ("t_mpi_again_ns", "handover_least_ns", "handover_most_ns")}
+    return replace(point, repetitions=int(kept.sum()), variants=variants, **series), int((~kept).sum())
 
 
 def _doubts(record: KernelsRecord, point: KernelPoint, variants: Sequence[str], failed: str) -> list[str]:
@@ -133,18 +168,25 @@ def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:
         "t_compute_ns": series_estimate(variant.t_compute_ns),
         "t_collective_ns": series_estimate(variant.t_ns - variant.t_compute_ns),
         **{column: series_estimate(_ratios(point, name, base)) for column, base in _BASES.items()},
+        CONTROL: _control(point),
     }
+
+
+def _control(point: KernelPoint) -> Estimate:
+    """Pure MPI against itself; NaN in records without it."""
+    mpi = point.variants[MPI].t_ns
+    return series_estimate(point.t_mpi_again_ns / mpi if point.t_mpi_again_ns.size else np.full(0, math.nan))
+
+
+def count_of_controls(table: pd.DataFrame) -> control.Count:
+    """The controls of a table of `kernels_table`, one for each valid point."""
+    rows = table[(table[VARIANT.name] == MPI) & table["valid"]]
+    return control.count(zip(rows[f"{CONTROL}_ci95_low"], rows[f"{CONTROL}_ci95_high"], strict=True))
 
 
 def _ratios(point: KernelPoint, name: str, base: str) -> Floats:
     ratios = point.variants[name].t_ns / point.variants[base].t_ns
     return np.full_like(ratios, math.nan) if name == base else ratios
-
-
-def verdict(estimate: Estimate) -> str:
-    """`faster`, `slower` or `cannot tell`, from the interval of a ratio."""
-    low, high = as_float(estimate.low), as_float(estimate.high)
-    return FASTER if high < 1 else SLOWER if low > 1 else CANNOT_TELL
 
 
 def record_numbers(record: KernelsRecord) -> dict[str, float]:
@@ -181,6 +223,8 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         str(row["verdict"]),
         ratio(row[TO_OPENMP]),
         interval(row[f"{TO_OPENMP}_ci95_low"], row[f"{TO_OPENMP}_ci95_high"]),
+        ratio(row[CONTROL]),
+        interval(row[f"{CONTROL}_ci95_low"], row[f"{CONTROL}_ci95_high"]),
         str(row["iterations"]),
         f"{row['error']:.3g}",
         str(row["lines"]),
@@ -192,10 +236,10 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
 SHOWN = Columns(
     heads=(
         "toolchain", "network", "configuration", "ranks", "kernel", "size", "variant", "total", "computation",
-        "collectives", "to mpi", "95 %", "it is", "to openmp", "95 %", "iterations", "error", "lines", "reps",
-        "remarks",
+        "collectives", "to mpi", "95 %", "it is", "to openmp", "95 %", "control", "95 %", "iterations", "error",
+        "lines", "reps", "remarks",
     ),
-    right=frozenset((3, 5, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18)),
+    right=frozenset((3, 5, *range(7, 12), *range(13, 21))),
     cells=_cells,
 )  # fmt: skip
 """Times, ratios and lines of a table of `kernels_table` for a reader."""
@@ -215,7 +259,7 @@ def _memory_cells(row: Mapping[Any, Any]) -> list[str]:
         size(row["memory_bytes"]),
         size(row["shared_bytes"]),
         size(row["growth_bytes"]),
-        ratio(row["copies_per_node"]),
+        *(ratio(row[column]) for column in _COPIES),
         "; ".join(circumstances(row)),
     ]
 
@@ -223,9 +267,9 @@ def _memory_cells(row: Mapping[Any, Any]) -> list[str]:
 MEMORY = Columns(
     heads=(
         "toolchain", "network", "configuration", "kernel", "size", "ranks per node", "nodes", "they are", "variant",
-        "node memory", "shared", "of its data", "copies", "remarks",
+        "node memory", "shared", "of its data", "copies planned", "measured", "remarks",
     ),
-    right=frozenset((4, 5, 6, 9, 10, 11, 12)),
+    right=frozenset((4, 5, 6, *range(9, 14))),
     cells=_memory_cells,
 )  # fmt: skip
 """The memory of a node in a table of `kernels_table`, for a reader."""

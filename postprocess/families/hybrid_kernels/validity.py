@@ -9,11 +9,13 @@ reliable    Valid, the case did not fail, and
             * each thread of the variant `openmp` ran on one CPU of its own;
             * the nodes are real: over virtual nodes what crosses between them crosses memory;
             * the network is no wire: over one, ranks of a node send in the variant `mpi` and share memory in others.
-flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or most repetitions began late.
+flags       Worth knowing, but the ratio stands: ranks were started by a barrier, or most repetitions began late; the
+            control is off, or there is none.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -56,10 +58,14 @@ def doubts(point: KernelPoint, variants: Sequence[str], nodes: str, record: Kern
     return reasons
 
 
-def flags(point: KernelPoint) -> list[str]:
-    """The flags of a row."""
-    return list(_flags(point)) if point.repetitions else []
+def flags(point: KernelPoint, off_by: float) -> list[str]:
+    """The flags of a row. off_by: the factor by which its ratios may be off, as its control says."""
+    return list(_flags(point, off_by)) if point.repetitions else []
 
 
-def _flags(point: KernelPoint) -> Iterator[str]:
+def _flags(point: KernelPoint, off_by: float) -> Iterator[str]:
     yield from sampled.flags_of_start(point)
+    if math.isinf(off_by):
+        yield "no verdict: there is no control"
+    elif off_by > 1:
+        yield f"the control is off, pure MPI against itself: verdicts allow for a factor of {off_by:.3f}"

@@ -20,15 +20,15 @@ from postprocess.families import axes
 from postprocess.families.hybrid_kernels.axes import VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
 from postprocess.families.hybrid_kernels.table import (
-    CANNOT_TELL,
     TO_MPI,
     TO_OPENMP,
     VERDICTS,
     by_ranks,
     configuration_words,
-    verdict,
+    count_of_controls,
 )
 from postprocess.statistics import launches
+from postprocess.statistics.control import CANNOT_TELL, verdict
 from postprocess.statistics.metrics import as_float
 
 MOST_COPIES = 1.1
@@ -68,8 +68,9 @@ class Verdict:
     """The answer for one kernel of one size.
 
     where: library, configuration, network, ranks and nodes.  to_mpi, to_openmp: the times.
-    memory_bytes, copies_per_node, lines: of each variant, as in a table of `kernels_table`; of several launches the
-    median memory and the most copies.  valid: whether all results were right.
+    memory_bytes, copies, planned_copies, lines: of each variant, as in a table of `kernels_table`; of several launches
+    the median memory and the most copies. `copies` are measured, or planned where the record does not
+    tell.  valid: whether all results were right.
     doubt: the first reason why the ratio to pure MPI is not reliable; empty where it is.
     """
 
@@ -79,7 +80,8 @@ class Verdict:
     to_mpi: Comparison
     to_openmp: Comparison
     memory_bytes: Mapping[str, float]
-    copies_per_node: Mapping[str, float]
+    copies: Mapping[str, float]
+    planned_copies: Mapping[str, float]
     lines: Mapping[str, int]
     valid: bool
     doubt: str
@@ -102,8 +104,9 @@ class Verdict:
     def memory_words(self) -> str:
         """The memory of a node, and the copies of the data that several ranks need, as far as there are such data."""
         words = f"memory of a node: {_each(self.memory_bytes, size)}"
-        if np.isfinite(self.copies_per_node[HYBRID]):
-            words += f"; copies of the data that its ranks share: {_each(self.copies_per_node, ratio)}"
+        if np.isfinite(self.copies[HYBRID]):
+            words += f"; copies of the data that its ranks share: {_each(self.copies, ratio)}"
+            words += f" (planned: {_each(self.planned_copies, ratio)})" if self.copies != self.planned_copies else ""
         return words
 
 
@@ -132,7 +135,8 @@ def _verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
             to_mpi=_comparison(own, TO_MPI),
             to_openmp=_comparison(own, TO_OPENMP),
             memory_bytes={variant: _median(of[variant], "memory_bytes") for variant in VARIANTS},
-            copies_per_node={variant: float(of[variant]["copies_per_node"].max()) for variant in VARIANTS},
+            copies={variant: float(_copies(of[variant]).max()) for variant in VARIANTS},
+            planned_copies={variant: float(of[variant]["copies_per_node"].max()) for variant in VARIANTS},
             lines={variant: int(of[variant]["lines"].iloc[0]) for variant in VARIANTS},
             valid=bool(rows["valid"].all()),
             doubt=reasons[0] if reasons else "",
@@ -147,6 +151,11 @@ def _where(first: Mapping[str, Any]) -> str:
 
 def _median(rows: pd.DataFrame, column: str) -> float:
     return float(np.median(rows[column].to_numpy(np.float64)))
+
+
+def _copies(rows: pd.DataFrame) -> pd.Series[float]:
+    """As measured, or as planned where the record does not tell."""
+    return rows["measured_copies_per_node"].fillna(rows["copies_per_node"])
 
 
 def _comparison(rows: pd.DataFrame, column: str) -> Comparison:
@@ -181,11 +190,11 @@ def places(table: pd.DataFrame) -> list[Place]:
 
 
 def _memory_target(of_place: Sequence[Verdict]) -> str:
-    known = [one for one in of_place if np.isfinite(one.copies_per_node[HYBRID])]
+    known = [one for one in of_place if np.isfinite(one.copies[HYBRID])]
     if not known:
         return ""
-    worst = max(known, key=lambda one: one.copies_per_node[HYBRID])
-    copies = worst.copies_per_node[HYBRID]
+    worst = max(known, key=lambda one: one.copies[HYBRID])
+    copies = worst.copies[HYBRID]
     wrong = next((one.name for one in known if not one.valid), "")
     answer = f"cannot be told, {wrong} is not valid" if wrong else "holds" if copies <= MOST_COPIES else "does not hold"
     return (
@@ -203,4 +212,4 @@ def verdict_text(table: pd.DataFrame) -> str:
             doubt = f" ({one.doubt})" if one.doubt else ""
             lines += [f"  {one.name}: {one.time_words}{doubt}", f"    {one.memory_words}"]
         lines += [f"  {place.memory}"] if place.memory else []
-    return "\n".join(lines)
+    return "\n".join(filter(None, [*lines, count_of_controls(table).words]))

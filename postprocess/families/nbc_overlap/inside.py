@@ -10,6 +10,8 @@ from postprocess.families.family import Details, RankTimes
 from postprocess.families.nbc_overlap.points import header_case
 from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.tables import clock_name, measured_share
+from postprocess.families.sampled import order_controls
+from postprocess.families.sampled_inside import LATE_WORDS
 from postprocess.statistics.metrics import MIN_REPETITIONS
 
 
@@ -78,8 +80,9 @@ def timing(records: Sequence[OverlapRecord]) -> Details:
             f"{sum(made)} times, {duration(1e9 * sum(spent))} of {duration(1e9 * wall)}" if made and spent else "",
         ),
         ("time in repetitions that count", measured_share(records)),
+        ("parts against themselves, by what ran before them", order_controls(points).words),
         ("warm-ups left out", _per_point([p.warmup_repetitions for p in points])),
-        ("late repetitions thrown away", str(late) if late else ""),
+        (LATE_WORDS[bool(points and points[0].late_starts.size)], str(late) if late else ""),
         (
             "other repetitions thrown away",
             f"{discarded}: a point was recalibrated, or its clock refused" if discarded else "",

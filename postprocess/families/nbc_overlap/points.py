@@ -61,7 +61,7 @@ COLUMNS = [
     "diagnosis", "diagnosis_confidence", "diagnosis_alternatives", "diagnosis_advice",
     "overlap_osu_percent", "overlap_imb_percent", "test_calls", "t_test_ns",
     "slowest_thread_relative", "slowest_thread",
-    "repetitions", "warmup_repetitions", "late_repetitions", "discarded_repetitions",
+    "repetitions", "warmup_repetitions", "late_repetitions", "r_overhead_punctual", "discarded_repetitions",
     "recalibrations", "data_errors", "stop_reason", "interval_relative_reached",
     "start_method", "clock_method", "clock_residual_ns", "clock_drift_ppm", "buffer_sets",
     *(f"{term}_ref_{what}" for term in ("comm", "comp")
@@ -368,6 +368,12 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
     r_comm, r_comp, approximate = _rank_ratios(m)
     if approximate:
         flags.append("intervals of r_comm and r_comp_slowdown are approximate: no rank's own samples were kept")
+    punctual = _punctual_overhead(p)
+    if not as_float(overhead.low) <= punctual <= as_float(overhead.high) and not math.isnan(punctual):
+        flags.append(
+            f"r_overhead is {punctual:.2f} in the {p.repetitions - p.late_repetitions} of {p.repetitions} repetitions "
+            "that no rank started late"
+        )
     row = {
         **_case(m.record, m.launch, p, system),
         "t_comm_ref_ns": comm_ref,
@@ -396,6 +402,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
         "repetitions": p.repetitions,
         "warmup_repetitions": p.warmup_repetitions,
         "late_repetitions": p.late_repetitions,
+        "r_overhead_punctual": punctual,
         "discarded_repetitions": p.discarded_repetitions,
         "recalibrations": p.recalibrations,
         "data_errors": p.data_errors,
@@ -432,6 +439,15 @@ def diagnosis_columns(found: Diagnosis) -> dict[str, Any]:
         "diagnosis_alternatives": list(found.alternatives),
         "diagnosis_advice": found.advice,
     }
+
+
+def _punctual_overhead(point: OverlapPoint) -> float:
+    """`r_overhead` of the repetitions that no rank started late. NaN where all or too few are, or none was kept."""
+    punctual = point.late_starts == 0
+    if punctual.all() or np.count_nonzero(punctual) < metrics.MIN_REPETITIONS:
+        return math.nan
+    times = (np.median(getattr(point, name)[punctual]) for name in ("t_measured_ns", "t_comp_ref_ns", "t_comm_ref_ns"))
+    return as_float(metrics.r_overhead(*times))
 
 
 def _slowest_thread(header: Header, point: OverlapPoint) -> dict[str, Any]:

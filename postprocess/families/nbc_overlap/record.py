@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,8 @@ class OverlapPoint(Sampling):
     ``rank_mpi_ns`` is t_call + t_test + t_wait. ``rank_samples`` and ``thread_medians`` are None where the record does
     not have them.
     """
+
+    PARTS: ClassVar[tuple[str, ...]] = ("t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns")
 
     collective: str
     comm_target_ns: int

@@ -299,7 +299,7 @@ def estimate(point: Mapping[str, Any], metric: str) -> str:
 
 
 def _repetitions(point: Mapping[str, Any]) -> str:
-    late = f", {point['late_repetitions']} late ones thrown away" if point["late_repetitions"] else ""
+    late = f", {point['late_repetitions']} of them started late" if point["late_repetitions"] else ""
     causes = [
         *(["the point was recalibrated"] if point["recalibrations"] else []),
         *(["its clock was refused"] if point["clock_method"] == "none" or not point["recalibrations"] else []),
@@ -311,6 +311,7 @@ def _repetitions(point: Mapping[str, Any]) -> str:
         "repetitions": "most that were allowed",
         "budget": "budget spent",
         "late": "stopped because too many started late",
+        "spoilt": "stopped because too many were spoilt",
     }
     reason = stop.get(point["stop_reason"], str(point["stop_reason"]).replace("_", " "))
     reached = f"widest interval {percent(point['interval_relative_reached'])}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postprocess.drawing.text import duration
-from postprocess.families import axes
+from postprocess.families import axes, sampled_inside
 from postprocess.families.family import Details
 from postprocess.families.partitioned.axes import BESIDE
 from postprocess.families.partitioned.record import PartitionedRecord
@@ -28,19 +27,8 @@ def covered(records: Sequence[PartitionedRecord]) -> Details:
 def timing(records: Sequence[PartitionedRecord]) -> Details:
     """Facts about starts, clocks and discarded repetitions, over the records of one configuration."""
     points = [point for record in records for point in record.points]
-    starts = dict.fromkeys(point.start_method for point in points)
-    methods = dict.fromkeys(point.clock.method for point in points)
-    residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
-    late, discarded = (sum(getattr(point, f"{kind}_repetitions") for point in points) for kind in ("late", "discarded"))
-    facts = [
-        ("start of a repetition", "; ".join(starts)),
-        ("clock", "; ".join("no common clock" if name == "none" else f"{name} clock" for name in methods)),
-        ("largest residual of the clocks", duration(max(residuals)) if residuals else ""),
-        ("warm-ups left out", str(sum(point.warmup_repetitions for point in points))),
-        ("late repetitions thrown away", str(late) if late else ""),
-        ("other repetitions thrown away", str(discarded) if discarded else ""),
-    ]
-    return [(name, value) for name, value in facts if value and points]
+    discarded = sum(point.discarded_repetitions for point in points)
+    return sampled_inside.timing(points, ("other repetitions thrown away", str(discarded) if discarded else ""))
 
 
 def communicated_ns(record: PartitionedRecord) -> float:

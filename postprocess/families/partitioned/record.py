@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,6 +60,8 @@ class PartitionedPoint(Sampling):
     latency_readings_ns, transfer_readings_ns: the times of these messages that were read since the last point, as many
     of one as of the other. Older records have none, and transfer_bytes 0.
     """
+
+    PARTS: ClassVar[tuple[str, ...]] = ("t_ns", "t_ref_ns")
 
     approach: str
     message_bytes: Positive

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from postprocess.families.sampled import Sampling, point_as
 from postprocess.records.fields import Fields, FloatOrNan, Nanoseconds, Positive, fail
@@ -33,6 +34,8 @@ class SyncPoint(Sampling):
     points, when every pair had exchanged a message; NaN where the kernel does not tell.  idle_pss_anonymous_bytes,
     idle_pss_shared_bytes: of the first, memory of one process each, and shared memory; NaN also in older records.
     """
+
+    PARTS: ClassVar[tuple[str, ...]] = ("t_recv_ns", "t_whole_recv_ns", "t_round_trip_ns")
 
     message_bytes: int
     delay_ns: Positive

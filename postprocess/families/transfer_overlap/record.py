@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from postprocess.families.sampled import Sampling, Times, point_as
 from postprocess.records.fields import Nanoseconds, Positive
@@ -33,6 +34,8 @@ class TransferPoint(Sampling):
     with such an edge.  imbalance: points of the largest part, relative to the mean.
     messages, exchanged_bytes: of all ranks in one exchange.
     """
+
+    PARTS: ClassVar[tuple[str, ...]] = ("t_comm_ns", "t_comp_ns", "t_nonoverlap_ns", "t_overlap_ns")
 
     grid_points: Positive
     unknowns: Positive
