@@ -75,6 +75,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     budget_seconds = variable(float, value=0.0)
     #: Who set the budget: `suite`, then no case gets more than makes sense for its benchmark; or `user`.
     budget_from = variable(str, value="user")
+    #: Whether a case has as many launches as its benchmark needs, which share what makes sense for it.
+    enough_launches = variable(bool, value=False)
     #: Rate of the network, on partitions whose network has one. Empty: the usual rate.
     wire_rate = variable(str, value="")
     #: Facts about the run for the record's header: a JSON file.
@@ -136,7 +138,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         if not self.budget_seconds:
             return 0.0
         benchmark, of_suite = BENCHMARKS[self.benchmark], self.budget_from == "suite"
-        return benchmark.seconds(self.budget_seconds, self.times, self.case.parameters, of_suite=of_suite)
+        launches = benchmark.launches(1, enough=self.enough_launches)
+        return benchmark.seconds(self.budget_seconds, self.times, self.case.parameters, launches, of_suite=of_suite)
 
     def budget_options(self) -> list[str]:
         return ["--budget-seconds", f"{self.case_seconds:.1f}"] if self.case_seconds else []

@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from mpi_campaign.toolchains import builds, resolving
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack.build import Build
 from postprocess.families import axes
+from postprocess.statistics.limits import LEAST_LAUNCHES
 from tests.support import each
 
 MPICH = Toolchain("mpich@5.0.2", "mpich", "5.0.2", "wheels", "/opt/mpich", "/opt/mpich/mpicc", "/opt/mpich/mpiexec")
@@ -42,6 +44,11 @@ CASE = Case("mpich@5.0.2", "wheels", "mpich-5_0_2", "wire:2gbit", "async", "nbc_
 
 def planned(*toolchains: Toolchain, network: str = "shm", **asked: Any) -> plan.Plan:
     return make_plan(Options.of(**asked), list(toolchains), network, TWO_CORES)
+
+
+def firsts(found: plan.Plan) -> list[Case]:
+    """The first launch of each case."""
+    return [case for case in found.cases if case.repeat == 1]
 
 
 def test_a_budget_that_is_too_small_says_which_is_enough() -> None:
@@ -203,14 +210,14 @@ def test_approaches_that_need_partitions_are_skipped_where_the_library_has_none(
     asked: dict[str, Any] = {"benchmarks": ("partitioned",), "configurations": ("basic",), "suite": "acceptance"}
     assert set(axes.APPROACH.values) - set(suites.APPROACHES) == {*suites.FAULTY_SOMEWHERE, *suites.MANY_NEIGHBOURS}
     everything = planned(OPENMPI, **asked)
-    assert [case.parameters["approach"] for case in everything.cases] == list(suites.APPROACHES)
+    assert [case.parameters["approach"] for case in firsts(everything)] == list(suites.APPROACHES)
     assert not everything.skipped
     folder = builds.folder(OPENMPI.environment, OPENMPI.mpicc)
     folder.mkdir(parents=True)
     (folder / "missing_functions.txt").write_text("MPI_Psend_init\n")
     found = planned(OPENMPI, **asked)
     assert set(found.skipped.values()) == {"openmpi@5.0.11 has no MPI_Psend_init"}
-    skipped = [case.parameters["approach"] for case in found.cases if case.stem in found.skipped]
+    skipped = [case.parameters["approach"] for case in firsts(found) if case.stem in found.skipped]
     assert skipped == ["part", "part_parrived", "part_neighbours"]
 
 
@@ -333,12 +340,12 @@ def test_blocking_collectives_are_measured_on_request_each_in_a_case() -> None:
     of_suites = {"smoke": ("alltoall", "allreduce"), "nightly": ("barrier", "bcast", "alltoall", "allreduce")}
     for suite, operations in of_suites.items():
         found = planned(MPICH, suite=suite, benchmarks=("cpu_overhead",), configurations=("basic",))
-        assert [case.stem for case in found.cases] == [
+        assert [case.stem for case in firsts(found)] == [
             f"mpich-5_0_2.shm.basic.cpu_overhead.{name}" for name in operations
         ]
-    assert found.cases[1].label == "mpich@5.0.2 shm basic cpu_overhead bcast"
+    assert firsts(found)[1].label == "mpich@5.0.2 shm basic cpu_overhead bcast"
     every = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("async",), suite="acceptance")
-    assert [case.parameters["operation"] for case in every.cases] == list(axes.OPERATION.values)
+    assert [case.parameters["operation"] for case in firsts(every)] == list(axes.OPERATION.values)
     assert all(case.basic is None for case in every.cases)
     operation, setting, _method = choices.of_family("cpu_overhead")
     assert operation.words("scan") == ["--collective", "scan"]
@@ -362,7 +369,7 @@ def test_solvers_are_measured_on_request_on_grids_and_unknowns_each_in_a_case() 
     sizes = {
         suite: [
             (case.parameters["grid_points"], case.parameters["unknowns"])
-            for case in planned(MPICH, **asked, suite=suite).cases
+            for case in firsts(planned(MPICH, **asked, suite=suite))
         ]
         for suite in ("nightly", "acceptance")
     }
@@ -442,7 +449,7 @@ def test_planning_and_the_solver_have_the_same_limits() -> None:
 
 def test_messages_to_a_late_receiver_have_a_control_and_protocols() -> None:
     found = planned(MPICH, benchmarks=("sync_overlap",), configurations=("basic",), suite="nightly")
-    assert [case.stem for case in found.cases] == [
+    assert [case.stem for case in firsts(found)] == [
         f"mpich-5_0_2.shm.basic.sync_overlap{name}" for name in ("", ".sent_late")
     ]
     assert all(case.basic is None for case in found.cases)
@@ -608,14 +615,18 @@ def test_a_library_setting_makes_a_case_of_its_own_or_is_skipped_where_none_is_k
 @pytest.mark.parametrize("cores", [2, 4, 16])
 @pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 85)])
 def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, network: str) -> None:
-    """Its cases, given at least what their fewest repetitions take. On 2 cores a whole night takes an hour."""
-    minutes = 60 if (suite, cores) == ("nightly", 2) else minutes
+    """Its cases, given at least what their fewest repetitions take. On 2 cores a whole night takes little longer
+    than an hour."""
+    minutes = 70 if (suite, cores) == ("nightly", 2) else minutes
     placement = Placement.on(NodeShape(cores, each(*range(cores))), 2, 0)
     own = [one for one in (OPENMPI, MPICH, INTEL) if one.toolchain in suites.SUITES[suite].toolchains]
     found = make_plan(Options(suite=suite), own, network, placement)
     assert plan.FIXED_SECONDS + found.expected_measuring_seconds <= 60 * minutes
     assert found.case_budget_seconds >= suites.SUITES[suite].grid.least_case_seconds
     assert found.too_short() == ""
+    launches = Counter(case.benchmark for case in found.to_measure if case.repeat == LEAST_LAUNCHES)
+    if (suite, cores) == ("nightly", 2):
+        assert set(launches) >= {"nbc_overlap", *suites.SHORT_BENCHMARKS}
     given_up = {one.configuration for one in found.to_measure} & {"dedicated", "apphelper", "basic_reduced"}
     assert bool(given_up) is (cores > 2)
 
@@ -683,8 +694,8 @@ def test_short_benchmarks_leave_the_time_of_a_suite_to_the_others(suite: str) ->
     assert {case.benchmark for case in found.to_measure} >= {"nbc_overlap", *suites.SHORT_BENCHMARKS}
     budgets = {case.benchmark: found.budget_of(case) for case in found.to_measure[::-1]}
     for name in suites.SHORT_BENCHMARKS:
-        assert budgets[name] == BENCHMARKS[name].most_seconds[found.grid.name] < budgets["nbc_overlap"]
-    assert budgets["nbc_overlap"] == budgets["mpi_impact"] == found.case_budget_seconds
+        launches = max(case.repeat for case in found.to_measure if case.benchmark == name)
+        assert budgets[name] == BENCHMARKS[name].most_seconds[found.grid.name] / launches < budgets["nbc_overlap"]
 
 
 def test_what_short_benchmarks_leave_is_divided_among_the_others() -> None:
@@ -707,7 +718,7 @@ def test_a_system_that_is_too_large_for_the_usual_time_gets_what_it_needs() -> N
     asked: dict[str, Any] = {"grid_points": ("10000", "1000000"), "unknowns": ("1", "16")}
     found = planned(MPICH, suite="acceptance", benchmarks=("transfer_overlap",), configurations=("basic",), **asked)
     usual = BENCHMARKS["transfer_overlap"].most_seconds["full"]
-    assert [found.budget_of(case) for case in found.to_measure] == pytest.approx([usual, usual, 80, 380])
+    assert [found.budget_of(case) for case in firsts(found)] == pytest.approx([usual / 3, usual / 3, 80, 380])
     assert found.case_limit_seconds > 380
     person = planned(MPICH, benchmarks=("transfer_overlap",), budget_seconds=900.0, **asked)
     assert len({found.budget_of(case) for case in person.to_measure}) > 1
@@ -726,22 +737,23 @@ def test_reframe_is_told_whose_budget_it_is(budget_seconds: float, said: str) ->
 def test_of_short_benchmarks_alone_each_case_has_the_most_that_makes_sense() -> None:
     found = planned(MPICH, suite="nightly", network="wire:2gbit", benchmarks=("sync_overlap", "loggp"))
     assert {(case.benchmark, found.budget_of(case)) for case in found.to_measure} == {
-        (name, BENCHMARKS[name].most_seconds["nightly"]) for name in ("sync_overlap", "loggp")
+        (name, BENCHMARKS[name].most_seconds["nightly"] / BENCHMARKS[name].least_launches)
+        for name in ("sync_overlap", "loggp")
     }
     assert found.expected_measuring_seconds < suites.SUITES["nightly"].budget_seconds
 
 
 def test_what_differs_between_launches_is_launched_several_times() -> None:
-    """Where nobody asks for more. The sessions of later launches measure nothing else."""
+    """Where nobody asks for more."""
 
     def launches(**asked: Any) -> dict[str, int]:
         found = planned(MPICH, benchmarks=("cpu_overhead", "loggp"), configurations=("basic",), **asked)
         by_round = [{case.benchmark for case in found.to_measure if turn.has(case)} for turn in found.rounds]
         return {name: sum(name in names for names in by_round) for name in ("cpu_overhead", "loggp")}
 
-    assert launches(suite="nightly") == {"cpu_overhead": 1, "loggp": 6}
+    assert launches(suite="nightly") == {"cpu_overhead": 3, "loggp": 6}
     assert launches(suite="nightly", repeat=8) == {"cpu_overhead": 8, "loggp": 8}
-    assert launches(suite="nightly", comm_times=("3ms",)) == {"cpu_overhead": 1, "loggp": 6}
+    assert launches(suite="nightly", comm_times=("3ms",)) == {"cpu_overhead": 3, "loggp": 6}
     assert launches(suite="smoke") == {"cpu_overhead": 1, "loggp": 1}
 
 

@@ -318,6 +318,7 @@ class Campaign:
             "threads_per_rank": str(plan.placement_of(turn).threads_per_rank),
             "budget_seconds": f"{plan.case_budget_seconds:.1f}",
             "budget_from": "suite" if plan.has_suites_budget else "user",
+            "enough_launches": str(plan.enough_launches).lower(),
             "time_limit": f"{plan.case_limit_seconds:.0f}s",
             "metadata_file": str(folder.session / "metadata.json"),
         }

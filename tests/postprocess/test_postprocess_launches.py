@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from postprocess.statistics.effects import sure_at
-from postprocess.statistics.launches import LEAST_LAUNCHES, over_launches
+from postprocess.statistics.launches import over_launches
+from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import CONFIDENCE, median_estimate, series_estimate
 
 
@@ -19,7 +20,7 @@ def test_an_interval_of_launches_covers_the_truth(launches: int) -> None:
 
 def test_few_launches_have_an_interval_that_holds_their_own() -> None:
     found = over_launches([2.0, np.nan, 4.0], [1.0, np.nan, 3.5], [3.0, np.nan, 9.0])
-    assert (found.value, found.low, found.high) == (3, 1, 9)
+    assert [found.value, found.low, found.high] == [3, 1, 9]
     assert np.isnan([over_launches([], [], []).value, over_launches([np.nan], [0.0], [1.0]).low]).all()
 
 

@@ -763,7 +763,7 @@ def test_tables_for_the_terminal(tmp_path: Path) -> None:
             "wide;",
             "with",
             "them",
-            "0.17,",
+            "0.18,",
             "shared",
             "core",
         ],

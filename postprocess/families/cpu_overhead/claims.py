@@ -315,7 +315,9 @@ class Effect:
         both: the columns of points without the setting, and with it under the same names that end with `_set`.
         """
         low, high, low_set, high_set = (
-            np.log(both[f"{self.column}_ci95_{end}"]) if self.is_time else both[f"{self.column}_ci95_{end}"]
+            np.log(both[f"{self.column}_ci95_{end}"].clip(lower=TINY))
+            if self.is_time
+            else both[f"{self.column}_ci95_{end}"]
             for end in ("low", "high", "low_set", "high_set")
         )
         apart: pd.Series[Any] = (low - high_set).combine(low_set - high, max)
@@ -333,6 +335,8 @@ class Effect:
 
 LEAST_RATIO = 1.25
 """Points with and without a setting are of different launches. A smaller ratio of their times tells nothing."""
+TINY = np.finfo(np.float64).tiny
+"""An interval of times over launches may reach below 0."""
 _POINT = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes", "lateness_ns"]
 EFFECTS = (
     Effect("cpu_share", "the CPU share", (BLOCKING, LATE), LEAST_CHANGE, percent),

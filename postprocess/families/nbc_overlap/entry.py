@@ -28,6 +28,7 @@ from postprocess.families.nbc_overlap.tables import (
     summary_table,
 )
 from postprocess.families.papers import DENIS_2022
+from postprocess.statistics.launches import ONE_LAUNCH
 from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 
 
@@ -39,7 +40,8 @@ def _text(found: Found) -> str:
 
 def _short_text(found: Found) -> str:
     """A line per case, and the diagnoses of the maps."""
-    return _parts(summary_table(found.table), measured_share_text(found.records), diagnosis_text(found.table))
+    of_one = ONE_LAUNCH if found.table["launch"].nunique() == 1 else ""
+    return _parts(summary_table(found.table), of_one, measured_share_text(found.records), diagnosis_text(found.table))
 
 
 def _parts(*texts: str) -> str:
