@@ -52,6 +52,7 @@ ALLOWED: Mapping[str, str] = {
     "postprocess/quality/precision_plot.py": "the same", "postprocess/quality/precision_text.py": "the same",
     "mpi_campaign/doctor/examination.py": "the same", "mpi_campaign/doctor/measuring_precision.py": "the same",
     "mpi_campaign/doctor/selfcheck.py": "what launches timing_selfcheck",
+    "mpi_campaign/doctor/busy_clock.py": "what reads the records of these launches",
     "mpi_campaign/launching/impact_launches.py": "what launches mpi_impact and compute_alone in turn",
     "mpi_campaign/planning/benchmarks/registry.py": "one line per benchmark",
     "mpi_campaign/planning/suites.py": "which benchmarks a suite runs",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyroute2 import IPRoute
 
 from mpi_campaign import ROOT
+from mpi_campaign.doctor import wire_rate
 from mpi_campaign.launching import wire
 from mpi_campaign.networks import rates
 from tests.support import as_another_user
@@ -170,3 +171,12 @@ def test_other_rates_are_refused(text: str) -> None:
         assert rates.bytes_per_second(text) >= 125_000
     except ValueError as error:
         assert "2gbit" in str(error)
+
+
+@pytest.mark.needs("wire")
+def test_a_rate_is_measured_in_each_way_and_a_wire_that_cannot_be_made_is_told() -> None:
+    seen = wire_rate.measure("50mbit", [65536], 3)
+    assert [one.way for one in seen] == list(wire_rate.WAYS)
+    assert all(one.ratio > 0.8 for one in seen)  # no faster than the rate, but for the bucket and a packet or two
+    with pytest.raises(OSError, match="not a rate"):
+        wire_rate.measure("fast", [65536], 3)
