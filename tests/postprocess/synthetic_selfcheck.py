@@ -92,10 +92,12 @@ def footer(complete: bool = True, reason: str = "") -> Line:
 
 
 def around(median_ns: float, width_relative: float, count: int = 21) -> list[int]:
-    """Samples whose median is this and whose 95 % interval is exactly so wide: evenly spread."""
+    """Samples whose median is this and whose 95 % interval is exactly so wide: evenly spread, the smallest first, the
+    largest last, the others in an order in which neighbours do not resemble each other."""
     assert count == 21  # the interval is from the 6th smallest to the 6th largest: 10 of the 20 steps
     step = width_relative * median_ns / 10
-    return [round(median_ns + step * (index - 10)) for index in range(count)]
+    order = (0, *(8 * index % 19 + 1 for index in range(19)), 20)
+    return [round(median_ns + step * (index - 10)) for index in order]
 
 
 def launch(medians_ns: dict[int, float], width_relative: float = 0.01) -> list[Line]:

@@ -306,6 +306,26 @@ def test_the_ratio_that_decides_must_be_narrow_whatever_the_own_references_are(t
     assert alone["unreliable_reasons"][0].startswith("interval too wide (")
 
 
+@pytest.mark.parametrize(("late_takes", "differs"), [(1.0, False), (3.0, True)])
+def test_late_repetitions_count_and_the_punctual_ones_are_told_where_they_differ(
+    tmp_path: Path, late_takes: float, *, differs: bool
+) -> None:
+    line = point(repetitions=21)
+    late = np.arange(21) % 3 != 0
+    series = line["series"]
+    punctual = np.median(np.array(series["t_measured_ns"])[~late])
+    series["t_measured_ns"] = (
+        np.where(late, late_takes * np.array(series["t_measured_ns"]), punctual).astype(int).tolist()
+    )
+    series["late_starts"] = late.astype(int).tolist()
+    row = single(tmp_path, series=series, late_repetitions=int(late.sum()), repetitions=21)
+    comm, comp = (np.median(np.array(series[name])[~late]) for name in ("t_comm_ref_ns", "t_comp_ref_ns"))
+    assert row["r_overhead_punctual"] == pytest.approx((punctual - max(comm, comp)) / min(comm, comp), rel=1e-6)
+    told = [one for one in row["flags"] if "7 of 21 repetitions that no rank started late" in one]
+    assert bool(told) is differs
+    assert (row["r_overhead"] > row["r_overhead_punctual"] + 1) is differs
+
+
 def test_flags_do_not_make_a_point_unreliable(tmp_path: Path) -> None:
     off = {**CALIBRATION, "status": "off_target", "error_relative": 0.12}
     row = single(tmp_path, comm_calibration=off, late_repetitions=20)
@@ -378,7 +398,7 @@ GIVEN = {**CALIBRATION, "status": "given"}
         ({"late_repetitions": 12}, ["12 repetitions thrown away: a rank started late"]),
         (
             {"late_repetitions": 12, "stop_reason": "late"},
-            ["stopped because too many repetitions started late: 12 thrown away, 11 kept"],
+            ["stopped because a rank came too late too often: 11 repetitions kept"],
         ),
         # Start and clock.
         ({"start_method": "barrier"}, ["ranks started by a barrier, not by a clock"]),

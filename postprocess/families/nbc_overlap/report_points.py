@@ -299,7 +299,7 @@ def estimate(point: Mapping[str, Any], metric: str) -> str:
 
 
 def _repetitions(point: Mapping[str, Any]) -> str:
-    late = f", {point['late_repetitions']} of them started late" if point["late_repetitions"] else ""
+    late = f", {point['late_repetitions']} started late" if point["late_repetitions"] else ""
     causes = [
         *(["the point was recalibrated"] if point["recalibrations"] else []),
         *(["its clock was refused"] if point["clock_method"] == "none" or not point["recalibrations"] else []),
