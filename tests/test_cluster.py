@@ -142,9 +142,9 @@ def test_the_shell_runs_on_limited_links_and_in_no_other_allocation(tmp_path: Pa
     shell.chmod(0o755)
     around = {"SHELL": str(shell), "SLURM_JOB_ID": "12", "PBS_NODEFILE": "/nodes"}
     limited = in_folder(tmp_path, "--nodes", "1", "--rate", "1gbit", **around).stdout
-    assert "'tbf'" in limited
+    assert "'htb'" in limited
     assert not {"SLURM_JOB_ID", "PBS_NODEFILE", "TMPDIR"} & {line.partition("=")[0] for line in limited.splitlines()}
-    assert "'tbf'" not in in_folder(tmp_path, "--nodes", "1", **around).stdout
+    assert "'htb'" not in in_folder(tmp_path, "--nodes", "1", **around).stdout
 
 
 @pytest.mark.parametrize(

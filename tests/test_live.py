@@ -16,6 +16,7 @@ import pytest
 
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.archive import run_folders
+from mpi_campaign.networks import registry as networks
 from mpi_campaign.processes import guard
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
@@ -62,7 +63,7 @@ def test_two_libraries_end_to_end(two_libraries: subprocess.CompletedProcess[str
     run = run_path(two_libraries.stdout)
     found = points(campaign, run)
     assert {point["toolchain"] for point in found} == {"openmpi@5.0.11", "mpich@5.0.2"}
-    network = "shm" if machine.network_refusal("wire") else "wire:2gbit"
+    network = "shm" if machine.network_refusal("wire") else networks.with_rate("wire")
     assert {point["network"] for point in found} == {network}
     expected = {("openmpi@5.0.11", "basic"), ("mpich@5.0.2", "basic"), ("mpich@5.0.2", "async")}
     if network != "shm":

@@ -199,7 +199,7 @@ def test_links_are_limited_where_that_was_asked_for() -> None:
     )
     look_there = [AGENT, "node1", shlex.join([sys.executable, "-c", look])]
     assert "htb" in on_nodes(*look_there, options=("--rate", "1gbit")).stdout
-    assert "tbf" not in on_nodes(*look_there).stdout
+    assert "htb" not in on_nodes(*look_there).stdout
 
 
 @pytest.mark.needs("nodes")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mpi_campaign.children import environ
 from mpi_campaign.launching import nodes
 from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.placement import Placement
@@ -54,7 +55,9 @@ def between_nodes(toolchain: Toolchain, placement: Placement) -> Settings | Impo
 def busy(cpus: Sequence[int]) -> Iterator[None]:
     """A busy process on each of these CPUs, until the end of the context."""
     words = [sys.executable, "-c", _BUSY]
-    processes = [subprocess.Popen([*words, str(cpu), str(os.getpid())]) for cpu in cpus]
+    processes = [
+        subprocess.Popen([*words, str(cpu), str(os.getpid())], env=environ.built(environ.LAUNCH)) for cpu in cpus
+    ]
     try:
         yield
     finally:

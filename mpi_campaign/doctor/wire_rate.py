@@ -8,7 +8,6 @@ packets (0.7 % of packets of 9000 bytes, 1.5 % of 4500) are part of what a messa
 
 import json
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mpi_campaign import ROOT
+from mpi_campaign.children import asking
 from mpi_campaign.networks import rates
 from postprocess.statistics.metrics import as_float, median_estimate
 
@@ -41,13 +41,10 @@ def measure(rate: str, sizes: Sequence[int], repetitions: int) -> list[Way]:
     """Make a wire and measure over it. Raises OSError with the reason where that fails."""
     words = [sys.executable, "-m", "mpi_campaign.launching.wire", "--rate", rate, "--"]
     words += [sys.executable, "-m", "mpi_campaign.doctor.wire_rate", ",".join(map(str, sizes)), str(repetitions)]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=True, timeout=LIMIT_SECONDS)
-        times = json.loads(done.stdout)
-    except subprocess.CalledProcessError as error:
-        raise OSError((error.stderr.strip() or f"exit code {error.returncode}").splitlines()[-1]) from error
-    except (subprocess.TimeoutExpired, ValueError) as error:
-        raise OSError(str(error)) from error
+    answer = asking.ask(words, cwd=ROOT, seconds=LIMIT_SECONDS)
+    if not answer.good:
+        raise OSError(answer.trouble or (answer.stderr.strip() or f"exit code {answer.exit_code}").splitlines()[-1])
+    times = json.loads(answer.stdout)
     return [_relative(int(size), way, seconds, rate) for size, ways in times.items() for way, seconds in ways.items()]
 
 
