@@ -24,8 +24,8 @@ from postprocess.records.fields import RecordError
 
 SECTIONS = ("--only", "clock,start", "--hold", "0.5", "--starts", "100")
 UNRELIABLE_SHARE = 0.1
-"""A point is unreliable where the clocks disagree by more than this share of its shortest time (`validity` of the
-families)."""
+"""The share of its shortest time by which clocks may disagree in a point of the maps. Some families allow less (their
+`validity`)."""
 SHORTEST_TIME_NS = 500_000
 """The shortest time of the suites' points."""
 _WITHOUT = "points of progress threads that share a core will be unreliable: give them cores of their own"
