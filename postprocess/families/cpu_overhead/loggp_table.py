@@ -42,7 +42,7 @@ from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessageP
 from postprocess.statistics import loggp
 from postprocess.statistics.launches import over_launches
 from postprocess.statistics.limits import LEAST_LAUNCHES
-from postprocess.statistics.metrics import Estimate, as_float, series_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate, series_estimate
 
 OF_SIZE = ("round_trip_ns", "o_send_ns", "o_recv_ns", "gap_ns")
 PARAMETERS: Mapping[str, str] = {
@@ -112,10 +112,10 @@ def estimates_of(times: loggp.Times) -> dict[str, Estimate]:
 def parameters_of(fitted: loggp.Fitted | None) -> dict[str, Estimate]:
     """The estimates of PARAMETERS; NaN without a fit."""
     if fitted is None:
-        unknown = series_estimate([])
+        unknown = median_estimate([])
         return dict.fromkeys(PARAMETERS, unknown)
     ends = zip(_ends(fitted.send_overhead), _ends(fitted.receive_overhead), strict=True)
-    overhead = Estimate(*(series_estimate([(one + two) / 2]).value for one, two in ends))
+    overhead = Estimate(*(median_estimate([(one + two) / 2]).value for one, two in ends))
     return {name: getattr(fitted, field) if field else overhead for name, field in PARAMETERS.items()}
 
 
