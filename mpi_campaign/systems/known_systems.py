@@ -198,8 +198,7 @@ def _partitions(name: str) -> tuple[Partition, ...]:
         raise CampaignError(f"{path} cannot be used ({what}): see docs/adding.md") from error
     if system.get("name", name) != name:
         raise CampaignError(
-            f"{path} names the system '{system['name']}', its folder '{name}': let both be the same, see "
-            "docs/adding.md"
+            f"{path} names the system '{system['name']}', its folder '{name}': let both be the same, see docs/adding.md"
         )
     return partitions
 
