@@ -12,8 +12,8 @@ import click
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RUN, RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning import plan
-from mpi_campaign.planning.plan import Options
+from mpi_campaign.planning import checks
+from mpi_campaign.planning.options import Options
 from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains.resolving import NAME, VERSION, Package
 from mpi_campaign.toolchains.spack.build import Build
@@ -148,7 +148,7 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     options = replace(options, toolchains=names, network=network)
     system = _system_lines(folder, options)
     foreign = system and options.system not in known_systems.available()
-    plan.check(replace(options, system=Options.system) if foreign else options)
+    checks.check(replace(options, system=Options.system) if foreign else options)
     if options.sizes_of and not (RUN.fullmatch(Path(options.sizes_of).name) and options.sizes_of.isprintable()):
         raise CampaignError(
             f"{folder.path / run_folders.MANIFEST}: '{clean(options.sizes_of)}' is no run to take sizes of"
