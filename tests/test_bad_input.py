@@ -20,7 +20,6 @@ from mpi_campaign.archive import provenance
 from mpi_campaign.commands.cli import campaign as campaign_command
 from mpi_campaign.errors import EXIT_WRONG_USE, CampaignError
 from mpi_campaign.planning import plan
-from mpi_campaign.running import probing
 from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
@@ -331,19 +330,6 @@ def test_the_partition_that_has_the_network_is_named(
         known_systems.load.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("words", "usual"),
-    [
-        (["run"], "from the budget"),
-        (["systems", "check"], f"{probing.LIMIT_SECONDS // 60} minutes"),
-        (["doctor"], f"{probing.LIMIT_SECONDS // 60} minutes"),
-    ],
-)
-def test_the_help_tells_the_usual_time_limit(inside: Command, words: list[str], usual: str) -> None:
-    text = " ".join(inside(*words, "--help").stdout.split())
-    assert f"30 (minutes), 2:00:00, 1-00:00:00. Default: {usual}." in text
-
-
 @pytest.mark.parametrize("words", [["show", "--provenance"], ["reproduce"]], ids=" ".join)
 def test_a_manifest_of_other_types_is_one_line(campaign: Command, tmp_path: Path, words: list[str]) -> None:
     run = tmp_path / "local" / "20260101T000000Z-abcdef"
@@ -484,12 +470,6 @@ def test_a_system_whose_spack_settings_are_broken_hides_nothing_else(campaign: C
     assert "openmpi@5.0.11" in done.stdout
     if "there is no Spack here" not in done.stdout:
         assert re.search(rf"{folder.name} +not available: .*definitions.yaml cannot be read", done.stdout)
-
-
-def test_no_command_shows_the_help(campaign: Command) -> None:
-    done = campaign()
-    assert done.returncode == 2
-    assert "Commands:\n" in done.stdout
 
 
 def test_a_reader_that_has_gone_is_no_failure_of_ours() -> None:

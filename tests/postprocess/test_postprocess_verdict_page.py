@@ -218,16 +218,6 @@ def test_keys_are_enough(pages: dict[str, Path], browser: webdriver.Chrome) -> N
     assert {region.get_attribute("tabindex") for region in browser.find_elements(By.CSS_SELECTOR, ".tall")} == {"0"}
 
 
-def test_on_paper_all_is_there_but_the_filters(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    open_at(browser, pages["comparison"])
-    assert shown(browser) == 72
-    assert not browser.find_element(By.ID, "choose").is_displayed()
-    region = browser.find_element(By.CSS_SELECTOR, ".tall")
-    assert browser.execute_script("return arguments[0].scrollHeight - arguments[0].clientHeight", region) <= 1
-    assert len(browser.print_page()) > 10_000
-
-
 @pytest.mark.parametrize("name", ["comparison", "hostile comparison", "matrix", "history", "acceptance"])
 def test_every_page_fits_a_sheet_of_paper(pages: dict[str, Path], browser: webdriver.Chrome, name: str) -> None:
     """A4 less margins of 1 cm; long tables lie across it, but for the one that is signed."""
