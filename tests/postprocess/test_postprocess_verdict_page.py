@@ -138,13 +138,6 @@ def test_a_cell_of_the_matrix_leads_to_its_pair_and_keeps_the_choice(
     assert shown(browser) == changed
 
 
-def test_maps_are_hidden_with_what_they_show(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
-    open_at(browser, pages["comparison"])
-    assert shown(browser, ".grids > div") == 6
-    browser.find_element(By.CSS_SELECTOR, "fieldset[data-name=collective] input[value=ireduce]").click()
-    assert shown(browser, ".grids > div") == 3
-
-
 def test_a_change_is_drawn_where_it_was(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
     open_at(browser, pages["history"])
     assert shown(browser) == 1
