@@ -1,6 +1,5 @@
 """Which hosts an allocation has, from what batch systems set."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -200,13 +199,6 @@ def test_what_is_told(tmp_path: Path) -> None:
 
 JOB = {"SLURM_JOB_ID": "12", "SLURM_JOB_NODELIST": "n[1-2]"}
 TOLD = "slurm job 12, 2 nodes: n1, n2"
-
-
-def test_the_doctor_tells(inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in JOB.items():
-        monkeypatch.setenv(name, value)
-    found = json.loads(inside("doctor", "--no-timing", "--json").stdout)["findings"]
-    assert [one["seen"] for one in found if one["subject"] == "allocation"] == [TOLD]
 
 
 def test_a_run_tells_at_its_start(inside: Command, monkeypatch: pytest.MonkeyPatch) -> None:

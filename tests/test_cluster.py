@@ -20,7 +20,7 @@ from mpi_campaign.launching import accounting, nodes, slurm
 from mpi_campaign.processes import guard
 from mpi_campaign.toolchains import resolving
 from tests.support import Command, as_another_user, refused, running, succeed
-from tests.test_nodes import PROGRAM, machine_state
+from tests.test_nodes import machine_state
 
 pytestmark = pytest.mark.beside_others
 
@@ -34,6 +34,30 @@ import json, subprocess, sys
 for line in sys.stdin:
     done = subprocess.run(["sh", "-c", json.loads(line)], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     print(json.dumps([done.returncode, done.stdout, done.stderr]), flush=True)
+"""
+
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+static char payload[1 << 20];
+int main(int argc, char **argv)
+{
+    char host[64];
+    int given, rank, size, beside;
+    MPI_Comm node;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &beside);
+    gethostname(host, sizeof host);
+    MPI_Bcast(payload, sizeof payload, MPI_CHAR, 0, MPI_COMM_WORLD);
+    printf("rank %d of %d on %s with %d\\n", rank, size, host, beside);
+    MPI_Comm_free(&node);
+    return MPI_Finalize();
+}
 """
 
 

@@ -202,12 +202,6 @@ def test_a_library_that_lacks_a_collective(tmp_path: Path) -> None:
     cannot_measure(build / "partitioned", says, "--approach", "part", toolchain=toolchain)
 
 
-def test_every_collective_is_an_mpi_function() -> None:
-    assert builds.mpi_function("ibcast") == "MPI_Ibcast"
-    assert builds.mpi_function("reduce_scatter_block_init") == "MPI_Reduce_scatter_block_init"
-    assert len(suites.COLLECTIVES) == len(set(suites.COLLECTIVES)) == 44
-
-
 @both_libraries
 @pytest.mark.parametrize(
     ("completion", "chosen"),

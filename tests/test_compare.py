@@ -19,7 +19,6 @@ from mpi_campaign.verdicts import sides
 from postprocess.statistics import effects
 from postprocess.verdicts.history import manifest_changes
 from tests.archives import archived, crash, fail, name_of
-from tests.postprocess.test_postprocess_report import Page
 from tests.support import Command, refused
 
 TEXT = st.text(max_size=5)
@@ -163,29 +162,6 @@ def test_more_than_two_sides_make_a_matrix(root: Path, tmp_path: Path, inside: C
     every = inside("compare", *names, "--markdown", "--all", "--output", str(root)).stdout
     assert every.count("**slower**") == 32
     assert every.count("\n| ") == marked.count("\n| ") + 40 + 2  # 72 cases; a pair without a change has a head now
-
-
-def test_a_page_of_more_than_two_sides_has_the_matrix_and_every_pair(
-    root: Path, tmp_path: Path, inside: Command
-) -> None:
-    names = [name_of(day) for day in (1, 3, 4)]
-    target = tmp_path / "page.html"
-    done = inside("compare", *names, "--html", str(target), "--output", str(root))
-    assert done.returncode == 1, done.stderr
-    page = Page(target.read_text())
-    assert page.open == []
-    cells = [link for link in page.all("a") if "chip" in link.get("class", "")]
-    assert [(link["class"], link["href"]) for link in cells] == [
-        ("chip same", "#pair-1"), ("chip bad", "#pair-2"), ("chip bad", "#pair-3"),
-    ]  # fmt: skip
-    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    assert {link["href"].removeprefix("#") for link in cells} <= set(ids)
-    for one, two in itertools.combinations(names, 2):
-        assert f"Is {two} slower than {one}?" in page.text
-    assert page.text.count("16 / 0 / 24") == 2
-    assert "something is slower in 2 of 3 pairs" in page.text
-    assert len([row for row in page.all("tr") if "data-k" in row]) == 3 * 24
 
 
 def test_the_false_discovery_rate_is_that_of_all_pairs(root: Path, inside: Command) -> None:
@@ -386,27 +362,8 @@ def test_last_is_of_one_system(root: Path) -> None:
         run_folders.find("last~5", root)  # the sixth run is of another system
 
 
-def test_sides_of_two_machines_are_named(tmp_path: Path, inside: Command) -> None:
-    for system, cpu in (("alpha", "X"), ("beta", "Y")):
-        archived(tmp_path, name_of(len(cpu)), system=system, manifest={"host": {"name": "a", "cpu": cpu, "cores": 2}})
-    done = inside("compare", "alpha/last", "last", "--output", str(tmp_path))
-    assert "note: not of one system: alpha -> beta" in done.stdout
-    assert "host cpu: X -> Y" in done.stdout
-
-
 def test_the_bare_name_of_a_library_is_its_newest_version_there(root: Path, inside: Command) -> None:
     done = inside("compare", "openmpi@4.1.8", "openmpi", "--output", str(root), "--json")
     assert json.loads(done.stdout)["b"] == BOTH[1]
     assert f"openmpi is {BOTH[1]}" in done.stderr
     refused(inside("compare", "openmpi", "intel", "--output", str(root)), "NAME@VERSION", *BOTH)
-
-
-def test_words_of_a_side(root: Path) -> None:
-    side = sides.parse("there,openmpi@5.0.11,basic,2026-11-01..", root)
-    assert (side.system, side.toolchain, side.configuration, side.first_day) == (
-        "there", "openmpi@5.0.11", "basic", "2026-11-01"
-    )  # fmt: skip
-    two = [sides.parse(words, root) for words in ("basic", "async")]
-    assert sides.differ(two) == ("configuration", "given_up_cores")
-    with pytest.raises(CampaignError, match="no side"):
-        sides.parse("", root)

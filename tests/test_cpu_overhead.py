@@ -1,6 +1,5 @@
 """`cpu_overhead` under real MPI libraries: whole, with a library that sleeps, and broken on purpose; a run of it."""
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from mpi_campaign.toolchains import resolving
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.record import CpuRecord, load_cpu_overhead
 from postprocess.families.cpu_overhead.table import cpu_table
-from tests.support import Command, cannot_measure, check_record, corruption, launch, only_line, recorded
+from tests.support import launch, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -130,48 +129,6 @@ def test_the_papers_method_makes_its_number_of_calls(built: Path, tmp_path: Path
     assert [(one.way, one.calls, one.reference_calls) for one in found.points] == [("blocking", 10000, 10000)]
 
 
-def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> None:
-    record = tmp_path / "record.jsonl"
-    done = launch(
-        built / "cpu_overhead", "--collective", "alltoall", "--message-bytes", "1024", "--record", str(record), *BRIEF,
-        env=corruption(built, wait=0, byte=800),
-        toolchain=MPICH,
-    )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-    line = only_line("cpu_overhead", done.stderr)
-    assert "rank 1 received wrong data from MPI_Alltoall" in line
-    assert "the first at position 100 of 256" in line
-    check_record(record)
-    assert load_cpu_overhead(record).points[-1].data_errors > 0
-
-
-@pytest.mark.parametrize(
-    ("ranks", "words", "says"),
-    [
-        (1, (), "1 rank: a collective needs at least 2"),
-        (2, ("--message-bytes", "100"), "100 bytes are no whole words of 8 bytes"),
-        (2, ("--message-bytes", "0"), "'0' is not a whole number from 8 to 2147483647"),
-        (2, ("--communicators", "4"), "--communicators: 4 ranks are more than the 2 that there are"),
-        (2, ("--lateness-ms", "20,10"), "--lateness-ms: the times must ascend, 10 follows 20"),
-        (2, ("--communicators", "2,2"), "--communicators: the sizes must ascend, 2 follows 2"),
-        (2, ("--method", "paper", "--ways", "testing"), "--ways: with --method paper only blocking calls are measured"),
-        (2, ("--collective", "ibcast"), "unknown 'ibcast'; choose from barrier, bcast"),
-        (
-            8,
-            ("--collective", "alltoall", "--message-bytes", "2147483640"),
-            "bytes are too many for alltoall on 8 ranks",
-        ),
-    ],
-)
-def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
-    cannot_measure(built / "cpu_overhead", says, *words, ranks=ranks, toolchain=MPICH)
-
-
-def test_a_helper_has_nothing_to_help_with(built: Path) -> None:
-    says = "a blocking collective has no request for the helper"
-    cannot_measure(built / "cpu_overhead", says, "--configuration", "apphelper", toolchain=MPICH)
-
-
 def test_the_table_for_people_has_the_medians_of_the_record(built: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     words = ("--collective", "allreduce", "--message-bytes", "1024", "--ways", "blocking", "--record", str(record))
@@ -183,27 +140,3 @@ def test_the_table_for_people_has_the_medians_of_the_record(built: Path, tmp_pat
     shown = list(map(int, line.removeprefix(name).split()[:3]))
     times = (point.t_wall_ns, point.t_reference_wall_ns, point.t_cpu_ns)
     assert shown == [int(np.median(time)) for time in times]
-
-
-def test_the_list_has_the_values_of_the_axis(built: Path) -> None:
-    assert launch(built / "cpu_overhead", "--list", toolchain=MPICH).stdout.split() == list(OPERATIONS)
-
-
-@pytest.mark.rare  # every other family runs so, too
-@pytest.mark.timeout(600)
-def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
-    done = campaign(
-        "run", "--benchmark", "cpu_overhead", "--operation", "bcast", "--toolchain", MPICH, "--configuration", "basic",
-        "--configuration", "async", "--network", "shm", "--output", str(tmp_path),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
-    rows = json.loads(campaign("show", str(run), "--benchmark", "cpu_overhead", "--json").stdout)
-    assert {(row["configuration"], row["operation"]) for row in rows} == {("basic", "bcast"), ("async", "bcast")}
-    for row in rows:  # a progress thread that shares a core of two may use up a case's time
-        assert row["valid"] or (row["configuration"] == "async" and row["repetitions"] < 6), row
-        assert not row["valid"] or len(row["cpu_share_ci95"]) == 2
-    assert campaign("results", "verify", str(run)).returncode == 0
-    compared = campaign("compare", "basic", "async", "--metric", "t_wall_ns", "--json", "--output", str(tmp_path))
-    assert compared.returncode == 0, compared.stderr
-    assert {case["operation"] for case in json.loads(compared.stdout)["cases"]} == {"bcast"}

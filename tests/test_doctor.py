@@ -2,7 +2,6 @@
 
 import fcntl
 import gzip
-import io
 import json
 import os
 import signal
@@ -20,10 +19,8 @@ from mpi_campaign import ROOT
 from mpi_campaign.children import asking
 from mpi_campaign.doctor import disturbances, examination
 from mpi_campaign.doctor.disturbances import CpuTime, Throttling
-from mpi_campaign.doctor.selfcheck import STEPS, Selfcheck, refuse_unknown
+from mpi_campaign.doctor.selfcheck import refuse_unknown
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning import checks
-from mpi_campaign.processes.progress import Progress
 from mpi_campaign.this_machine.findings import STATES, Finding
 from mpi_campaign.toolchains import resolving
 from postprocess.families.timing_selfcheck.record import Clock, Residual
@@ -124,14 +121,6 @@ def test_a_disturbance_is_seen(tmp_path: Path, look: str, files: dict[str, str |
     assert found.state == state
     assert seen in found.seen
     assert bool(found.advice) is (state != "good")
-
-
-def test_a_better_clock_source_is_named(tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {
-        f"{CLOCKSOURCES}/current_clocksource": "acpi_pm\n",
-        f"{CLOCKSOURCES}/available_clocksource": "tsc hpet acpi_pm\n",
-    }
-    assert "echo tsc" in disturbances.clocksource(machine_of(tmp_path, files)).advice
 
 
 @pytest.mark.parametrize(
@@ -386,13 +375,6 @@ def test_a_full_disk_loses_nothing_that_was_found(clinic: Clinic, behaviour: str
     assert finding_of(found, "throttling")
 
 
-def test_a_disk_without_room_for_a_folder_is_lacking(clinic: Clinic) -> None:
-    (clinic.folder / "records").write_text("")
-    timing = finding_of(clinic.examine("--launches", "1"), "timing")
-    assert timing["state"] == "lacking"
-    assert f"not measured: {clinic.folder}/records" in timing["seen"]
-
-
 def test_a_rank_that_was_killed_is_named_and_its_log(clinic: Clinic) -> None:
     found = clinic.examine("--launches", "1", behaviour="dies")
     timing = finding_of(found, "timing")
@@ -405,25 +387,6 @@ def test_a_launch_that_fails_without_a_verdict_is_lacking(clinic: Clinic) -> Non
     found = clinic.examine("--launches", "1", behaviour="stops")
     assert {one["verdict"] for one in found["timing"]["verdicts"]} == {"not measured"}
     assert finding_of(found, "timing")["state"] == "lacking"
-
-
-def test_a_clone_in_a_place_that_the_wrappers_do_not_take_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "ROOT", Path("/home/me/my projects/campaign"))
-    monkeypatch.setattr(resolving, "resolve", lambda *_: pytest.fail("it looked for a toolchain"))
-    quiet = Progress(STEPS, io.StringIO())
-    for check in (None, Selfcheck(resolving.parse("mpich@5.0.2"), 1, quiet)):
-        found = {one.subject: one for one in examination.examine(check).findings}
-        assert found["clone"].state == "lacking"
-        assert "holds ' '" in found["clone"].seen
-        assert found["clone"].advice.startswith("move the clone")
-        assert ("timing" in found) is (check is not None)
-
-
-@pytest.mark.parametrize(
-    ("fraction", "shown"), [(0.02, "2.0 %"), (1.0, "100 %"), (1.01, "more than 100 %"), (float("nan"), "-")]
-)
-def test_what_cannot_be_told_at_all_is_no_number(fraction: float, shown: str) -> None:
-    assert examination._difference(fraction) == shown
 
 
 @pytest.mark.parametrize(
@@ -464,18 +427,6 @@ def test_an_interrupted_doctor_says_what_it_has_and_leaves_no_process(
     words = {one["verdict"] for one in found["timing"]["verdicts"]}
     assert words == ({"not measured"} if behaviour == "hangs" else {"with care"})
     assert gone(f"{clinic.folder}/program")
-
-
-def test_a_doctor_waits_for_a_run_and_can_be_interrupted_there(clinic: Clinic) -> None:
-    with (clinic.folder / "measuring.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        process = clinic.start("--json", "--launches", "1")
-        assert process.stderr is not None
-        assert any("another campaign of this clone is measuring" in line for line in iter(process.stderr.readline, ""))
-        process.send_signal(signal.SIGINT)
-        stdout, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert json.loads(stdout)["timing"] is None
 
 
 def test_a_doctor_goes_on_when_the_run_has_ended(clinic: Clinic) -> None:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.systems import site
@@ -159,17 +158,6 @@ def test_settings_in_a_home_are_kept_out_and_named(tmp_path: Path) -> None:
     assert environ.kept_out({"HOME": str(tmp_path), environ.LET_IN: '{"HOME": null}'}) == {}
 
 
-def test_the_summary_is_a_line_each_and_groups_what_a_batch_system_sets() -> None:
-    kept = [f"SLURM_{name}" for name in "ABCDE"] + ["UCX_TLS"]
-    assert environ.summary(dict.fromkeys(kept, "1"), {"FI_PROVIDER": "tcp"}) == [
-        "kept out of launches: SLURM_A and 4 more of SLURM_*, UCX_TLS (--env NAME lets one in)",
-        "let into launches: FI_PROVIDER",
-    ]
-    of_a_home = environ.summary({"UCX_TLS": "tcp", "~/.mpiexec.hydra.conf": "a file"}, {})
-    assert of_a_home[0].endswith("(--env NAME lets one in, --env HOME the files)")
-    assert environ.summary({}, {}) == []
-
-
 # -- what a person types -----------------------------------------------------------------------------------------------
 
 
@@ -263,11 +251,6 @@ nonsense
     }
 
 
-@given(st.text())
-def test_whatever_pip_lists_is_no_trouble(listed: str) -> None:
-    assert all(name.startswith("PIP_") for name in environ.pip_variables(listed))
-
-
 def test_a_toolchain_is_installed_where_pip_is_told_to_install_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,18 +290,3 @@ def test_a_wheel_that_there_is_not_is_no_network_that_is_down(output: str, fragm
     said = resolving._explain(output, resolving.parse("mpich@9"))
     for fragment in fragments:
         assert fragment in said
-
-
-def test_every_program_of_another_is_started_with_an_environment_that_is_built() -> None:
-    """Nobody else starts one: these modules alone do, and each hands over the environment that it was given."""
-    starters = {
-        "environ.py", "asking.py", "guard.py", "guarded.py", "wire.py", "nodes.py", "daemons.py",
-        "impact_launches.py", "testing.py", "busy_clock.py",
-    }  # fmt: skip
-    found = {
-        path.name
-        for folder in ("mpi_campaign", "postprocess", "reframe")
-        for path in (ROOT / folder).rglob("*.py")
-        if any(word in path.read_text() for word in ("subprocess.run", "subprocess.Popen", "os.system(", "os.popen("))
-    }
-    assert found <= starters

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mpi_campaign.archive import rendering, run_folders
+from mpi_campaign.archive import run_folders
 from mpi_campaign.verdicts.alarms import Acknowledged, Alarm, Found, as_text
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.compare import METRICS
@@ -111,24 +111,6 @@ def silent_name(said: str) -> str:
     return said.split("SILENT ")[1].split(maxsplit=1)[0]
 
 
-def test_sizes_of_every_nights_own_are_said_to_keep_alarms_from_ringing(tmp_path: Path, inside: Command) -> None:
-    for day in range(1, 15):
-
-        def sized(lines: list[dict[str, Any]], more: int = day) -> list[dict[str, Any]]:
-            for line in lines[1:-1]:
-                line["parameters"]["message_bytes"] += more
-            return lines
-
-        archived(tmp_path, name_of(day), factor=1.15 if day >= 8 else 1.0, launches=1, change=sized)
-    page = tmp_path / "history.html"
-    done = inside("history", "--output", str(tmp_path), "--html", str(page))
-    first = done.stdout.splitlines()[0]
-    assert f"--sizes-of {name_of(14)}" in first
-    assert "at most 1 of 14" in first
-    assert first in page.read_text()
-    assert json.loads(inside("history", "--output", str(tmp_path), "--json").stdout)["coverage"] == first
-
-
 def test_what_has_one_cause_is_told_once_and_in_few_lines() -> None:
     series = [with_changes(nights({0: 1.0, 30: 1.1 + seed / 1000}, seed=seed)) for seed in range(1, 301)]
     alarms = [Alarm(one, "here", ("kernel: 1 -> 2",), "", True, one.run, False) for one in changes_of(series)]
@@ -187,15 +169,6 @@ def test_versions_side_by_side_are_series_of_their_own(tmp_path: Path, inside: C
     assert "0 changes" in done.stdout
 
 
-def test_an_upgrade_is_found_beside_a_version_that_stays(tmp_path: Path, inside: Command) -> None:
-    upgraded(tmp_path, 1.3, beside=("openmpi@4.1.8",))
-    done = inside("history", "--output", str(tmp_path))
-    assert done.returncode == 1, done.stderr
-    assert "40 of 48 series" in done.stdout  # the others are ratios, which are not reliable after the upgrade
-    assert "toolchain openmpi: 5.0.8 -> 5.0.11" in done.stdout
-    assert "openmpi@4.1.8" not in done.stdout
-
-
 def test_what_was_acknowledged_stays_quiet_after_an_upgrade(tmp_path: Path, inside: Command) -> None:
     words = ("--output", str(tmp_path))
     for day in range(1, 15):
@@ -212,25 +185,6 @@ def test_what_was_acknowledged_stays_quiet_after_an_upgrade(tmp_path: Path, insi
     assert "openmpi@5.0.11 " in done.stdout
     after = json.loads(inside("history", "--json", *words).stdout)["changes"]
     assert {one["name"] for one in after} == names
-
-
-def test_what_the_records_of_a_run_say_of_it_is_kept(tmp_path: Path) -> None:
-    run = archived(tmp_path, name_of(1))
-    seen = rendering.seen(rendering.load(run))
-    assert seen["nodes"]
-    (builds,) = seen["builds"].values()
-    assert set(builds) == {"library", *rendering.BUILT_WITH}
-    assert all(len(values) == 1 for values in builds.values())
-    assert set(seen["variables"]) == {"openmpi@5.0.11"}
-
-
-def test_what_became_faster_is_no_matter_of_the_past(tmp_path: Path, inside: Command) -> None:
-    for day in range(1, 15):
-        archived(tmp_path, name_of(day), factor=0.9 if day >= 8 else 1.0, launches=1)
-    done = inside("history", "--output", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert f"faster since {name_of(8)}: here, 16 cases" in done.stdout
-    assert "past " not in done.stdout
 
 
 @pytest.mark.parametrize(

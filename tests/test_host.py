@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from mpi_campaign import ROOT
 from mpi_campaign.running import run
 from mpi_campaign.this_machine import host, machine
-from mpi_campaign.this_machine.findings import Finding
 from mpi_campaign.this_machine.host import SYS_CPU, HostLimits
 from postprocess.records import host_limits
 from postprocess.verdicts.history import manifest_changes
@@ -138,11 +137,6 @@ def test_a_list_of_cpus_is_read_as_it_is_written(cpus: set[int]) -> None:
     text = host.list_text(cpus)
     assert host.cpu_list(text) == cpus
     assert host.cpu_list(f"{text}\n") == cpus
-
-
-@given(st.text())
-def test_no_text_breaks_the_reader_of_lists(text: str) -> None:
-    assert all(0 <= cpu < host.MOST_CPUS for cpu in host.cpu_list(text))
 
 
 @pytest.mark.parametrize(
@@ -502,19 +496,3 @@ def test_a_real_mask_is_told_by_the_doctor_and_by_a_run() -> None:
     said = masked("run", "--dry-run", "--network", "shm", "--configuration", "basic", "--ranks", "1",
                   "--benchmark", "mpi_impact")  # fmt: skip
     assert f"CPU mask: CPUs {cpu} of " in said.partition("[2/")[0]
-
-
-def test_the_notes_of_a_run_are_those_of_the_cores_that_it_uses() -> None:
-    limits = HostLimits(cgroup_cpus=1.0)
-    of_one = {one.subject: one for one in host.findings(limits, cores=1, ranks=1)}
-    assert of_one["CPU limit"] == Finding("CPU limit", "good", "1 core's worth of time for ranks on 1 core")
-
-
-def test_history_names_the_limit_since_which_a_case_is_slower(tmp_path: Path, inside: Command) -> None:
-    for day in range(1, 15):
-        host_ = with_limits(cgroup_cpus=1.0 if day >= 8 else None, shm_free_bytes=day)
-        archived(tmp_path, name_of(day), factor=1.1 if day >= 8 else 1.0, launches=1, manifest=host_)
-    done = inside("history", "--output", str(tmp_path))
-    assert done.returncode == 1, done.stderr
-    told_ = {line.strip() for line in done.stdout.splitlines() if "changed after" in line}
-    assert told_ == {f"changed after {name_of(7)}: host cgroup_cpus: none -> 1"}

@@ -9,10 +9,10 @@ import pytest
 
 from mpi_campaign.toolchains import resolving
 from postprocess.families.hybrid import overlap
-from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
+from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.record import HybridRecord, load_hybrid
 from postprocess.families.hybrid.table import hybrid_table
-from tests.support import Command, cannot_measure, check_record, corruption, launch, only_line, recorded
+from tests.support import launch, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -156,83 +156,3 @@ def test_a_setting_reaches_the_library_and_the_record(
     assert found.header.mpi_variables is not None
     assert found.header.mpi_variables[variable] == value
     assert set(hybrid_table([found])["baseline"]) == {f"library, {setting.replace('_', ' ')}"}
-
-
-@pytest.mark.parametrize(
-    ("operation", "variant", "whose", "rank"),
-    [
-        ("allgather", "spin", "the MPI library", 1),
-        ("allreduce", "method1", "the hybrid library", 0),  # MPI_Reduce within the node, of which rank 0 is the root
-        ("alltoall", "spin", "the MPI library", 1),
-    ],
-)
-def test_wrong_data_of_either_library_end_the_run_and_are_told(
-    built: Path, tmp_path: Path, operation: str, variant: str, whose: str, rank: int
-) -> None:
-    record = tmp_path / "record.jsonl"
-    done = launch(
-        built / "hybrid", "--operation", operation, "--variant", variant, "--message-bytes", "2048",
-        "--record", str(record), *BRIEF,
-        env=corruption(built, wait=0, byte=800, reduce=2048, rank=rank),
-        toolchain=MPICH,
-    )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-    told = f"rank {rank} received wrong data from {whose} ({operation}, 2048 bytes): "
-    assert only_line("hybrid", done.stderr).partition(told)[2] in ("their sum is wrong", "element 100 of block 0")
-    check_record(record)
-    assert load_hybrid(record).points[-1].data_errors > 0
-
-
-@pytest.mark.parametrize(
-    ("ranks", "words", "says"),
-    [
-        (1, (), "1 rank: a collective needs at least 2"),
-        (2, ("--message-bytes", "100"), "100 bytes are no whole words of 8 bytes"),
-        (2, ("--message-bytes", "0"), "'0' is not a whole number from 8 to 2147483647"),
-        (2, ("--operation", "scan"), "unknown 'scan'; choose from allgather, bcast, allreduce, reduce_scatter_block"),
-        (2, ("--variant", "fast"), "unknown 'fast'; choose from spin, untuned, barrier, paper"),
-        (2, ("--round-robin",), "--round-robin: it deals ranks out to virtual nodes, which --virtual-node-ranks makes"),
-        (2, ("--virtual-node-ranks", "-1"), "--virtual-node-ranks"),
-        (2, ("--virtual-node-ranks", "2"), "--virtual-node-ranks: 2 ranks of a virtual node are all 2 ranks: give 1"),
-        (3, ("--virtual-node-ranks", "9"), "9 ranks of a virtual node are more than all 3 ranks: give 1 to 2"),
-        (2, ("--cache", "cold", "--method", "paper"), "--cache cold: --method paper has batches of many calls"),
-        (8, ("--message-bytes", "2147483640"), "bytes are too many for allgather on 8 ranks"),
-    ],
-)
-def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
-    cannot_measure(built / "hybrid", says, *words, ranks=ranks, toolchain=MPICH)
-
-
-@pytest.mark.rare  # every other family runs so, too
-@pytest.mark.timeout(600)
-def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
-    words = ("--toolchain", MPICH, "--configuration", "basic", "--network", "shm", "--output", str(tmp_path))
-    done = campaign("run", "--benchmark", "hybrid", *words, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
-    rows = json.loads(campaign("show", str(run), "--benchmark", "hybrid", "--json").stdout)
-    assert {(row["operation"], row["timed"]) for row in rows} == {
-        (operation, timed) for operation in PAPERS for timed in ("whole", "collective")
-    }
-    wanted = {
-        "toolchain", "operation", "variant", "baseline", "timed", "message_bytes", "ranks", "nodes", "nodes_are",
-        "t_ns", "ratio_to_library", "ratio_to_library_ci95", "valid", "reliable",
-    }  # fmt: skip
-    assert all(wanted <= set(row) for row in rows)
-    assert campaign("results", "verify", str(run)).returncode == 0
-
-
-@pytest.mark.rare
-@pytest.mark.timeout(600)
-def test_a_run_measures_the_points_that_are_asked_for(tmp_path: Path, campaign: Command) -> None:
-    words = ("--toolchain", MPICH, "--network", "shm", "--budget-seconds", "15", "--output", str(tmp_path))
-    asked = ("--operation", "bcast", "--operation", "alltoall", "--message-bytes", "64", "--message-bytes", "8192")
-    done = campaign("run", "--benchmark", "hybrid", *asked, *words, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    run = next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: ")
-    rows = json.loads(campaign("show", run, "--benchmark", "hybrid", "--json").stdout)
-    assert {(row["operation"], row["message_bytes"]) for row in rows} == {
-        (operation, size) for operation in ("bcast", "alltoall") for size in (64, 8192)
-    }
-    text = campaign("show", run, "--benchmark", "hybrid").stdout
-    assert "memory, 64 KiB" in text and "only usual was measured" in text

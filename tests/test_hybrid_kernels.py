@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mpi_campaign.toolchains import resolving
 from postprocess.families.hybrid_kernels.record import VARIANTS, KernelsRecord, load_kernels
 from postprocess.families.hybrid_kernels.table import count_of_controls, kernels_table
-from tests.support import Command, check_record, corruption, launch, launch_line, only_line, recorded
+from tests.support import launch_line, only_line, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -255,34 +255,6 @@ def test_what_is_no_matrix_of_ratings_says_why(built: Path, tmp_path: Path) -> N
 # ---- bad input, wrong data ----
 
 
-@pytest.mark.parametrize(
-    ("ranks", "words", "says"),
-    [
-        (
-            2,
-            ("--summa-order", "363"),
-            "363 cannot be divided on a grid of 2 x 1 ranks; multiples of 2 can, such as 364",
-        ),
-        (2, ("--ratings", "/nowhere/a.mtx"), "--ratings: /nowhere/a.mtx: No such file or directory"),
-        (2, ("--ratings", "/"), "--ratings: /: Is a directory"),
-        (2, ("--poisson-rows", "100000000"), "choose a smaller size"),
-        pytest.param(1, (), "1 rank: a collective needs at least 2", marks=RARE),
-        pytest.param(3, ("--poisson-rows", "2"), "2 rows cannot be divided among 3 ranks; at least 3", marks=RARE),
-        pytest.param(2, ("--bpmf-items", "1000000000"), "factors of 1000000000 items exceed MPI's counts", marks=RARE),
-        pytest.param(2, ("--summa-order", "50000"), "may exceed MPI's counts; at most 46340", marks=RARE),
-        pytest.param(2, ("--kernel", "fft"), "unknown 'fft'; choose from summa, poisson, bpmf", marks=RARE),
-        pytest.param(2, ("--iterations", "5"), "--iterations", marks=RARE),
-        pytest.param(2, ("--ratings", "a.mtx", "--bpmf-items", "64"), "leave --bpmf-items out", marks=RARE),
-        pytest.param(2, ("--round-robin",), "which --virtual-node-ranks makes", marks=RARE),
-        pytest.param(2, ("--virtual-node-ranks", "2"), "2 ranks of a virtual node are all 2 ranks: give 1", marks=RARE),
-    ],
-)
-def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
-    done = launch(built / "hybrid_kernels", *words, ranks=ranks, toolchain=MPICH)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert says in only_line("hybrid_kernels", done.stderr)
-
-
 @RARE
 @pytest.mark.needs("mount")
 def test_windows_that_exceed_the_shared_memory_are_refused_with_both_sizes(built: Path) -> None:
@@ -298,68 +270,3 @@ def test_windows_that_exceed_the_shared_memory_are_refused_with_both_sizes(built
         r"\(/dev/shm\) has room for \d+ bytes: choose a smaller size",
         only_line("hybrid_kernels", done.stderr),
     )
-
-
-@pytest.mark.parametrize(
-    ("kernel", "wrong", "says"),
-    [
-        ("bpmf", {"wait": 0}, "its result differs from that of the first solve"),
-        ("bpmf --memory-only", {"wait": 0}, "its result differs from that of the first solve"),
-        # Panels of 12 x 12 elements and of 12 x 24.
-        ("summa", {"wait": 0, "bcast": 1152}, "its result is wrong"),
-        # Of all ranks: they must go on alike.
-        ("poisson", {"wait": 0, "allreduce": 8, "rank": -1}, "its result is wrong"),
-    ],
-)
-def test_wrong_data_end_the_run_and_are_told(
-    built: Path, tmp_path: Path, kernel: str, wrong: dict[str, int], says: str
-) -> None:
-    """Some bytes of what the variant `mpi` gets from MPI's collectives are wrong, and so is its result."""
-    record = tmp_path / "record.jsonl"
-    kernel, *words = kernel.split()
-    done = launch(
-        built / "hybrid_kernels", "--kernel", kernel, *words, *SMALL, *BRIEF, "--record", str(record),
-        env=corruption(built, byte=6, **wrong),
-        toolchain=MPICH,
-    )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert f"{kernel} of size " in only_line("hybrid_kernels", done.stderr)
-    assert says in only_line("hybrid_kernels", done.stderr)
-    check_record(record)
-    assert load_kernels(record).points[0].data_errors > 0
-
-
-@RARE
-@pytest.mark.timeout(600)
-def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
-    words = ("--toolchain", MPICH, "--configuration", "basic", "--network", "shm", "--output", str(tmp_path))
-    done = campaign("run", "--benchmark", "hybrid_kernels", *words, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    run = Path(last_run(done.stdout))
-    rows = json.loads(campaign("show", str(run), "--benchmark", "hybrid_kernels", "--json").stdout)
-    assert {(row["kernel"], row["variant"]) for row in rows} == {
-        (kernel, variant) for kernel in ("summa", "poisson", "bpmf") for variant in VARIANTS
-    }
-    wanted = {
-        "kernel", "t_compute_ns", "t_collective_ns", "iterations", "error", "memory_bytes", "lines", "ratio_to_openmp",
-    }  # fmt: skip
-    assert all(wanted <= set(row) for row in rows)
-    assert campaign("results", "verify", str(run)).returncode == 0
-
-
-@RARE
-@pytest.mark.timeout(600)
-def test_a_run_solves_the_kernel_that_is_asked_for_over_virtual_nodes(tmp_path: Path, campaign: Command) -> None:
-    words = ("--toolchain", MPICH, "--network", "shm", "--budget-seconds", "15", "--output", str(tmp_path))
-    asked = ("--kernel", "poisson", "--poisson-rows", "64", "--virtual-node-ranks", "1")
-    done = campaign("run", "--benchmark", "hybrid_kernels", *asked, *words, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = json.loads(campaign("show", last_run(done.stdout), "--benchmark", "hybrid_kernels", "--json").stdout)
-    assert {(row["kernel"], row["size"], row["virtual_node_ranks"], row["nodes_are"]) for row in rows} == {
-        ("poisson", 64, 1, "virtual")
-    }
-    assert not any(row["reliable"] for row in rows)
-
-
-def last_run(stdout: str) -> str:
-    return next(line for line in stdout.splitlines() if line.startswith("run: ")).removeprefix("run: ")

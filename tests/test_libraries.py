@@ -1,9 +1,7 @@
 """The registry: what each library is given, and what is known to be impossible."""
 
-import ast
 import itertools
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign import ROOT
 from mpi_campaign.commands import listing
 from mpi_campaign.libraries import launches, recording, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
@@ -217,11 +214,6 @@ def test_open_mpi_cannot_bind_its_thread_and_the_benchmark_does() -> None:
     assert dedicated.program == ("--move-progress-threads", "--dedicated-cpus", "6,7")
     assert (dedicated.env, dedicated.options) == (unbound.env, unbound.options)
     assert "--move-progress-threads" not in unbound.program
-
-
-def test_open_mpi_renamed_its_shared_memory_transport() -> None:
-    assert "vader,self" in launched("openmpi", "basic", "shm", version="4.1.8").options
-    assert "sm,self" in launched("openmpi", "basic", "shm", version="5.0.11").options
 
 
 @pytest.mark.parametrize(
@@ -430,11 +422,6 @@ def test_an_unknown_mpi_is_plain_basic_and_what_the_application_does_itself() ->
     assert launched("mympi", "apphelper", "shm") == Settings(program=("--dedicated-cpus", "6,7"))
 
 
-def test_what_cannot_be_had_says_why() -> None:
-    assert "arithmetic" in registry.NOT_TO_BE_HAD["mpc"]
-    assert launched("mpc", "basic", "shm") == Settings()
-
-
 def test_limits_are_by_network() -> None:
     assert list(launches.limits("openmpi", "async", EIGHT_CORES)) == ["shm", "native"]
     assert launches.limits("mpich", "dedicated", EIGHT_CORES) == {}
@@ -475,35 +462,12 @@ def test_the_library_says_its_version(family: str, text: str, version: str | Non
 
 
 NUMBERS = st.lists(st.integers(0, 2100), min_size=2, max_size=4).map(lambda parts: ".".join(map(str, parts)))
-ENDS = st.text("abcpostrc0123456789.-+", max_size=8)
-BRANCHES = st.one_of(
-    st.sampled_from(["main", "master", "develop", "git.4f2a19c", "git.0f2a19c", "trunk"]),
-    st.from_regex(r"[a-zA-Z][a-z0-9.+-]{0,20}", fullmatch=True),
-)
-
-
-@given(NUMBERS, st.sampled_from("-.+"), ENDS)
-def test_a_library_may_leave_out_the_end_of_its_version(reported: str, separator: str, end: str) -> None:
-    assert same_version(reported, reported)
-    assert same_version(f"{reported}{separator}{end}", reported)
-
-
-@given(NUMBERS, st.from_regex(r"[0-9a-z][0-9a-z.]{0,5}", fullmatch=True))
-def test_a_version_that_goes_on_is_another_one(version: str, end: str) -> None:
-    """4.1.80 and 4.1.8rc1 are not 4.1.8, whichever of them was asked for."""
-    assert not same_version(version, f"{version}{end}")
-    assert not same_version(f"{version}{end}", version)
 
 
 @given(NUMBERS, NUMBERS)
 def test_other_numbers_are_another_version(asked: str, reported: str) -> None:
     parts, said = asked.split("."), reported.split(".")
     assert same_version(asked, reported) == (parts[: len(said)] == said)
-
-
-@given(BRANCHES, NUMBERS)
-def test_a_branch_may_be_any_version(branch: str, reported: str) -> None:
-    assert same_version(branch, reported)
 
 
 @pytest.mark.parametrize(
@@ -597,72 +561,7 @@ def test_records_of_a_library_that_is_not_known_keep_the_variables_of_all_of_the
     assert kept(recording.environment("mympi"), own) == set()
 
 
-def test_no_program_names_a_variable_of_a_library() -> None:
-    """They are handed over, so that a library is one entry."""
-    names = {name for family in (*LIBRARIES, "mympi") for name in recording.environment(family)[1].split(",")}
-    names |= {one for entry in LIBRARIES.values() for by in entry.launchers for one in by.launcher.rank_variables}
-    prefixes = "|".join(sorted(name.removeprefix("^").removesuffix("*") for name in names))
-    controls = {name for entry in LIBRARIES.values() for name in entry.controls}
-    for path in (ROOT / "benchmarks").rglob("*.[ch]"):
-        if (ROOT / "benchmarks" / "tests") in path.parents:
-            continue
-        text = path.read_text(encoding="utf-8")
-        assert not re.search(rf"\b(?:{prefixes})", text), path
-        assert not controls & set(re.findall(r'"([^"\n]*)"', text)), path
-
-
 # -- a library is one entry --------------------------------------------------------------------------------------------
-
-# Files beside the entries that name a library in code, and why.
-NAMING = {
-    "mpi_campaign/children/environ.py": "lists files of settings in a home folder, which no launch may read",
-    "mpi_campaign/planning/suites.py": "a suite is a choice of toolchains",
-    "mpi_campaign/toolchains/peers.py": "other benchmarks: their own names, and the wheel that has one of them",
-    "mpi_campaign/toolchains/spack/matrix.py": "an example in a message",
-    "mpi_campaign/this_machine/host.py": "says which library a limit of the machine stops",
-    "postprocess/records/remarks.py": "reads what libraries write among a program's output",
-    "mpi_campaign/toolchains/spack/tool.py": "asks for one package that every Spack has",
-}
-
-
-def named_in(path: Path) -> set[str]:
-    """The libraries that strings of a module name, without its docstrings."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    texts = {
-        node.body[0].value
-        for node in ast.walk(tree)
-        if isinstance(node, documented) and ast.get_docstring(node) is not None and isinstance(node.body[0], ast.Expr)
-    }
-    strings = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in texts
-    ]
-    names = {*LIBRARIES, *(entry.title for entry in LIBRARIES.values())}
-    return {name for name in names for text in strings if re.search(rf"\b{re.escape(name)}\b", text)}
-
-
-def python_files() -> Iterator[str]:
-    for folder in ("mpi_campaign", "postprocess", "reframe", "systems"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            yield str(path.relative_to(ROOT))
-
-
-def test_no_module_but_its_entry_names_a_library() -> None:
-    found = {path: named_in(ROOT / path) for path in python_files() if "mpi_campaign/libraries/" not in path}
-    assert {path for path, names in found.items() if names} == set(NAMING), found
-
-
-def test_every_entry_is_a_line_of_the_registry() -> None:
-    """A file of its own, which no other entry imports."""
-    folder = ROOT / "mpi_campaign" / "libraries"
-    having = {path.stem for path in folder.glob("*.py") if re.search(r"^LIBRARY = ", path.read_text(), re.MULTILINE)}
-    assert having == set(LIBRARIES)
-    for path in folder.glob("*.py"):
-        if path.stem in LIBRARIES:
-            imported = re.findall(r"^from mpi_campaign\.libraries import (.*)$", path.read_text(), re.MULTILINE)
-            assert not having & set(", ".join(imported).split(", ")), path
 
 
 def test_settings_are_of_values_of_axes_that_set_a_library() -> None:

@@ -16,12 +16,10 @@ from mpi_campaign.doctor import disturbances, measuring_precision
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible, Settings
-from mpi_campaign.planning import checks
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 from postprocess.families.timing_selfcheck.record import load_selfcheck
 from postprocess.quality import precision, stop_rules
-from postprocess.quality.precision_text import BEGIN, END
 from tests.support import Command, launch, refused
 
 pytestmark = pytest.mark.beside_others
@@ -58,16 +56,6 @@ def test_a_page_without_a_place_is_refused_before_anything_is_measured(
     assert sorted(path.name for path in tmp_path.iterdir()) == [measuring_precision.PAGE]
 
 
-def test_a_page_that_is_not_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring_precision, "DOCS", tmp_path)
-    run = measuring_precision.Run(
-        measuring_precision.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path, ["./campaign", "figures"]
-    )
-    with pytest.raises(CampaignError, match=r"git checkout -- docs/measurement\.md") as error:
-        run()
-    assert "\n" not in str(error.value)
-
-
 @pytest.mark.parametrize("given", [True, False])
 def test_what_cannot_be_measured_leaves_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, given: bool
@@ -98,23 +86,6 @@ def test_other_load_above_the_limit_of_the_doctor_is_said(
     seen = load.seen()
     assert ("busy" in seen) == busy
     assert not busy or "more than 2.0 % disturbs" in seen["busy"]
-
-
-def test_a_clone_where_nothing_can_be_built_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "ROOT", Path("/my clone"))
-    run = measuring_precision.Run(
-        measuring_precision.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path / "new", ["./campaign", "figures"]
-    )
-    with pytest.raises(CampaignError, match="move the clone"):
-        run()
-    assert not list(tmp_path.iterdir())
-
-
-def test_the_page_of_this_project_has_a_place() -> None:
-    page = (measuring_precision.DOCS / measuring_precision.PAGE).read_text()
-    assert page.count(BEGIN) == page.count(END) == 1
-    for address in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
-        ElementTree.parse(measuring_precision.DOCS / address)
 
 
 @pytest.mark.parametrize("nodes", [True, False])

@@ -27,8 +27,7 @@ from mpi_campaign.schedulers import registry
 from mpi_campaign.schedulers.scheduler import Scheduler
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
-from mpi_campaign.toolchains import resolving
-from tests.support import as_another_user, succeed
+from tests.support import as_another_user
 from tests.test_guard import alive, gone
 
 pytestmark = pytest.mark.beside_others
@@ -68,29 +67,6 @@ with socket.create_connection(("node1", 7000)) as client:
 node1.wait()
 with socket.socket() as outside:
     print(errno.errorcode[outside.connect_ex((sys.argv[2], 7000))])
-"""
-
-PROGRAM = """
-#include <mpi.h>
-#include <stdio.h>
-#include <unistd.h>
-static char payload[1 << 20];
-int main(int argc, char **argv)
-{
-    char host[64];
-    int given, rank, size, beside;
-    MPI_Comm node;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &beside);
-    gethostname(host, sizeof host);
-    MPI_Bcast(payload, sizeof payload, MPI_CHAR, 0, MPI_COMM_WORLD);
-    printf("rank %d of %d on %s with %d\\n", rank, size, host, beside);
-    MPI_Comm_free(&node);
-    return MPI_Finalize();
-}
 """
 
 # Starts, on each node, a process in a session of its own that ignores what a terminal sends.
@@ -257,40 +233,6 @@ def test_nothing_is_left(end: str) -> None:
     process.wait(timeout=30)
     assert gone(marker)
     assert machine_state() == before
-
-
-@pytest.mark.needs("nodes")
-@pytest.mark.needs("mpi")
-@pytest.mark.rare  # tests/test_runs_on_nodes.py has both in runs of the campaign
-@pytest.mark.slow
-@pytest.mark.parametrize("configuration", ["basic", "async"])
-@pytest.mark.parametrize("name", resolving.DEFAULT_TOOLCHAINS)
-def test_an_mpi_library_runs_between_nodes(name: str, configuration: str, tmp_path: Path) -> None:
-    mpi = resolving.resolve(resolving.parse(name), print)
-    source = tmp_path / "program.c"
-    source.write_text(PROGRAM)
-    succeed(mpi.mpicc, str(source), "-o", str(tmp_path / "program"))
-    layout = nodes.Layout(rate="10gbit")
-    hosts = Hosts(tuple(layout.hosts), AGENT)
-    request = Request(Path(mpi.prefix), mpi.version, configuration, "tcp", Placement(2, 1, 1), hosts=hosts)
-    settings = launches.launch(mpi.family, request)
-    if " " in AGENT and isinstance(settings, Impossible):
-        pytest.skip(settings.reason)
-    assert isinstance(settings, Settings), settings
-    report = tmp_path / "nodes.json"
-    words = [mpi.mpiexec, *settings.options, "-n", "2", str(tmp_path / "program")]
-    done = subprocess.run(
-        layout.command(words, report),
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, **settings.env},
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(done.stdout.splitlines()) == ["rank 0 of 2 on node0 with 1", "rank 1 of 2 on node1 with 1"]
-    assert json.loads(report.read_text())["nodes"]["node1"]["received_bytes"] > 1 << 20
 
 
 def test_what_enters_namespaces_has_one_thread() -> None:

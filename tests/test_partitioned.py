@@ -11,7 +11,7 @@ import pytest
 from mpi_campaign.toolchains import resolving
 from postprocess.families import axes
 from postprocess.families.partitioned.record import PartitionedRecord, load_partitioned
-from tests.support import cannot_measure, check_record, corruption, launch, only_line, recorded, succeed
+from tests.support import cannot_measure, launch, only_line, recorded, succeed
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi")]
 
@@ -183,22 +183,6 @@ def test_one_partition_has_nobody_to_be_later_than(built: Path, tmp_path: Path) 
     assert point.delay_ratio == 0
 
 
-def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> None:
-    record = tmp_path / "record.jsonl"
-    done = launch(
-        built / "partitioned", "--approach", "single", "--message-bytes", "4096", "--record", str(record),
-        env=corruption(built, wait=200, byte=800),
-        toolchain=MPICH,
-    )  # fmt: skip
-    assert done.returncode == 1
-    line = only_line("partitioned", done.stderr)
-    assert "rank 1: single: wrong data in partition" in line
-    assert "word 100" in line
-    assert "when the transfer was complete" in line
-    check_record(record)
-    assert load_partitioned(record).points[-1].data_errors == 1
-
-
 @pytest.mark.parametrize("received", [4, pytest.param(2, marks=pytest.mark.rare)])
 def test_what_a_library_says_too_early_is_found_every_time(build_for: Build, tmp_path: Path, received: int) -> None:
     """Open MPI 5.0.11: where the receiver has fewer partitions, MPI_Parrived says yes before the data are there."""
@@ -273,35 +257,6 @@ def test_a_hang_of_the_library_is_ended_and_named(
     assert done.returncode == 1
     assert f"hangs in {where} of {words[1]}" in done.stderr
     assert "hangs" in load_partitioned(record).incomplete
-
-
-@pytest.mark.parametrize(
-    ("ranks", "words", "says"),
-    [
-        (1, (), "1 rank: partitioned communication is measured between pairs; start an even number"),
-        (3, (), "3 ranks: partitioned communication is measured between pairs; start an even number"),
-        (2, ("--message-bytes", "100"), "100 bytes do not divide into 4 partitions"),
-        (2, ("--message-bytes", "16"), "16 bytes do not divide into 4 partitions"),
-        (2, ("--message-bytes", "2147483648"), "'2147483648' is not a whole number from 8 to 2147483647"),
-        (2, ("--delay-ratios", "-0.5"), "'-0.5' is not a number from 0 to 1000"),
-        (2, ("--receive-partitions", "3"), "4 partitions cannot be received as 3"),
-        (
-            2,
-            ("--approach", "many", "--receive-partitions", "2"),
-            "with approach many both sides have the same partitions",
-        ),
-        (2, ("--approach", "part", "--aggregation-bytes", "512"), "approach part does not aggregate"),
-        (
-            2,
-            ("--approach", "part", "--save-sizes", "none/sizes.json"),
-            "sizes file 'none/sizes.json' cannot be written",
-        ),
-        (2, ("--approach", "smoke-signals"), "unknown 'smoke-signals'; choose from part, part_parrived"),
-        (2, ("--sizes", "a", "--save-sizes", "b"), "use one of them"),
-    ],
-)
-def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
-    cannot_measure(built / "partitioned", says, *words, ranks=ranks, toolchain=MPICH)
 
 
 def test_a_thread_level_that_is_too_low_is_refused(built: Path) -> None:

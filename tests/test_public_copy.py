@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign.archive import consistency, provenance, public_copy, run_folders, store
-from mpi_campaign.archive.aliases import Originals, Replacer, found_in, is_ordinary, namer, still_there
+from mpi_campaign.archive.aliases import Originals, Replacer, found_in, namer, still_there
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess.records.run import load_run
@@ -361,11 +361,6 @@ def test_aliases_depend_on_the_key_alone() -> None:
     first, other = namer(b"1"), namer(b"2")
     assert first("host", "nid0017") == namer(b"1")("host", "NID0017") != first("host", "nid0018")
     assert first("host", "nid0017") != other("host", "nid0017")
-
-
-@pytest.mark.parametrize("name", ["a", "vm", "node", "root", "ibcast", "openmpi", "42", "clock", "smoke"])
-def test_ordinary(name: str) -> None:
-    assert is_ordinary(name)
 
 
 # -- packed records --

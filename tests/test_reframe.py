@@ -143,10 +143,6 @@ def test_how_often_to_test_is_a_parameter_that_the_command_line_gives(tmp_path: 
     assert any("--test-interval" not in script and "--configuration async" in script for script in scripts)
 
 
-def test_reframe_folder_does_not_shadow_the_package() -> None:
-    assert not (ROOT / "reframe" / "__init__.py").exists()
-
-
 def test_a_collective_of_no_suite_has_tests_where_it_is_named(tmp_path: Path) -> None:
     words = ("-l", "-n", pattern("nbc_overlap", {"configuration": ["basic"], "collective": ["bcast_init", "iscan"]}))
     assert "Found 0 check(s)" in reframe("local", tmp_path, *words).stdout

@@ -169,16 +169,6 @@ def test_the_benchmarks_own_last_line_is_the_reason_of_a_cut_one(folder: RunFold
     assert judged(folder, failed("no footer")) == ("fail", "nbc_overlap: rank 1: MPI_Wait: no memory")
 
 
-def test_a_launcher_that_failed_is_quoted(folder: RunFolder) -> None:
-    log(folder, "-----\ncannot load libpmix.so\n")
-    assert judged(folder, failed("cannot be read"))[1].endswith("the launcher said: cannot load libpmix.so")
-
-
-def test_a_line_that_tells_an_exit_code_alone_is_not_the_reason(folder: RunFolder) -> None:
-    log(folder, "nbc_overlap: exit code 135\nmpiexec noticed that rank 1 exited on signal 7 (Bus error).\n")
-    assert "SIGBUS" in judged(folder, failed("no footer"))[1]
-
-
 def test_the_whole_message_of_what_ended_early_is_kept(folder: RunFolder) -> None:
     log(folder, "# calibrated ibcast\nfirst\x1b[31m line\n\tsecond line\ncannot load libpmix.so\n")
     (found,) = case_results.results(folder, PLAN, [failed("cannot be read")])
@@ -186,12 +176,6 @@ def test_the_whole_message_of_what_ended_early_is_kept(folder: RunFolder) -> Non
     record(folder, WHOLE)
     (found,) = case_results.results(folder, PLAN, [failed("sanity error: the wire carried 1 byte")])
     assert "message" not in found
-
-
-def test_the_whole_message_of_a_build_is_kept(folder: RunFolder, tmp_path: Path) -> None:
-    (tmp_path / "rfm_build.out").write_text("[1/2] cc\nengine.c:3: error: no such thing\nninja: stopped\n")
-    (found,) = case_results.results(folder, PLAN, [failed("exit 1", "", str(tmp_path))])
-    assert found["message"] == "[1/2] cc\nengine.c:3: error: no such thing\nninja: stopped"
 
 
 def test_a_hang_names_its_limit(folder: RunFolder) -> None:

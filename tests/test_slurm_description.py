@@ -138,9 +138,18 @@ def test_limits_are_read_back(seconds: int) -> None:
 
 @pytest.mark.parametrize(
     ("words", "seconds"),
-    [("30", 1800), ("5:30", 330), ("2:00:00", 7200), ("1-0", 86400), ("1-12:30", 131400), ("2-00:00:10", 172810)],
+    [
+        ("30", 1800),
+        ("5:30", 330),
+        ("2:00:00", 7200),
+        ("1-0", 86400),
+        ("1-12:30", 131400),
+        ("2-00:00:10", 172810),
+        ("UNLIMITED", None),
+        ("infinite", None),
+    ],
 )
-def test_limits_are_those_of_slurm(words: str, seconds: int) -> None:
+def test_limits_are_those_of_slurm(words: str, seconds: int | None) -> None:
     assert slurm.seconds_of(words) == seconds
 
 
@@ -148,11 +157,6 @@ def test_limits_are_those_of_slurm(words: str, seconds: int) -> None:
 def test_other_limits_are_refused(words: str) -> None:
     with pytest.raises(ValueError, match="is no time limit: MINUTES"):
         slurm.seconds_of(words)
-
-
-def test_no_limit_is_none() -> None:
-    assert slurm.seconds_of("UNLIMITED") is None
-    assert slurm.seconds_of("infinite") is None
 
 
 def test_why_jobs_wait() -> None:

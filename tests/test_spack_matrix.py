@@ -1,6 +1,5 @@
 """What spack.yaml, the systems' definitions and the recipe say, and what a name on the command line means in them."""
 
-import ast
 import hashlib
 import json
 import os
@@ -19,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign import ROOT
-from mpi_campaign.archive import provenance
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
 from mpi_campaign.running import case_results
@@ -148,17 +146,6 @@ def test_any_text_is_refused_or_means_one_spec(text: str) -> None:
     assert not re.search(r"[;$`'\"\n]", line.spec)
 
 
-def test_a_suffix_tells_lines_of_one_version_apart_and_nothing_else() -> None:
-    assert [ROWS.name(line) for line in ROWS.lines] == [
-        "openmpi@5.0",
-        "openmpi@4.1.8",
-        "mpich@5.0",
-        "mpich@5.0+vci",
-        "intel@2021.17.0",
-        "madmpi",
-    ]
-
-
 def scopes() -> list[Path]:
     found = (ROOT / "systems").glob("*/spack/definitions.yaml")
     return sorted(path.parent for path in found if not path.parts[-3].startswith("tmp-"))  # another test's
@@ -172,30 +159,9 @@ def test_every_system_names_libraries_that_differ_by_name(scope: Path) -> None:
     assert all(matrix.choose(name, rows) == line for name, line in zip(names, rows.lines, strict=True))
 
 
-def test_the_end_of_each_line_says_what_the_registry_says() -> None:
-    text = (matrix.GENERAL / "definitions.yaml").read_text()
-    told = {match[1].strip(): match[2].strip() for match in re.finditer(r"^  - (\S[^#\n]*)# (.+)$", text, re.MULTILINE)}
-    lines = matrix.matrix("general").lines
-    assert set(told) == {line.spec for line in lines}
-    for line in lines:
-        assert told[line.spec] == new_system.configurations(line), line.spec
-
-
 def test_the_general_matrix_has_every_library_that_spack_has() -> None:
     there = {line.family for line in matrix.matrix("general").lines}
     assert there == set(registry.LIBRARIES)
-
-
-def test_the_matrix_builds_the_recipe_for_every_library_and_every_peer() -> None:
-    whole = yaml.safe_load(matrix.MANIFEST.read_text())["spack"]
-    assert whole["specs"] == [
-        {"matrix": [[f"{matrix.PACKAGE}@main"], ["$^mpis"]]},
-        {"matrix": [["$peers"], ["$^mpis"]]},
-    ]
-    assert whole["concretizer"]["unify"] is False
-    assert (ROOT / whole["develop"][matrix.PACKAGE]["path"] / "CMakeLists.txt").is_file()
-    assert (ROOT / whole["repos"]["campaign"] / "repo.yaml").is_file()
-    assert whole["include"][0]["path_override_env_var"] == "MPI_CAMPAIGN_SPACK_SCOPE"
 
 
 def test_a_toolchains_environment_is_the_matrix_with_one_library() -> None:
@@ -765,31 +731,7 @@ def test_a_system_is_described_although_spack_has_no_packages(alone: Path, descr
     assert "--provider spack --dry-run" not in said
 
 
-SECTIONS = {
-    "include", "repos", "develop", "specs", "definitions", "packages", "config", "concretizer", "view", "mirrors",
-    "modules", "compilers", "upstreams", "toolchains",
-}  # fmt: skip
 """Of an environment, as far as they are used: Spack refuses others."""
-
-
-@pytest.mark.parametrize("scope", scopes(), ids=lambda scope: scope.parent.name)
-def test_files_have_the_sections_that_spack_takes(scope: Path) -> None:
-    assert set(yaml.safe_load(matrix.MANIFEST.read_text())["spack"]) <= SECTIONS
-    for line in matrix.matrix(scope.parent.name).lines:
-        made = environment.of(scope.parent.name, line, []).text(None)
-        assert set(yaml.safe_load(made)["spack"]) <= SECTIONS
-    for path in scope.glob("*.yaml"):
-        assert list(yaml.safe_load(path.read_text())) == [path.stem]
-        assert path.stem in SECTIONS
-
-
-def test_the_recipe_is_python_and_reads_the_list_of_programs() -> None:
-    tree = ast.parse(environment.RECIPE.read_text())
-    names = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    assert f"{builds.SHARE}/{builds.PROGRAMS}" in names
-    assert yaml.safe_load((environment.REPOSITORY / "repo.yaml").read_text()) == {
-        "repo": {"namespace": "campaign", "api": "v2.0"}
-    }
 
 
 def test_sources_have_a_fingerprint_that_what_spack_leaves_does_not_change(
@@ -805,7 +747,3 @@ def test_sources_have_a_fingerprint_that_what_spack_leaves_does_not_change(
     assert builds.fingerprint() == before
     (sources / "common" / "base" / "timer.c").write_text("changed")
     assert builds.fingerprint() != before
-
-
-def test_names_of_what_is_archived_come_from_the_environment() -> None:
-    assert provenance.lock_of("openmpi-5_0_8-spack") == "spack/openmpi-5_0_8-spack.spack.lock"

@@ -147,8 +147,3 @@ def test_locks_name_no_registry() -> None:
         pinned = re.findall(r"^[a-z0-9-]+==\S+", text, re.MULTILINE)
         assert len(pinned) >= 6
         assert text.count("--hash=sha256:") >= len(pinned)
-
-
-@pytest.mark.parametrize("path", ["campaign"])
-def test_the_executable_is_executable(path: str) -> None:
-    assert os.access(ROOT / path, os.X_OK)

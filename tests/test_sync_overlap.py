@@ -16,7 +16,7 @@ from postprocess.families.sync_overlap.inside import wrong
 from postprocess.families.sync_overlap.record import SyncRecord, load_sync_overlap
 from postprocess.families.sync_overlap.table import sync_table
 from postprocess.statistics.late_receiver import BOTH, FULL, INCOMPLETE, NEITHER, NONE, NOTHING, RECEIVER, UNCLEAR
-from tests.support import Command, cannot_measure, check_record, corruption, launch, launch_line, only_line
+from tests.support import Command, check_record, launch, launch_line
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -249,53 +249,6 @@ def test_a_delay_is_no_longer_than_the_budget_has_time_for(built: Path, tmp_path
     assert done.returncode in (0, 2), done.stdout + done.stderr
     (point,) = load_sync_overlap(path).points
     assert 8_000_000 < point.delay_ns < 8_400_000
-
-
-def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> None:
-    record = tmp_path / "record.jsonl"
-    done = launch(
-        built / "sync_overlap", "--message-bytes", "8192", "--record", str(record), *BRIEF,
-        env=corruption(built, wait=0, recv=8192, byte=800),
-        toolchain=MPICH,
-    )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "rank 1: wrong data in word 100 of 1024" in only_line("sync_overlap", done.stderr)
-    check_record(record)
-    assert load_sync_overlap(record).points[-1].data_errors > 0
-
-
-@pytest.mark.parametrize(
-    ("ranks", "words", "says"),
-    [
-        (1, (), "1 rank: a message needs a sender and a receiver"),
-        (2, ("--message-bytes", "100"), "100 bytes are no whole words of 8 bytes"),
-        (2, ("--delay", "10us"), "--delay: 10000 ns are too short; 1ms or more"),
-        (2, ("--send", "sometimes"), "choose from early, late, never"),
-        (2, ("--send", "never", "--message-bytes", "8"), "--send never sends no message: leave out --message-bytes"),
-    ],
-)
-def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
-    cannot_measure(built / "sync_overlap", says, *words, ranks=ranks, toolchain=MPICH)
-
-
-@pytest.mark.rare  # every other family runs so, too
-@pytest.mark.timeout(600)
-def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
-    done = campaign(
-        "run", "--benchmark", "sync_overlap", "--toolchain", MPICH, "--configuration", "basic", "--protocol", "default",
-        "--protocol", "copied", "--network", "shm", "--output", str(tmp_path),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
-    rows = json.loads(campaign("show", str(run), "--benchmark", "sync_overlap", "--json").stdout)
-    cases = {(row["protocol"], row["send"]) for row in rows}
-    assert cases == {(protocol, send) for protocol in ("default", "copied") for send in ("early", "late")}
-    keys = {"toolchain", "configuration", "message_bytes", "valid", "reliable", "outcome", "range_bytes"}
-    assert all(keys | {"who_progresses"} <= set(row) for row in rows)
-    assert "full overlap up to" in campaign("show", str(run), "--benchmark", "sync_overlap").stdout
-    for record in (run / "records").glob("*.jsonl"):
-        assert '"budget_seconds":3,' in record.read_text()  # what a first look gives a case of this benchmark
-    assert campaign("results", "verify", str(run)).returncode == 0
 
 
 def test_two_kept_runs_are_compared_case_by_case(campaign: Command) -> None:

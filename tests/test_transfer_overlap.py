@@ -10,7 +10,7 @@ from mpi_campaign.toolchains import resolving
 from postprocess.families.transfer_overlap.axes import NOTHING, PIPELINED, VARIANT
 from postprocess.families.transfer_overlap.inside import wrong
 from postprocess.families.transfer_overlap.record import TransferRecord, load_transfer_overlap
-from tests.support import Command, cannot_measure, check_record, corruption, launch, only_line, recorded
+from tests.support import Command, check_record, launch, only_line, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
@@ -87,54 +87,6 @@ def test_every_version_is_measured_beside_the_one_without_overlap(built: Path, t
     assert not list(wrong(found))
 
 
-def test_wrong_data_end_the_run_and_are_told(built: Path, tmp_path: Path) -> None:
-    """A byte of a message that is changed once changes the residuals; in the last exchange of a solve, only ghosts."""
-    record = tmp_path / "record.jsonl"
-    cases = {"5": "its residuals differ", "37": "the solver ended after", "60": "at the end of a solve"}
-    for number, says in cases.items():
-        record.unlink(missing_ok=True)
-        done = launch(
-            built / "transfer_overlap", "--grid-points", "300", "--partitioner", "bisection",
-            "--variant", "neighborhood", "--record", str(record),
-            *BRIEF, env=corruption(built, wait=number), toolchain=MPICH,
-        )  # fmt: skip
-        assert done.returncode == 1, done.stdout + done.stderr
-        assert says in only_line("transfer_overlap", done.stderr)
-        assert "wrong data were exchanged" in only_line("transfer_overlap", done.stderr)
-        check_record(record)
-        assert load_transfer_overlap(record).points[-1].data_errors > 0
-
-
-def test_wrong_data_are_told_where_no_time_is_left_for_a_repetition(built: Path, tmp_path: Path) -> None:
-    record = tmp_path / "record.jsonl"
-    done = launch(
-        built / "transfer_overlap", "--grid-points", "300", "--partitioner", "bisection", "--variant", "neighborhood",
-        "--tolerance", "1e-3", "--budget-seconds", "0.001", "--record", str(record),
-        env=corruption(built, wait=5), toolchain=MPICH,
-    )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "its residuals differ" in only_line("transfer_overlap", done.stderr)
-    check_record(record)
-    (point,) = load_transfer_overlap(record).points
-    assert point.data_errors > 0 and len(point.t_overlap_ns) == 0
-
-
-@pytest.mark.parametrize(
-    ("ranks", "words", "says"),
-    [
-        (1, (), "1 rank: an exchange needs at least 2"),
-        (3, ("--grid-points", "20"), "20 points have at most 2 parts, of 8 points or more, and there are 3 ranks"),
-        (2, ("--grid-points", "0"), "'0' is not a whole number from 1 to 100000000"),
-        (2, ("--grid-points", "100000000", "--unknowns", "21"), "of a rank, more than half of its share of memory"),
-        (2, ("--grid-points", "100000000", "--unknowns", "1000"), "more values than MPI counts"),
-        (2, ("--variant", "magic"), "unknown 'magic'; choose from nonoverlap, nothing, overlap"),
-        (2, ("--grid-points", "900", "--max-iterations", "5"), "after 5 iterations the residual is 0."),
-    ],
-)
-def test_what_cannot_be_measured_is_one_line(built: Path, ranks: int, words: tuple[str, ...], says: str) -> None:
-    cannot_measure(built / "transfer_overlap", says, *words, ranks=ranks, toolchain=MPICH)
-
-
 def test_a_refused_run_leaves_a_record_that_says_why(built: Path, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     words = ("--grid-points", "900", "--max-iterations", "5", "--record", str(record))
@@ -149,30 +101,6 @@ def test_the_helper_of_the_application_may_help(built: Path, tmp_path: Path) -> 
     found = measured(built, tmp_path / "record.jsonl", MPICH, *words)
     assert found.header.thread_level_provided == "multiple"
     assert all(point.data_errors == 0 for point in found.points)
-
-
-def test_the_list_has_the_values_of_the_axis(built: Path) -> None:
-    listed = launch(built / "transfer_overlap", "--list", toolchain=MPICH).stdout.splitlines()
-    assert [line.split()[0] for line in listed] == list(VERSIONS)
-
-
-@pytest.mark.rare  # every other family runs so, too
-@pytest.mark.timeout(600)
-def test_a_run_measures_shows_and_reports_it(tmp_path: Path, campaign: Command) -> None:
-    done = campaign(
-        "run", "--benchmark", "transfer_overlap", "--toolchain", MPICH, "--configuration", "basic", "--network", "shm",
-        "--grid-points", "2000", "--unknowns", "1", "--unknowns", "4", "--output", str(tmp_path),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    run = Path(next(line for line in done.stdout.splitlines() if line.startswith("run: ")).removeprefix("run: "))
-    rows = json.loads(campaign("show", str(run), "--benchmark", "transfer_overlap", "--json").stdout)
-    assert {(row["grid_points"], row["unknowns"], row["variant"]) for row in rows} == {
-        (2000, unknowns, name) for unknowns in (1, 4) for name in VERSIONS
-    }
-    assert all(len(row["improvement_ci95"]) == 2 and 0 <= row["bound"] <= 0.5 for row in rows)
-    assert campaign("results", "verify", str(run)).returncode == 0
-    page = (tmp_path / "local" / "reports" / run.name / "report.html").read_text()
-    assert "does programming for overlap pay?" in page
 
 
 @pytest.mark.rare  # a run

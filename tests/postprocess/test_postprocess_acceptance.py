@@ -19,8 +19,6 @@ from postprocess.families.mpi_impact.record import load_impact
 from postprocess.families.mpi_impact.table import impact_table
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap, overlaps_of
-from postprocess.families.partitioned.record import load_partitioned
-from postprocess.families.partitioned.table import partitioned_table
 from postprocess.records.run import load_run
 from postprocess.verdicts.acceptance import (
     FAIL,
@@ -34,7 +32,7 @@ from postprocess.verdicts.acceptance import (
     read_criteria,
 )
 from postprocess.verdicts.verdict_page import acceptance_answer
-from tests.postprocess import synthetic, synthetic_hybrid_kernels, synthetic_impact, synthetic_partitioned
+from tests.postprocess import synthetic, synthetic_hybrid_kernels, synthetic_impact
 
 
 def criteria(tmp_path: Path, text: str) -> Criteria:
@@ -204,17 +202,6 @@ def test_nodes_that_must_be_there_are_missed(tmp_path: Path) -> None:
     assert "4 nodes were compared, not 64" in weak.evidence
 
 
-def test_the_gain_of_a_buffer_in_parts_is_held_against_its_bound(tmp_path: Path) -> None:
-    path = synthetic.write(tmp_path / "r.jsonl", synthetic_partitioned.record())
-    table = partitioned_table([load_partitioned(path)])
-    where = f"where: {{approach: part, delay_ratio: {synthetic_partitioned.DELAY_RATIO}, message_bytes: 16777216}}"
-    for bound, verdict in (("at_least: 2.5", PASS), ("at_least: 2.7", FAIL)):
-        found = one(tmp_path, "metric: gain", where, bound)
-        (result,) = judge(found, {"partitioned": table}, [])
-        assert result.verdict == verdict
-        assert "approach part, message_bytes 16777216" in " ".join(result.evidence)
-
-
 def test_the_impact_of_an_idle_library_is_held_against_its_bound(tmp_path: Path) -> None:
     path = synthetic.write(tmp_path / "r.jsonl", synthetic_impact.synthetic(16, synthetic_impact.slowed(1.1)))
     table = impact_table([load_impact(path)])
@@ -356,31 +343,6 @@ def test_a_node_with_a_weak_link_is_told_from_the_partners_that_wait_for_it(tmp_
     assert result.verdict == (FAIL if weak else PASS)
     named = [line for line in result.evidence if line.startswith("weak node: ")]
     assert [line.split(",")[0] for line in named] == ([f"weak node: {weak}"] if weak else [])
-
-
-@pytest.mark.parametrize("weak", ["n1", None])
-def test_a_node_that_computes_slowly_is_found_alone_and_in_pairs(tmp_path: Path, weak: str | None) -> None:
-    """A run of each node, of three: each alone with two ranks, and the pairs with one rank on each."""
-
-    def record(*hosts: str) -> OverlapRecord:
-        lines = synthetic.sweep(ranks=2, nodes=len(hosts))
-        for rank, place in enumerate(lines[0]["placement"]):
-            place |= {"host": hosts[rank % len(hosts)], "node": rank % len(hosts)}
-        for line in lines[1:-1]:
-            times = line["rank_medians"]["t_comp_ref_ns"]
-            factors = [1.2 if hosts[rank % len(hosts)] == weak else 1 for rank in range(2)]
-            line["rank_medians"]["t_comp_ref_ns"] = [round(f * t) for f, t in zip(factors, times, strict=True)]
-        return load_overlap(synthetic.write(tmp_path / f"{'-'.join(hosts)}.jsonl", lines))
-
-    alone = [record(host) for host in ("n0", "n1", "n2")]
-    pairs = [record("n0", "n1"), record("n1", "n2"), record("n0", "n2")]
-    tables = {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}
-    for where in ("{nodes: 1}", "{nodes: 2}", "{}"):
-        words = ("metric: t_comp_ref_ns", "by: host", "at_most: 1.05", "hosts: 3", f"where: {where}")
-        (result,) = judge(one(tmp_path, *words), tables, [*alone, *pairs])
-        assert result.verdict == (FAIL if weak else PASS), where
-        named = [line for line in result.evidence if "weak" in line]
-        assert named == ([f"weak node: {weak}, 1.200 [1.200, 1.200] of the median node"] if weak else [])
 
 
 def test_a_node_whose_interval_holds_the_bound_is_perhaps_weak(tmp_path: Path) -> None:

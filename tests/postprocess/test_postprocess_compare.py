@@ -19,7 +19,7 @@ from postprocess.records.run import load_run
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text, verdict_page
 from postprocess.verdicts import launches as launches_module
-from postprocess.verdicts.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, USUAL, Comparison, compare
+from postprocess.verdicts.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, Comparison, compare
 from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 from tests.postprocess import synthetic, synthetic_impact
@@ -296,17 +296,6 @@ def test_a_pull_request_takes_the_markdown_of_any_comparison(count: int) -> None
     assert len(compare_text.comparison_text(found, SIDES).splitlines()) < 500
 
 
-def test_hostile_names_stay_text() -> None:
-    named: dict[str, Any] = {"toolchain": "a|<b>`c_d`\n\x1b[31m"}
-    found = compare(launches(**named), launches(1.2, seed=2, **named))
-    markdown = compare_text.comparison_markdown(found, SIDES)
-    row = next(line for line in markdown.splitlines() if "slower** |" in line)
-    assert row.replace("\\|", "").count("|") == 10
-    assert "<b>" not in markdown
-    assert "\x1b" not in markdown + compare_text.comparison_text(found, SIDES)
-    ElementTree.fromstring(compare_text.comparison_junit(found, SIDES))
-
-
 def test_hostile_names_of_several_sides_stay_text() -> None:
     words = ("a", "b|<img src=x onerror=alert(1)>`c_d`", "</script><b>\n\x1b[31m")
     tables = [launches(factor, seed=seed) for seed, factor in enumerate((1.0, 1.0, 1.2), 1)]
@@ -340,12 +329,6 @@ def test_what_a_page_has_room_for_is_shared_out_among_the_pairs(monkeypatch: pyt
 def test_limits_that_are_none_are_refused(limits: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="is no"):
         Limits(**limits)
-
-
-def test_what_is_usual_is_there() -> None:
-    of_every_launch = ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns", "r_overhead")
-    some: dict[str, Any] = {name: 1.1 for name in USUAL if name not in of_every_launch}
-    assert set(compare(launches(**some), launches(seed=2, **some)).rows["metric"]) == {*USUAL}
 
 
 def test_a_size_names_no_case_where_it_was_calibrated_and_does_where_it_was_asked_for() -> None:
@@ -533,39 +516,3 @@ def test_sides_in_other_states_of_the_cores_are_not_compared(
         assert f"cannot tell: 4 x {says}" in compare_text.summary(found, SIDES)
         handed = compare(hybrid(1.0, *before), hybrid(1.3, *after), metrics=("handover_ns",))
         assert verdicts(handed, "handover_ns") == {SLOWER}
-
-
-def calls(slower: str = "", seed: int = 1) -> pd.DataFrame:
-    """Launches of blocking collectives: two operations, two ways of waiting, three sizes.  slower: an operation."""
-    parts = [
-        launches(
-            1.2 if operation == slower else 1.0, cases=3, seed=seed + place, benchmark="cpu_overhead", collective="",
-            operation=operation, way=way, communicator_ranks=2, comm_target_ns=0, comp_target_ns=0,
-        )
-        for place, (operation, way) in enumerate(itertools.product(("barrier", "bcast"), ("blocking", "once")))
-    ]  # fmt: skip
-    table: pd.DataFrame = pd.concat(parts, ignore_index=True)
-    table["t_wall_ns"] = table["t_measured_ns"]
-    return table
-
-
-def test_cases_that_differ_in_more_than_two_axes_are_on_different_maps() -> None:
-    found = compare(calls(), calls("bcast", seed=9), metrics=["t_wall_ns"])
-    barrier, bcast = verdict_page.comparison_view(found, SIDES).grids
-    axes = "time of a collective, %: message to the right, way upwards"
-    assert barrier.title == f"x, x, basic, cpu_overhead, barrier, 2 ranks, {axes}"
-    assert bcast.title == f"x, x, basic, cpu_overhead, bcast, 2 ranks, {axes}"
-    for grid, css in ((barrier, "same"), (bcast, "bad")):
-        assert grid.columns == ["1000 B", "1.95 KiB", "2.93 KiB"]
-        assert [(name, [cell[0] for cell in cells]) for name, cells in grid.rows] == [
-            ("once", [css] * 3), ("blocking", [css] * 3),
-        ]  # fmt: skip
-
-
-def test_a_map_that_one_side_has_alone_is_named_without_its_first_case() -> None:
-    two = calls()
-    found = compare(two[two["operation"] == "bcast"], two, metrics=["t_wall_ns"])
-    assert "only in after: x x basic cpu_overhead, 6 points" in compare_text.comparison_text(found, SIDES)
-    one = two[(two["operation"] == "barrier") & (two["way"] == "once") & (two["message_bytes"] == 1000)]
-    found = compare(two[two["operation"] == "bcast"], pd.concat([one, two[two["operation"] == "bcast"]]))
-    assert "only in after: x x basic cpu_overhead, 1 point\n" in compare_text.comparison_text(found, SIDES) + "\n"

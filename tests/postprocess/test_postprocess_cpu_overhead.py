@@ -12,23 +12,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from postprocess.drawing.curve_plot import write_charts
-from postprocess.drawing.curve_view import chart_view
-from postprocess.drawing.curves import DASHED, SOLID
-from postprocess.families import axes, registry, sampled_inside
+from postprocess.families import axes
 from postprocess.families.cpu_overhead import claims, inside
-from postprocess.families.cpu_overhead.charts import SHARE, TIME, USER, charts, rank_charts
+from postprocess.families.cpu_overhead.charts import SHARE, USER, charts, rank_charts
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
 from postprocess.families.cpu_overhead.record import load_cpu_overhead
-from postprocess.families.cpu_overhead.section import cpu_view
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, cpu_table, record_numbers
 from postprocess.records.fields import RecordError
-from postprocess.records.run import load_run
-from postprocess.report.html import write_report
 from postprocess.statistics import cpu_use
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_cpu_overhead import (
@@ -107,13 +99,6 @@ def test_user_and_system_time_are_shares_of_the_wall_time_with_the_interval_of_t
     assert row["user_share_ci95_high"] == pytest.approx(0.3 * 0.88, rel=0.1)
 
 
-@given(st.floats(0, 1), st.integers(1, 10**6))
-def test_the_interval_of_a_share_of_ticks_has_the_share_in_it(share: float, ticks: int) -> None:
-    found = cpu_use.tick_share(share * ticks * 4e6, (1 - share) * ticks * 4e6, 4e6)
-    assert 0 <= found.low <= found.value <= found.high <= 1
-    assert found.value == pytest.approx(share, abs=1e-6)
-
-
 def test_the_interval_of_a_share_of_ticks_is_right_in_95_of_100_cases() -> None:
     rng = np.random.default_rng(1)
     found = [cpu_use.tick_share(4e6 * n, 4e6 * (200 - n), 4e6) for n in rng.binomial(200, 0.1, 2000)]
@@ -132,11 +117,6 @@ def test_the_interval_of_an_average_of_shares_is_right_in_95_of_100_cases(share:
         for found in rng.binomial(ticks, shares, (2000, 4))
     ]
     assert np.mean([one.low <= truth <= one.high for one in averages]) >= 0.95
-
-
-def test_the_interval_of_an_average_of_shares_of_one_kind_is_that_of_all_their_ticks() -> None:
-    average = cpu_use.average_of_tick_shares(np.array([0.1, 0.3]), np.ones(2), np.array([50.0, 50.0]))
-    assert (average.value, average.low, average.high) == pytest.approx((0.2, 0.1267, 0.2918), abs=1e-4)
 
 
 def of_the_process(table: pd.DataFrame) -> list[str]:
@@ -429,17 +409,6 @@ def test_what_is_not_reliable_says_why(
     synthetic.check_unreliable(row_of(tmp_path, truth, header=header, **changes), reason)
 
 
-@given(st.floats(0, 1e12), st.floats(1, 1e12))
-def test_what_is_idle_and_what_is_used_are_the_whole(cpu: float, wall: float) -> None:
-    share, idle = float(cpu_use.cpu_share(cpu, wall)), float(cpu_use.idle_share(cpu, wall))
-    assert share + idle == pytest.approx(1, abs=1e-9 * max(1.0, share))
-    assert float(cpu_use.idle_time(cpu, wall)) == pytest.approx(idle * wall, abs=1e-6 * max(cpu, wall))
-
-
-def test_a_share_of_no_time_is_not_known() -> None:
-    assert np.isnan(cpu_use.cpu_share([1.0, 0.0], [0.0, 0.0])).all()
-
-
 def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
     path = synthetic.write(tmp_path / "a.jsonl", record(SLEEPS))
     numbers = record_numbers(load_cpu_overhead(path))
@@ -484,18 +453,6 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
     assert inside.payload_bytes(two) == expected
 
 
-def test_wrong_data_and_nothing_valid_are_faults(tmp_path: Path) -> None:
-    lines = record()
-    lines[1]["data_errors"] = 2
-    assert list(sampled_inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines)))) == [
-        "2 wrong values were received"
-    ]
-    lines = record(sizes=(8,))
-    lines[1] = point(repetitions=3)
-    (fault,) = sampled_inside.wrong(load_cpu_overhead(synthetic.write(tmp_path / "b.jsonl", lines)))
-    assert fault == "none of its 1 points is valid: fewer than 6 repetitions (3)"
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -513,22 +470,6 @@ def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: Any, says
         load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines))
 
 
-def test_charts_show_shares_and_times_by_size(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(SLEEPS, operations=("barrier", "bcast", "alltoall")))
-    user, share, time = charts(table)
-    assert (user.kind, share.kind, time.kind) == (USER, SHARE, TIME)
-    assert [mark.value for mark in user.curves[1].marks] == pytest.approx([0.3 * 0.9] * 3, rel=0.01)
-    assert [curve.name for curve in share.curves] == ["barrier", "bcast", "alltoall"]
-    assert [curve.style.line for curve in share.curves] == [DASHED, SOLID, SOLID]
-    assert share.places == list(SIZES)
-    assert [mark.value for mark in share.curves[1].marks] == pytest.approx([0.7] * 3, abs=1e-3)
-    assert not share.notes
-    view = chart_view(time)
-    heights = [mark.y for mark in view.curves[1].marks]
-    assert heights == sorted(heights, reverse=True)  # longer messages, longer idle
-    assert chart_view(share).level > 0
-
-
 def test_idle_times_that_are_not_above_0_are_left_out_and_counted(tmp_path: Path) -> None:
     table = table_of(tmp_path, record(HELPED))
     _, share = charts(table)
@@ -538,31 +479,3 @@ def test_idle_times_that_are_not_above_0_are_left_out_and_counted(tmp_path: Path
     mixed = table_of(tmp_path, record(HELPED, sizes=(8,)), record(SLEEPS, sizes=(64, 512, 4096)))
     _, _, time = charts(mixed)
     assert time.notes == ["1 point not surely above 0, or not measured, left out"]
-
-
-def test_what_is_not_reliable_is_pale_and_said(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(SLEEPS, oversubscribed=True))
-    _, share, _ = charts(table)
-    assert share.notes == ["3 marks pale: not reliable, the table says why"]
-    assert cpu_view(table.head(0), (), 10) is None
-
-
-def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    synthetic.write(folder / "records" / "0.jsonl", record(SLEEPS, operations=("barrier", "bcast")))
-    run = load_run(folder)
-    found = registry.found(run, CPU_OVERHEAD)
-    assert len(found.table) == 4
-    written = write_charts(charts(found.table), tmp_path / "pictures", "cpu", ("svg",))
-    assert len(written) == 3
-    assert all(path.stat().st_size > 1000 for path in written)
-    page = tmp_path / "report.html"
-    write_report(run, page)
-    text = page.read_text()
-    assert "<h2>CPU time of collectives</h2>" in text
-    assert "as figure 3 of Hoefler et al. 2006" in text
-    assert text.count("<summary><strong>openmpi@5.0.11, basic, wire:2gbit</strong></summary>") == 1
-    assert "<li>The negative control, the blocking call against itself" in text
-    assert text.count("bcast: 0.70") >= 3
-    assert "In all rows: toolchain openmpi@5.0.11, network wire:2gbit, configuration basic, ranks 2, launch 1." in text
-    assert "No point was measured" not in text

@@ -154,14 +154,6 @@ def test_a_launch_that_failed_does_not_count_beside_one_that_did_not(tmp_path: P
     assert summary.diagnosis.words == "no progression at 9 of 9"
 
 
-def test_the_report_names_a_failure_at_every_cell(tmp_path: Path) -> None:
-    run_dir = synthetic.run_folder(tmp_path, [sweep(), sweep(OVERLAPPING, configuration="async")])
-    run = load_run(synthetic.said_of(run_dir, 1, **FAILED))
-    html = render_report(run)
-    assert html.count(f"unreliable: the case failed: {WHY}") >= 9
-    assert "cannot tell</span> <strong>ibcast</strong>: it failed" in html
-
-
 def test_an_idle_library_of_a_case_that_failed_tells_nothing(tmp_path: Path) -> None:
     name = "records/impact.jsonl"
     case = {"case": "mpich@5.0.2 shm async mpi_impact", "benchmark": "mpi_impact", "record": name, "result": "pass"}

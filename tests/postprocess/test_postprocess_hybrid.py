@@ -14,13 +14,12 @@ import pandas as pd
 import pytest
 
 from mpi_campaign import ROOT
-from postprocess.drawing.curve_plot import chart_figure, write_charts
+from postprocess.drawing.curve_plot import chart_figure
 from postprocess.drawing.curve_view import chart_view
-from postprocess.drawing.text import quotient
 from postprocess.families import registry, sampled_inside
 from postprocess.families.hybrid import claims, inside, once, overlap
 from postprocess.families.hybrid.axes import ALONE, WHOLE
-from postprocess.families.hybrid.charts import BEST, METHODS, OVER_NODES, RATIO, TIME, charts
+from postprocess.families.hybrid.charts import METHODS, charts
 from postprocess.families.hybrid.entry import BOUNDS, HYBRID
 from postprocess.families.hybrid.operations import OPERATIONS as EVERY
 from postprocess.families.hybrid.operations import PAPERS as OPERATIONS
@@ -28,8 +27,6 @@ from postprocess.families.hybrid.record import load_hybrid
 from postprocess.families.hybrid.section import hybrid_view, verdicts, with_once
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
 from postprocess.records.fields import RecordError
-from postprocess.records.run import load_run
-from postprocess.report.html import write_report
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, judge, read_criteria
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_hybrid import (
@@ -109,15 +106,6 @@ def test_times_and_ratios_are_the_truths(tmp_path: Path, truth: Truth) -> None:
 )
 def test_a_verdict_is_what_the_interval_says(tmp_path: Path, truth: Truth, says: str) -> None:
     assert rows_of(tmp_path, truth)[WHOLE]["verdict"] == says
-
-
-def test_small_ratios_are_shown_with_three_digits(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(Truth(alone=0.00213, noise=0.0), sizes=(262144,)))
-    shown = SHOWN.text(table[table["timed"] == ALONE])
-    assert "  0.00213  [0.00213, 0.00213]  " in shown
-    assert [quotient(one) for one in (0.0, 0.0954, 0.09999, 0.1, 1.004, 12.3, math.nan)] == [
-        "0.00", "0.0954", "0.10", "0.10", "1.00", "12.30", "-",
-    ]  # fmt: skip
 
 
 def test_noise_that_both_libraries_share_does_not_widen_the_ratio(tmp_path: Path) -> None:
@@ -308,15 +296,6 @@ def test_a_claim_does_not_hold_with_a_record_that_was_cut(tmp_path: Path) -> Non
     assert (row["verdict"], row["lacking"]) == ("cannot be told", "a record is incomplete")
 
 
-def test_an_end_next_to_the_bound_has_three_decimals(tmp_path: Path) -> None:
-    cells = [
-        dict(zip(claims.HEADS, claims.cells(target(table_of(tmp_path / str(number), *whole_run(truth)))), strict=True))
-        for number, truth in enumerate((Truth(whole=1.0522), Truth(whole=0.8)))
-    ]
-    assert re.match(r"1\.05\d \[1\.05\d, 1\.05\d\] at ", cells[0]["largest ratio"])
-    assert re.match(r"0\.80 \[0\.80, 0\.80\] at ", cells[1]["largest ratio"])
-
-
 def test_nothing_is_claimed_of_a_library_against_itself(tmp_path: Path) -> None:
     """The negative control."""
     table = table_of(tmp_path, *whole_run(THE_SAME, OPERATIONS, WITH_CONTROL))
@@ -480,20 +459,6 @@ def test_an_older_record_has_usual_values(tmp_path: Path) -> None:
         0,
     )
     assert math.isnan(row["most_node_ranks"])
-
-
-def test_times_over_nodes_have_a_chart_and_uneven_nodes_are_told(tmp_path: Path) -> None:
-    def over(nodes: int, *node_ranks: int) -> Lines:
-        own = {"virtual_node_ranks": max(node_ranks), "shared_nodes": nodes, "node_ranks": list(node_ranks)}
-        asked = {"virtual_node_ranks": max(node_ranks)}
-        return record(operations=("allgather",), sizes=(800,), own=own, asked=asked)
-
-    table = table_of(tmp_path, over(1, 3), over(2, 2, 1), over(3, 1, 1, 1))
-    assert list(table.query("timed == 'whole'")["fewest_node_ranks"]) == [3, 1, 1]
-    (whole, _alone) = [chart for chart in charts(table) if chart.kind == OVER_NODES]
-    assert whole.places == [1, 2, 3]
-    assert whole.title.endswith("800 B, nodes are virtual")
-    assert {curve.name for curve in whole.curves} == {"MPI library", "spin"}
 
 
 def test_what_fewer_ranks_pay_once_is_told(tmp_path: Path) -> None:
@@ -685,28 +650,6 @@ def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: Any, says
         load_hybrid(synthetic.write(tmp_path / "a.jsonl", lines))
 
 
-def test_charts_have_a_curve_per_variant_and_one_of_the_mpi_library(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(operations=OPERATIONS, variants=VARIANTS))
-    drawn = list(charts(table))
-    assert len(drawn) == 3 * 2 * 2
-    ratios = [chart for chart in drawn if chart.kind == RATIO]
-    assert {tuple(curve.name for curve in chart.curves) for chart in ratios} == {VARIANTS}
-    assert {chart.level for chart in ratios} == {1.0}
-    times = [chart for chart in drawn if chart.kind == TIME]
-    assert {tuple(curve.name for curve in chart.curves) for chart in times} == {("MPI library", *VARIANTS)}
-    assert all(math.isclose(mark.value, 0.1, rel_tol=0.01) for mark in ratios[0].curves[0].marks) or "alone" not in (
-        ratios[0].title
-    )
-    several = list(charts(settings_of(tmp_path / "b", shared_memory=SLOWER, usual=FASTER)))
-    assert {chart.kind for chart in several} == {BEST, TIME}
-    assert "at its best (of shared memory, usual)" in several[0].title
-    # Times are those with the library as it comes, whichever setting comes first.
-    (whole,) = [chart for chart in several if chart.kind == TIME and "with writing" in chart.title]
-    (own,) = [curve for curve in whole.curves if curve.name == "spin"]
-    assert own.marks[0].value == pytest.approx(0.8 * library_ns(FASTER, 4096), rel=0.03)
-    assert [path.suffix for path in write_charts(drawn[:1], tmp_path / "drawn", "hybrid", ("svg",))] == [".svg"]
-
-
 def test_a_way_that_was_chosen_in_another_state_is_told(tmp_path: Path) -> None:
     lines = record(operations=("allreduce",))
     lines[1]["own"] |= {"choice_handover_ns": 240, "node_method": "leader"}
@@ -816,35 +759,6 @@ def test_the_papers_two_methods_have_a_chart_with_the_cutoff(tmp_path: Path) -> 
     assert [mark.place for mark in apart[0].curves[0].marks] == [8, 262144]
     assert apart[0].left_out == len(SETTINGS)
     assert not any(chart.kind == METHODS for chart in charts(table[table["variant"] != "method1"]))
-
-
-def test_the_section_says_a_verdict_per_collective_and_variant(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(replace(FASTER, by_size={8: 1.5, 4096: 1.0}, ratio_noise=0.002)))
-    (said,) = verdicts(table)
-    assert said[1:] == ["bcast", "spin", "256 KiB", "8 B", "4 KiB"]
-    view = hybrid_view(table, (), 100)
-    assert view is not None and view.points.count == 6
-    ((_, of_targets),) = view.targets
-    assert [len(cells) for cells in of_targets] == [len(claims.HEADS)] * len(claims.targets(table))
-    first = dict(zip(claims.HEADS, of_targets[0], strict=True))
-    assert (first["collective, timed"], first["verdict"]) == ("bcast, whole", "cannot be told: only usual was measured")
-    assert re.fullmatch(r"1\.00 \[[\d., ]+\] at 4 KiB, usual", first["largest ratio"])
-    assert hybrid_view(table.head(0), (), 100) is None
-
-
-def test_a_report_has_the_section(tmp_path: Path) -> None:
-    synthetic.write(tmp_path / "records" / "a.jsonl", record(operations=OPERATIONS, variants=VARIANTS))
-    page = tmp_path / "report.html"
-    write_report(load_run(tmp_path), page)
-    text = page.read_text()
-    assert 'id="hybrid"' in text
-    assert "No point was measured" not in text
-    assert "targets hold, " in text
-    assert "Method for collectives with one copy per node: H. Zhou" in text
-    assert text.count("Method for ") == 1
-    assert "a wait against a copy" in text
-    assert "<td>8 B, 4 KiB, 256 KiB</td>" in text
-    assert "What is paid once" in text and "After how many calls it is paid back" in text
 
 
 def test_what_is_said_of_the_processes(tmp_path: Path) -> None:

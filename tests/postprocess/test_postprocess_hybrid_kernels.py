@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 from postprocess.families.hybrid_kernels import inside
 from postprocess.families.hybrid_kernels.charts import COPIES, GROWTH, MEMORY, OVER_RANKS, TIME, charts
 from postprocess.families.hybrid_kernels.record import VARIANTS, load_kernels
-from postprocess.families.hybrid_kernels.section import HEADS, kernels_view
 from postprocess.families.hybrid_kernels.table import COLUMNS, SHOWN, kernels_table, record_numbers
 from postprocess.families.hybrid_kernels.verdict import places, verdict_text, verdicts
 from postprocess.records.fields import RecordError
@@ -191,30 +189,6 @@ def test_numbers_for_references(tmp_path: Path) -> None:
     found = record_numbers(load_kernels(synthetic.write(tmp_path / "a.jsonl", record())))
     assert found["hybrid_ratio_to_mpi"] == pytest.approx(0.9, rel=1e-3)
     assert (found["points"], found["points_valid"], found["points_reliable"]) == (3, 3, 3)
-
-
-def test_the_report_says_time_memory_and_lines(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record())
-    (place,) = places(table)
-    assert [one.kernel for one in place.verdicts] == list(KERNELS)
-    last = place.verdicts[-1]
-    assert (
-        last.time_words.startswith("hybrid takes 0.90 [")
-        and "pure MPI's time: likely faster; 0.82 [" in last.time_words
-    )
-    assert "hybrid 1.00, pure MPI 2.00, MPI and OpenMP 1.00 (planned: hybrid 2.00, pure MPI" in last.memory_words
-    assert place.memory.startswith("hybrid keeps at most 1.10 copies per node") and ": holds" in place.memory
-    view = kernels_view(table, (), 100)
-    assert view is not None
-    ((_, answers),) = view.answers
-    cells = dict(zip(HEADS, answers[-1], strict=True))
-    assert cells["lines (than pure MPI)"].endswith("(+6)")
-    assert re.fullmatch(r"0\.90 \[[\d., ]+\]: faster", cells["hybrid / pure MPI"])
-    assert len(verdict_text(table).splitlines()) == 3 + 2 * len(KERNELS)
-    assert view.control.startswith("control: 0 of 3 intervals exclude 1") and view.control in verdict_text(table)
-    drawn = list(charts(table))
-    assert [one.kind for one in drawn] == [TIME, MEMORY] * 3
-    assert drawn[0].figures.startswith("figure 17")
 
 
 def test_launches_that_disagree_give_no_verdict(tmp_path: Path) -> None:

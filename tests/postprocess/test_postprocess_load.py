@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign.archive import run_folders
-from postprocess.families import registry
 from postprocess.families.nbc_overlap.points import points_table
 from postprocess.families.nbc_overlap.record import load_overlap
-from postprocess.records.envelope import SCHEMA_FOLDER, families
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Progress, Thread
 from postprocess.records.reading import load_record
 from postprocess.records.record import Clock
 from postprocess.records.run import load_run
-from postprocess.records.storage import packed, read_record, record_file
+from postprocess.records.storage import packed
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
-from tests.support import check_record, example
+from tests.support import check_record
 
 LINES = synthetic.sweep(grid=(8, 16))
 WHOLE = synthetic.text(LINES).encode()
@@ -48,56 +44,6 @@ WHOLE = synthetic.text(LINES).encode()
 )
 def test_synthetic_records_conform_to_the_schema(tmp_path: Path, lines: list[dict[str, Any]]) -> None:
     check_record(synthetic.write(tmp_path / "r.jsonl", lines))
-
-
-def _objects(schema: Any) -> list[dict[str, Any]]:
-    """Every part of a schema that describes an object by its properties."""
-    inside = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else []
-    own = [schema] if isinstance(schema, dict) and isinstance(schema.get("properties"), dict) else []
-    return own + [found for part in inside for found in _objects(part)]
-
-
-@pytest.mark.parametrize("name", ["header", "point", "footer"])
-def test_what_every_family_writes_is_strict(name: str) -> None:
-    """No field may be added or be missing, but for what large runs leave out and what only some header knows of."""
-    schema = json.loads((SCHEMA_FOLDER / f"{name}-v4.schema.json").read_text(encoding="utf-8"))
-    schema.get("$defs", {}).pop("of_our_program", None)
-    for part in _objects(schema):
-        assert part["additionalProperties"] is False
-        assert set(part["properties"]) - set(part["required"]) <= {"rank_samples", "thread_medians"}
-
-
-def alternatives(kinds: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    """The schemas of a kind of line: of each program of the family, or of each kind of its points."""
-    own = kinds[kind]
-    refs = [*own.get("oneOf", ()), *(own[branch] for branch in ("then", "else") if branch in own)]
-    return [kinds[one["$ref"].rpartition("/")[2]] for one in refs] or [own]
-
-
-@pytest.mark.parametrize("family", families())
-def test_a_family_says_what_all_of_it_is(family: str) -> None:
-    """Its parameters, its series and what is its own: nothing may be there that its schema does not name."""
-    schema = json.loads((SCHEMA_FOLDER / f"{family}-v4.schema.json").read_text(encoding="utf-8"))
-    kinds = schema["$defs"]
-    headers, sections = alternatives(kinds, "header"), alternatives(kinds, "point")
-    assert all(header["properties"]["family"] == {"const": family} for header in headers)
-    closed = [*(header["properties"]["own"] for header in headers), kinds["footer"]["properties"]["own"]]
-    closed += [section["properties"][name] for section in sections for name in ("parameters", "own", "series")]
-    for part in closed:
-        assert part == {"maxProperties": 0} or part["additionalProperties"] is False
-
-
-def test_the_archive_that_is_kept_beside_the_code_is_whole() -> None:
-    runs = [run.path for run in run_folders.runs(run_folders.RESULTS) if run.system == run_folders.EXAMPLE]
-    assert runs
-    for folder in runs:
-        run = load_run(folder)
-        views = [registry.read(run, family) for family in registry.FAMILIES]
-        assert (*run.problems, *(problem for view in views for problem in view.problems)) == ()
-        assert sum(len(view.records) for view in views) == len(run.records)
-        assert run.manifest["status"] == "complete"
-        for name, checksum in run.manifest["checksums"].items():
-            assert checksum == "sha256:" + hashlib.sha256((folder / name).read_bytes()).hexdigest()
 
 
 def test_a_record_in_full(tmp_path: Path) -> None:
@@ -283,20 +229,6 @@ def test_what_only_a_size_of_another_network_explains_is_read(tmp_path: Path) ->
     unknown = synthetic.changed(point, reference_moved={"comm": None, "comp": None})
     with pytest.raises(RecordError, match=r"r\.jsonl:2: .*comm_calibration\.time_ns is 16000000: they are not of one"):
         load_overlap(synthetic.write(tmp_path / "r.jsonl", [LINES[0], unknown]))
-
-
-def test_no_series_of_a_real_record_may_be_of_another_unit(tmp_path: Path) -> None:
-    """Every point by itself, of basic and of async."""
-    folder = example("20261122T222051Z-34e0f0") / "records"
-    for configuration in ("basic", "async"):
-        name = f"openmpi-5_0_11.wire_2gbit.{configuration}.nbc_overlap.ibcast.jsonl"
-        header, *points, _ = map(json.loads, read_record(record_file(folder / name)).splitlines())
-        assert points[0]["own"]["comm_calibration"]["status"] == ("given" if configuration == "async" else "converged")
-        for point, name, factor in itertools.product(points[::5], SERIES, UNITS.values()):
-            wrong = sampled(point, name, factor)
-            path = synthetic.write(tmp_path / "r.jsonl", [header, wrong])
-            with pytest.raises(RecordError, match=rf"^r\.jsonl:2: {name} .*not of one unit$"):
-                load_overlap(path)
 
 
 @pytest.mark.parametrize(

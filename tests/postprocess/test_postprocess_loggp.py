@@ -54,11 +54,6 @@ def test_rounds_are_the_logarithm_rounded_up(ranks: int, rounds: int) -> None:
     assert loggp.rounds(ranks) == rounds
 
 
-def test_no_ranks_have_no_rounds() -> None:
-    with pytest.raises(ValueError, match="0 ranks"):
-        loggp.rounds(0)
-
-
 def test_the_equations_have_the_papers_terms() -> None:
     """Equations 1 to 6 with numbers that show each term: o 1, L 10, G 100, gamma 1000; m 2, P 8."""
     p = Parameters(latency=10, overhead=1, gap_per_byte=100, gamma=1000)

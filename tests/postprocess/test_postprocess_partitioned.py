@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,15 +21,12 @@ from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
 from postprocess.families import axes, registry, sampled_inside
 from postprocess.families.partitioned import inside
-from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
+from postprocess.families.partitioned.charts import charts
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
-from postprocess.families.partitioned.section import partitioned_view
-from postprocess.families.partitioned.table import COLUMNS, SHOWN, paired, partitioned_table, record_numbers
-from postprocess.records.as_json import rows_as_json
+from postprocess.families.partitioned.table import COLUMNS, paired, partitioned_table, record_numbers
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
-from postprocess.report.html import write_report
 from postprocess.statistics.metrics import MIN_REPETITIONS
 from postprocess.verdicts.acceptance import FAIL, PASS, judge, read_criteria
 from tests.postprocess import synthetic
@@ -44,11 +40,9 @@ from tests.postprocess.synthetic_partitioned import (
     Truth,
     point,
     record,
-    run_folder,
     transfer_ns,
     true_gain,
 )
-from tests.postprocess.test_postprocess_report import Page
 from tests.support import check_record, example
 
 LARGE = 1 << 24
@@ -139,13 +133,6 @@ def test_the_metrics_of_temucin_are_those_of_the_samples(tmp_path: Path) -> None
     assert row["early_bird_share"] == pytest.approx(delay / (delay + after), rel=0.02)
     assert row["perceived_bytes_per_second"] == pytest.approx(1e9 * LARGE / after, rel=0.02)
     assert row["perceived_bytes_per_second"] > 2 * EARLY.bytes_per_second  # more than the network has
-
-
-def test_the_early_bird_share_says_nothing_of_who_sends_early(tmp_path: Path) -> None:
-    """A fault of the metric: what sends everything at the end has the larger overhead, and a share of time as well."""
-    early, late = (row_of(tmp_path, truth=truth) for truth in (EARLY, LATE))
-    assert late["early_bird_share"] == pytest.approx(2.5 / 6.5, rel=0.01)
-    assert early["early_bird_share"] == pytest.approx(2.5 / 4, rel=0.01)
 
 
 def test_the_model_uses_the_bandwidth_of_the_run_where_the_reference_is_not_longer_than_the_latency(
@@ -394,14 +381,6 @@ def test_a_reference_of_the_models_share_is_a_bound_from_below() -> None:
     assert middle * (1 + low) == pytest.approx(0.915 / 1.03, abs=1e-3)
 
 
-def test_numbers_of_mostly_unreliable_records_are_held_against_nothing(tmp_path: Path) -> None:
-    path = synthetic.write(tmp_path / "a.jsonl", record(oversubscribed=True))
-    assert PARTITIONED.numbers is not None
-    numbers = PARTITIONED.numbers(load_partitioned(path), None)
-    assert "less than half" in numbers.doubt
-    assert numbers.values["points_valid"] == 12
-
-
 OF_FAMILY = ("family", "benchmark", "plan")
 
 
@@ -428,37 +407,6 @@ def test_what_was_sent_and_what_is_wrong(tmp_path: Path) -> None:
     assert list(sampled_inside.wrong(few)) == ["none of its 1 points is valid: fewer than 6 repetitions (2)"]
 
 
-def test_json_has_intervals_as_pairs(tmp_path: Path) -> None:
-    (row,) = rows_as_json(table_of(tmp_path, record(sizes=(LARGE,), ratios=(DELAY_RATIO,))))
-    assert json.loads(json.dumps(row)) == row
-    for name in ("gain", "gain_vs_model", "t_ns", "availability"):
-        low, high = row[f"{name}_ci95"]
-        assert low <= row[name] <= high
-        assert f"{name}_ci95_low" not in row
-
-
-def test_text_names_what_differs(tmp_path: Path) -> None:
-    coarse, layer = record("part_coarse", sizes=(LARGE,)), record("layer", sizes=(LARGE,), aggregations=(4096,))
-    text = SHOWN.text(table_of(tmp_path, coarse, layer, record(noise="uniform", cache="cold", sizes=(LARGE,))))
-    for words in ("part_coarse, 1 received", "layer, up to 4 KiB together", "basic, cold caches, noise uniform"):
-        assert words in text
-    assert SHOWN.text(partitioned_table([])) == ""
-
-
-def test_charts_are_those_that_the_points_have(tmp_path: Path) -> None:
-    records = [record("part"), record("many"), record("layer", aggregations=(0, 4096), ratios=(0,))]
-    by_kind = {chart.kind: chart for chart in charts(table_of(tmp_path, *records))}
-    assert list(by_kind) == [TIME, AGGREGATION, GAIN]
-    names = {kind: [curve.name for curve in chart.curves] for kind, chart in by_kind.items()}
-    assert names[TIME][:4] == ["part", "many", "layer", "one message, in the same repetitions"]
-    assert names[AGGREGATION][:3] == ["many", "layer", "layer, up to 4 KiB together"]
-    assert names[GAIN] == ["part", "many", "model, 4 messages", "model without latency, 2.67"]
-    gains = by_kind[GAIN].curves[0].marks
-    assert [mark.place for mark in gains] == list(SIZES)
-    assert gains[-1].value == pytest.approx(8 / 3, rel=0.02)
-    assert not any(chart.notes for chart in by_kind.values())
-
-
 def test_charts_pale_what_is_unreliable_and_count_what_has_no_value(tmp_path: Path) -> None:
     lines = record(ratios=(0,))
     lines[1] = point(0, message_bytes=SIZES[0], delay_ratio=0, repetitions=0)
@@ -480,64 +428,6 @@ def test_launches_of_one_case_are_one_curve(tmp_path: Path) -> None:
     assert sorted(set(table["launch"])) == [1, 2]
     (chart,) = charts(table)
     assert [len(curve.marks) for curve in chart.curves if curve.style.line != DOTTED] == [len(SIZES)] * 2
-
-
-def test_the_report_shows_pictures_verdicts_and_the_table(tmp_path: Path) -> None:
-    records = [
-        record("part", ratios=(0, DELAY_RATIO)),
-        record("many", truth=replace(EARLY, times_slower=1.5)),
-        record("layer", aggregations=(4096,), ratios=(0,), toolchain="<x>&$y$"),
-    ]
-    folder = run_folder(tmp_path / "run", records)
-    report, *pictures = write_report(folder, tmp_path / "report" / "report.html")
-    assert {picture.suffix for picture in pictures} == {".svg", ".png"}
-    assert len(pictures) == 2 * 3  # two charts of openmpi, one of <x>
-    drawn = next(picture for picture in pictures if "Gain" in picture.name and picture.suffix == ".svg").read_text()
-    assert "model without latency, 2.67" in drawn
-    text = report.read_text()
-    assert "<x>" not in text
-    page = Page(text)
-    assert page.open == []
-    sections = [a["id"] for a in page.all("section") if "id" in a]
-    assert sections == ["found", "partitioned", "verified", "reading", "provenance"]
-    for expected in (
-        "Approaches part, many, layer",
-        "openmpi@5.0.11 over wire:2gbit, 2 ranks of 1 core, 4 partitions, γβ 2.5",
-        "is likely faster from",
-        "gain = t_ref / t",
-        "Every point",
-        "openmpi@5.0.11, wire:2gbit, basic, many, partitioned",
-    ):
-        assert expected in page.text, expected
-    assert "r_overhead" not in page.text
-
-
-def test_parquet_keeps_the_table_and_a_run_without_records_has_none(tmp_path: Path) -> None:
-    run = load_run(run_folder(tmp_path / "run", [record()]))
-    written = {path.name: path for path in registry.write_tables(run)}
-    again = pd.read_parquet(written["partitioned.parquet"])
-    assert tuple(again.columns) == COLUMNS
-    assert again["gain"].tolist() == registry.found(run, PARTITIONED).table["gain"].tolist()
-    (tmp_path / "empty" / "records").mkdir(parents=True)
-    empty = load_run(tmp_path / "empty")
-    assert "partitioned.parquet" not in {path.name for path in registry.write_tables(empty)}
-    assert registry.found(empty, PARTITIONED).table.empty
-    assert PARTITIONED.text(registry.found(empty, PARTITIONED)) == ""
-    report, *pictures = write_report(tmp_path / "empty", tmp_path / "r" / "report.html")
-    assert pictures == [] and "Partitioned" not in report.read_text()
-
-
-def test_a_long_table_is_cut_in_the_page_and_said(tmp_path: Path) -> None:
-    view = partitioned_view(table_of(tmp_path, record()), (), 5)
-    assert view is not None
-    assert (len(view.points.rows), view.points.count) == (5, 12)
-
-
-def test_launches_have_what_comparisons_need(tmp_path: Path) -> None:
-    assert PARTITIONED.launches is not None
-    run = load_run(run_folder(tmp_path / "run", [record()]))
-    (columns,) = PARTITIONED.launches.columns.values()
-    assert set(columns) <= set(registry.found(run, PARTITIONED).table.columns)
 
 
 TARGETS = ROOT / "docs" / "benchmarks" / "partitioned-targets.yaml"

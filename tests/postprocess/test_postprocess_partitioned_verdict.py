@@ -23,7 +23,6 @@ from postprocess.families.partitioned.verdict import (
     NEVER,
     BreakEven,
     Found,
-    Option,
     Verdict,
     break_even,
     choice_words,
@@ -270,20 +269,6 @@ def test_neighbours_with_one_answer_are_joined(tmp_path: Path) -> None:
     assert ranges[0].startswith("8 B to ") and ranges[-1].endswith("16 MiB")
 
 
-def test_of_joined_sizes_the_gain_says_its_size(tmp_path: Path) -> None:
-    """Gains of neighbours differ, though the answer is the same."""
-    verdict = only_verdict(tmp_path, delayed())
-    where, words = choices_words(verdict.choices)[-1]
-    assert " to 16 MiB" in where
-    assert words.startswith("likely part (basic), at 16 MiB 2.6")
-    assert " at " not in choice_words(verdict.choices[-1])
-
-
-def test_an_option_says_what_tells_it_apart() -> None:
-    assert Option("async", "layer", 4096, 4, 4).words == "layer, up to 4 KiB together (async)"
-    assert Option("basic", "part_coarse", 0, 2, 8).words == "part_coarse, 2 received (basic)"
-
-
 def gains(*values: float, width: float = 0.02) -> list[Found]:
     return [Found(value, value * (1 - width), value * (1 + width), 1) for value in values]
 
@@ -351,13 +336,6 @@ def test_what_is_faster_for_messages_that_fit_into_buffers_is_so_no_longer_for_l
     below = break_even(sizes(3), gains(2, 2, 1.0, width=0.02))
     assert (below.state, below.high, below.ends) == (BELOW, 1 << 10, sizes(3)[2])
     assert break_even(sizes(2), gains(2, 0.5)).ends == 1 << 12
-
-
-def test_what_cannot_be_told_says_why() -> None:
-    assert break_even([], []).words == "cannot tell: no point is reliable"
-    unsure = break_even(sizes(2), gains(1.0, 1.01, width=0.1))
-    assert unsure.words == "cannot tell: all intervals of the gain hold 1"
-    assert break_even(sizes(3), gains(1.5, 0.5, 1.5)).words == "cannot tell: the gain crosses 1 more than once"
 
 
 @given(values=st.lists(st.floats(0.05, 20) | st.none(), min_size=1, max_size=8), width=st.floats(0, 0.5))

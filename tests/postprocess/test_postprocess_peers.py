@@ -220,17 +220,6 @@ def test_a_banner_that_does_not_end_or_is_very_long_is_none() -> None:
         refused("osu", banner + osu([result("osu", 8, 20.0, 10.0, 10.0)]), [8], "line 1: not a line of OSU: '-----")
 
 
-def test_imb_with_what_intel_mpi_says_of_itself() -> None:
-    output = read_output("imb_nbc", printed("imb-intel-debug.txt"), "ibcast", [0, 1024, 2048])
-    assert [one.message_bytes for one in output.results] == [0, 1024, 2048]
-    assert (output.version, output.mpi_standard, output.ranks) == ("2021.11", "4.1", 2)
-
-
-def test_imb_with_what_ucx_says_of_itself() -> None:
-    output = read_output("imb_nbc", printed("imb-mpich-ucx.txt"), "ibcast", [0, 1024, 2048])
-    assert [one.t_pure_us for one in output.results] == [0.13, 3.85, 1.92]
-
-
 @given(rows(), st.floats(0.5, 80))
 def test_an_overlap_that_its_times_do_not_give_is_refused(printing: tuple[str, list[PeerResult]], more: float) -> None:
     benchmark, found = printing

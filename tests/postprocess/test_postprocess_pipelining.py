@@ -64,10 +64,6 @@ def test_gains_are_those_of_appendix_a2(rate: Callable[[int], float], threads: i
     assert float(found) == pytest.approx(printed, rel=TOLERANCE)
 
 
-def test_the_stencil_of_8_threads_would_have_other_gains_than_the_paper_prints() -> None:
-    assert float(model.gain_of_delay_rate(8, 1, stencil_rate(1), BYTES_PER_SECOND)) == pytest.approx(1.0504, rel=1e-4)
-
-
 @pytest.mark.parametrize(
     ("threads", "theta", "microseconds_per_megabyte", "exact"),
     [(8, 1, 1, 8 / 7.975), (8, 1, 10, 8 / 7.75), (8, 8, 1000, 64 / 39), (4, 1, 100, 8 / 3)],
@@ -127,19 +123,6 @@ def test_the_computation_of_a_partition_has_the_mean_and_deviation_of_equation_7
     last = 1e-4 * (theta + math.sqrt(theta) * sigma)
     rate = model.delay_rate(1e-10, theta, sigma)
     assert float(model.delay_seconds(rate, 1e6)) == pytest.approx(last - 1e-4 * (1 - sigma))
-
-
-def test_rates_are_converted_both_ways() -> None:
-    assert float(model.seconds_per_byte(100)) == pytest.approx(1e-10)
-    assert float(model.microseconds_per_megabyte(1e-10)) == pytest.approx(100)
-    assert float(model.seconds_per_byte(1) * 1e6) == pytest.approx(1e-6)  # 1 µs for a megabyte
-
-
-def test_arrays_are_taken_elementwise() -> None:
-    counts, delays = np.array([2, 4, 8]), np.array([0.0, 1e-3, 2e-3])
-    together = model.predicted_gain(counts, 8e6, 1e9, delays, 1e-5)
-    alone = [float(model.predicted_gain(n, 8e6, 1e9, d, 1e-5)) for n, d in zip(counts, delays, strict=True)]
-    assert together.tolist() == pytest.approx(alone)
 
 
 def test_nan_gives_nan() -> None:
@@ -212,25 +195,6 @@ def test_the_gain_does_not_fall_as_the_delay_grows(
 ) -> None:
     short, long = (float(model.predicted_gain(partitions, size, bandwidth, delay, latency)) for delay in sorted(delays))
     assert short <= long * (1 + ROUNDING)
-
-
-@given(partitions=PARTITIONS, size=BYTES, bandwidth=BANDWIDTHS, delay=TIMES, latencies=st.tuples(TIMES, TIMES))
-def test_times_do_not_fall_as_the_latency_grows(
-    partitions: int, size: float, bandwidth: float, delay: float, latencies: tuple[float, float]
-) -> None:
-    part = size / partitions
-    short, long = (
-        float(model.pipelined_seconds(partitions, part, bandwidth, delay, latency)) for latency in sorted(latencies)
-    )
-    assert short <= long * (1 + ROUNDING)
-
-
-@given(threads=st.integers(1, 64), theta=st.integers(1, 64), rate=st.floats(0, 1e-6), bandwidth=BANDWIDTHS)
-def test_equation_4_is_from_1_to_the_number_of_partitions(
-    threads: int, theta: int, rate: float, bandwidth: float
-) -> None:
-    found = float(model.gain_of_delay_rate(threads, theta, rate, bandwidth))
-    assert 1 - ROUNDING <= found <= threads * theta * (1 + ROUNDING)
 
 
 @given(theta=st.integers(1, 255), sigma=st.floats(0, 2))

@@ -15,7 +15,6 @@ from selenium import webdriver
 from selenium.webdriver import Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
 from postprocess.drawing.look import Room
@@ -256,13 +255,6 @@ def test_a_choice_is_of_all_pages(browser: webdriver.Chrome, files: dict[str, Pa
     browser.find_element(By.CSS_SELECTOR, "fieldset[data-kind=collective] input[value=ireduce]").click()
     assert said(browser, "points") == "0 to 0 of 0 chosen points, of 288, are shown."
     assert log(browser, "browser") == []
-
-
-@browsing
-def test_colours_leave_the_page_as_it_is(browser: webdriver.Chrome, files: dict[str, Path]) -> None:
-    ready(browser, files["large"], "points=4&maps=3")
-    Select(browser.find_element(By.ID, "palette")).select_by_value("safe")
-    assert (rows(browser)[0], cases(browser)) == (151, [5, 6])
 
 
 def target(browser: webdriver.Chrome) -> str:

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from postprocess.drawing.text import share
 from postprocess.families.timing_selfcheck import judgement as selfcheck
 from postprocess.families.timing_selfcheck.judgement import (
     NO,
@@ -108,11 +107,6 @@ def test_what_is_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.jsonl").write_bytes(content)
     with pytest.raises(RecordError, match=r"a\.jsonl:1"):
         load_selfcheck(tmp_path / "a.jsonl")
-
-
-def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="cannot be read"):
-        load_selfcheck(tmp_path / "none.jsonl")
 
 
 # -- the machine's profile ---------------------------------------------------------------------------------------------
@@ -258,11 +252,6 @@ def test_the_limits_themselves_are_good(interval: float, cv: float, word: str) -
     assert selfcheck.judge(interval, cv) == word
 
 
-def test_the_advice_names_what_is_wrong(tmp_path: Path) -> None:
-    assert "--budget-seconds" in verdict_at(tmp_path, 0.03, 0.01).advice
-    assert "--repeat" in verdict_at(tmp_path, 0.01, 0.03).advice
-
-
 def test_few_launches_that_tell_nothing_are_advised_to_be_more(tmp_path: Path) -> None:
     few, many = ([synthetic.launch({TARGET: (1 + i % 2) * TARGET}) for i in range(n)] for n in (3, 12))
     (few_verdict,) = summary_of(tmp_path, few).verdicts
@@ -376,11 +365,3 @@ def test_json_has_units_and_no_nan(tmp_path: Path) -> None:
     assert set(document["work"][0]) == set(Steadiness.__dataclass_fields__)
     one_launch = selfcheck.as_json(summarise([load_selfcheck(paths[0])]))
     assert one_launch["work"][0]["cv_median_ci95"] == [None, None]
-
-
-@pytest.mark.parametrize(
-    ("fraction", "shown"),
-    [(0, "0.0 %"), (0.0004, "< 0.1 %"), (0.004, "0.4 %"), (0.0994, "9.9 %"), (0.0996, "10 %"), (math.nan, "-")],
-)
-def test_small_shares(fraction: float, shown: str) -> None:
-    assert share(fraction) == shown

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from mpi_campaign import ROOT
 from postprocess.drawing import page
-from postprocess.drawing.curve_plot import write_charts
 from postprocess.families import registry
 from postprocess.families.family import Found
 from postprocess.families.sync_overlap import inside
@@ -30,8 +29,6 @@ from postprocess.families.sync_overlap.section import sync_view
 from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table
 from postprocess.families.sync_overlap.verdict import Verdict, verdict_text, verdicts
 from postprocess.records.fields import RecordError
-from postprocess.records.run import load_run
-from postprocess.report.html import write_report
 from postprocess.statistics import late_receiver
 from postprocess.statistics.growth import power_law
 from postprocess.statistics.metrics import Estimate, median_estimate
@@ -211,22 +208,6 @@ def test_the_range_is_of_valid_points_and_says_what_is_not_known(
     assert verdict.outcomes == outcomes
     assert verdict.unreliable == unreliable
     assert outcomes[0] in card(table)
-
-
-def test_the_only_size_is_no_range(tmp_path: Path) -> None:
-    (verdict,) = verdicts(table_of(tmp_path, record(EAGER, Sweep(sizes=(65536,)))))
-    assert verdict.outcomes == ("full overlap at 65536 bytes (64 KiB), the only size that was measured",)
-
-
-def test_outcomes_that_are_all_unclear_are_no_answer(tmp_path: Path) -> None:
-    lines = record(EAGER, Sweep(sizes=(65536,)))
-    other = point(0, replace(EAGER, full_up_to=0))["series"]
-    for name, values in lines[1]["series"].items():
-        values[::2] = other[name][::2]
-    (verdict,) = verdicts(table_of(tmp_path, lines))
-    assert verdict.outcomes == ("no answer: no valid point has a clear outcome",)
-    assert "1 size unclear" in verdict.sentences
-    assert verdict.unreliable == "1 of 1 point not reliable"
 
 
 def test_sizes_need_not_be_monotonic(tmp_path: Path) -> None:
@@ -579,30 +560,3 @@ def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: Any, says
     change(lines[1])
     with pytest.raises(RecordError, match=says):
         load_sync_overlap(synthetic.write(tmp_path / "a.jsonl", lines))
-
-
-def test_a_chart_has_a_curve_per_configuration_and_protocol(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(PULLED), record(COPIED, protocol="copied"), record(HELPED, configuration="async"))
-    (chart,) = charts(table)
-    assert [curve.name for curve in chart.curves] == ["basic", "basic, protocol copied", "async"]
-    assert chart.places == list(SIZES[1:])
-    assert chart.left_out == 3
-    assert [mark.value for mark in chart.curves[1].marks] == pytest.approx([0.5, 0.5, 0.5, 1.0], abs=0.05)
-    assert sync_view(table.head(0), (), 10) is None
-
-
-def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    synthetic.write(folder / "records" / "0.jsonl", record())
-    run = load_run(folder)
-    found = registry.found(run, SYNC_OVERLAP)
-    written = write_charts(charts(found.table), tmp_path / "pictures", "sync", ("svg",))
-    assert [path.stat().st_size > 1000 for path in written] == [True]
-    report = tmp_path / "report.html"
-    write_report(run, report)
-    text = report.read_text()
-    assert "<h2>Messages to a late receiver</h2>" in text
-    assert "as figure 2 of White &amp; Bova 1999" in text
-    assert "65536 bytes (64 KiB): the receiver alone must be inside MPI (one sided)" in text
-    assert "<h3>Planted cases</h3>" in text
-    assert "<h3>Memory of idle ranks</h3>" in text

@@ -13,17 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.drawing.curve_plot import write_charts
-from postprocess.families import registry
 from postprocess.families.transfer_overlap import inside
 from postprocess.families.transfer_overlap.axes import CONTROLS, NOTHING, PIPELINED
 from postprocess.families.transfer_overlap.charts import charts
 from postprocess.families.transfer_overlap.entry import TRANSFER_OVERLAP
 from postprocess.families.transfer_overlap.record import load_transfer_overlap
 from postprocess.families.transfer_overlap.section import transfer_view
-from postprocess.families.transfer_overlap.table import COLUMNS, SHOWN, record_numbers, transfer_table
+from postprocess.families.transfer_overlap.table import COLUMNS, record_numbers, transfer_table
 from postprocess.families.transfer_overlap.verdict import CANNOT_TELL, NOT, PAYS, verdict_text, verdicts
-from postprocess.records.as_json import rows_as_json
 from postprocess.records.fields import RecordError
 from postprocess.statistics.transfer_overlap import improvement, improvement_bound
 from tests.postprocess import synthetic
@@ -102,15 +99,6 @@ def test_a_thread_that_makes_both_versions_slow_brings_nothing_over_basic(tmp_pa
     assert "every version loses" in verdict_text(table)
     alone = table_of(tmp_path / "alone", record(slow, configuration="async"))
     assert alone["improvement_vs_basic"].isna().all()
-
-
-def test_the_rows_for_programs_have_intervals_as_pairs(tmp_path: Path) -> None:
-    row = rows_as_json(table_of(tmp_path, record(OVERLAPS, versions=("overlap",))))[0]
-    assert set(row) >= {
-        "toolchain", "configuration", "ranks", "message_bytes", "valid", "reliable", "improvement", "improvement_ci95",
-        "bound", "bound_ci95", "iterations", "residual", "edge_cut", "partitioner",
-    }  # fmt: skip
-    assert row["improvement_ci95"][0] < row["improvement"] < row["improvement_ci95"][1]
 
 
 def test_an_improvement_above_the_bound_is_flagged_as_a_fault_of_the_baseline(tmp_path: Path) -> None:
@@ -209,17 +197,6 @@ def test_the_best_version_is_the_one_that_brings_most_for_sure(tmp_path: Path) -
     table.loc[neighborhood, ["improvement", "improvement_joint_ci95_low"]] = [0.16, 0.05]
     (verdict,) = verdicts(table)
     assert verdict.versions[0].variant != "neighborhood" and verdict.versions[-1].variant == "neighborhood"
-
-
-def test_where_a_solve_has_more_than_its_parts_its_whole_is_told_beside_the_bound(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(OVERLAPS))
-    (parts,) = verdicts(table)
-    assert "solver's sums" not in parts.words
-    (whole,) = verdicts(table.assign(t_nonoverlap_ns=2 * table["t_nonoverlap_ns"]))
-    assert (
-        "the times allow 20.0 % of exchanges and computation, which leave out the solver's sums: "
-        "10.0 % of the whole solve"
-    ) in whole.words
 
 
 def test_references_that_stand_still_are_not_said_to_drift(tmp_path: Path) -> None:
@@ -358,22 +335,3 @@ def test_a_record_that_does_not_fit_is_refused_with_its_place(tmp_path: Path, ch
     with pytest.raises(RecordError, match=r"r\.jsonl:2: ") as told:
         load_transfer_overlap(synthetic.write(tmp_path / "r.jsonl", lines))
     assert says in str(told.value)
-
-
-def test_a_chart_has_a_curve_and_a_bound_for_each_configuration(tmp_path: Path) -> None:
-    table = table_of(tmp_path, record(OVERLAPS), record(SERIALISED, configuration="async"))
-    (chart,) = charts(table)
-    assert [curve.name for curve in chart.curves] == ["basic", "basic: bound", "async", "async: bound"]
-    assert [chart.horizontal.words(place) for place in chart.places[:2]] == list(CONTROLS)
-    assert [mark.value for mark in chart.curves[0].marks] == pytest.approx([0, 0, *[0.15] * 6], abs=1e-6)
-    assert len(write_charts([chart], tmp_path / "drawn", "transfer-overlap", ("svg",))) == 1
-    view = transfer_view(table, (), 5)
-    assert view is not None
-    assert len(view.verdicts) == 2
-    assert (len(view.points.rows), view.points.count) == (5, 16)
-    assert transfer_view(table.iloc[:0], (), 5) is None
-    assert SHOWN.text(table).count("\n") == 16
-
-
-def test_the_family_is_registered() -> None:
-    assert registry.BY_NAME["transfer_overlap"] is TRANSFER_OVERLAP

@@ -138,13 +138,6 @@ def test_a_cell_of_the_matrix_leads_to_its_pair_and_keeps_the_choice(
     assert shown(browser) == changed
 
 
-def test_maps_are_hidden_with_what_they_show(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
-    open_at(browser, pages["comparison"])
-    assert shown(browser, ".grids > div") == 6
-    browser.find_element(By.CSS_SELECTOR, "fieldset[data-name=collective] input[value=ireduce]").click()
-    assert shown(browser, ".grids > div") == 3
-
-
 def test_a_change_is_drawn_where_it_was(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
     open_at(browser, pages["history"])
     assert shown(browser) == 1
@@ -216,16 +209,6 @@ def test_keys_are_enough(pages: dict[str, Path], browser: webdriver.Chrome) -> N
     ActionChains(browser).send_keys(Keys.SPACE).perform()
     assert 0 < shown(browser) < before
     assert {region.get_attribute("tabindex") for region in browser.find_elements(By.CSS_SELECTOR, ".tall")} == {"0"}
-
-
-def test_on_paper_all_is_there_but_the_filters(pages: dict[str, Path], browser: webdriver.Chrome) -> None:
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    open_at(browser, pages["comparison"])
-    assert shown(browser) == 72
-    assert not browser.find_element(By.ID, "choose").is_displayed()
-    region = browser.find_element(By.CSS_SELECTOR, ".tall")
-    assert browser.execute_script("return arguments[0].scrollHeight - arguments[0].clientHeight", region) <= 1
-    assert len(browser.print_page()) > 10_000
 
 
 @pytest.mark.parametrize("name", ["comparison", "hostile comparison", "matrix", "history", "acceptance"])

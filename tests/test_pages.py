@@ -1,0 +1,102 @@
+"""What a family shows of a made-up run, as text: what `show` prints of it, and its part of the report.
+
+`data/pages/<family>.txt` is how it was when somebody last looked at it. Where a change is meant, remove the file: the
+test writes it anew, and its difference is looked at before it is committed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpi_campaign import ROOT
+from postprocess.families import registry
+from postprocess.records.run import Run, load_run
+from postprocess.report.html import render_report
+from tests.postprocess import (
+    synthetic,
+    synthetic_cpu_overhead,
+    synthetic_hybrid,
+    synthetic_hybrid_kernels,
+    synthetic_impact,
+    synthetic_partitioned,
+    synthetic_sync_overlap,
+    synthetic_transfer_overlap,
+)
+from tests.postprocess.synthetic_cpu_overhead import SLEEPS
+from tests.postprocess.synthetic_hybrid import FASTER
+from tests.postprocess.synthetic_partitioned import EARLY
+from tests.postprocess.synthetic_sync_overlap import COPIED, HELPED, PULLED
+from tests.postprocess.synthetic_transfer_overlap import OVERLAPS, SERIALISED
+from tests.postprocess.test_postprocess_report import Page, timed_run
+
+PAGES = ROOT / "tests" / "data" / "pages"
+Lines = list[dict[str, Any]]
+
+
+def _hybrid() -> list[Lines]:
+    truth = replace(FASTER, by_size={800: 1.2}, ratio_noise=0.002)
+    settings = ("usual", "shared_memory", "point_to_point")
+    words = (("bcast", "allreduce"), ("spin", "barrier"), (8, 800, 1048576))
+    return [synthetic_hybrid.record(truth, *words, asked={"intranode": one}) for one in settings]
+
+
+RECORDS: dict[str, Callable[[], Sequence[Lines]]] = {
+    "nbc_overlap": lambda: [
+        synthetic.sweep(grid=(8, 16)),
+        synthetic.sweep(synthetic.PERFECT, grid=(8, 16), configuration="async"),
+    ],
+    "mpi_impact": lambda: [synthetic_impact.synthetic(16, synthetic_impact.slowed(1.1))],
+    "partitioned": lambda: [
+        synthetic_partitioned.record("part"),
+        synthetic_partitioned.record("many", truth=replace(EARLY, times_slower=1.5)),
+        synthetic_partitioned.record("layer", aggregations=(0, 4096), ratios=(0,)),
+    ],
+    "cpu_overhead": lambda: [
+        synthetic_cpu_overhead.record(SLEEPS, operations=("barrier", "bcast"), works=(0.625, 0.3125)),
+        synthetic_cpu_overhead.messages_record(),
+    ],
+    "transfer_overlap": lambda: [
+        synthetic_transfer_overlap.record(OVERLAPS, unknowns=(1, 16)),
+        synthetic_transfer_overlap.record(SERIALISED, configuration="async"),
+    ],
+    "sync_overlap": lambda: [
+        synthetic_sync_overlap.record(PULLED),
+        synthetic_sync_overlap.record(COPIED, protocol="copied"),
+        synthetic_sync_overlap.record(HELPED, configuration="async"),
+        synthetic_sync_overlap.record(PULLED, send="late"),
+    ],
+    "hybrid": _hybrid,
+    "hybrid_kernels": lambda: [synthetic_hybrid_kernels.record()],
+}
+
+
+def text_of(run: Run) -> str:
+    """The text of a report, and what pointers and screen readers are told, a line for each piece."""
+    page = Page(render_report(run))
+    told = [words for _, one in page.elements for name, words in one.items() if name in ("title", "aria-label")]
+    return "\n".join((*filter(None, (" ".join(text.split()) for text in page.texts)), "", *dict.fromkeys(told), ""))
+
+
+def check(name: str, found: str) -> None:
+    page = PAGES / f"{name}.txt"
+    if not page.exists():
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(found, encoding="utf-8")
+        pytest.fail(f"{page} was written anew: look at it")
+    assert found == page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_family_shows_what_it_showed(tmp_path: Path, name: str) -> None:
+    synthetic.written(tmp_path / "run" / "records", RECORDS[name]())
+    run, family = load_run(tmp_path / "run"), registry.BY_NAME[name]
+    check(name, f"{family.text(registry.found(run, family))}\n\n{text_of(run)}")
+
+
+@pytest.mark.parametrize(("name", "made"), [("with trouble", synthetic.smoke_run), ("with clocks", timed_run)])
+def test_a_whole_report_says_what_it_said(tmp_path: Path, name: str, made: Callable[[Path], Path]) -> None:
+    """Of cases that failed or were skipped, records that were cut, and all that is told of how it was timed."""
+    check(name, text_of(load_run(made(tmp_path / "run"))))
