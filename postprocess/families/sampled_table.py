@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from postprocess.drawing.columns import circumstances
 from postprocess.drawing.text import ratio
+from postprocess.families import axes, sampled
+from postprocess.families.axes import FamilyAxes
 from postprocess.families.sampled import Sampling
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import RecordFile
@@ -32,7 +34,7 @@ LAST_COLUMNS = (
     *(name for name in _OF_SAMPLING if name != "index"), "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
 )  # fmt: skip
-"""The columns that end each row: `columns_of_point` and `columns_of_record`, and those of `judged`."""
+"""The columns that end each row: those of `columns_of_point`."""
 
 
 def rows_of(
@@ -51,11 +53,12 @@ def table_of(rows: Iterable[Row], columns: Sequence[str], *truths: str) -> pd.Da
     return table
 
 
-def case_of(header: Header, names: Iterable[str]) -> Row:
-    """The columns that are the same for all points of a record: those of these names that the header has, and what a
-    table needs to tell launches apart."""
+def case_of(header: Header, own: FamilyAxes) -> Row:
+    """The columns that are the same for all points of a record: those of a case, and what a table needs to tell
+    launches apart."""
     return {
-        **{name: getattr(header, name) for name in names if hasattr(header, name)},
+        **{name: getattr(header, name) for name in own.case if hasattr(header, name)},
+        **axes.asked(header.plan.parameters, own.asked),
         "given_up_cores": header.progress.given_up_cores,
         "launch": repeat_of(header.metadata) or 1,
         NAMED: named_cores_of(header.metadata),
@@ -76,12 +79,27 @@ def columns_of_estimates(found: Mapping[str, Estimate]) -> Row:
     }
 
 
-def columns_of_point(point: Sampling) -> Row:
-    """How a point was repeated, and its clock."""
+def columns_of_point(
+    record: RecordFile,
+    point: Sampling,
+    reasons: Sequence[str],
+    flags: Iterable[str],
+    invalid: Sequence[str] | None = None,
+) -> Row:
+    """LAST_COLUMNS: how a point was repeated, its clock, what it may be used for, and its record.
+
+    reasons: why it is not reliable.  flags: see `validity`; none of a point without repetitions.
+    invalid: why it is not valid; None: its `invalid_reasons`.
+    """
     return {
         **{name: getattr(point, name) for name in _OF_SAMPLING},
         "clock_method": point.clock.method,
         "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
+        "valid": not (sampled.invalid_reasons(point) if invalid is None else invalid),
+        "reliable": not reasons,
+        "unreliable_reasons": list(reasons),
+        "flags": list(flags),
+        **columns_of_record(record),
     }
 
 
@@ -92,16 +110,6 @@ def columns_of_record(record: RecordFile) -> Row:
         "shared_core": record.header.shared_core,
         "complete": record.complete,
         "record": record.name,
-    }
-
-
-def judged(invalid: Sequence[str], reasons: Sequence[str], flags: Sequence[str]) -> Row:
-    """What a point may be used for. invalid, reasons: why it is not valid, and why it is not reliable."""
-    return {
-        "valid": not invalid,
-        "reliable": not reasons,
-        "unreliable_reasons": list(reasons),
-        "flags": list(flags),
     }
 
 

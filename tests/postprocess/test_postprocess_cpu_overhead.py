@@ -23,7 +23,7 @@ from postprocess.families.cpu_overhead import claims, inside
 from postprocess.families.cpu_overhead.charts import SHARE, TIME, USER, charts, rank_charts
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
 from postprocess.families.cpu_overhead.record import load_cpu_overhead
-from postprocess.families.cpu_overhead.section import cpu_view
+from postprocess.families.cpu_overhead.section import SECTION
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, cpu_table, record_numbers
 from postprocess.records.fields import RecordError
@@ -544,7 +544,7 @@ def test_what_is_not_reliable_is_pale_and_said(tmp_path: Path) -> None:
     table = table_of(tmp_path, record(SLEEPS, oversubscribed=True))
     _, share, _ = charts(table)
     assert share.notes == ["3 marks pale: not reliable, the table says why"]
-    assert cpu_view(table.head(0), (), 10) is None
+    assert SECTION.view(table.head(0), (), 10) is None
 
 
 def test_the_report_and_the_pictures_have_it(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from postprocess.families.hybrid.entry import BOUNDS, HYBRID
 from postprocess.families.hybrid.operations import OPERATIONS as EVERY
 from postprocess.families.hybrid.operations import PAPERS as OPERATIONS
 from postprocess.families.hybrid.record import load_hybrid
-from postprocess.families.hybrid.section import hybrid_view, verdicts, with_once
+from postprocess.families.hybrid.section import SECTION, verdicts
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
@@ -495,10 +495,8 @@ def test_what_fewer_ranks_pay_once_is_told(tmp_path: Path) -> None:
     assert set(table["comm_create_ns"]) == {110_000} and set(table["memory_create_1_mib_ns"]) == {85_000}
     shown = once.SHOWN.text(table).splitlines()
     assert len(shown) == 4 and "memory, 64 KiB" in shown[0] and "110 µs" in shown[3]
-    found = hybrid_view(hybrid_table([loaded]), (), 100)
-    assert found is not None and found.once is None
-    told = with_once(found, [loaded], 100).once
-    assert told is not None and told.count == 3
+    view = SECTION.view(hybrid_table([loaded]), (), 100, [loaded])
+    assert view is not None and view.once.count == 3
     assert once.once_table([]).empty
 
 
@@ -571,7 +569,7 @@ def test_collectives_beyond_the_paper_have_answers_and_no_targets(tmp_path: Path
         (name, "from 800 B on") for name in beyond
     ]
     assert "reduce_scatter_block: from 800 B on, alltoall: from 800 B on" in claims.text(table)
-    view = hybrid_view(table, (), 100)
+    view = SECTION.view(table, (), 100)
     assert view is not None and not view.targets
     assert {chart.figures for chart in charts(table)} == {""}
     # Beside what the paper does with its own collectives: the control of a reduction is another variant.
@@ -613,7 +611,7 @@ def test_what_a_computation_between_start_and_wait_hides_is_told(
     assert row["t_computation_ns"] == pytest.approx(whole_ns / 4, rel=0.01 + noise)
     assert overlap.verdict(row) == says
     assert says in overlap.text(table).splitlines()[1]
-    view = hybrid_view(table, (), 100)
+    view = SECTION.view(table, (), 100)
     assert view is not None and view.overlap.count == 1
     # A computation moves nothing between nodes; the other batches do, and take time.
     (one,) = loaded.points
@@ -775,7 +773,7 @@ def test_the_state_of_the_cores_is_said_where_targets_are_missed(tmp_path: Path)
     assert "1 missed (1 far)" in claims.counts_words(claims.targets(only))
     answers = dict(zip(claims.KINDS, claims.at_a_glance(only)[0].answers, strict=True))
     assert answers[claims.LONG] == ("missed", "1.25 at 4 KiB, far")
-    view = hybrid_view(only, (), 100)
+    view = SECTION.view(only, (), 100)
     assert view is not None
     assert view.states == ["near: hand-overs of 60 ns to 60 ns", "far: hand-overs of 240 ns to 240 ns"]
 
@@ -809,14 +807,14 @@ def test_the_section_says_a_verdict_per_collective_and_variant(tmp_path: Path) -
     table = table_of(tmp_path, record(replace(FASTER, by_size={8: 1.5, 4096: 1.0}, ratio_noise=0.002)))
     (said,) = verdicts(table)
     assert said[1:] == ["bcast", "spin", "256 KiB", "8 B", "4 KiB"]
-    view = hybrid_view(table, (), 100)
+    view = SECTION.view(table, (), 100)
     assert view is not None and view.points.count == 6
     ((_, of_targets),) = view.targets
     assert [len(cells) for cells in of_targets] == [len(claims.HEADS)] * len(claims.targets(table))
     first = dict(zip(claims.HEADS, of_targets[0], strict=True))
     assert (first["collective, timed"], first["verdict"]) == ("bcast, whole", "cannot be told: only usual was measured")
     assert re.fullmatch(r"1\.00 \[[\d., ]+\] at 4 KiB, usual", first["largest ratio"])
-    assert hybrid_view(table.head(0), (), 100) is None
+    assert SECTION.view(table.head(0), (), 100) is None
 
 
 def test_a_report_has_the_section(tmp_path: Path) -> None:
@@ -836,8 +834,8 @@ def test_a_report_has_the_section(tmp_path: Path) -> None:
 
 def test_what_is_said_of_the_processes(tmp_path: Path) -> None:
     loaded = load_hybrid(synthetic.write(tmp_path / "a.jsonl", record(operations=OPERATIONS, network="shm")))
-    assert inside.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
-    facts = dict(inside.timing([loaded]))
+    assert inside.INSIDE.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
+    facts = dict(inside.INSIDE.timing([loaded]))
     assert facts["ranks that share a copy"] == "1 group, real"
     assert list(sampled_inside.wrong(loaded)) == []
     assert inside.communicated_ns(loaded) > 0

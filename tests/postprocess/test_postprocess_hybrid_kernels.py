@@ -14,7 +14,7 @@ import pytest
 from postprocess.families.hybrid_kernels import inside
 from postprocess.families.hybrid_kernels.charts import COPIES, GROWTH, MEMORY, OVER_RANKS, TIME, charts
 from postprocess.families.hybrid_kernels.record import VARIANTS, load_kernels
-from postprocess.families.hybrid_kernels.section import HEADS, kernels_view
+from postprocess.families.hybrid_kernels.section import HEADS, SECTION
 from postprocess.families.hybrid_kernels.table import COLUMNS, SHOWN, kernels_table, record_numbers
 from postprocess.families.hybrid_kernels.verdict import places, verdict_text, verdicts
 from postprocess.records.fields import RecordError
@@ -204,7 +204,7 @@ def test_the_report_says_time_memory_and_lines(tmp_path: Path) -> None:
     )
     assert "hybrid 1.00, pure MPI 2.00, MPI and OpenMP 1.00 (planned: hybrid 2.00, pure MPI" in last.memory_words
     assert place.memory.startswith("hybrid keeps at most 1.10 copies per node") and ": holds" in place.memory
-    view = kernels_view(table, (), 100)
+    view = SECTION.view(table, (), 100)
     assert view is not None
     ((_, answers),) = view.answers
     cells = dict(zip(HEADS, answers[-1], strict=True))

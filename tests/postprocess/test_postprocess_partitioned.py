@@ -21,11 +21,12 @@ from mpi_campaign.verdicts import baseline
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
 from postprocess.families import axes, registry, sampled_inside
+from postprocess.families.family import unit_of
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.charts import AGGREGATION, GAIN, TIME, charts
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
-from postprocess.families.partitioned.section import partitioned_view
+from postprocess.families.partitioned.section import SECTION
 from postprocess.families.partitioned.table import COLUMNS, SHOWN, paired, partitioned_table, record_numbers
 from postprocess.records.as_json import rows_as_json
 from postprocess.records.fields import RecordError
@@ -372,7 +373,7 @@ def test_the_numbers_of_a_record_are_geometric_means(tmp_path: Path) -> None:
     assert (numbers["points"], numbers["points_valid"], numbers["points_reliable"]) == (12, 12, 12)
     assert PARTITIONED.numbers is not None
     assert PARTITIONED.numbers(loaded, None).doubt == ""
-    assert {PARTITIONED.unit_of(name) for name in numbers} == {"ratio", "points"}
+    assert {unit_of(name) for name in numbers} == {"ratio", "points"}
     assert {bound.metric for bound in PARTITIONED.bounds} <= set(numbers)
 
 
@@ -440,7 +441,7 @@ def test_json_has_intervals_as_pairs(tmp_path: Path) -> None:
 def test_text_names_what_differs(tmp_path: Path) -> None:
     coarse, layer = record("part_coarse", sizes=(LARGE,)), record("layer", sizes=(LARGE,), aggregations=(4096,))
     text = SHOWN.text(table_of(tmp_path, coarse, layer, record(noise="uniform", cache="cold", sizes=(LARGE,))))
-    for words in ("part_coarse, 1 received", "layer, up to 4 KiB together", "basic, cold caches, noise uniform"):
+    for words in ("part_coarse, 1 received", "layer, up to 4 KiB together", "basic, noise uniform, cold caches"):
         assert words in text
     assert SHOWN.text(partitioned_table([])) == ""
 
@@ -528,7 +529,7 @@ def test_parquet_keeps_the_table_and_a_run_without_records_has_none(tmp_path: Pa
 
 
 def test_a_long_table_is_cut_in_the_page_and_said(tmp_path: Path) -> None:
-    view = partitioned_view(table_of(tmp_path, record()), (), 5)
+    view = SECTION.view(table_of(tmp_path, record()), (), 5)
     assert view is not None
     assert (len(view.points.rows), view.points.count) == (5, 12)
 

@@ -20,7 +20,7 @@ from postprocess.families.transfer_overlap.axes import CONTROLS, NOTHING, PIPELI
 from postprocess.families.transfer_overlap.charts import charts
 from postprocess.families.transfer_overlap.entry import TRANSFER_OVERLAP
 from postprocess.families.transfer_overlap.record import load_transfer_overlap
-from postprocess.families.transfer_overlap.section import transfer_view
+from postprocess.families.transfer_overlap.section import SECTION
 from postprocess.families.transfer_overlap.table import COLUMNS, SHOWN, record_numbers, transfer_table
 from postprocess.families.transfer_overlap.verdict import CANNOT_TELL, NOT, PAYS, verdict_text, verdicts
 from postprocess.records.as_json import rows_as_json
@@ -254,7 +254,7 @@ def test_a_reference_that_drifts_over_the_versions_is_flagged_and_their_improvem
     assert verdict.drifts in verdict_text(drifting)
     (of_two,) = verdicts(table_of(tmp_path, record(replace(OVERLAPS, slower=slower, noise=0.01)), record(OVERLAPS)))
     assert of_two.drifts.startswith("the reference drifts over the versions in 1 of 2 launches, from ")
-    view = transfer_view(drifting, (), 5)
+    view = SECTION.view(drifting, (), 5)
     assert view is not None and view.verdicts[0].notes == [verdict.drifts]
 
 
@@ -314,9 +314,9 @@ def test_residuals_that_differ_where_they_must_not_are_a_fault(tmp_path: Path) -
     assert list(inside.wrong(second)) == [
         "residuals of versions differ that must be the same, on 10 000 points with 1 unknown each"
     ]
-    told = dict(inside.covered([first]))
+    told = dict(inside.INSIDE.covered([first]))
     assert told["Residuals"] == "10 000 points with 1 unknown each: the same bits in 6 solvers"
-    assert "2 different ones in 12 solvers" in dict(inside.covered([first, second]))["Residuals"]
+    assert "2 different ones in 12 solvers" in dict(inside.INSIDE.covered([first, second]))["Residuals"]
 
 
 def test_the_payload_is_what_all_solves_exchanged(tmp_path: Path) -> None:
@@ -367,11 +367,11 @@ def test_a_chart_has_a_curve_and_a_bound_for_each_configuration(tmp_path: Path) 
     assert [chart.horizontal.words(place) for place in chart.places[:2]] == list(CONTROLS)
     assert [mark.value for mark in chart.curves[0].marks] == pytest.approx([0, 0, *[0.15] * 6], abs=1e-6)
     assert len(write_charts([chart], tmp_path / "drawn", "transfer-overlap", ("svg",))) == 1
-    view = transfer_view(table, (), 5)
+    view = SECTION.view(table, (), 5)
     assert view is not None
     assert len(view.verdicts) == 2
     assert (len(view.points.rows), view.points.count) == (5, 16)
-    assert transfer_view(table.iloc[:0], (), 5) is None
+    assert SECTION.view(table.iloc[:0], (), 5) is None
     assert SHOWN.text(table).count("\n") == 16
 
 

@@ -21,8 +21,8 @@ from postprocess.drawing.curves import (
     DASHED,
     MESSAGE,
     RANKS,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Style,
     ratio_axis,
@@ -30,8 +30,8 @@ from postprocess.drawing.curves import (
 )
 from postprocess.drawing.text import plural, size
 from postprocess.families import axes
+from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.record import BLOCKING
-from postprocess.families.cpu_overhead.table import configuration_words
 from postprocess.families.launch_marks import mark_of
 
 USER, SHARE, TIME = "user_share", "idle_share", "idle_ns"
@@ -46,9 +46,11 @@ LEAST_PLACES = 3
 """Fewer sizes, or numbers of ranks, make no curve: the table has them."""
 PAPERS_BYTES = 1024
 """The size of figure 2."""
-_VERTICAL: Mapping[str, Axis] = {
-    USER: ratio_axis("CPU share in user mode"), SHARE: ratio_axis("idle share"), TIME: time_axis("idle time of a call"),
-}  # fmt: skip
+_VERTICAL: Mapping[str, ChartAxis] = {
+    USER: ratio_axis("CPU share in user mode"),
+    SHARE: ratio_axis("idle share"),
+    TIME: time_axis("idle time of a call"),
+}
 _TITLES = {USER: "CPU share in user mode", SHARE: "Idle share", TIME: "Idle time"}
 _COLOURS = {
     "barrier": "black",
@@ -150,7 +152,7 @@ def _of_all_ranks(table: pd.DataFrame) -> pd.DataFrame:
 
 def _title(kind: str, rows: pd.DataFrame) -> str:
     first = {str(name): value for name, value in rows.iloc[0].items()}
-    where = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    where = f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
     return f"{_TITLES[kind]}: {where}, {plural(int(first['ranks']), 'rank')}"
 
 

@@ -18,9 +18,10 @@ import pandas as pd
 
 from postprocess.drawing.text import duration, percent, plural, size
 from postprocess.families import axes, sampled_table
+from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WORKING
-from postprocess.families.cpu_overhead.table import BY_TICKS, configuration_words
+from postprocess.families.cpu_overhead.table import BY_TICKS
 from postprocess.statistics import cpu_use, launches, limits
 from postprocess.statistics.metrics import Estimate, as_float
 
@@ -172,7 +173,7 @@ def _where(rows: pd.DataFrame, *, setting: bool = True) -> str:
     first = {str(name): value for name, value in rows.iloc[0].items()}
     if not setting:
         first[axes.LIBRARY_SETTING.name] = axes.LIBRARY_SETTING.usual
-    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
 
 
 def _share(estimate: Estimate) -> str:

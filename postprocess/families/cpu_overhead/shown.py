@@ -11,16 +11,15 @@ import pandas as pd
 from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, duration_and_interval, interval, percent, ratio, size
 from postprocess.families import axes, sampled_table
-from postprocess.families.cpu_overhead.axes import CASE
+from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.claims import sentences
 from postprocess.families.cpu_overhead.loggp_table import run_remarks
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
-from postprocess.families.cpu_overhead.table import configuration_words
 from postprocess.records.header import NAMED
 
 
 def _case_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [str(row["toolchain"]), str(row["network"]), configuration_words(row)]
+    return [str(row["toolchain"]), str(row["network"]), AXES.words(row)]
 
 
 def _point_cells(row: Mapping[Any, Any]) -> list[str]:
@@ -300,7 +299,7 @@ def parameters_of_launches(table: pd.DataFrame) -> pd.DataFrame:
 def parameters(table: pd.DataFrame) -> pd.DataFrame:
     """A row per case and pair: that of the first launch that has them, which tells of all launches, too."""
     launches = parameters_of_launches(table).sort_values("valid", ascending=False, kind="stable")
-    case = [name for name in CASE if name != axes.LAUNCH.name]
+    case = [name for name in AXES.case if name != axes.LAUNCH.name]
     chosen: pd.DataFrame = launches.drop_duplicates([*case, NAMED, "pair"]).sort_index()
     return chosen
 

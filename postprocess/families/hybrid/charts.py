@@ -26,8 +26,8 @@ from postprocess.drawing.curves import (
     MESSAGE,
     NODES,
     SOLID,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Mark,
     Style,
@@ -38,9 +38,9 @@ from postprocess.drawing.curves import (
 from postprocess.drawing.text import plural, quotient, size
 from postprocess.families import axes
 from postprocess.families.hybrid import state
-from postprocess.families.hybrid.axes import ALONE
+from postprocess.families.hybrid.axes import ALONE, AXES
 from postprocess.families.hybrid.operations import OPERATIONS
-from postprocess.families.hybrid.table import SETTING, configuration_words, states_words, with_states
+from postprocess.families.hybrid.table import SETTING, states_words, with_states
 from postprocess.families.launch_marks import mark_of
 
 RATIO, BEST, TIME, OVER_NODES = "ratio_to_library", "ratio_to_best_library", "t_ns", "over_nodes"
@@ -49,7 +49,7 @@ METHODS = "methods"
 METHOD_1, METHOD_2 = "method1", "method2"
 """The variants that are the paper's two methods."""
 _OF_LIBRARY = "t_library_ns"
-_VERTICAL: Mapping[str, Axis] = {
+_VERTICAL: Mapping[str, ChartAxis] = {
     RATIO: quotient_axis("time of the hybrid library / of MPI"),
     BEST: quotient_axis("time of the hybrid library / of MPI at its best"),
     METHODS: quotient_axis("time by method 2 / by method 1"),
@@ -183,7 +183,7 @@ def _nodes(first: Mapping[str, Any]) -> str:
 
 def _where(first: Mapping[str, Any]) -> str:
     timed = "alone" if first["timed"] == ALONE else "with writing and reading"
-    case = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    case = f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
     return f"{first['operation']} {timed}, {case}, {plural(int(first['ranks']), 'rank')}"
 
 

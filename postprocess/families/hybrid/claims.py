@@ -25,13 +25,12 @@ from postprocess.drawing.columns import Columns, rows_of
 from postprocess.drawing.text import quotient, ratio, size
 from postprocess.families import axes, handovers
 from postprocess.families.hybrid import state
-from postprocess.families.hybrid.axes import ALONE, WHOLE
+from postprocess.families.hybrid.axes import ALONE, AXES, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.table import (
     PAPERS_RATIO,
     SETTING,
     WIDENED,
-    configuration_words,
     count_of_controls,
     with_states,
 )
@@ -206,7 +205,7 @@ def counts_words(of_targets: pd.DataFrame) -> str:
 
 def _where(rows: pd.DataFrame) -> str:
     first = {str(name): value for name, value in rows.iloc[0].items()} | {SETTING: axes.INTRANODE.usual}
-    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
 
 
 def _of_claims(library: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns
 from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families.hybrid.table import configuration_words
+from postprocess.families.hybrid.axes import AXES
 from postprocess.statistics.control import CANNOT_TELL
 
 HIDES, COSTS = "hides some", "takes longer than both"
@@ -36,7 +36,7 @@ def overlapped(table: pd.DataFrame) -> pd.DataFrame:
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
     return [
-        f"{row['toolchain']}, {configuration_words(row)}, {row['network']}",
+        f"{row['toolchain']}, {AXES.words(row)}, {row['network']}",
         f"{row['shared_nodes']}, {row['nodes_are']}",
         str(row["operation"]),
         str(row["variant"]),

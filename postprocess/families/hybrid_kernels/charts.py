@@ -18,8 +18,8 @@ from postprocess.drawing.curves import (
     COLOURS,
     DOTTED,
     SOLID,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Mark,
     Style,
@@ -28,9 +28,8 @@ from postprocess.drawing.curves import (
 )
 from postprocess.drawing.text import duration, plural, ratio, size
 from postprocess.families import axes
-from postprocess.families.hybrid_kernels.axes import VARIANT
+from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
-from postprocess.families.hybrid_kernels.table import configuration_words
 from postprocess.families.launch_marks import mark_of
 
 TIME, MEMORY, GROWTH, COPIES = "t_ns", "memory_bytes", "growth_bytes", "copies_per_node"
@@ -42,12 +41,12 @@ _FIGURES: Mapping[str, str] = {
     "poisson": "figure 18 of Zhou et al. 2020",
     "bpmf": "figure 19 of Zhou et al. 2020",
 }
-_VARIANT = Axis("variant", log=False, words=lambda place: VARIANTS[int(place)], named=True)
-_RANKS = Axis("ranks per node", log=True, words=lambda place: str(int(place)))
+_VARIANT = ChartAxis("variant", log=False, words=lambda place: VARIANTS[int(place)], named=True)
+_RANKS = ChartAxis("ranks per node", log=True, words=lambda place: str(int(place)))
 _VERTICAL = {
-    TIME: Axis("time", log=False, words=duration),
-    MEMORY: Axis("memory of a node", log=False, words=size, binary=True),
-    GROWTH: Axis("memory of its data", log=False, words=size, binary=True),
+    TIME: ChartAxis("time", log=False, words=duration),
+    MEMORY: ChartAxis("memory of a node", log=False, words=size, binary=True),
+    GROWTH: ChartAxis("memory of its data", log=False, words=size, binary=True),
     COPIES: ratio_axis("copies of the shared data per node"),
 }
 _WHAT = {
@@ -116,7 +115,7 @@ def _chart_over_ranks(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
 
 
 def _drawn(
-    kind: str, column: str, title: str, figures: str, horizontal: Axis, curves: tuple[Curve, ...], left_out: int
+    kind: str, column: str, title: str, figures: str, horizontal: ChartAxis, curves: tuple[Curve, ...], left_out: int
 ) -> Chart:
     _, high = sure_values(curves)
     return Chart(
@@ -148,7 +147,7 @@ def _kernel(rows: pd.DataFrame) -> str:
 
 
 def _place(first: Mapping[str, Any]) -> str:
-    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
 
 
 def _nodes(first: Mapping[str, Any]) -> str:

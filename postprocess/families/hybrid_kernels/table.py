@@ -36,9 +36,8 @@ from postprocess.drawing.columns import Columns, circumstances
 from postprocess.drawing.text import duration, interval, ratio, size
 from postprocess.families import axes, handovers, sampled, sampled_table
 from postprocess.families.hybrid_kernels import validity
-from postprocess.families.hybrid_kernels.axes import CASE, VARIANT
+from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
 from postprocess.families.hybrid_kernels.record import (
-    FAMILY,
     HYBRID,
     MPI,
     OPENMP,
@@ -64,7 +63,7 @@ _OF_POINT = (
 _OF_VARIANT = ("lines", "memory_bytes", "growth_bytes", "shared_bytes", "replicated_bytes", "replicated_pss_bytes")
 _COPIES = {"copies_per_node": "replicated_bytes", "measured_copies_per_node": "replicated_pss_bytes"}
 COLUMNS = (
-    *CASE, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "ranks_per_node", "nodes_are",
+    *AXES.case, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "ranks_per_node", "nodes_are",
     *sampled_table.names_of_estimates(_ESTIMATES),
     *VERDICTS.values(), "iterations", "error", "digest", "collective", *_OF_VARIANT, "copy_bytes", *_COPIES,
     "pinned", "dgemm", "ratings", "noise", "handover_ns", "other_state_repetitions",
@@ -87,8 +86,7 @@ def case_of(record: KernelsRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     return {
-        **sampled_table.case_of(header, CASE),
-        **axes.asked(header.plan.parameters, axes.of_records(FAMILY)),
+        **sampled_table.case_of(header, AXES),
         axes.VIRTUAL_NODE_RANKS.name: record.virtual_node_ranks,
         "shared_nodes": record.shared_nodes,
         "ranks_per_node": math.ceil(header.ranks / record.shared_nodes),
@@ -132,13 +130,13 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
                 },
                 "handover_ns": handovers.handover_ns(point),
                 "other_state_repetitions": left_out,
-                **sampled_table.columns_of_point(point),
-                **sampled_table.judged(
-                    validity.invalid_reasons(point, memory_only=record.memory_only),
+                **sampled_table.columns_of_point(
+                    record,
+                    point,
                     reasons,
                     [*validity.flags(point, off_by), *handovers.left_out_words(left_out, every.repetitions)],
+                    validity.invalid_reasons(point, memory_only=record.memory_only),
                 ),
-                **sampled_table.columns_of_record(record),
             }
 
 
@@ -201,16 +199,11 @@ def record_numbers(record: KernelsRecord) -> dict[str, float]:
     return sampled_table.numbers_of(own, numbers)
 
 
-def configuration_words(row: Mapping[Any, Any]) -> str:
-    """The configuration of a row and its unusual values."""
-    return axes.configuration_words(row, (axes.NAMED_CORES, *axes.of_records(FAMILY)))
-
-
 def _cells(row: Mapping[Any, Any]) -> list[str]:
     return [
         str(row["toolchain"]),
         str(row["network"]),
-        configuration_words(row),
+        AXES.words(row),
         str(row["ranks"]),
         str(row["kernel"]),
         str(row["size"]),
@@ -249,7 +242,7 @@ def _memory_cells(row: Mapping[Any, Any]) -> list[str]:
     return [
         str(row["toolchain"]),
         str(row["network"]),
-        configuration_words(row),
+        AXES.words(row),
         str(row["kernel"]),
         str(row["size"]),
         str(row["ranks_per_node"]),

@@ -21,11 +21,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from postprocess.drawing.colour import NO_VALUE, SCALES, Rgb, faded, text_colour
+from postprocess.drawing.curve_plot import write_charts
 from postprocess.drawing.look import PLAIN, Look
 from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import clean, duration
-from postprocess.families.nbc_overlap.chart_plot import chart_figure
-from postprocess.families.nbc_overlap.charts import charts_of
+from postprocess.families.nbc_overlap.charts import charts
 from postprocess.families.nbc_overlap.maps import (
     METRICS,
     Cell,
@@ -135,9 +135,9 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
                 write(file_key(panel.sweep), _file_stem(panel.sweep.title, suffix), figure)
     for name, figure in overview_figures(run, panels, look).items():
         write("overview", name, figure)
-    for chart in charts_of(points) if not look.metrics else []:
+    if not look.metrics:
         provenance = provenance_words(run, [panel.sweep for panel in panels if panel.sweep is not None])
-        write("charts", _file_stem(f"{chart.kind} {chart.case}", ""), chart_figure(chart, provenance, STYLE))
+        written["charts"] = write_charts(charts(points), folder, "curves", look.kinds, provenance)
     return written
 
 

@@ -27,8 +27,8 @@ from postprocess.drawing.curves import (
     DASHED,
     DOTTED,
     MESSAGE,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Mark,
     Style,
@@ -39,15 +39,15 @@ from postprocess.drawing.curves import (
 from postprocess.drawing.text import duration, plural, ratio
 from postprocess.families import axes
 from postprocess.families.launch_marks import mark_of
-from postprocess.families.partitioned.axes import DELAY_RATIO
-from postprocess.families.partitioned.table import approach_words, configuration_words, neighbours_words
+from postprocess.families.partitioned.axes import AXES, DELAY_RATIO
+from postprocess.families.partitioned.table import approach_words, neighbours_words
 from postprocess.families.partitioned.verdict import SINGLE, by_size, found_of
 from postprocess.statistics import pipelining
 
 TIME, AGGREGATION, GAIN = "time", "aggregation", "gain"
 FIGURES: Mapping[str, str] = {TIME: "figures 4 to 6", AGGREGATION: "figure 7", GAIN: "figure 8"}
 """The figures of the paper that have the same curves."""
-_VERTICAL: Mapping[str, Axis] = {
+_VERTICAL: Mapping[str, ChartAxis] = {
     TIME: time_axis("time"),
     AGGREGATION: time_axis("time"),
     GAIN: ratio_axis("gain over one message"),
@@ -135,7 +135,7 @@ def title_of(kind: str, row: Mapping[str, Any]) -> str:
     """The title of a chart: what all its points have in common."""
     threads = int(row["threads_per_rank"])
     parts = [
-        f"{'Gain' if kind == GAIN else 'Time'}: {row['toolchain']}, {configuration_words(row)}, {row['network']}",
+        f"{'Gain' if kind == GAIN else 'Time'}: {row['toolchain']}, {AXES.words(row)}, {row['network']}",
         plural(threads, "thread"),
         *neighbours_words(row),
         plural(int(row["partitions_send"]), "partition"),
@@ -183,7 +183,7 @@ def _time_curves(shown: pd.DataFrame, known: pd.DataFrame) -> Iterator[Curve]:
         )
 
 
-def _measured(rows: pd.DataFrame, name: str, axis: Axis) -> Iterator[Curve]:
+def _measured(rows: pd.DataFrame, name: str, axis: ChartAxis) -> Iterator[Curve]:
     """The curves of the approaches: those of one approach get the `_SHADES` in turn."""
     order = list(axes.APPROACH.values)
 

@@ -146,7 +146,7 @@ def partitioned_record(record: Record) -> PartitionedRecord:
     header = record.header
     older = {axes.INTERFACES.name: ("usual",), axes.FIGURE.name: ("none",)}  # of records from before they existed
     given = {**older, **header.plan.parameters}
-    asked = {axis.name: _only(given, axis.name, header.where) for axis in axes.of_records(FAMILY)}
+    asked = {axis.name: _only(given, axis.name, header.where) for axis in axes.PARAMETERS[FAMILY]}
     approach, noise, cache = (asked[axis.name] for axis in (axes.APPROACH, axes.NOISE, axes.CACHE))
     return record_as(
         PartitionedRecord,

@@ -41,7 +41,7 @@ import pandas as pd
 from postprocess.drawing.text import interval, plural, ratio, size
 from postprocess.families import axes
 from postprocess.families.axes import NOISE
-from postprocess.families.partitioned.axes import BESIDE, DELAY_RATIO
+from postprocess.families.partitioned.axes import AXES, DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, neighbours_words
 from postprocess.statistics import launches
 from postprocess.statistics.limits import LEAST_RATIO
@@ -429,7 +429,7 @@ def setting_words(values: Mapping[str, Any]) -> str:
         plural(int(values["partitions_send"]), "partition"),
         DELAY_RATIO.words(values["delay_ratio"]),
     ]
-    return ", ".join(parts) + axes.unusual_words(values, BESIDE)
+    return ", ".join(parts) + axes.unusual_words(values, AXES.beside)
 
 
 def verdict_text(table: pd.DataFrame) -> str:

@@ -16,8 +16,7 @@ from postprocess.drawing.curves import COLOURS, MESSAGE, Chart, Curve, Style, ra
 from postprocess.drawing.text import plural
 from postprocess.families import axes
 from postprocess.families.launch_marks import mark_of
-from postprocess.families.sync_overlap.axes import OF_RECORD
-from postprocess.families.sync_overlap.table import configuration_words
+from postprocess.families.sync_overlap.axes import AXES
 
 VALUE = "recv_over_wait"
 FIGURES = "figure 2 of White & Bova 1999"
@@ -59,9 +58,9 @@ def _title(rows: pd.DataFrame) -> str:
 
 
 def _curves(drawn: pd.DataFrame) -> Iterator[Curve]:
-    by = ["configuration", "given_up_cores", *(axis.name for axis in OF_RECORD)]
+    by = ["configuration", "given_up_cores", *(axis.name for axis in AXES.asked)]
     for number, (_, rows) in enumerate(drawn.groupby(by, sort=False)):
-        name = configuration_words({str(key): value for key, value in rows.iloc[0].items()})
+        name = AXES.words({str(key): value for key, value in rows.iloc[0].items()})
         style = Style(COLOURS[_CYCLE[number % len(_CYCLE)]], marker=_MARKERS[number // len(_CYCLE) % len(_MARKERS)])
         marks = tuple(
             mark_of(int(str(size)), of_size, VALUE, _VERTICAL) for size, of_size in rows.groupby("message_bytes")

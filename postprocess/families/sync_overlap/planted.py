@@ -68,8 +68,8 @@ def _by_rendezvous(planted: str) -> Expected:
 def expected(case: Mapping[str, Any], message_bytes: int, pulls: str) -> Expected | None:
     """What a point must find; None where nothing was planted.
 
-    case: the columns of `table.case_of`.  pulls: which rank copies a large message within a node by itself, where the
-    library says so (`PULLS`); else empty.
+    case: the columns of `sampled_table.case_of`.  pulls: which rank copies a large message within a node by itself,
+    where the library says so (`PULLS`); else empty.
     """
     if case[axes.SEND.name] == axes.SENT_LATE:
         return Expected("sent late", frozenset((NONE,)))

@@ -18,8 +18,7 @@ import pandas as pd
 from postprocess.drawing.columns import rows_of
 from postprocess.drawing.text import plural, size
 from postprocess.families import axes
-from postprocess.families.sync_overlap.axes import CASE
-from postprocess.families.sync_overlap.table import configuration_words
+from postprocess.families.sync_overlap.axes import AXES
 from postprocess.records.header import NAMED
 from postprocess.statistics import late_receiver
 from postprocess.statistics.late_receiver import FULL, INCOMPLETE, NONE, NOTHING, UNCLEAR, Stretch
@@ -54,7 +53,7 @@ class Verdict:
 
 def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
     """Yield what holds of each launch in a table of `sync_table`, in its order."""
-    for _, rows in table.groupby([*CASE, NAMED], sort=False, dropna=False):
+    for _, rows in table.groupby([*AXES.case, NAMED], sort=False, dropna=False):
         every = rows_of(rows)
         valid = [row for row in every if row["valid"]]
         outcomes = tuple(_outcomes(every))
@@ -82,7 +81,7 @@ def verdict_text(table: pd.DataFrame) -> str:
 
 def _scenario(row: dict[str, Any], *, many: bool) -> str:
     launch = f", launch {row['launch']}" if many else ""
-    return f"{row['toolchain']}, {row['network']}, {configuration_words(row)}{launch}"
+    return f"{row['toolchain']}, {row['network']}, {AXES.words(row)}{launch}"
 
 
 def _is_early(row: dict[str, Any]) -> bool:

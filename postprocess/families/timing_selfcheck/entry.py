@@ -63,6 +63,4 @@ TIMING_SELFCHECK = Family(
     table=_table,
     columns=COLUMNS,
     text=_text,
-    nothing="no run measures it: ./campaign doctor does",
-    shown=False,
 )
