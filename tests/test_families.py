@@ -386,7 +386,7 @@ def one_more(project: Path) -> dict[str, Any]:
 
 
 def test_one_more_family_is_shown_and_archived(one_more: dict[str, Any]) -> None:
-    assert one_more["alone"].splitlines()[0].split() == ["toolchain", "configuration", "barriers", "time"]
+    assert one_more["alone"].splitlines()[0].split() == ["toolchain", "network", "configuration", "barriers", "time"]
     assert one_more["shown"].rstrip().endswith(one_more["alone"].rstrip())
     assert [row["barriers"] for row in one_more["json"]] == [1, 2] * 3
     assert one_more["files"] == ["barrier_time.parquet", "points.parquet", "samples.parquet"]

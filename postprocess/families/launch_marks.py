@@ -24,6 +24,11 @@ def mark_of(place: float, rows: pd.DataFrame, name: str, axis: ChartAxis) -> Mar
     return Mark(place, value, low, high, _words(value, low, high, axis), pale=reliable.empty)
 
 
+def marks_of(rows: pd.DataFrame, against: str, name: str, axis: ChartAxis) -> tuple[Mark, ...]:
+    """The marks of rows that differ in nothing but the launch and the place, which is the number in a column."""
+    return tuple(mark_of(int(str(place)), of_place, name, axis) for place, of_place in rows.groupby(against))
+
+
 def _words(value: float, low: float, high: float, axis: ChartAxis) -> str:
     if axis.words is ratio:
         return f"{ratio(value)} {interval(low, high)}"

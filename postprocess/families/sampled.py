@@ -86,8 +86,9 @@ def sampling_of(point: Point) -> dict[str, Any]:
 
 def check_starts(point: Point) -> None:
     """Raises RecordError where a point has an imbalance of starts without a clock, or a clock without it."""
-    if (point.clock is not None and point.clock.method != "none") != ("start_imbalance_ns" in point.series):
-        fail(point.where, "series.start_imbalance_ns does not fit the clock")
+    clocked = point.clock is not None and point.clock.method != "none"
+    if clocked != ("start_imbalance_ns" in point.series):
+        fail(point.where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
 
 
 def order_controls(points: Iterable[Sampling]) -> control.Count:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from postprocess.drawing.columns import circumstances
+from postprocess.drawing.columns import Column, circumstances, number, plain
 from postprocess.drawing.text import ratio
 from postprocess.families import axes, sampled
 from postprocess.families.axes import FamilyAxes
@@ -174,3 +174,13 @@ def numbers_of(table: pd.DataFrame, numbers: Mapping[str, float]) -> dict[str, f
 def remarks(row: Mapping[Any, Any]) -> list[str]:
     """The remarks on a row, each a phrase, the worst first."""
     return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
+
+
+def leading(own: FamilyAxes) -> tuple[Column, ...]:
+    """The columns with which every table of points begins: library, network, configuration."""
+    return plain("toolchain"), plain("network"), Column("configuration", own.words)
+
+
+REMARKS = Column("remarks", lambda row: "; ".join(remarks(row)))
+LAST = (number("reps", "repetitions"), REMARKS)
+"""The columns with which most of them end."""

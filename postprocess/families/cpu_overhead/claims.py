@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.text import duration, percent, plural, size
 from postprocess.families import axes, sampled_table
 from postprocess.families.cpu_overhead.axes import AXES
@@ -170,7 +171,7 @@ def _time(estimate: Estimate) -> str:
 
 def _where(rows: pd.DataFrame, *, setting: bool = True) -> str:
     """The case of rows in words.  setting: they are of one library setting."""
-    first = {str(name): value for name, value in rows.iloc[0].items()}
+    first = first_of(rows)
     if not setting:
         first[axes.LIBRARY_SETTING.name] = axes.LIBRARY_SETTING.usual
     return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"

@@ -4,12 +4,12 @@ et al. 2020; and after how many calls the time that they save is as long, with t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, rows_of
+from postprocess.drawing.columns import Column, Columns, number, rows_of
 from postprocess.drawing.text import duration, size
 from postprocess.families import sampled_table
 from postprocess.families.hybrid.axes import AXES, WHOLE
@@ -55,28 +55,21 @@ def _rows(record: HybridRecord) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        AXES.words(row),
-        str(row[OF_RANKS]),
-        *(_words(row, name) for name in ONCE),
-    ]
+def _with_interval(name: str) -> Callable[[Mapping[Any, Any]], str]:
+    def words(row: Mapping[Any, Any]) -> str:
+        value, low, high = (row[f"{name}{end}"] for end in sampled_table.ENDS)
+        if not math.isfinite(value):
+            return ""
+        return duration(value) + (f" [{duration(low)}, {duration(high)}]" if math.isfinite(low) else "")
+
+    return words
 
 
-def _words(row: Mapping[Any, Any], name: str) -> str:
-    value, low, high = (row[f"{name}{end}"] for end in sampled_table.ENDS)
-    if not math.isfinite(value):
-        return ""
-    return duration(value) + (f" [{duration(low)}, {duration(high)}]" if math.isfinite(low) else "")
-
-
-SHOWN = Columns(
-    heads=("toolchain", "network", "configuration", "ranks", *ONCE.values()),
-    right=frozenset(range(3, 4 + len(ONCE))),
-    cells=_cells,
-)
+SHOWN = Columns((
+    *sampled_table.leading(AXES),
+    number("ranks", OF_RANKS),
+    *(Column(head, _with_interval(name), right=True) for name, head in ONCE.items()),
+))  # fmt: skip
 """The columns of a table of `once_table` for a reader."""
 
 

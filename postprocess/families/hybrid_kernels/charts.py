@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.curves import (
     COLOURS,
     DOTTED,
@@ -97,7 +98,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
 def _chart(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
     drawn = _known(rows, column)
     if len(drawn):
-        first = _first(rows)
+        first = first_of(rows)
         title = f"{_WHAT[column]}: {_kernel(rows)}, {_place(first)}, {plural(first['ranks'], 'rank')}, {_nodes(first)}"
         figures = _FIGURES.get(first["kernel"], "") if column == TIME else ""
         yield _drawn(column, column, title, figures, _VARIANT, tuple(_curves(drawn, column)), len(rows) - len(drawn))
@@ -107,7 +108,7 @@ def _chart_over_ranks(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
     """The sizes of some kernels grow with the ranks: the title has the smallest and the largest one."""
     drawn = _known(rows, column)
     if len(drawn):
-        first = _first(rows)
+        first = first_of(rows)
         crowded = "; some ranks share cores, which needs no other memory" if rows["oversubscribed"].any() else ""
         title = f"{_WHAT[column]}: {_kernel(rows)}, {_place(first)}, {_nodes(first)}{crowded}"
         curves = tuple(_curves_over_ranks(drawn, column))
@@ -135,10 +136,6 @@ def _drawn(
 def _known(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     known: pd.DataFrame = rows[np.isfinite(rows[column].to_numpy(np.float64))]
     return known
-
-
-def _first(rows: pd.DataFrame) -> dict[str, Any]:
-    return {str(name): value for name, value in rows.iloc[0].items()}
 
 
 def _kernel(rows: pd.DataFrame) -> str:

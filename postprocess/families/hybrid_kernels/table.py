@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, circumstances
-from postprocess.drawing.text import duration, interval, ratio, size
+from postprocess.drawing.columns import Column, Columns, circumstances, estimate, number, plain
+from postprocess.drawing.text import duration, ratio, size
 from postprocess.families import axes, handovers, sampled, sampled_table
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
@@ -45,6 +45,7 @@ from postprocess.families.hybrid_kernels.record import (
     KernelPoint,
     KernelsRecord,
 )
+from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
@@ -199,72 +200,40 @@ def record_numbers(record: KernelsRecord) -> dict[str, float]:
     return sampled_table.numbers_of(own, numbers)
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        AXES.words(row),
-        str(row["ranks"]),
-        str(row["kernel"]),
-        str(row["size"]),
-        str(row[VARIANT.name]),
-        duration(row["t_ns"]),
-        duration(row["t_compute_ns"]),
-        duration(row["t_collective_ns"]),
-        ratio(row[TO_MPI]),
-        interval(row[f"{TO_MPI}_ci95_low"], row[f"{TO_MPI}_ci95_high"]),
-        str(row["verdict"]),
-        ratio(row[TO_OPENMP]),
-        interval(row[f"{TO_OPENMP}_ci95_low"], row[f"{TO_OPENMP}_ci95_high"]),
-        ratio(row[CONTROL]),
-        interval(row[f"{CONTROL}_ci95_low"], row[f"{CONTROL}_ci95_high"]),
-        str(row["iterations"]),
-        f"{row['error']:.3g}",
-        str(row["lines"]),
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "ranks", "kernel", "size", "variant", "total", "computation",
-        "collectives", "to mpi", "95 %", "it is", "to openmp", "95 %", "control", "95 %", "iterations", "error",
-        "lines", "reps", "remarks",
-    ),
-    right=frozenset((3, 5, *range(7, 12), *range(13, 21))),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *leading(AXES),
+    number("ranks"),
+    plain("kernel"),
+    number("size"),
+    plain("variant"),
+    number("total", "t_ns", duration),
+    number("computation", "t_compute_ns", duration),
+    number("collectives", "t_collective_ns", duration),
+    *estimate("to mpi", TO_MPI),
+    plain("it is", "verdict"),
+    *estimate("to openmp", TO_OPENMP),
+    *estimate("control", CONTROL),
+    number("iterations"),
+    number("error", "error", "{:.3g}".format),
+    number("lines"),
+    *LAST,
+))  # fmt: skip
 """Times, ratios and lines of a table of `kernels_table` for a reader."""
-
-
-def _memory_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        AXES.words(row),
-        str(row["kernel"]),
-        str(row["size"]),
-        str(row["ranks_per_node"]),
-        str(row["shared_nodes"]),
-        str(row["nodes_are"]),
-        str(row[VARIANT.name]),
-        size(row["memory_bytes"]),
-        size(row["shared_bytes"]),
-        size(row["growth_bytes"]),
-        *(ratio(row[column]) for column in _COPIES),
-        "; ".join(circumstances(row)),
-    ]
-
-
-MEMORY = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "kernel", "size", "ranks per node", "nodes", "they are", "variant",
-        "node memory", "shared", "of its data", "copies planned", "measured", "remarks",
-    ),
-    right=frozenset((4, 5, 6, *range(9, 14))),
-    cells=_memory_cells,
-)  # fmt: skip
+MEMORY = Columns((
+    *leading(AXES),
+    plain("kernel"),
+    number("size"),
+    number("ranks per node", "ranks_per_node"),
+    number("nodes", "shared_nodes"),
+    plain("they are", "nodes_are"),
+    plain("variant"),
+    number("node memory", "memory_bytes", size),
+    number("shared", "shared_bytes", size),
+    number("of its data", "growth_bytes", size),
+    number("copies planned", "copies_per_node", ratio),
+    number("measured", "measured_copies_per_node", ratio),
+    Column("remarks", lambda row: "; ".join(circumstances(row))),
+))  # fmt: skip
 """The memory of a node in a table of `kernels_table`, for a reader."""
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from postprocess.drawing.columns import circumstances, rows_of
 from postprocess.drawing.curves import COLOURS, Chart, ChartAxis, Curve, Style, ratio_axis, sure_values
 from postprocess.drawing.text import duration
-from postprocess.families.launch_marks import mark_of
+from postprocess.families.launch_marks import marks_of
 from postprocess.families.mpi_impact.table import AXES, FIGURE_9_NS, highlighted
 
 RATIO = "r_mpi_impact"
@@ -87,9 +87,7 @@ def _chart(
 
 def _curve(name: str, rows: pd.DataFrame, against: str, marker: str) -> Curve:
     style = Style(COLOURS[_COLOURS.get(rows["configuration"].iloc[0], "grey")], marker)
-    return Curve(
-        name, style, tuple(mark_of(int(str(at)), here, RATIO, _VERTICAL) for at, here in rows.groupby(against))
-    )
+    return Curve(name, style, marks_of(rows, against, RATIO, _VERTICAL))
 
 
 def _known(rows: pd.DataFrame) -> pd.DataFrame:

@@ -27,8 +27,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from postprocess.drawing.columns import Columns
-from postprocess.drawing.text import change, duration, interval, percent, ratio
+from postprocess.drawing.columns import Column, Columns, estimate, number, plain
+from postprocess.drawing.text import change, duration, percent
 from postprocess.families import axes, sampled_table
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, FAMILY, MPI_IMPACT, ImpactRecord, Launch
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
@@ -259,29 +259,15 @@ def verdict(row: Mapping[Any, Any]) -> str:
     return f"no slowdown seen, at most {change(high - 1)}"
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `impact_table`."""
-    return [
-        *(str(row[name]) for name in ("toolchain", "network")),
-        AXES.words(row),
-        str(row["computation"]),
-        duration(row["comp_target_ns"]),
-        duration(row["t_comp_ref_ns"]),
-        duration(row["t_comp_passive_mpi_ns"]),
-        ratio(row["r_mpi_impact"]),
-        interval(row["r_mpi_impact_ci95_low"], row["r_mpi_impact_ci95_high"]),
-        f"{row['pairs']} x {row['repetitions']}",
-        verdict(row),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "computation", "comp", "without MPI", "idle MPI", "r_mpi_impact",
-        "95 %", "pairs x reps", "verdict", "remarks",
-    ),
-    right=frozenset({4, 5, 6, 7, 9}),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *sampled_table.leading(AXES),
+    plain("computation"),
+    number("comp", "comp_target_ns", duration),
+    number("without MPI", "t_comp_ref_ns", duration),
+    number("idle MPI", "t_comp_passive_mpi_ns", duration),
+    *estimate("r_mpi_impact", "r_mpi_impact", right=False),
+    Column("pairs x reps", lambda row: f"{row['pairs']} x {row['repetitions']}", right=True),
+    Column("verdict", verdict),
+    sampled_table.REMARKS,
+))  # fmt: skip
 """The columns of a table of `impact_table` for a reader."""

@@ -172,9 +172,6 @@ def _only(asked: Mapping[str, tuple[object, ...]], name: str, where: str) -> str
 
 def _point(point: Point, approach: str) -> PartitionedPoint:
     where = point.where
-    clocked = point.clock is not None and point.clock.method != "none"
-    if point.clock is not None and clocked != ("start_imbalance_ns" in point.series):
-        fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
     parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
     named = parameters.text("approach")
     if named != approach:

@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
-from postprocess.drawing.text import duration, interval, ratio, size
+from postprocess.drawing.columns import Column, Columns, estimate, number
+from postprocess.drawing.text import duration, ratio, size
 from postprocess.families import sampled, sampled_table
 from postprocess.families.partitioned import validity
 from postprocess.families.partitioned.axes import AXES, OF_POINT
 from postprocess.families.partitioned.record import OF_COMPUTING, Network, PartitionedPoint, PartitionedRecord
+from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.fields import Nanoseconds
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
@@ -209,35 +210,19 @@ def neighbours_words(row: Mapping[Any, Any]) -> list[str]:
     return [f"{int(row['neighbours'])} neighbours"] if row["neighbours"] > 1 else []
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `partitioned_table`."""
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        AXES.words(row),
-        approach_words(row),
-        size(row["message_bytes"]),
-        str(row["partitions_send"]),
-        duration(row["t_delay_ns"]),
-        duration(row["t_ns"]),
-        duration(row["t_ref_ns"]),
-        ratio(row["gain"]),
-        interval(row["gain_ci95_low"], row["gain_ci95_high"]),
-        ratio(row["gain_model"]),
-        ratio(row["gain_vs_model"]),
-        ratio(row["early_bird_share"]),
-        str(row["messages"]),
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "approach", "message", "parts", "delay", "t", "single", "gain",
-        "95 %", "model", "of model", "early bird", "messages", "reps", "remarks",
-    ),
-    right=frozenset({4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15}),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *leading(AXES),
+    Column("approach", approach_words),
+    number("message", "message_bytes", size),
+    number("parts", "partitions_send"),
+    number("delay", "t_delay_ns", duration),
+    number("t", "t_ns", duration),
+    number("single", "t_ref_ns", duration),
+    *estimate("gain", "gain", right=False),
+    number("model", "gain_model", ratio),
+    number("of model", "gain_vs_model", ratio),
+    number("early bird", "early_bird_share", ratio),
+    number("messages"),
+    *LAST,
+))  # fmt: skip
 """The columns of a table of `partitioned_table` for a reader."""

@@ -21,15 +21,16 @@ of a median, distribution free, from order statistics (`metrics.series_estimate`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
-from postprocess.drawing.text import duration, interval, percent, ratio
+from postprocess.drawing.columns import Column, Columns, estimate, number, plain
+from postprocess.drawing.text import duration, percent
 from postprocess.families import axes, sampled, sampled_table
+from postprocess.families.sampled_table import LAST, leading
 from postprocess.families.sync_overlap import validity
 from postprocess.families.sync_overlap.axes import AXES
 from postprocess.families.sync_overlap.eager_limit import eager_limit_of, fragments_of
@@ -194,34 +195,22 @@ def record_numbers(record: SyncRecord) -> dict[str, float]:
     return sampled_table.numbers_of(table, numbers)
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `sync_table`."""
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        AXES.words(row),
-        f"{int(row['message_bytes'])}",
-        str(row["outcome"]),
-        str(row["who_progresses"]),
-        str(row["transfer"]),
-        ratio(row["recv_over_wait"]),
-        interval(row["recv_over_wait_ci95_low"], row["recv_over_wait_ci95_high"]),
-        duration(row["t_after_wait_ns"]),
-        duration(row["t_whole_ns"]),
-        duration(row["t_delay_ns"]),
-        percent(row["arrived_neither_bytes"] / row["message_bytes"]) if row["message_bytes"] else "",
-        percent(row["arrived_sender_bytes"] / row["message_bytes"]) if row["message_bytes"] else "",
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
+def _arrived(name: str) -> Callable[[Mapping[Any, Any]], str]:
+    return lambda row: percent(row[name] / row["message_bytes"]) if row["message_bytes"] else ""
 
 
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "bytes", "outcome", "inside MPI", "transfer", "recv/wait", "95 %",
-        "after wait", "whole", "delay", "arrived, neither", "sender", "reps", "remarks",
-    ),
-    right=frozenset((3, *range(7, 15))),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *leading(AXES),
+    number("bytes", "message_bytes", "{:.0f}".format),
+    plain("outcome"),
+    plain("inside MPI", "who_progresses"),
+    plain("transfer"),
+    *estimate("recv/wait", "recv_over_wait"),
+    number("after wait", "t_after_wait_ns", duration),
+    number("whole", "t_whole_ns", duration),
+    number("delay", "t_delay_ns", duration),
+    Column("arrived, neither", _arrived("arrived_neither_bytes"), right=True),
+    Column("sender", _arrived("arrived_sender_bytes"), right=True),
+    *LAST,
+))  # fmt: skip
 """The columns of a table of `sync_table` for a reader."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.curves import (
     COLOURS,
     DASHED,
@@ -58,7 +59,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
         low, high = sure_values(curves)
         yield Chart(
             kind=IMPROVEMENT,
-            title=_title({str(name): value for name, value in rows.iloc[0].items()}),
+            title=_title(first_of(rows)),
             figures=FIGURES,
             horizontal=_HORIZONTAL,
             vertical=_VERTICAL,
@@ -77,7 +78,7 @@ def _title(first: Mapping[str, Any]) -> str:
 
 def _curves(known: pd.DataFrame) -> Iterator[Curve]:
     for number, (_, rows) in enumerate(known.groupby(["configuration", "given_up_cores"], sort=False)):
-        name = AXES.words({str(key): value for key, value in rows.iloc[0].items()})
+        name = AXES.words(first_of(rows))
         colour = COLOURS[_COLOURS[number % len(_COLOURS)]]
         by_version = [(place, rows[rows["variant"] == version]) for place, version in enumerate(_VERSIONS)]
         shown = [(place, of_version) for place, of_version in by_version if len(of_version)]

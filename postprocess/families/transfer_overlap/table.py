@@ -37,9 +37,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
-from postprocess.drawing.text import duration, interval, percent_with_decimal, size
+from postprocess.drawing.columns import Column, Columns, estimate, number, plain
+from postprocess.drawing.text import duration, percent_with_decimal, size
 from postprocess.families import axes, sampled_table
+from postprocess.families.sampled_table import LAST, leading
 from postprocess.families.transfer_overlap import drift, validity
 from postprocess.families.transfer_overlap.axes import AXES, CONTROLS, VARIANT
 from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, TransferRecord
@@ -189,42 +190,22 @@ def points_text(points: float) -> str:
     return f"{int(points):,}".replace(",", " ")
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `transfer_table`."""
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        AXES.words(row),
-        points_text(row["grid_points"]),
-        str(row["unknowns"]),
-        str(row["variant"]),
-        str(row["launch"]),
-        duration(row["t_nonoverlap_ns"]),
-        duration(row["t_overlap_ns"]),
-        percent_with_decimal(row["improvement"]),
-        interval(row["improvement_ci95_low"], row["improvement_ci95_high"], words=percent_with_decimal),
-        percent_with_decimal(row["bound"]),
-        percent_with_decimal(row["improvement_vs_basic"]),
-        interval(
-            row["improvement_vs_basic_ci95_low"], row["improvement_vs_basic_ci95_high"], words=percent_with_decimal
-        ),
-        duration(row["t_comm_ns"]),
-        duration(row["t_comp_ns"]),
-        size(row["message_bytes"]) if row["messages"] else "none",
-        str(row["iterations"]),
-        f"{row['residual']:.1e}",
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "points", "unknowns", "version", "launch", "nonoverlap", "version's",
-        "improvement", "95 %", "bound", "vs basic", "95 %", "exchanges", "computation", "message", "iterations",
-        "residual", "reps", "remarks",
-    ),
-    right=frozenset((3, 4, *range(6, 20))),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *leading(AXES),
+    number("points", "grid_points", points_text),
+    number("unknowns"),
+    plain("version", "variant"),
+    number("launch"),
+    number("nonoverlap", "t_nonoverlap_ns", duration),
+    number("version's", "t_overlap_ns", duration),
+    *estimate("improvement", "improvement", percent_with_decimal),
+    number("bound", "bound", percent_with_decimal),
+    *estimate("vs basic", "improvement_vs_basic", percent_with_decimal),
+    number("exchanges", "t_comm_ns", duration),
+    number("computation", "t_comp_ns", duration),
+    Column("message", lambda row: size(row["message_bytes"]) if row["messages"] else "none", right=True),
+    number("iterations"),
+    number("residual", "residual", "{:.1e}".format),
+    *LAST,
+))  # fmt: skip
 """The columns of a table of `transfer_table` for a reader."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
+from postprocess.drawing.columns import Columns, number
 from postprocess.drawing.text import duration
 from postprocess.families import sampled_table
 from postprocess.families.axes import FamilyAxes
@@ -66,11 +66,7 @@ def _table(records: Sequence[BarrierRecord], failed: Mapping[str, tuple[str, str
     return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
 
 
-SHOWN = Columns(
-    heads=("toolchain", "configuration", "barriers", "time"),
-    right=frozenset({2, 3}),
-    cells=lambda row: [row["toolchain"], AXES.words(row), str(row["barriers"]), duration(row[TIME])],
-)
+SHOWN = Columns((*sampled_table.leading(AXES), number("barriers"), number("time", TIME, duration)))
 
 
 def _text(found: Found) -> str:
