@@ -218,7 +218,7 @@ def test_settings_that_are_wrong_are_one_line(
         known_systems.load("cluster")
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
-    assert "docs/adding-a-system.md" in str(refused.value)
+    assert "docs/adding.md" in str(refused.value)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -338,7 +338,7 @@ static void time_batch(struct rounds *o, enum batch batch, start_line *line, str
     const int64_t start = start_spin(line);
     r->terms[START] = r->turn == 0 ? start : r->terms[START];
     phase_enter(PHASE_CALL);
-    r->terms[BEGIN(batch)] = timer_now_ns();
+    r->terms[BEGIN(batch)] = start_moment(line);
     make_calls(o, &batch_kinds[batch], o->point.calls[batch]);
     r->terms[END(batch)] = timer_now_ns();
     handover_note(o->between_cores, r->turn == 0, &o->point.handovers);

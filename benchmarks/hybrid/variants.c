@@ -21,7 +21,7 @@ const struct variant variant_table[VARIANTS] = {
     [UNTUNED] = {.name = "untuned",
                  .sync = HYBRID_SPIN,
                  .method = HYBRID_METHOD_AUTO,
-                 .help = "what the library does untried: what an application gets that never calls hybrid_memory_tune"},
+                 .help = "without trials: what an application gets that never calls hybrid_memory_tune"},
     [BARRIER] = {.name = "barrier",
                  .sync = HYBRID_BARRIER,
                  .method = HYBRID_METHOD_AUTO,

@@ -20,6 +20,7 @@
  * part began, when the receiver had the message, when the sender called MPI_Wait or MPI_Isend. A rank that has no such
  * moment gives its start. */
 enum term {
+    START, /* the rank's own, of the first part */
     LATE_START,
     LATE_RECV,
     LATE_WAIT,
@@ -229,7 +230,8 @@ static void time_late(void *context, start_line *line, struct repetition *r) {
     struct late_receiver *o = context;
     MPI_Request request = MPI_REQUEST_NULL;
     const int64_t began = start(o, line);
-    r->terms[LATE_START] = r->terms[LATE_RECV] = r->terms[LATE_WAIT] = began;
+    r->terms[START] = began;
+    r->terms[LATE_START] = r->terms[LATE_RECV] = r->terms[LATE_WAIT] = o->agreed;
     if (o->sends) {
         if (sends_early(o)) {
             isend(o, &request);
@@ -255,8 +257,8 @@ static void time_late(void *context, start_line *line, struct repetition *r) {
 static void time_whole(void *context, start_line *line, struct repetition *r) {
     struct late_receiver *o = context;
     MPI_Request request = MPI_REQUEST_NULL;
-    const int64_t began = start(o, line);
-    r->terms[WHOLE_START] = r->terms[WHOLE_RECV] = r->terms[WHOLE_SEND] = began;
+    start(o, line);
+    r->terms[WHOLE_START] = r->terms[WHOLE_RECV] = r->terms[WHOLE_SEND] = o->agreed;
     if (o->sends) {
         compute(o, o->point.units);
         r->terms[WHOLE_SEND] = isend(o, &request);
@@ -270,12 +272,12 @@ static void time_whole(void *context, start_line *line, struct repetition *r) {
 
 static void time_trip(void *context, start_line *line, struct repetition *r) {
     struct late_receiver *o = context;
-    const int64_t began = start(o, line);
+    start(o, line);
     phase_enter(PHASE_CALL);
     if (o->sends) {
         send_nothing(o, RECEIVER, TAG_TRIP);
         recv_nothing(o, RECEIVER, TAG_TRIP);
-        r->terms[ROUND_TRIP] = timer_now_ns() - began;
+        r->terms[ROUND_TRIP] = timer_now_ns() - o->agreed;
     } else {
         recv_nothing(o, SENDER, TAG_TRIP);
         send_nothing(o, SENDER, TAG_TRIP);
@@ -335,8 +337,8 @@ static void time_sender(void *context, start_line *line, struct repetition *r) {
 static void time_receiver(void *context, start_line *line, struct repetition *r) {
     struct late_receiver *o = context;
     MPI_Request request = MPI_REQUEST_NULL;
-    const int64_t began = start(o, line);
-    r->terms[ALONE_START] = r->terms[ALONE_RECV] = r->terms[ALONE_WAIT] = began;
+    start(o, line);
+    r->terms[ALONE_START] = r->terms[ALONE_RECV] = r->terms[ALONE_WAIT] = o->agreed;
     if (o->sends) {
         lead(o);
         if (sends_early(o)) {
@@ -571,7 +573,7 @@ static const struct repetition_series series[] = {
     {.name = "t_receiver_wait_ns", .over = OVER_SPAN, .term = ALONE_START, .end = ALONE_WAIT},
     [SHOWN_NEITHER] = {.name = "arrived_neither_bytes", .over = OVER_LARGEST, .term = ARRIVED_NEITHER},
     [SHOWN_SENDER] = {.name = "arrived_sender_bytes", .over = OVER_LARGEST, .term = ARRIVED_SENDER},
-    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = LATE_START},
+    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
     {.name = "order", .over = OVER_ORDER},
     {.name = "late_starts", .over = OVER_LATE},
 };

@@ -328,7 +328,7 @@ def _start(summary: Summary) -> Finding:
     names = {"deadline": "deadline", "mpi_barrier": "MPI_Barrier", "dissemination": "dissemination"}
     seen = "; ".join(
         f"{names[start.method]} {_ns(start.p50_ns)}, {_ns(start.p95_ns)}, {_ns(start.p99_ns)}"
-        f"{f' ({start.late} late, thrown away)' if start.late else ''}"
+        f"{f' ({start.late} late, apart)' if start.late else ''}"
         for start in summary.starts
     )
     deadline = next((start for start in summary.starts if start.method == "deadline"), None)

@@ -4,7 +4,7 @@ A library is a file in this folder and a line of `LIBRARIES`. Its entry has the 
 and options of the benchmark that restrict it to shared memory or to TCP, and that start and bind its progress thread.
 It also has a reason, for users, for everything that the library cannot do. A launcher, which starts and binds ranks, is
 an entry of `launchers/`. No other package names a variable or an option of an MPI library.
-docs/adding-a-library.md tells how to add a library, docs/configurations.md is the page for users.
+docs/adding.md tells how to add a library, docs/configurations.md is the page for users.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 from mpi_campaign.libraries.launchers.unknown import UNKNOWN_LAUNCHER
 from mpi_campaign.libraries.library import Library, StartedBy
 
-_ADD_IT = "is not known: add it to mpi_campaign/libraries/ (docs/adding-a-library.md)"
+_ADD_IT = "is not known: add it to mpi_campaign/libraries/ (docs/adding.md)"
 
 UNKNOWN = Library(
     title="an MPI library that the campaign does not know",

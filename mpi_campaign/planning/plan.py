@@ -41,7 +41,6 @@ from mpi_campaign.toolchains.spack import matrix
 from postprocess.drawing.text import plural
 from postprocess.families.axes import NODE_SET, told_to_library
 from postprocess.families.family import Value
-from postprocess.statistics.limits import LEAST_LAUNCHES
 
 PROVIDERS: Mapping[str, str] = {
     "wheels": "MPI libraries from PyPI, and installed ones (NAME@VERSION=PREFIX)",
@@ -367,15 +366,6 @@ class Plan:
         """Whether a case has as many launches as its benchmark needs."""
         return suites.SUITES[self.options.suite].enough_launches
 
-    @property
-    def has_time_for_its_points(self) -> bool:
-        """Whether the suite's own budget suffices for the fewest repetitions of each launch's points."""
-        budget = suites.SUITES[self.options.suite].budget_seconds
-        least = max((BENCHMARKS[case.benchmark].least_seconds(self.grid) for case in self.to_measure), default=0.0)
-        return not (budget and self.has_suites_budget and self.to_measure) or (
-            self._divided(budget - self.overhead_seconds) >= least
-        )
-
     def _divided(self, seconds: float) -> float:
         """The budget of a launch of nbc_overlap with which all launches together take `seconds`.
 
@@ -654,7 +644,8 @@ def grid_of(options: Options) -> suites.Grid:
                 raise CampaignError(
                     f"{option} {text}: from {SHORTEST_TARGET_NS // 1000} us to {LONGEST_TARGET_NS // 10**9} s"
                 )
-    return suites.grid_with(suites.SUITES[options.suite].grid.name, *axes)
+    suite = suites.SUITES[options.suite]
+    return suites.grid_with(suite.grid.name, *(axis or suite.map_times_ns for axis in axes))
 
 
 def shapes(options: Options) -> list[tuple[int, int]]:
@@ -892,7 +883,7 @@ def make_plan(
                 if reason:
                     skipped[case.stem] = reason
     _check_points(options, cases)
-    plan = _within_budget(_launches_within_budget(Plan(options, network, placements, tuple(cases), skipped)))
+    plan = _within_budget(Plan(options, network, placements, tuple(cases), skipped))
     if not plan.to_measure:
         reasons = "; ".join(_reasons(options, cases, skipped))
         raise CampaignError(f"nothing can run: {reasons} (what can: ./campaign list)")
@@ -937,24 +928,6 @@ def _check_points(options: Options, cases: Sequence[Case]) -> None:
             own = (values for one in benchmarks.values() if (values := one.point_values_named(name)) is not None)
             of = " or ".join(dict.fromkeys(values.of for values in own))
             raise CampaignError(f"{POINT_VALUES[name].option} is for {of} only: leave it out, or ask for that too")
-
-
-def _launches_within_budget(plan: Plan) -> Plan:
-    """The plan without the last launches, of maps first, where a suite's own budget has no time on this machine for as
-    many as they need. Launches that a person asked for stay."""
-    repeats = range(LEAST_LAUNCHES, plan.options.repeat, -1)
-    grows = suites.SUITES[plan.options.suite].grows
-    for of_maps_only, repeat in itertools.product((True,) if grows else (True, False), repeats):
-        if plan.has_time_for_its_points:
-            break
-        reason = f"no time for launch {repeat} within the suite's budget: --repeat {repeat} measures it"
-        left_out = {
-            case.stem: reason
-            for case in plan.cases
-            if case.repeat == repeat and (not of_maps_only or BENCHMARKS[case.benchmark].least_seconds(plan.grid))
-        }
-        plan = replace(plan, skipped={**left_out, **plan.skipped})
-    return plan
 
 
 def _within_budget(plan: Plan) -> Plan:

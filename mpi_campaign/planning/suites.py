@@ -94,13 +94,15 @@ _USUAL_VALUES: Mapping[str, tuple[Value, ...]] = {
 class Grid:
     """Target times of communication and of computation, in ns, ascending. Every pair of them is a point of the map.
 
-    name: the benchmark's name of the grid. A grid with a user's own times is named after them; references of its points
-    are kept under that name.
+    name: the benchmarks' name of the grid. A grid with other times is named after them; references of its points are
+    kept under that name.
+    named: the benchmarks' name of the grid whose times were replaced, which says the points of other benchmarks.
     """
 
     name: str
     comm_times_ns: tuple[int, ...]
     comp_times_ns: tuple[int, ...]
+    named: str
 
     @property
     def points(self) -> int:
@@ -116,6 +118,14 @@ class Grid:
         axes = sum(self.comm_times_ns) + sum(self.comp_times_ns)
         points = sum(comm + comp for comm in self.comm_times_ns for comp in self.comp_times_ns)
         return 18e-9 * (points + axes) + 0.03 * self.points
+
+    def times_other_than(self, usual: "Grid") -> dict[str, str]:
+        """The times of each axis that are not those of `usual`, as benchmarks read them: 500000ns,8000000ns."""
+        axes = {
+            "comm_times": (self.comm_times_ns, usual.comm_times_ns),
+            "comp_times": (self.comp_times_ns, usual.comp_times_ns),
+        }
+        return {name: ",".join(f"{time}ns" for time in own) for name, (own, other) in axes.items() if own != other}
 
 
 _NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -133,7 +143,7 @@ def nanoseconds(option: str, text: str, *, zero: bool = True) -> int:
 
 def _square(name: str, first_ns: int, count: int) -> Grid:
     times = tuple(first_ns << power for power in range(count))
-    return Grid(name, times, times)
+    return Grid(name, times, times, name)
 
 
 # As the benchmark has them (--grid).
@@ -146,12 +156,12 @@ GRIDS: Mapping[str, Grid] = {
 def grid_with(name: str, comm_times_ns: Iterable[int] = (), comp_times_ns: Iterable[int] = ()) -> Grid:
     """A grid. Times that are given, in any order, replace those of its axis."""
     grid = GRIDS[name]
-    comm, comp = (tuple(sorted(set(times))) for times in (comm_times_ns, comp_times_ns))
-    if not comm and not comp:
+    comm = tuple(sorted(set(comm_times_ns))) or grid.comm_times_ns
+    comp = tuple(sorted(set(comp_times_ns))) or grid.comp_times_ns
+    if (comm, comp) == (grid.comm_times_ns, grid.comp_times_ns):
         return grid
-    comm, comp = comm or grid.comm_times_ns, comp or grid.comp_times_ns
     times_in_name = ("-".join(map(str, times)) for times in (comm, comp))
-    return Grid("comm_{}_comp_{}_ns".format(*times_in_name), comm, comp)
+    return Grid("comm_{}_comp_{}_ns".format(*times_in_name), comm, comp, name)
 
 
 def _nothing_left_out(_network: str, _configuration: str, _parameters: Mapping[str, Value]) -> str:
@@ -201,6 +211,12 @@ class Suite:
     left_out: Callable[[str, str, Mapping[str, Value]], str] = _nothing_left_out
     fixed: bool = False
     grows: bool = False
+    map_times_ns: tuple[int, ...] = ()
+
+    @property
+    def map_grid(self) -> Grid:
+        """The grid with the times of the suite's map."""
+        return grid_with(self.grid.name, self.map_times_ns, self.map_times_ns)
 
     def values(self, axis: Axis) -> tuple[Value, ...]:
         """The values of an axis that the suite measures."""
@@ -255,16 +271,19 @@ SUITES: Mapping[str, Suite] = {
             OPERATION.name: FIRST_OPERATIONS,
             GRID_POINTS.name: FIRST_GRIDS,
         },
+        grows=True,
     ),
     "acceptance": Suite(
-        purpose="acceptance: 12 x 12 points from 500 us to 1 s",
+        purpose="acceptance: 6 x 6 points from 500 us to 512 ms",
         benchmarks=("nbc_overlap", "mpi_impact", *PEERS, *SHORT_BENCHMARKS),
         grid=GRIDS["full"],
         budget_seconds=43200,
-        case_seconds=2100,
-        limit="3h",
+        case_seconds=700,
+        limit="1h",
         toolchains=THREE_LIBRARIES,
         grows=True,
+        # Every other one of the full grid's: a machine is accepted by several launches, not by a finer map of one.
+        map_times_ns=GRIDS["full"].comm_times_ns[::2],
     ),
     "planted": Suite(
         purpose="settings of which it is known what must be found: are the answers about messages right?",

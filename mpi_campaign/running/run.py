@@ -325,8 +325,6 @@ class Campaign:
         taken_over = self.resume or self.options.interleave
         given_sizes = self.options.sizes_of or self.resume or not plan.begins(turn)
         unusual = {
-            "comm_times": ",".join(f"{time}ns" for time in plan.grid.comm_times_ns if self.options.comm_times),
-            "comp_times": ",".join(f"{time}ns" for time in plan.grid.comp_times_ns if self.options.comp_times),
             "points": point_values.as_text(self.options.points),
             "wire_rate": networks.rate(turn.network),
             "oversubscribe": "yes" * self.options.oversubscribe,
@@ -337,6 +335,7 @@ class Campaign:
             "sizes_from": str(folder.session / same_sizes.FOLDER) if given_sizes else "",
         }
         variables |= {name: value for name, value in unusual.items() if value}
+        variables |= plan.grid.times_other_than(suites.SUITES[self.options.suite].grid)
         for (
             name,
             choice,

@@ -195,11 +195,10 @@ def _partitions(name: str) -> tuple[Partition, ...]:
         partitions = tuple(map(_of_settings, system["partitions"]))
     except (Exception, SystemExit) as error:  # the file is a program that the site wrote
         what = " ".join(f"{type(error).__name__}: {error}".split())
-        raise CampaignError(f"{path} cannot be used ({what}): see docs/adding-a-system.md") from error
+        raise CampaignError(f"{path} cannot be used ({what}): see docs/adding.md") from error
     if system.get("name", name) != name:
         raise CampaignError(
-            f"{path} names the system '{system['name']}', its folder '{name}': let both be the same, see "
-            "docs/adding-a-system.md"
+            f"{path} names the system '{system['name']}', its folder '{name}': let both be the same, see docs/adding.md"
         )
     return partitions
 

@@ -182,6 +182,7 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
                     f"--setvar=budget_seconds={entry.case_seconds}",
                     "--setvar=budget_from=suite",
                     f"--setvar=time_limit={entry.limit}",
+                    *(f"--setvar={axis}={own}" for axis, own in entry.map_grid.times_other_than(entry.grid).items()),
                     *([f"--setvar=points={point_values.as_text(entry.points)}"] if entry.points else []),
                 ],
             }

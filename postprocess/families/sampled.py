@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from postprocess.drawing.text import duration, percent
 from postprocess.records.fields import Fields, Nanoseconds, fail
@@ -49,7 +50,8 @@ class Sampling:
 
     order: in which order the parts of each repetition ran, a decimal digit each, from 1.  late_starts: how many starts
     of each repetition a rank was late at. Both are int64, a value per valid repetition; empty in records that threw
-    late repetitions away.  PARTS: the names of the series of the parts, in the order of their numbers.
+    late repetitions away.  PARTS: the names of the series of the parts, in the order of their numbers.  part_times:
+    these series.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ()
@@ -66,6 +68,10 @@ class Sampling:
     clock: Clock
     order: LaterSeries
     late_starts: LaterSeries
+
+    @property
+    def part_times(self) -> tuple[ArrayLike, ...]:
+        return tuple(getattr(self, name) for name in self.PARTS)
 
 
 Times: TypeAlias = Nanoseconds
@@ -97,9 +103,9 @@ def order_controls(points: Iterable[Sampling]) -> control.Count:
     return control.count(
         (as_float(found.low), as_float(found.high))
         for point in points
-        for number, name in enumerate(point.PARTS, 1)
-        if point.order.size and np.any(getattr(point, name))
-        for found in [control.by_order(getattr(point, name), point.order, number)]
+        for number, times in enumerate(point.part_times, 1)
+        if point.order.size and np.any(times)
+        for found in [control.by_order(times, point.order, number)]
     )
 
 

@@ -1,16 +1,16 @@
 """How far intervals can be trusted: those of repetitions, of launches and of points of a map, where the truth is known,
 and in recorded launches; by today's rules and by the ones that they replaced.
 
-    .venv/bin/python -m tests.benchmarks.interval_trust [--draws 2000] [--splits 500] [RUN ...]
+    .venv/bin/python -m tests.benchmarks.interval_trust [--draws 2000] [--splits 500] [--of-launches RUN] [RUN ...]
 
 repetitions  Series whose neighbours correlate by phi: how often the interval covers the median, and how wide it is over
              that for independent samples. In recorded series, where no truth is known, the interval of one half is held
              against the median of the other, which has an interval itself: both must have a point in common in 95 %.
-launches     Of normal launches and of recorded ones, drawn without replacement: how often the interval of some contains
-             the median of the others. The others are few and noisy too, so the interval of a prediction is asked for:
-             its reach is that of the case times the root of the variance of both over that of the mean. By the old
-             rule, from the lowest to the highest end of the launches' own intervals. Where launches have two states,
-             two of six in the slower one, three of them that agree foretell nothing: 4 of 20 splits miss.
+launches     Of normal launches and of those of recorded cases of each benchmark, drawn without replacement: how often
+             the interval of some contains the median of the others. The others are few and noisy too, so the interval
+             of a prediction is asked for: its reach is that of the case times the root of the variance of both over
+             that of the mean. Where launches have two states, two of six in the slower one, three of them that agree
+             foretell nothing: 4 of 20 splits miss.
 points       Maps with points of different noise around a truth: the error of the median over reliable points beyond
              that over all valid ones, the worst of all truths from 0 to 5, and the least share of reliable points.
 map          Of maps of 36 points without anything to find: how many have a point that is sure to be on a side.
@@ -18,13 +18,14 @@ map          Of maps of 36 points without anything to find: how many have a poin
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from postprocess.drawing.columns import aligned
-from postprocess.families import registry, sampled_table
-from postprocess.families.cpu_overhead.loggp_table import OF_SIZE
+from postprocess.families import registry
+from postprocess.families.family import STATE
 from postprocess.families.nbc_overlap.record import overlaps_of
 from postprocess.families.nbc_overlap.validity import WIDEST_INTERVAL, too_wide
 from postprocess.records.run import Run, load_run
@@ -32,6 +33,7 @@ from postprocess.statistics.effects import sure_at
 from postprocess.statistics.launches import over_launches
 from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import Estimate, Floats, median_estimate, overhead_estimate, series_estimate
+from postprocess.verdicts.launches import launch_table
 from tests.support import example
 
 RULES: dict[str, Callable[[Floats], Estimate]] = {"old": median_estimate, "new": series_estimate}
@@ -40,8 +42,8 @@ OF_LAUNCHES = ("20261126T103625Z-2106dd", "20261126T142413Z-9d038e", "20261126T1
 """Recorded runs with six launches of a case."""
 TRUTHS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)
 REPETITIONS, POINTS = 12, 36
-MEDIAN_OF_THREE = 1.35
-"""The variance of a median of three over that of their mean; of fewer it is the same number."""
+MEDIAN_OVER_MEAN = {1: 1.0, 2: 1.0, 3: 1.35, 4: 1.19, 5: 1.43}
+"""The variance of a median of so many normal values over that of their mean; of very many pi / 2."""
 
 
 def correlated(rng: np.random.Generator, phi: float, draws: int, n: int) -> Floats:
@@ -76,35 +78,35 @@ def halves(runs: Sequence[Run]) -> Iterator[list[str]]:
         yield [name, str(len(long)), *agree, ""]
 
 
-def of_launches(rng: np.random.Generator, cases: Sequence[Floats], splits: int, k: int, others: int) -> list[str]:
-    """How often the interval of k launches of a case contains the median of others; by the old rule and the new.
+def of_launches(rng: np.random.Generator, cases: Sequence[Floats], splits: int, k: int) -> float:
+    """How often the interval of k launches of a case contains the median of the others.
 
-    cases: values, lows and highs of the launches of each, (3, launches).
+    cases: the values of the launches of each.
     """
-    old, new = [], []
+    hits = 0
     for _ in range(splits):
-        case = cases[int(rng.integers(len(cases)))]
-        drawn = rng.permutation(case.shape[1])[: k + others]
-        some, middle_of_others = case[:, drawn[:k]], float(np.median(case[0, drawn[k:]]))
-        old.append(some[1].min() <= middle_of_others <= some[2].max())
-        found = over_launches(*some)
-        middle, reach = float(some[0].mean()), float(found.high - found.low) / 2
-        reach *= np.sqrt(1 + k * (MEDIAN_OF_THREE if others == LEAST_LAUNCHES else 1) / others)
-        new.append(abs(middle_of_others - middle) <= reach)
-    return [share(old), share(new)]
+        drawn = rng.permutation(cases[int(rng.integers(len(cases)))])
+        some, others = drawn[:k], drawn[k:]
+        found = over_launches(some, some, some)
+        ratio = MEDIAN_OVER_MEAN.get(others.size, np.pi / 2)
+        reach = float(found.high - found.low) / 2 * np.sqrt(1 + k * ratio / others.size)
+        hits += bool(abs(np.median(others) - some.mean()) <= reach)
+    return hits / splits
 
 
-def launches_of(run: Run) -> list[Floats]:
-    """Of each case, size and time of messages between two ranks: values, lows and highs of its launches."""
-    table = registry.found(run, registry.of_benchmark("loggp")).table
-    table = table[table["valid"] & (table["pair"] != "")]
-    found = []
-    for _, rows in table.groupby(["toolchain", "network", "configuration", "pair", "message_bytes"]):
-        for name in OF_SIZE:
-            of = rows[list(sampled_table.names_of_estimates([name]))].to_numpy(np.float64).T
-            if of.shape[1] >= 2 * LEAST_LAUNCHES and np.isfinite(of).all():
-                found.append(of)
-    return found
+def launches_of(run: Path) -> dict[str, list[Floats]]:
+    """The values of the launches of each case, point and metric that differ between launches, by benchmark."""
+    table, _ = launch_table([run])
+    table = table[table["valid"]]
+    metrics = [name for name in registry.METRICS if name in table]
+    keys = [name for name in table if name not in (*metrics, *STATE, "run", "launch")]
+    cases: dict[str, list[Floats]] = {}
+    for _, rows in table.groupby(keys, observed=True, dropna=False):
+        for name in metrics:
+            values = rows[name].dropna().to_numpy(np.float64)
+            if values.size >= 2 * LEAST_LAUNCHES and values.std() > 0:
+                cases.setdefault(str(rows["benchmark"].iloc[0]), []).append(values)
+    return cases
 
 
 def kept(rule: str, found: Estimate) -> NDArray[np.bool_]:
@@ -168,15 +170,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--splits", type=int, default=500)
+    parser.add_argument("--of-launches", action="append", help="a run with six launches of a case or more")
     parser.add_argument("runs", nargs="*", default=RECORDED)
     asked = parser.parse_args()
+    asked.of_launches = asked.of_launches or OF_LAUNCHES
     rng, runs = np.random.default_rng(1), [load_run(example(run)) for run in asked.runs]
     lines = [["repetitions", *one] for one in (*of_repetitions(rng, asked.draws), *halves(runs))]
-    normal = [np.stack([of, of - 0.3, of + 0.3]) for of in rng.normal(10, 1, (200, 6))]
-    recorded = [case for run in OF_LAUNCHES for case in launches_of(load_run(example(run)))]
-    for what, cases in (("normal", normal), (f"{len(recorded)} recorded", recorded)):
+    recorded: dict[str, list[Floats]] = {"normal": list(rng.normal(10, 1, (200, 6)))}
+    for run in asked.of_launches:
+        for benchmark, cases in launches_of(example(run)).items():
+            recorded.setdefault(benchmark, []).extend(cases)
+    for name, cases in recorded.items():
         for k in (3, 4, 5):
-            lines.append(["launches", what, f"{k} of 6", *of_launches(rng, cases, asked.splits, k, 6 - k), ""])
+            lines.append(
+                ["launches", f"{len(cases)} of {name}", str(k), "", share(of_launches(rng, cases, asked.splits, k)), ""]
+            )
     for noise in (0.02, 0.05, 0.1, 0.2):
         lines += [["points", *one] for one in of_points(rng, noise, max(asked.draws // 20, 1))]
     lines.append(["map", "nothing to find", str(POINTS), *of_maps(rng, asked.draws), ""])

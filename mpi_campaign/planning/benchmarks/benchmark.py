@@ -57,8 +57,7 @@ class Benchmark:
     points: how many points a case has on a grid; 0 where the benchmark has no map.
     least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
     most_seconds: the longest budget of a case that makes sense, of all its launches together, by the name of the grid.
-    It holds where the budget is a suite's own; on other grids, and where a person asked for a budget, there is no such
-    limit.
+    It holds where the budget is a suite's own, and gives way to least_seconds.
     point_values: the axes of the points within a case of which a user can ask for values.
     needed_seconds: from the values of a case's axes, an estimate of the time for the fewest repetitions of a launch,
     for axes that make it longer than its part of most_seconds. Then it is the budget of the launch.
@@ -102,7 +101,8 @@ class Benchmark:
         share = budget_seconds * self.share
         if not of_suite:
             return share
-        most, needed = self.most_seconds.get(grid.name, math.inf) / launches, self.needed_seconds(parameters)
+        most, needed = self.most_seconds.get(grid.named, math.inf) / launches, self.needed_seconds(parameters)
+        most = max(most, self.least_seconds(grid))
         return needed if needed > most else min(share, most)
 
     def launches(self, repeat: int, *, enough: bool) -> int:

@@ -46,6 +46,10 @@ class MessagePoint(Sampling):
     part_ns: float
     times: Times
 
+    @property
+    def part_times(self) -> tuple[Floats, ...]:
+        return (self.times.round_trip, self.times.train, self.times.delayed, self.times.receive, self.times.hot)
+
 
 @dataclass(frozen=True)
 class LogGPRecord(RecordFile):

@@ -63,7 +63,7 @@ PLAIN_OF_RUN = (
 WAITS = 0.5
 """A send to a late receiver that takes more than this share of the delay waits for the receiver (loggp.c says why)."""
 MISFIT_LIMIT = 0.5
-"""Gaps that differ by more from the fitted line are not those of one protocol: its slope is none of G."""
+"""Gaps that differ by more from the fitted line belong to several protocols: the slope of the line is not G."""
 WIDEST_INTERVAL = 0.1
 """A point whose round trips have a wider interval, relative to their median, is not reliable."""
 
