@@ -98,7 +98,7 @@ def node_words(row: Mapping[Any, Any]) -> str:
     return str(least_cores(cores, most_ranks_on_a_node(int(row["ranks"]), int(row["nodes"]))))
 
 
-def measured_words(row: dict[Any, Any]) -> str:
+def measured_words(row: Mapping[Any, Any]) -> str:
     """The measured answers by number of cores: ``pays on 8, 16; not on 4``; empty if there are none."""
 
     def numbers(values: Iterable[int]) -> str:
