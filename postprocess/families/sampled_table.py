@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from postprocess.drawing.columns import Column, circumstances, number, plain
-from postprocess.drawing.text import ratio
+from postprocess.drawing.text import plural, ratio
 from postprocess.families import axes, sampled
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.sampled import Sampling
@@ -151,6 +151,13 @@ def left_out(table: pd.DataFrame, values: ArrayLike) -> LeftOut:
     reason = reasons.most_common(1)[0][0] if reasons else ""
     below = int((value[left] < 1).sum())
     return LeftOut(below, int(left.sum()) - below, reason, float(np.median(value[valid])) if valid.any() else math.nan)
+
+
+def uncounted_words(count: int, of_all: int, faster: int, than: str) -> str:
+    """How many points a verdict leaves out, of how many, and how many of them are faster; empty where all count."""
+    one = count == 1
+    words = f"{'is' if one else 'are'} not reliable and {'does' if one else 'do'} not count"
+    return f"{count} of {plural(of_all, 'point')} {words}, {faster} faster than {than}" if count else ""
 
 
 def geometric_mean(values: pd.Series[Any]) -> float:
