@@ -171,7 +171,8 @@ class Verdict:
     """The answers for one scenario.
 
     values: the scenario's values, by the names in SCENARIO.  break_evens: those of the options other than `single`.
-    unreliable: how many of its points do not count, of how many, and how many of them are faster than one message.
+    unreliable: how many of its points do not count, of how many, and how many of them are
+    valid and faster than one message.
     """
 
     values: Mapping[str, Any]
@@ -215,7 +216,11 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame, undelayed: pd.DataFr
             for option, of_option in sorted(_by_option(rows), key=lambda found: found[0])
             if option in by_option
         ),
-        unreliable=(len(rows) - len(good), len(rows), int((rows[~rows["reliable"]]["gain"] > 1).sum())),
+        unreliable=(
+            len(rows) - len(good),
+            len(rows),
+            int((rows["valid"] & ~rows["reliable"] & (rows["gain"] > 1)).sum()),
+        ),
     )
 
 

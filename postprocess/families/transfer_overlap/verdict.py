@@ -82,7 +82,8 @@ class Verdict:
     brings most for sure.
     disturbed: a sentence about a control that is surely not 0; empty where there is none.
     drifts: a sentence about a reference that drifted over the versions of a launch; empty where none did.
-    unreliable: how many of its points do not count, of how many, and how many of them show an improvement.
+    unreliable: how many of its points do not count, of how many, and how many of them are valid
+    and show an improvement.
     """
 
     values: Mapping[str, Any]
@@ -159,7 +160,7 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
         f"the control {one.variant} must bring nothing, and brings {interval(one.low, one.high)}" for one in off
     )
     left_out = rows[~rows["reliable"]]
-    unreliable = (len(left_out), len(rows), int((left_out["improvement"] > 0).sum()))
+    unreliable = (len(left_out), len(rows), int((left_out["valid"] & (left_out["improvement"] > 0)).sum()))
     return Verdict(values, tuple(brought), disturbed, _drifts(rows), unreliable)
 
 
