@@ -17,23 +17,13 @@ Parameters: Any = own_parameters("cpu_overhead")
 LogGPParameters: Any = own_parameters("loggp")
 
 
-class OfCpuOverhead(MeasuredTest):
-    """The common part of both tests."""
-
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
-
-    def benchmark_options(self) -> list[str]:
-        return ["--grid", self.grid, *self.point_options(), *self.settle_options(), *self.budget_options()]
-
-
 @rfm.simple_test
-class cpu_overhead(OfCpuOverhead, Parameters):
+class cpu_overhead(MeasuredTest, Parameters):
     descr = "CPU time of collectives"
     benchmark = "cpu_overhead"
 
 
 @rfm.simple_test
-class loggp(OfCpuOverhead, LogGPParameters):
+class loggp(MeasuredTest, LogGPParameters):
     descr = "parameters of the LogGP model"
     benchmark = "loggp"

@@ -17,9 +17,4 @@ Parameters: Any = own_parameters("hybrid")
 @rfm.simple_test
 class hybrid(MeasuredTest, Parameters):
     descr = "collectives with one copy per node"
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
     benchmark = "hybrid"
-
-    def benchmark_options(self) -> list[str]:
-        return ["--grid", self.grid, *self.point_options(), *self.settle_options(), *self.budget_options()]

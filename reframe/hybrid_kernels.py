@@ -18,8 +18,6 @@ Parameters: Any = own_parameters("hybrid_kernels")
 @rfm.simple_test
 class hybrid_kernels(MeasuredTest, Parameters):
     descr = "kernels with one copy per node"
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
     benchmark = "hybrid_kernels"
 
     def benchmark_options(self) -> list[str]:

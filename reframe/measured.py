@@ -37,7 +37,7 @@ from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host
 from postprocess.families.axes import told_to_library
-from postprocess.families.family import Value
+from postprocess.families.family import Value, unit_of
 
 
 class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
@@ -47,11 +47,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     in its body   `benchmark`, a name of BENCHMARKS; `descr`; `gives_sizes = True` if it is the fixture `basic`; as base
                   class the parameters of `case_axes`: `basics_parameters` of the fixture, `own_parameters` of others
-    init          of a benchmark that takes its sizes from `basic`, the fixture `basic`; where that has measured some
-                  cases itself, `measured_by_fixture`, and `basic_test`
+    init          of a benchmark that takes its sizes from `basic`, the fixture `basic`
     setup         nothing; what only a library or a machine can refuse is skipped here
-    run           `benchmark_options`, if it has options that tell no axis; `words` or `prepare`, if it is no program of
-                  ours that is launched once. At the end of the run the record is in `run_folders.RECORD`
+    run           `benchmark_options`, if its options that tell no axis are not the usual ones; `words` or `prepare`, if
+                  it is no program of ours that is launched once. At the end of the run the record is in
+                  `run_folders.RECORD`
     sanity        nothing: the record is judged by `running.verify`, or by what overrides `verify_record`
     performance   nothing: the numbers are those of its family in `postprocess.families.registry`
 
@@ -96,6 +96,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     #: The key of this case in the system's references.
     reference_key = variable(str, value="", loggable=True)
 
+    valid_systems = ["+mpi"]
+    valid_prog_environs = ["+mpi"]
     sourcesdir = None
     time_limit = "10m"
     benchmark = ""
@@ -125,7 +127,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     def benchmark_options(self) -> list[str]:
         """The benchmark's other options."""
-        return []
+        return ["--grid", self.grid, *self.point_options(), *self.settle_options(), *self.budget_options()]
 
     def point_options(self) -> list[str]:
         """The benchmark's options for values of its points that were asked for instead of the grid's."""
@@ -165,7 +167,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     @property
     def measured_by_fixture(self) -> bool:
         """Whether the fixture `basic` has measured the test's case already: then the test only judges it."""
-        return False
+        return bool(BENCHMARKS[self.benchmark].fixture) and not self.gives_sizes and self.is_basic
 
     @property
     def is_borrowed(self) -> bool:
@@ -174,7 +176,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     def basic_test(self) -> "MeasuredTest | None":
         """The test that measured `basic` of the identical case; None in `basic` itself."""
-        return None
+        return None if self.measured_by_fixture else getattr(self, "basic", None)
 
     def sizes_options(self) -> list[str]:
         """Options for sizes. `basic` saves the sizes that it finds, or takes given ones; others take its sizes."""
@@ -523,6 +525,5 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         if numbers.doubt:
             self.remove_references(numbers.doubt)
         self.perf_variables = {
-            name: sn.make_performance_function(sn.defer(value), family.unit_of(name))
-            for name, value in numbers.values.items()
+            name: sn.make_performance_function(sn.defer(value), unit_of(name)) for name, value in numbers.values.items()
         }

@@ -59,13 +59,4 @@ class mpi_impact(MpiImpact, OwnParameters):
     """A configuration; for `basic` itself the fixture's record is what is judged."""
 
     descr = "what an idle MPI library costs a computation"
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
     basic = fixture(mpi_impact_basic, scope="environment")
-
-    @property
-    def measured_by_fixture(self) -> bool:
-        return self.is_basic
-
-    def basic_test(self) -> MeasuredTest | None:
-        return None if self.measured_by_fixture else self.basic

@@ -10,7 +10,6 @@ from typing import Any
 
 import reframe as rfm
 from case_axes import own_parameters
-from measured import MeasuredTest
 from nbc_overlap_basic import NbcOverlap, nbc_overlap_basic
 from reframe.core.builtins import fixture
 
@@ -22,13 +21,4 @@ class nbc_overlap(NbcOverlap, Parameters):
     """A configuration beside `basic`; for `basic` itself the fixture's record is what is judged."""
 
     descr = "overlap of a nonblocking collective beside basic"
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
     basic = fixture(nbc_overlap_basic, scope="environment")
-
-    @property
-    def measured_by_fixture(self) -> bool:
-        return self.is_basic
-
-    def basic_test(self) -> MeasuredTest | None:
-        return None if self.measured_by_fixture else self.basic

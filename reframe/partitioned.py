@@ -60,13 +60,4 @@ class partitioned(Partitioned, OwnParameters):
     """A configuration beside `basic`; for `basic` itself the fixture's record is what is judged."""
 
     descr = "parts of a buffer sent as threads finish them"
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
     basic = fixture(partitioned_basic, scope="environment")
-
-    @property
-    def measured_by_fixture(self) -> bool:
-        return self.is_basic
-
-    def basic_test(self) -> MeasuredTest | None:
-        return None if self.measured_by_fixture else self.basic

@@ -32,8 +32,6 @@ from mpi_campaign.toolchains.spack.build import Build
 class PeerTest(MeasuredTest):
     """One peer, one configuration, one collective. A subclass says which peer: the name of its entry in PEERS."""
 
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
     basic = fixture(
         nbc_overlap_basic,
         scope="environment",
@@ -42,10 +40,6 @@ class PeerTest(MeasuredTest):
 
     #: Folders, separated by colons, in which programs are looked for first.
     peer_prefix = variable(str, value="")
-
-    def basic_test(self) -> MeasuredTest | None:
-        test: MeasuredTest = self.basic
-        return test
 
     @run_after("setup")
     def find_program(self) -> None:

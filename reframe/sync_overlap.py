@@ -17,8 +17,6 @@ Parameters: Any = own_parameters("sync_overlap")
 @rfm.simple_test
 class sync_overlap(MeasuredTest, Parameters):
     descr = "messages to a late receiver"
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
     benchmark = "sync_overlap"
 
     def benchmark_options(self) -> list[str]:

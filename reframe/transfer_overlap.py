@@ -17,8 +17,6 @@ Parameters: Any = own_parameters("transfer_overlap")
 @rfm.simple_test
 class transfer_overlap(MeasuredTest, Parameters):
     descr = "versions of a solver that overlap communication and computation"
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
     benchmark = "transfer_overlap"
 
     def benchmark_options(self) -> list[str]:

@@ -32,7 +32,7 @@ def record(time_ns: int, repeat: int) -> list[dict[str, Any]]:
     points = [
         {
             **synthetic.sweep(grid=(16,))[1], "index": index, "parameters": {"barriers": index + 1}, "repetitions": 7,
-            "series": {TIME: [time_ns + repeat + i for i in range(7)]}, "warmup": {},
+            "series": {TIME: [time_ns + repeat + i for i in range(7)], "start_imbalance_ns": [0] * 7}, "warmup": {},
             "warmup_repetitions": 0, "spreads": {}, "rank_medians": {}, "own": {},
         }
         for index in range(2)

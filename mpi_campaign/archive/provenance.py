@@ -44,7 +44,7 @@ def manifest_of(environment: str) -> str:
 class RecordFacts:
     """Facts from the records of a run.
 
-    headers: of our records.  programs: of other benchmarks (`Family.programs`).
+    headers: of our records.  programs: of other benchmarks (`Audit.programs`).
     carried: the bytes that TCP connections carried, in words, by library, network and configuration.
     """
 

@@ -151,7 +151,7 @@ def short_tables(run: Run) -> list[str]:
 def _short_table(run: Run, family: Family) -> str:
     """A family's short table. Where `show` has more only on request, it names the command."""
     more = f"\n(all of it: ./campaign show {run_name(run)} --benchmark {family.name})"
-    return family.short_text(registry.found(run, family)) + ("" if family.shown else more)
+    return family.short_text(registry.found(run, family)) + ("" if family.launches else more)
 
 
 def family_named(name: str, run: Run) -> Family:
@@ -185,8 +185,7 @@ def lacks_words(run: Run, benchmark: str) -> str:
 
 def table_text(run: Run, family: Family, benchmark: str = "") -> str:
     """What `show --benchmark` prints about a family, or about one of its benchmarks."""
-    text = family.text(_of_benchmark(run, family, benchmark)) or family.nothing
-    return _parts(text, family.note)
+    return family.text(_of_benchmark(run, family, benchmark)) or "nothing was measured"
 
 
 def table_as_json(run: Run, family: Family, benchmark: str = "") -> str:
@@ -205,7 +204,7 @@ def _of_benchmark(run: Run, family: Family, benchmark: str) -> Found:
 def provenance_text(folder: RunFolder, run: Run) -> str:
     """What `show --provenance` prints."""
     programs = [
-        program for family in registry.FAMILIES for program in family.programs(registry.read(run, family).records)
+        program for family in registry.FAMILIES for program in family.audit.programs(registry.read(run, family).records)
     ]
     facts = provenance.RecordFacts(headers_of(run), programs, carried_of(observed_in(run)))
     try:
@@ -237,7 +236,7 @@ def full_table(run: Run) -> str:
     tables = [
         family.text(registry.found(run, family))
         for family in registry.FAMILIES
-        if family.shown and not registry.found(run, family).table.empty
+        if family.launches and not registry.found(run, family).table.empty
     ]
     return _parts(*tables) or registry.MAIN.text(registry.found(run, registry.MAIN))
 

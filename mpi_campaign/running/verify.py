@@ -85,7 +85,7 @@ def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire
     """
     header, family = record.header, families.of_benchmark(case.benchmark)
     all_faults = [record.incomplete] if record.incomplete else []
-    all_faults += [*family.wrong(record), *_of_identity(header, case, library, version), *of_axes(header, case)]
+    all_faults += [*family.audit.wrong(record), *_of_identity(header, case, library, version), *of_axes(header, case)]
     all_faults += [*_of_nodes(header, case), *_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
     if header.configuration == case.configuration:
         for spent in _thread_times(record, family):
@@ -94,8 +94,8 @@ def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire
         progresses = registry.library(library).progresses
         all_faults += _of_configuration(header, basic.header if basic else None, progresses=progresses)
         all_faults += _of_work(record, None if progresses else basic, family)
-    if family.payload is not None:
-        all_faults += _of_way(record, networks.of(case.network).proof, family.payload, wire_report)
+    if (payload := family.audit.payload) is not None:
+        all_faults += _of_way(record, networks.of(case.network).proof, payload, wire_report)
     return list(dict.fromkeys(all_faults))
 
 
@@ -274,7 +274,7 @@ def _of_work(record: Any, basic: Any, family: Family) -> Iterator[str]:
     is communicated a progress thread may sleep: there is nothing to do.
     """
     source, footer = CONFIGURATIONS[record.header.configuration].progress, record.footer
-    communicated_ns = family.communicated_ns(record) if family.communicated_ns is not None else 0.0
+    communicated_ns = family.audit.communicated_ns(record) if family.audit.communicated_ns is not None else 0.0
     if footer is None or not communicated_ns:
         return
     if source == "application":

@@ -65,7 +65,7 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
         if family.metrics
     }
     progress.status("")
-    by_node = [family for family in registry.FAMILIES if family.by_node is not None]
+    by_node = [family for family in registry.FAMILIES if family.acceptance.by_node is not None]
     records = [record for family in by_node for run in runs for record in registry.read(run, family).records]
     results = judge(criteria, tables, records, troubles)
     names = ", ".join(folder.run for folder in folders)

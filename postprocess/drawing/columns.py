@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.text import clean
+from postprocess.drawing.text import clean, interval, ratio
 
 
 def circumstances(point: Mapping[Any, Any], prefix: str = "") -> list[str]:
@@ -38,25 +38,61 @@ def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
+def first_of(rows: pd.DataFrame) -> dict[str, Any]:
+    """The first row of a table, as a dictionary."""
+    return rows_of(rows.head(1))[0]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table of points.  cell: the text of a row.  right: whether it is flushed right, as numbers are."""
+
+    head: str
+    cell: Callable[[Mapping[Any, Any]], str]
+    right: bool = False
+
+
+def plain(head: str, name: str = "") -> Column:
+    """A column of texts. name: that of the table's column, if not the head."""
+    return Column(head, lambda row: str(row[name or head]))
+
+
+def number(head: str, name: str = "", words: Callable[[Any], str] = str) -> Column:
+    """A column of numbers. words: writes one."""
+    return Column(head, lambda row: words(row[name or head]), right=True)
+
+
+def estimate(
+    head: str, name: str, words: Callable[[float], str] = ratio, *, right: bool = True
+) -> tuple[Column, Column]:
+    """A column of values, and one of their intervals. right: whether that is flushed right, too."""
+    low, high = f"{name}_ci95_low", f"{name}_ci95_high"
+    return number(head, name, words), Column("95 %", lambda row: interval(row[low], row[high], words=words), right)
+
+
 @dataclass(frozen=True)
 class Columns:
-    """How a table of points is written.
+    """How a table of points is written."""
 
-    heads: the heads of its columns.  right: the numbers of those that hold numbers.  cells: the texts of a row.
-    """
+    columns: tuple[Column, ...]
 
-    heads: Sequence[str]
-    right: frozenset[int]
-    cells: Callable[[Mapping[Any, Any]], Sequence[str]]
+    @property
+    def heads(self) -> list[str]:
+        """The heads of its columns."""
+        return [column.head for column in self.columns]
+
+    def _cells(self, row: Mapping[Any, Any]) -> list[str]:
+        return [column.cell(row) for column in self.columns]
 
     def text(self, table: pd.DataFrame) -> str:
         """One line per row, without a final newline; empty for an empty table."""
-        return "" if table.empty else aligned(self.heads, [self.cells(row) for row in rows_of(table)], set(self.right))
+        right = {number for number, column in enumerate(self.columns) if column.right}
+        return "" if table.empty else aligned(self.heads, list(map(self._cells, rows_of(table))), right)
 
     def view(self, table: pd.DataFrame, most_rows: int) -> PointsView:
         """The table as the template `curves.html` shows it, with at most so many rows."""
-        heads = [(head, number in self.right) for number, head in enumerate(self.heads)]
-        return PointsView(heads, [self.cells(row) for row in rows_of(table.head(most_rows))], len(table))
+        heads = [(column.head, column.right) for column in self.columns]
+        return PointsView(heads, list(map(self._cells, rows_of(table.head(most_rows)))), len(table))
 
     def narrow_view(self, table: pd.DataFrame, most_rows: int, leading: int) -> PointsView:
         """The same without columns that are empty, and without those of the first `leading` ones that have the same
@@ -69,7 +105,7 @@ class Columns:
             [whole.heads[number] for number in kept],
             [[row[number] for number in kept] for row in whole.rows],
             whole.count,
-            [(self.heads[number], text) for number in same if (text := next(iter(texts[number])))],
+            [(whole.heads[number][0], text) for number in same if (text := next(iter(texts[number])))],
             is_narrow=True,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import clean
 
 _MOST_LABELS = 12
+_LONGEST_LINE = 180
 
 
-def chart_figure(chart: Chart) -> Figure:
-    """The picture of a chart, with its legend and what a reader should know of its marks."""
+def chart_figure(chart: Chart, provenance: str = "") -> Figure:
+    """The picture of a chart, with its legend, what a reader should know of its marks, and where they are from."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(10.5, 4.8), layout="constrained")
         FigureCanvasAgg(figure)
@@ -32,7 +34,8 @@ def chart_figure(chart: Chart) -> Figure:
         legend = figure.legend(*ax.get_legend_handles_labels(), loc="outside right center", fontsize="small")
         for text in legend.get_texts():
             text.set_parse_math(False)
-        key = ["; ".join(_shown(chart)), *chart.notes]
+        notes = (line for text in (*chart.notes, provenance) for line in textwrap.wrap(clean(text), _LONGEST_LINE))
+        key = ["; ".join(_shown(chart)), *notes]
         figure.supxlabel("\n".join(map(clean, key)), x=0.01, ha="left", fontsize="small", parse_math=False)
     return figure
 
@@ -41,15 +44,20 @@ def _shown(chart: Chart) -> Iterator[str]:
     if chart.figures:
         yield f"as {chart.figures}"
     if any(math.isfinite(mark.low) for curve in chart.curves for mark in curve.marks):
-        yield "medians with their 95 % intervals"
+        yield f"{chart.values_are} with their 95 % intervals"
 
 
 def write_charts(
-    charts: Iterable[Chart], folder: Path, prefix: str, kinds: Sequence[str] = ("svg", "png")
+    charts: Iterable[Chart],
+    folder: Path,
+    prefix: str,
+    kinds: Sequence[str] = ("svg", "png"),
+    provenance: str = "",
 ) -> list[Path]:
     """Draw charts into `folder` (made if need be). Each file is written whole or not at all.
 
-    prefix: what all names of files begin with.  Returns the paths. Raises OSError where a file cannot be written.
+    prefix: what all names of files begin with.  provenance: the last line of each picture.
+    Returns the paths. Raises OSError where a file cannot be written.
     """
     written: list[Path] = []
     stems: dict[str, int] = {}
@@ -58,7 +66,7 @@ def write_charts(
         stems[stem] = stems.get(stem, 0) + 1
         name = stem if stems[stem] == 1 else f"{stem}-{stems[stem]}"
         folder.mkdir(parents=True, exist_ok=True)
-        figure = chart_figure(chart)
+        figure = chart_figure(chart, provenance)
         written += [save_figure(figure, folder / f"{name}.{kind}") for kind in kinds]
     return written
 

@@ -47,6 +47,7 @@ class CurveView:
 
     lines: the pieces of its line, the places of each as SVG has them and its opacity.  shape: that of its marks.
     `marks` and `shape` are empty where only the line is drawn.  joined: whether a line joins its marks.
+    texts: the words of its marks at each of `ChartView.places`, empty where it has none.
     """
 
     name: str
@@ -58,11 +59,15 @@ class CurveView:
     marks: list[MarkView]
     joined: bool
     hollow: bool
+    texts: list[str]
 
 
 @dataclass(frozen=True)
 class ChartView:
-    """A chart. `level` is the place of the line across it, `upright` that of an upright line, -1 where it has none."""
+    """A chart. `level` is the place of the line across it, `upright` that of an upright line, -1 where it has none.
+
+    places: the words of all places.
+    """
 
     title: str
     figures: str
@@ -77,6 +82,7 @@ class ChartView:
     y_ticks: list[tuple[float, str]]
     curves: list[CurveView]
     notes: list[str]
+    places: list[str]
 
 
 def chart_view(chart: Chart) -> ChartView:
@@ -110,7 +116,7 @@ def chart_view(chart: Chart) -> ChartView:
         return MarkView(x(mark.place + shift), y(mark.value), y(mark.low), y(mark.high), mark.words, shown)
 
     def curve_view(curve: Curve, shift: float) -> CurveView:
-        style = curve.style
+        style, words = curve.style, {mark.place: mark.words for mark in curve.marks}
         lines = [
             (" ".join(f"{x(mark.place)},{y(mark.value)}" for mark in marks), opacity)
             for pieces, opacity in zip(chart.lines(curve), (style.opacity, PALE * style.opacity), strict=True)
@@ -127,6 +133,7 @@ def chart_view(chart: Chart) -> ChartView:
             marks,
             joined=chart.joins(curve),
             hollow=style.hollow,
+            texts=[words.get(place, "") for place in places],
         )
 
     return ChartView(
@@ -143,22 +150,28 @@ def chart_view(chart: Chart) -> ChartView:
         y_ticks=[(y(value), chart.vertical.words(value)) for value in chart.ticks()],
         curves=[curve_view(curve, shift) for curve, shift in zip(chart.curves, chart.shifts(), strict=True)],
         notes=chart.notes,
+        places=list(map(chart.horizontal.words, places)),
     )
 
 
-def section_view(
-    charts: Callable[[pd.DataFrame], Iterable[Chart]],
-) -> Callable[[Callable[[pd.DataFrame, int], Mapping[str, Any]]], Callable[..., SimpleNamespace | None]]:
-    """Makes what the template of a section reads of a table, the addresses of its pictures, and the most rows of a
-    table: what the decorated function says of the table, by name, with `charts` and `files`; None for an empty table.
+@dataclass(frozen=True)
+class CurveSection:
+    """A section of the report with charts.
+
+    charts: yields the charts of a table.
+    own: makes what else its template reads, by name, of the table and the most rows of a table.
+    more: likewise of the records, where the table does not tell all.
     """
 
-    def decorate(own: Callable[[pd.DataFrame, int], Mapping[str, Any]]) -> Callable[..., SimpleNamespace | None]:
-        def view(table: pd.DataFrame, files: Sequence[str], most_rows: int) -> SimpleNamespace | None:
-            if table.empty:
-                return None
-            return SimpleNamespace(**own(table, most_rows), charts=list(map(chart_view, charts(table))), files=files)
+    charts: Callable[[pd.DataFrame], Iterable[Chart]]
+    own: Callable[[pd.DataFrame, int], Mapping[str, Any]]
+    more: Callable[[Sequence[Any], int], Mapping[str, Any]] = lambda _records, _most_rows: {}
 
-        return view
-
-    return decorate
+    def view(
+        self, table: pd.DataFrame, files: Sequence[str], most_rows: int, records: Sequence[Any] = ()
+    ) -> SimpleNamespace | None:
+        """What its template reads; None for an empty table. files: the addresses of the pictures."""
+        if table.empty:
+            return None
+        own = {**self.own(table, most_rows), **self.more(records, most_rows)}
+        return SimpleNamespace(**own, charts=list(map(chart_view, self.charts(table))), files=files)

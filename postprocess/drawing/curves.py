@@ -72,8 +72,8 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Axis:
-    """An axis of a chart.
+class ChartAxis:
+    """An axis of a chart: a scale for places or values.
 
     words: how a number on it is written.  named: its places, 0, 1, 2 ..., stand for names without an order, so that no
     line joins marks, and those of several curves stand side by side.  binary: its numbers are bytes, of which round
@@ -87,24 +87,24 @@ class Axis:
     binary: bool = False
 
 
-MESSAGE = Axis("message", log=True, words=lambda place: size(int(place)))
-NODES = Axis("nodes", log=True, words=lambda place: str(int(place)))
-RANKS = Axis("ranks", log=True, words=lambda place: str(int(place)))
+MESSAGE = ChartAxis("message", log=True, words=lambda place: size(int(place)))
+NODES = ChartAxis("nodes", log=True, words=lambda place: str(int(place)))
+RANKS = ChartAxis("ranks", log=True, words=lambda place: str(int(place)))
 
 
-def time_axis(name: str) -> Axis:
+def time_axis(name: str) -> ChartAxis:
     """A logarithmic axis of times in nanoseconds."""
-    return Axis(name, log=True, words=duration)
+    return ChartAxis(name, log=True, words=duration)
 
 
-def ratio_axis(name: str) -> Axis:
+def ratio_axis(name: str) -> ChartAxis:
     """A linear axis of numbers without a unit."""
-    return Axis(name, log=False, words=ratio)
+    return ChartAxis(name, log=False, words=ratio)
 
 
-def quotient_axis(name: str) -> Axis:
+def quotient_axis(name: str) -> ChartAxis:
     """A linear axis of ratios of times, of which small ones matter, too."""
-    return Axis(name, log=False, words=quotient)
+    return ChartAxis(name, log=False, words=quotient)
 
 
 @dataclass(frozen=True)
@@ -114,14 +114,15 @@ class Chart:
     kind: which of the family's charts it is.  figures: the figures of a paper that have the same curves, and the paper.
     low, high: the values at the lower and the upper edge.  level: the value of a line across the picture, such as the
     gain 1; NaN for none.  upright: the place of an upright line; NaN for none.  left_out: how many points cannot be
-    drawn, and lost: why not.  remarks: what else a reader should know, a phrase each.
+    drawn, and lost: why not.  values_are: what marks with an interval are.  pale_are: why marks are pale.
+    remarks: what else a reader should know, a phrase each.
     """
 
     kind: str
     title: str
     figures: str
-    horizontal: Axis
-    vertical: Axis
+    horizontal: ChartAxis
+    vertical: ChartAxis
     low: float
     high: float
     curves: tuple[Curve, ...]
@@ -130,6 +131,8 @@ class Chart:
     lost: str = "without a value"
     upright: float = math.nan
     remarks: tuple[str, ...] = ()
+    values_are: str = "medians"
+    pale_are: str = "not reliable, the table says why"
 
     @property
     def places(self) -> list[float]:
@@ -146,7 +149,7 @@ class Chart:
         """What a reader should know of what is shown, a phrase each."""
         pale = sum(mark.pale for curve in self.curves for mark in curve.marks if curve.style.marker)
         return [
-            *([f"{plural(pale, 'mark')} pale: not reliable, the table says why"] if pale else []),
+            *([f"{plural(pale, 'mark')} pale: {self.pale_are}"] if pale else []),
             *([f"{plural(self.left_out, 'point')} {self.lost} left out"] if self.left_out else []),
             *self.remarks,
         ]

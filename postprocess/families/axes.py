@@ -7,6 +7,7 @@ the command line, suites and programs need beyond this is in `mpi_campaign.plann
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from postprocess.drawing.text import cores, duration, plural
@@ -270,6 +271,8 @@ COMP_TARGET = Axis(
 )  # fmt: skip
 MESSAGE = Axis("message_bytes", "messages", usual=0, of="point", kind="integer", unit="bytes")
 WORK = Axis("work_size", "work", usual=0, of="point", kind="integer")
+SIZES = (MESSAGE, WORK)
+"""The sizes that calibration finds for a point; they must be the same where times are compared."""
 
 NAMED_BY = (
     *(BENCHMARK.name, COLLECTIVE.name, SYSTEM.name, TOOLCHAIN.name, PROVIDER.name, CONFIGURATION.name, NETWORK.name),
@@ -301,11 +304,6 @@ UNUSUAL = tuple(dict.fromkeys((NODES, NODE_SET, NAMED_CORES, CACHE, COMPUTATION,
 """The axes whose unusual values follow the name of a configuration, in this order."""
 
 
-def of_records(family: str) -> tuple[Axis, ...]:
-    """The axes of `PARAMETERS` of a family that are the same for all points of a record."""
-    return tuple(axis for axis in PARAMETERS.get(family, ()) if axis != COLLECTIVE)
-
-
 def asked(parameters: Mapping[str, Sequence[Value]], axes: Iterable[Axis]) -> dict[str, Any]:
     """The values of `axes` in a record's plan, by name; the usual value of an axis that the plan does not have."""
     return {axis.name: next(iter(parameters.get(axis.name, ())), axis.usual) for axis in axes}
@@ -315,15 +313,6 @@ def told_to_library(parameters: Mapping[str, Value]) -> dict[str, str]:
     """The unusual values of a case by which its MPI library is set, by axis."""
     setting = (axis for axis in ASKED_FOR if axis.sets_library and axis.name in parameters)
     return {axis.name: str(parameters[axis.name]) for axis in setting if not axis.is_usual(parameters[axis.name])}
-
-
-def with_parameters(family: str, *axes: Axis) -> tuple[Axis, ...]:
-    """The axes of a family in the order of its columns.
-
-    The order is: the axes of cases among `axes`, the other axes of the family's `PARAMETERS`, the rest of `axes`.
-    """
-    cases = [axis for axis in axes if axis.of == "case"]
-    return tuple(dict.fromkeys((*cases, *PARAMETERS.get(family, ()), *axes)))
 
 
 def unusual_words(case: Mapping[Any, Any], axes: Iterable[Axis] = UNUSUAL) -> str:
@@ -338,3 +327,44 @@ def unusual_words(case: Mapping[Any, Any], axes: Iterable[Axis] = UNUSUAL) -> st
 def configuration_words(case: Mapping[Any, Any], axes: Iterable[Axis] = UNUSUAL) -> str:
     """The configuration of a row or case with its unusual values: ``async, cold caches``, ``basic, triad``."""
     return f"{case['configuration']}{unusual_words(case, axes)}"
+
+
+_OF_CASES = (TOOLCHAIN, PROVIDER, CONFIGURATION, NETWORK, RANKS, NODES, THREADS, GIVEN_UP)
+"""The axes of the cases of every family."""
+
+
+@dataclass(frozen=True)
+class FamilyAxes:
+    """The axes of a family in the order of its columns: those of all cases, of `PARAMETERS`, of launches, of points.
+
+    of_point: its own ones, in which the points of a case differ.
+    apart: those of its `PARAMETERS` that tables tell apart from the configuration.
+    """
+
+    family: str
+    of_point: tuple[Axis, ...]
+    apart: tuple[Axis, ...] = ()
+
+    @property
+    def asked(self) -> tuple[Axis, ...]:
+        """Those of `PARAMETERS`."""
+        return PARAMETERS.get(self.family, ())
+
+    @property
+    def beside(self) -> tuple[Axis, ...]:
+        """Those of `asked` whose unusual values stand beside the configuration."""
+        return tuple(axis for axis in self.asked if axis not in self.apart)
+
+    @property
+    def every(self) -> tuple[Axis, ...]:
+        """All of them."""
+        return (*_OF_CASES, *self.asked, LAUNCH, *self.of_point)
+
+    @property
+    def case(self) -> tuple[str, ...]:
+        """The columns that identify a launch of a case. `launch` counts the repeats of a case in a run from 1."""
+        return tuple(axis.name for axis in (*_OF_CASES, *self.asked, LAUNCH))
+
+    def words(self, row: Mapping[Any, Any]) -> str:
+        """The configuration of a row with its unusual values, but for those `apart`: ``async, cold caches``."""
+        return configuration_words(row, (NAMED_CORES, *self.beside))

@@ -7,6 +7,7 @@ them and names no family. Planning and launching import this module too, so it m
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,7 +98,7 @@ class Metric:
 
     ratio: whether its effect is a ratio; otherwise it is a difference.
     better: which values are better, the smaller or the larger ones.
-    same: the columns among `Family.sizes` that must be equal on both sides of a comparison.
+    same: the names of those of `axes.SIZES` that must be equal on both sides of a comparison.
     state: the column of `STATE` that must be true for a launch to count.
     usual: whether it is compared by default.
     with_work: how it depends on the work done: a time grows in proportion, a rate falls, anything else stays.
@@ -220,11 +221,14 @@ class Launches:
     of_files: joins the tables, given in the order of `columns`, to one table with the family's axes, sizes and metrics,
     and the columns of `STATE`. Its first argument is the run's name, for the message of a RecordError.
     of_table: makes the same table from the family's table in memory.
+    named_by: the columns that always name a series in histories. Any other axis names a series only where its value is
+    unusual. Acknowledged alarms are recognised by these names: see `axes.NAMED_BY`.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     of_files: Callable[[str, Sequence[pa.Table]], pa.Table]
     of_table: Callable[[pd.DataFrame], pd.DataFrame]
+    named_by: tuple[str, ...] = ()
 
 
 LONGEST_NS = 2.0**53
@@ -333,6 +337,10 @@ class Page:
         return made
 
 
+def _nothing(*_given: Any) -> dict[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True)
 class Section:
     """A part of the report.
@@ -344,6 +352,8 @@ class Section:
     out.
     place: a section of the page, a card of the first section, or a paragraph of "How to read this".
     pictures: draws a page's pictures into a folder, and returns their paths by the names used in `Page.links`.
+    drawn: the names of the metrics that these can show.
+    style: returns variables for the page's style sheet.  rest: returns data that the page's script shows later.
     """
 
     name: str
@@ -353,18 +363,45 @@ class Section:
     view: Callable[[Page, Found], Any]
     place: Literal["page", "found", "reading"] = "page"
     pictures: Callable[[Page, Found, Path], Mapping[str, list[Path]]] | None = None
+    drawn: tuple[str, ...] = ()
+    style: Callable[[Page, Found], dict[str, Any]] = _nothing
+    rest: Callable[[Page, Found], dict[str, Any]] = _nothing
 
 
-def _nothing(*_given: Any) -> dict[str, Any]:
-    return {}
+@dataclass(frozen=True)
+class Audit:
+    """What judges the records of a family, and traces them back.
+
+    wrong: returns a phrase for each fault in what a record measured.
+    communicated_ns: returns the time in nanoseconds that all repetitions of a record communicated alone; None where it
+    is not measured.
+    payload: returns a lower bound of the bytes that crossed a record's network; None where it is not known.
+    programs: returns the programs of other projects that made a run's records: for each the toolchain, the program's
+    description from the header, and the MPI library that it is bound to.
+    """
+
+    wrong: Callable[[Any], Iterator[str]] = lambda _record: iter(())
+    communicated_ns: Callable[[Any], float] | None = None
+    payload: Callable[[Any], int] | None = None
+    programs: Callable[[Sequence[Any]], Sequence[tuple[str, Mapping[str, str], str]]] = lambda _records: ()
 
 
-def _no_text(*_given: Any) -> str:
-    return ""
+@dataclass(frozen=True)
+class Acceptance:
+    """What `accept` must know of a family, beside which of its columns have an interval.
+
+    counted: the columns that are counted, not timed. They have no interval, and are the same where ranks share cores.
+    over: the columns that are over all values of an axis.
+    by_node: the times by which nodes are compared; None where they are not compared.
+    """
+
+    counted: tuple[str, ...] = ()
+    over: tuple[Over, ...] = ()
+    by_node: ByNode | None = None
 
 
-def _none(_given: Any) -> tuple[Any, ...]:
-    return ()
+BY_INTERVALS = Acceptance()
+"""That of a family with intervals alone."""
 
 
 @dataclass(frozen=True)
@@ -376,36 +413,22 @@ class Family:
     papers: the papers whose methods it follows, as the report cites them (`families.papers`).
     view: makes this family's own record type from a record. Raises RecordError where the record does not fit.
     axes: the parameters in which its points differ.
-    sizes: the sizes that calibration found for a point.
     metrics: the quantities that are compared between launches.
     table: makes the table of a run and its records, one row per point. Where `beside` is set, that family's table is
     its third argument. Callers use `registry.found`, which makes the table once.
     columns: the names of the table's columns.
-    counted: those of them that are counted, not timed. They have no interval, and are the same where ranks share cores.
-    over: those of the columns that are over all values of an axis.
     beside: the family with whose results its own are shown side by side.
     files: its tables that are archived with a run.
-    launches: how its launches are read from archived tables; None where they are not compared.
-    named_by: the columns that always name a series in histories. Any other axis names a series only where its value is
-    unusual. Acknowledged alarms are recognised by these names: see `axes.NAMED_BY`.
+    launches: how its launches are read from archived tables; None where they are not compared. Then `show` and `run`
+    only name the command that shows them.
     text, short_text: its table for the terminal, whole and in a few lines; empty where there is nothing to show.
-    note: a text shown with the table where the table is asked for.  nothing: the text shown for an empty table.
-    shown: whether `show RUN` includes it by default.
     sections: its parts of the report.
-    style: returns variables for the page's style sheet.  rest: returns data that the page's script shows later.
-    drawn: the names of the metrics that its pictures can show.
     inside: what its processes observed about themselves; None where its records do not tell where they ran.
-    programs: returns the programs of other projects that made a run's records: for each the toolchain, the program's
-    description from the header, and the MPI library that it is bound to.
+    audit: what judges its records.
     numbers: returns the numbers of a view, compared with the view of `basic`'s record on the same sizes, which is None
-    where there is none.
-    unit_of: returns the unit of one of these numbers.
+    where there is none. `unit_of` has their units.
     bounds: the numbers that are checked against a reference.
-    by_node: the times by which nodes are compared; None where they are not compared.
-    wrong: returns a phrase for each fault in what a record measured.
-    communicated_ns: returns the time in nanoseconds that all repetitions of a record communicated alone; None where it
-    is not measured.
-    payload: returns a lower bound of the bytes that crossed a record's network; None where it is not known.
+    acceptance: what `accept` must know.
     """
 
     name: str
@@ -414,31 +437,33 @@ class Family:
     view: Callable[[Record], Any]
     table: Callable[..., pd.DataFrame]
     columns: tuple[str, ...]
-    counted: tuple[str, ...] = ()
+    text: Callable[[Found], str]
+    short_text: Callable[[Found], str] = lambda _found: ""
     papers: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
-    sizes: tuple[Axis, ...] = ()
     metrics: tuple[Metric, ...] = ()
-    over: tuple[Over, ...] = ()
     beside: Family | None = None
     files: tuple[TableFile, ...] = ()
     launches: Launches | None = None
-    named_by: tuple[str, ...] = ()
-    text: Callable[[Found], str] = _no_text
-    short_text: Callable[[Found], str] = _no_text
-    note: str = ""
-    nothing: str = "nothing was measured"
-    shown: bool = True
     sections: tuple[Section, ...] = ()
-    style: Callable[[Page, Found], dict[str, Any]] = _nothing
-    rest: Callable[[Page, Found], dict[str, Any]] = _nothing
-    drawn: tuple[str, ...] = ()
     inside: Inside | None = None
-    programs: Callable[[Sequence[Any]], Sequence[tuple[str, Mapping[str, str], str]]] = _none
+    audit: Audit = field(default_factory=Audit)
     numbers: Callable[[Any, Any | None], Numbers] | None = None
-    unit_of: Callable[[str], str] = lambda _name: "ratio"
     bounds: tuple[Bound, ...] = ()
-    by_node: ByNode | None = None
-    wrong: Callable[[Any], Iterator[str]] = lambda _record: iter(())
-    communicated_ns: Callable[[Any], float] | None = None
-    payload: Callable[[Any], int] | None = None
+    acceptance: Acceptance = BY_INTERVALS
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The columns of the sizes that calibration found for a point."""
+        return tuple(dict.fromkeys(name for metric in self.metrics for name in metric.same))
+
+
+_UNITS = {
+    r"points.*": "points", r".*_ns": "ns", r".*_ns_per_byte": "ns/byte", r".*_bytes": "bytes",
+    r".*_percent": "percent", r"overlap_percent_\d+": "%",
+}  # fmt: skip
+
+
+def unit_of(number: str) -> str:
+    """The unit of one of `Family.numbers`, by its name."""
+    return next((unit for pattern, unit in _UNITS.items() if re.fullmatch(pattern, number)), "ratio")

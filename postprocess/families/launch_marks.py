@@ -6,13 +6,13 @@ import math
 
 import pandas as pd
 
-from postprocess.drawing.curves import Axis, Mark
+from postprocess.drawing.curves import ChartAxis, Mark
 from postprocess.drawing.text import interval, ratio
 from postprocess.statistics import launches
 from postprocess.statistics.metrics import as_float
 
 
-def mark_of(place: float, rows: pd.DataFrame, name: str, axis: Axis) -> Mark:
+def mark_of(place: float, rows: pd.DataFrame, name: str, axis: ChartAxis) -> Mark:
     """The mark of rows that differ in nothing but the launch; of those that are reliable, if there are any.
 
     Value and interval are `launches.of_rows` of the column.
@@ -24,7 +24,12 @@ def mark_of(place: float, rows: pd.DataFrame, name: str, axis: Axis) -> Mark:
     return Mark(place, value, low, high, _words(value, low, high, axis), pale=reliable.empty)
 
 
-def _words(value: float, low: float, high: float, axis: Axis) -> str:
+def marks_of(rows: pd.DataFrame, against: str, name: str, axis: ChartAxis) -> tuple[Mark, ...]:
+    """The marks of rows that differ in nothing but the launch and the place, which is the number in a column."""
+    return tuple(mark_of(int(str(place)), of_place, name, axis) for place, of_place in rows.groupby(against))
+
+
+def _words(value: float, low: float, high: float, axis: ChartAxis) -> str:
     if axis.words is ratio:
         return f"{ratio(value)} {interval(low, high)}"
     known = math.isfinite(low) and math.isfinite(high)

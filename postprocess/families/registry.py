@@ -56,7 +56,6 @@ AXES: tuple[Axis, ...] = _each_once(
     axis for of in ("case", "launch", "point") for family in FAMILIES for axis in family.axes if axis.of == of
 )
 """The axes of all families, each once. A family that lacks one of them counts as having its usual value."""
-SIZES: tuple[Axis, ...] = _each_once(axis for family in FAMILIES for axis in family.sizes)
 METRICS: Mapping[str, Metric] = {metric.name: metric for family in FAMILIES for metric in family.metrics}
 FAMILY_OF: Mapping[str, Family] = {metric.name: family for family in FAMILIES for metric in family.metrics}
 """The families by the name of each of their metrics."""
@@ -126,5 +125,7 @@ def look(
 ) -> Look:
     """The `Look` with these settings. Raises ValueError, in one line with the legal values, for an unknown name."""
     asked = Look(palette, dim, tuple(metrics))
-    check("metric", asked.metrics, [name for family in FAMILIES for name in family.drawn])
+    check(
+        "metric", asked.metrics, [name for family in FAMILIES for section in family.sections for name in section.drawn]
+    )
     return replace(asked, kinds=tuple(kinds))

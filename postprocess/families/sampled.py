@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 from numpy.typing import ArrayLike
 
 from postprocess.drawing.text import duration, percent
-from postprocess.families.family import (
-    STATE,
-    Axis,
-    Found,
-    Launches,
-    Metric,
-    Numbers,
-    Page,
-    Section,
-    doubt_about,
-)
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.header import Header, bucket_ns
 from postprocess.records.record import Clock, Point
-from postprocess.records.run import Run, failed_records
 from postprocess.statistics import control
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from postprocess.drawing.curves import Chart
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
 
 
 class SampledPoint(Protocol):
@@ -111,8 +92,9 @@ def sampling_of(point: Point) -> dict[str, Any]:
 
 def check_starts(point: Point) -> None:
     """Raises RecordError where a point has an imbalance of starts without a clock, or a clock without it."""
-    if (point.clock is not None and point.clock.method != "none") != ("start_imbalance_ns" in point.series):
-        fail(point.where, "series.start_imbalance_ns does not fit the clock")
+    clocked = point.clock is not None and point.clock.method != "none"
+    if clocked != ("start_imbalance_ns" in point.series):
+        fail(point.where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
 
 
 def order_controls(points: Iterable[Sampling]) -> control.Count:
@@ -192,15 +174,27 @@ def too_wide(ratio: Estimate, widest: float) -> list[str]:
     return [f"the interval is {100 * width:.0f} % of the ratio wide, more than {100 * widest:.0f} %"]
 
 
-def clock_reasons(point: StartedPoint, share: float, of_ns: float) -> list[str]:
-    """The reason why times over ranks are not known: there was no common clock, or its residual is above this share of
-    the shortest of these times."""
+def reasons_of_times(point: StartedPoint, share: float, of_ns: float, *, oversubscribed: bool = False) -> list[str]:
+    """The reasons why times over ranks are not known: there was no common clock, or its residual is above this share of
+    the shortest of these times; or ranks share cores."""
+    return [
+        *_clock_reasons(point, share, of_ns),
+        *(["oversubscribed: ranks share cores"] if oversubscribed else []),
+    ]
+
+
+def _clock_reasons(point: StartedPoint, share: float, of_ns: float) -> list[str]:
     if point.clock.method == "none":
         return ["no common clock: times are the longest of the ranks' own durations"]
     residual_ns = point.clock.residual_ns
     if residual_ns is None or not residual_ns > share * of_ns:
         return []
     return [f"clocks disagree by {duration(residual_ns)}, more than {percent(share)} of {duration(of_ns)}"]
+
+
+def median(values: Nanoseconds | Floats) -> float:
+    """The median of a series; NaN for an empty one."""
+    return float(np.median(values)) if values.size else math.nan
 
 
 def within_bucket(header: Header, of_ns: float) -> list[str]:
@@ -230,120 +224,6 @@ def flags_of_start(point: StartedPoint) -> Iterator[str]:
         yield "ranks started by a barrier, not by a clock"
     if point.clock.method != "none" and point.clock.residual_ns is None:
         yield "how far the clocks disagree is not known"
-
-
-def table_by(
-    make: Callable[[Sequence[Any], Mapping[str, tuple[str, str]]], pd.DataFrame],
-) -> Callable[[Run, Sequence[Any]], pd.DataFrame]:
-    """The `table` of a family: what `make` makes of its records and the run's `failed_records`."""
-
-    def table(run: Run, records: Sequence[Any]) -> pd.DataFrame:
-        return make(records, failed_records(run.manifest))
-
-    return table
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Which rows of a family's table are compared between launches.
-
-    columns: the columns of the table that the functions read.  rows: returns a truth value for each row.
-    only: by the name of a metric that several rows repeat, which rows it is compared of, likewise.
-    """
-
-    columns: tuple[str, ...]
-    rows: Callable[[pd.DataFrame], pd.Series[Any]]
-    only: Mapping[str, Callable[[pd.DataFrame], pd.Series[Any]]] = field(default_factory=dict)
-
-    def of_file(self, table: Any) -> Any:
-        """The part of an archived table, of PyArrow, that is compared."""
-        told = table.select(list(self.columns)).to_pandas()
-        for name, having in self.only.items():
-            values = table[name].to_pandas().where(having(told))
-            table = table.set_column(table.column_names.index(name), name, pa.array(values))
-        return table.filter(pa.array(self.rows(told)))
-
-    def of_table(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The part of a table that is compared."""
-        values = {name: table[name].where(having(table)) for name, having in self.only.items()}
-        chosen: pd.DataFrame = table.assign(**values)[self.rows(table)]
-        return chosen
-
-
-def launches(file: str, axes: Sequence[Axis], metrics: Sequence[Metric], compared: Compared | None = None) -> Launches:
-    """The `launches` of a family that archives its table as `file`. compared: None for all rows."""
-    columns = (*(one.name for one in axes), *(one.name for one in metrics), *STATE)
-    if compared is None:
-        return Launches({file: columns}, of_files=lambda _run, tables: tables[0], of_table=lambda table: table)
-    return Launches(
-        {file: tuple(dict.fromkeys((*columns, *compared.columns)))},
-        of_files=lambda _run, tables: compared.of_file(tables[0]),
-        of_table=compared.of_table,
-    )
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """How the report shows the table of a family.
-
-    view: makes what the templates read, from the table, the addresses of pictures, and the most rows of a table; None
-    for an empty table.
-    charts: yields the charts of the table.
-    more: adds to a view what only the records tell; None where the table tells all.
-    """
-
-    view: Callable[[pd.DataFrame, Sequence[str], int], Any]
-    charts: Callable[[pd.DataFrame], Iterable[Chart]]
-    more: Callable[[Any, Sequence[Any], int], Any] | None = None
-
-    def whole_view(self, found: Found, files: Sequence[str], most_rows: int) -> Any:
-        """What the templates read of the results of a run."""
-        made = self.view(found.table, files, most_rows)
-        return made if made is None or self.more is None else self.more(made, found.records, most_rows)
-
-
-def sections(family: str, title: str, order: int) -> tuple[Section, ...]:
-    """The parts of the report of a family: a section with its pictures, a card of the first section, and a paragraph of
-    "How to read this". Their templates are section.html, card.html and reading.html in the family's folder `templates`.
-
-    The module section.py of the folder has the `DRAWING`. It is imported when the report is made: that takes a second.
-    """
-    anchor, templates = family.replace("_", "-"), f"{family}/templates"
-
-    def drawing() -> Drawing:
-        made: Drawing = import_module(f"postprocess.families.{family}.section").DRAWING
-        return made
-
-    def view(page: Page, found: Found) -> Any:
-        return page.once(family, lambda: drawing().whole_view(found, page.links.get(family, ()), page.room.whole))
-
-    def pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
-        from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - it takes a second to load
-
-        drawn = write_charts(drawing().charts(found.table), folder, anchor, page.look.kinds)
-        return {family: drawn} if drawn else {}
-
-    return (
-        Section(anchor, title, order, f"{templates}/section.html", view, pictures=pictures),
-        Section(f"{anchor}-verdicts", title, order, f"{templates}/card.html", view, "found"),
-        Section(f"{anchor}-reading", title, order, f"{templates}/reading.html", view, "reading"),
-    )
-
-
-def numbers_by(record_numbers: Callable[[Any], Mapping[str, float]]) -> Callable[[Any, Any], Numbers]:
-    """The `numbers` of a family whose records say all themselves: what `record_numbers` finds in a record, with the
-    doubt about it. The record of `basic` adds nothing."""
-
-    def numbers(record: Any, _basic: Any) -> Numbers:
-        values = record_numbers(record)
-        return Numbers(values, doubt=doubt_about(values))
-
-    return numbers
-
-
-def points_or_ratio(name: str) -> str:
-    """The unit of a number that sums up a record, in a family whose numbers are counts of points and ratios."""
-    return "points" if name.startswith("points") else "ratio"
 
 
 _SEEN_BY_THE_LIBRARY = "virtual, seen by the MPI library"

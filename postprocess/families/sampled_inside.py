@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
 
 from postprocess.drawing.text import duration
-from postprocess.families.family import Details, Spent
+from postprocess.families.family import Details, Inside, Spent
 from postprocess.families.sampled import SampledPoint, Sampling, invalid_reasons, order_controls
 from postprocess.records.record import RecordFile
 
@@ -29,10 +29,25 @@ def spent(record: RecordFile) -> list[Spent]:
     return [Spent(end.mpi_thread_cpu_ns, end.helper_thread_cpu_ns, end.wall_seconds, end.wall_seconds)] if end else []
 
 
-def timing(points: Sequence[Sampling], *own: tuple[str, str]) -> Details:
+def observed(
+    words: Callable[[Any], str],
+    covered: Callable[[Sequence[Any]], Iterable[tuple[str, str]]],
+    facts: Callable[[Sequence[Any]], Iterable[tuple[str, str]]] = lambda _records: (),
+) -> Inside:
+    """The `inside` of a family. covered, facts: what the records of a run measured, and how those of one configuration
+    were timed, beside starts and clocks. Facts with an empty text are left out."""
+    return Inside(
+        words,
+        spent,
+        lambda records: [(name, value) for name, value in covered(records) if value],
+        lambda records: _timing([point for record in records for point in record.points], facts(records)),
+    )
+
+
+def _timing(points: Sequence[Sampling], own: Iterable[tuple[str, str]]) -> Details:
     """Facts about starts, clocks and repetitions that do not count, over the points of one configuration.
 
-    own: facts of the family, which stand after the starts. Facts with an empty text are left out.
+    own: facts of the family, which stand after the starts.
     """
     starts = dict.fromkeys(point.start_method for point in points)
     residuals = [point.clock.residual_ns for point in points if point.clock.residual_ns is not None]
@@ -48,17 +63,25 @@ def timing(points: Sequence[Sampling], *own: tuple[str, str]) -> Details:
     return [(name, value) for name, value in facts if value and points]
 
 
-def none_valid(reasons: Sequence[list[str]]) -> Iterator[str]:
-    """A phrase if no point of a complete record is valid. reasons: `invalid_reasons` of each point."""
-    if all(reasons):
-        named = dict.fromkeys(reason for of_point in reasons for reason in of_point)
-        yield f"none of its {len(reasons)} points is valid: {', '.join(named) or 'there is none'}"
+def different(values: Iterable[object], between: str = "; ") -> str:
+    """Each different value once."""
+    return between.join(dict.fromkeys(map(str, values)))
 
 
-def wrong(record: SampledRecord) -> Iterator[str]:
-    """A phrase if a record received wrong data, or is complete without a valid point."""
+def wrong(
+    record: SampledRecord,
+    words: str = "wrong values were received",
+    reasons: Callable[[Any], list[str]] = invalid_reasons,
+) -> Iterator[str]:
+    """A phrase if a record has wrong data, or is complete without a valid point.
+
+    words: what is wrong then.  reasons: why a point is not valid.
+    """
     errors = sum(point.data_errors for point in record.points)
     if errors:
-        yield f"{errors} wrong values were received"
+        yield f"{errors} {words}"
     elif record.complete:
-        yield from none_valid([invalid_reasons(point) for point in record.points])
+        of_points = [reasons(point) for point in record.points]
+        if all(of_points):
+            named = dict.fromkeys(reason for of_point in of_points for reason in of_point)
+            yield f"none of its {len(of_points)} points is valid: {', '.join(named) or 'there is none'}"

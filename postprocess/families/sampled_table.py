@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from postprocess.drawing.columns import circumstances
+from postprocess.drawing.columns import Column, circumstances, number, plain
 from postprocess.drawing.text import plural, ratio
+from postprocess.families import axes, sampled
+from postprocess.families.axes import FamilyAxes
 from postprocess.families.sampled import Sampling
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import RecordFile
@@ -33,7 +35,7 @@ LAST_COLUMNS = (
     *(name for name in _OF_SAMPLING if name != "index"), "clock_method", "clock_residual_ns",
     "valid", "reliable", "unreliable_reasons", "flags", "oversubscribed", "shared_core", "complete", "record", "index",
 )  # fmt: skip
-"""The columns that end each row: `columns_of_point` and `columns_of_record`, and those of `judged`."""
+"""The columns that end each row: those of `columns_of_point`."""
 
 
 def rows_of(
@@ -52,11 +54,12 @@ def table_of(rows: Iterable[Row], columns: Sequence[str], *truths: str) -> pd.Da
     return table
 
 
-def case_of(header: Header, names: Iterable[str]) -> Row:
-    """The columns that are the same for all points of a record: those of these names that the header has, and what a
-    table needs to tell launches apart."""
+def case_of(header: Header, own: FamilyAxes) -> Row:
+    """The columns that are the same for all points of a record: those of a case, and what a table needs to tell
+    launches apart."""
     return {
-        **{name: getattr(header, name) for name in names if hasattr(header, name)},
+        **{name: getattr(header, name) for name in own.case if hasattr(header, name)},
+        **axes.asked(header.plan.parameters, own.asked),
         "given_up_cores": header.progress.given_up_cores,
         "launch": repeat_of(header.metadata) or 1,
         NAMED: named_cores_of(header.metadata),
@@ -77,12 +80,27 @@ def columns_of_estimates(found: Mapping[str, Estimate]) -> Row:
     }
 
 
-def columns_of_point(point: Sampling) -> Row:
-    """How a point was repeated, and its clock."""
+def columns_of_point(
+    record: RecordFile,
+    point: Sampling,
+    reasons: Sequence[str],
+    flags: Iterable[str],
+    invalid: Sequence[str] | None = None,
+) -> Row:
+    """LAST_COLUMNS: how a point was repeated, its clock, what it may be used for, and its record.
+
+    reasons: why it is not reliable.  flags: see `validity`; none of a point without repetitions.
+    invalid: why it is not valid; None: its `invalid_reasons`.
+    """
     return {
         **{name: getattr(point, name) for name in _OF_SAMPLING},
         "clock_method": point.clock.method,
         "clock_residual_ns": math.nan if point.clock.residual_ns is None else point.clock.residual_ns,
+        "valid": not (sampled.invalid_reasons(point) if invalid is None else invalid),
+        "reliable": not reasons,
+        "unreliable_reasons": list(reasons),
+        "flags": list(flags),
+        **columns_of_record(record),
     }
 
 
@@ -93,16 +111,6 @@ def columns_of_record(record: RecordFile) -> Row:
         "shared_core": record.header.shared_core,
         "complete": record.complete,
         "record": record.name,
-    }
-
-
-def judged(invalid: Sequence[str], reasons: Sequence[str], flags: Sequence[str]) -> Row:
-    """What a point may be used for. invalid, reasons: why it is not valid, and why it is not reliable."""
-    return {
-        "valid": not invalid,
-        "reliable": not reasons,
-        "unreliable_reasons": list(reasons),
-        "flags": list(flags),
     }
 
 
@@ -182,6 +190,13 @@ def left_out(table: pd.DataFrame, values: ArrayLike) -> LeftOut:
     return LeftOut(below, int(left.sum()) - below, reason, float(np.median(value[valid])) if valid.any() else math.nan)
 
 
+def uncounted_words(count: int, of_all: int, faster: int, than: str) -> str:
+    """How many points a verdict leaves out, of how many, and how many of them are faster; empty where all count."""
+    one = count == 1
+    words = f"{'is' if one else 'are'} not reliable and {'does' if one else 'do'} not count"
+    return f"{count} of {plural(of_all, 'point')} {words}, {faster} faster than {than}" if count else ""
+
+
 def geometric_mean(values: pd.Series[Any]) -> float:
     """The geometric mean of the finite values above 0 of a column; NaN where there is none."""
     numbers = values.to_numpy(dtype=np.float64)
@@ -203,3 +218,13 @@ def numbers_of(table: pd.DataFrame, numbers: Mapping[str, float]) -> dict[str, f
 def remarks(row: Mapping[Any, Any]) -> list[str]:
     """The remarks on a row, each a phrase, the worst first."""
     return [*(f"unreliable: {reason}" for reason in row["unreliable_reasons"]), *circumstances(row), *row["flags"]]
+
+
+def leading(own: FamilyAxes) -> tuple[Column, ...]:
+    """The columns with which every table of points begins: library, network, configuration."""
+    return plain("toolchain"), plain("network"), Column("configuration", own.words)
+
+
+REMARKS = Column("remarks", lambda row: "; ".join(remarks(row)))
+LAST = (number("reps", "repetitions"), REMARKS)
+"""The columns with which most of them end."""

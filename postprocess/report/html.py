@@ -81,9 +81,10 @@ def render_report(
     style: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for family in registry.FAMILIES:
-        results = registry.found(run, family)
-        style |= family.style(report, results)
-        rest |= family.rest(report, results)
+        for section in family.sections:
+            results = registry.found(run, family)
+            style |= section.style(report, results)
+            rest |= section.rest(report, results)
     return environment.get_template("report.html").render(
         **page.embedded(environment.get_template("style.css").render(**style), page.script("report.js")),
         look=look,

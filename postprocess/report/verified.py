@@ -171,7 +171,7 @@ def _progress_words(progress: Progress) -> str:
 def _carried(observed: Observed) -> str:
     """The bytes that TCP connections carried, over all ranks and records, and whether these are the bytes that had to
     go between nodes; empty if any rank's number is not known."""
-    payload = observed.family.payload
+    payload = observed.family.audit.payload
     if payload is None:
         return ""
     ends = [record.footer.tcp_bytes_sent if record.footer else None for record in observed.records]

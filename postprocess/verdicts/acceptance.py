@@ -60,7 +60,7 @@ def _having(metric: str) -> tuple[Family, ...]:
         for family in registry.FAMILIES
         if family.metrics
         and metric in family.columns
-        and (f"{metric}_ci95_low" in family.columns or metric in family.counted)
+        and (f"{metric}_ci95_low" in family.columns or metric in family.acceptance.counted)
     )
 
 
@@ -70,7 +70,10 @@ FAMILIES_OF: Mapping[str, tuple[Family, ...]] = {
 """The families by the name of a metric. Metrics without an interval are left out, unless they are counted: nothing can
 pass by them."""
 BY_NODE: Mapping[str, Family] = {
-    name: family for family in registry.FAMILIES if family.by_node is not None for name in family.by_node.metrics
+    name: family
+    for family in registry.FAMILIES
+    if (times := family.acceptance.by_node) is not None
+    for name in times.metrics
 }
 """The family by the name of a metric by which nodes are compared with each other."""
 NUMBERS = tuple(one.name for one in registry.AXES if one.kind == "integer" and one.of != "launch")
@@ -310,7 +313,7 @@ def _judged(
     chosen, lacking = _where(table, one.where)
     if chosen.empty:
         return _not_tested(one, f"nothing of the kind was measured{lacking}")
-    if chosen["oversubscribed"].any() and one.metric not in family.counted:
+    if chosen["oversubscribed"].any() and one.metric not in family.acceptance.counted:
         return _not_tested(one, "it was measured oversubscribed")
     if "complete" in chosen and not chosen["complete"].all():
         return _not_tested(one, "a record is incomplete")
@@ -336,7 +339,7 @@ def _counting(rows: pd.DataFrame, one: Criterion) -> tuple[pd.Series[bool], str]
     """Whether each row counts, and what it must be for that: reliable. A metric that is counted must only be valid.
     Where a table says which rows are doubtful, the others count however wide their intervals are: one that is wholly on
     one side of a bound is sure."""
-    if one.metric in one.family.counted:
+    if one.metric in one.family.acceptance.counted:
         return rows["valid"].astype(bool), "valid"
     if "doubtful" in rows:
         return ~rows["doubtful"].astype(bool), "without doubts"
@@ -350,7 +353,7 @@ def _each_once(rows: pd.DataFrame, counting: pd.Series[bool], one: Criterion) ->
     kept, with the value of the axis that decides. It counts if all of them count.
     """
     family = one.family
-    over = next((over for over in family.over if over.metric == one.metric), None)
+    over = next((over for over in family.acceptance.over if over.metric == one.metric), None)
     if over is None:
         return rows, counting
     others = [axis.name for axis in family.axes if axis.name != over.axis and axis.name in rows]
@@ -427,7 +430,7 @@ def _missing(where: Mapping[str, tuple[Any, ...]], combinations: Iterable[tuple[
 def _point_words(row: pd.Series[Any], rows: pd.DataFrame, family: Family, metric: str) -> str:
     """The values that name a row: those of the axes of points, of the main axes of cases, and of those others in which
     the rows differ, or of which one decides (`Over`)."""
-    deciding = {over.axis for over in family.over if over.metric == metric}
+    deciding = {over.axis for over in family.acceptance.over if over.metric == metric}
     own = (
         axis.name
         for axis in family.axes
@@ -475,7 +478,7 @@ def host_ratios(records: Sequence[Any], one: Criterion) -> dict[str, tuple[float
 
 def _times_of_hosts(records: Sequence[Any], one: Criterion) -> Iterator[dict[str, float]]:
     """The times that can be compared with each other: at one point, a time of each host."""
-    by_node = one.family.by_node
+    by_node = one.family.acceptance.by_node
     waiting = by_node is not None and one.metric in by_node.waiting
     where = where_of(one.family)
     together: dict[Hashable, dict[frozenset[str], list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
@@ -502,7 +505,7 @@ def _times_of_hosts(records: Sequence[Any], one: Criterion) -> Iterator[dict[str
 
 
 def _rank_times(record: Any, one: Criterion) -> Iterable[RankTimes]:
-    by_node = one.family.by_node
+    by_node = one.family.acceptance.by_node
     return by_node.times(record, one.metric) if by_node is not None else ()
 
 

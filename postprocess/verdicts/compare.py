@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from postprocess.families import registry
-from postprocess.families.axes import PLACEMENT
+from postprocess.families.axes import PLACEMENT, SIZES
 from postprocess.families.family import Condition, Metric
 from postprocess.statistics import effects
 from postprocess.statistics.limits import Limits
@@ -317,7 +317,7 @@ def _of_one_size(
 
 
 def _other_sizes(metric: Metric) -> str:
-    what = " or ".join(one.title for one in registry.SIZES if one.name in metric.same)
+    what = " or ".join(one.title for one in SIZES if one.name in metric.same)
     return f"A and B have {what} of other sizes: each was calibrated by itself (--sizes-of RUN)"
 
 

@@ -153,7 +153,8 @@ def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
     others = [one for one in family.axes if one.of != "launch" and one.name in case]
     unusual = [one.name for one in others if not one.is_usual(case[one.name])]
     met = [CONDITIONS] if case.get(CONDITIONS) else []
-    named = dict.fromkeys([*family.named_by, *unusual, "oversubscribed", *METRICS[metric].same, *met])
+    by = family.launches.named_by if family.launches else ()
+    named = dict.fromkeys([*by, *unusual, "oversubscribed", *METRICS[metric].same, *met])
     return (*(_word(name, case[name]) for name in named if name in case), metric)
 
 

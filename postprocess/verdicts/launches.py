@@ -24,6 +24,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from postprocess.drawing.text import clean, plural
 from postprocess.families import registry
+from postprocess.families.axes import SIZES
 from postprocess.families.family import LONGEST_NS, STATE, Axis, Family, Launches
 from postprocess.records.fields import RecordError, fail
 from postprocess.records.header import SIMULATED
@@ -31,7 +32,7 @@ from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_
 from postprocess.records.storage import record_files
 from postprocess.verdicts.kept_launches import KeptLaunches
 
-_AXES: Mapping[str, Axis] = {one.name: one for one in (*registry.AXES, *registry.SIZES)}
+_AXES: Mapping[str, Axis] = {one.name: one for one in (*registry.AXES, *SIZES)}
 WORDS = tuple(one.name for one in _AXES.values() if one.kind == "text")
 """The columns that are text."""
 COLUMNS = (*_AXES, *registry.METRICS, *STATE, "run")
@@ -51,8 +52,8 @@ def _type_of(name: str) -> Any:
 USUAL_VALUES = {one.name: one.usual for one in registry.AXES if one.usual is not None}
 """The value of each axis of which a table of launches may have no column."""
 _SIZES_OF: Mapping[str, list[str]] = {
-    size.name: [name for family in registry.FAMILIES if size in family.sizes for name in family.benchmarks]
-    for size in registry.SIZES
+    size.name: [name for family in registry.FAMILIES if size.name in family.sizes for name in family.benchmarks]
+    for size in SIZES
 }
 """The benchmarks that have a size, by the name of the size. Other families may have an axis of that name."""
 
@@ -207,8 +208,13 @@ def _parts(folder: _Folder, needed: Sequence[str]) -> Iterator[tuple[Family, pa.
         tables = None if folder.partial else _tables(folder.path, launches, more)
         if tables is None:
             rows = launches.of_table(registry.found(folder.run, family).table)
-            axes = (one.name for one in (*family.axes, *family.sizes))
-            own = (*axes, *(one.name for one in family.metrics), *STATE, "record")
+            own = (
+                *(one.name for one in family.axes),
+                *family.sizes,
+                *(one.name for one in family.metrics),
+                *STATE,
+                "record",
+            )
             columns = [name for name in own if name in rows]
             yield family, pa.Table.from_pandas(rows[columns], preserve_index=False)
         else:

@@ -14,8 +14,8 @@ from postprocess.drawing.curves import (
     MESSAGE,
     PALE,
     RANKS,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Mark,
     Style,
@@ -90,7 +90,7 @@ def test_an_interval_that_is_not_known_is_not_drawn() -> None:
 
 
 def test_marks_at_names_stand_side_by_side_and_no_line_joins_them() -> None:
-    names = Axis("variant", log=False, words=lambda place: ("mpi", "openmp", "hybrid")[int(place)], named=True)
+    names = ChartAxis("variant", log=False, words=lambda place: ("mpi", "openmp", "hybrid")[int(place)], named=True)
     marks = tuple(mark(place, 10.0 + place) for place in range(3))
     curves = (Curve("total", Style(), marks), Curve("part", Style(), marks), Curve("bound", Style(marker=""), marks))
     shown = replace(chart(*curves), horizontal=names)
@@ -116,6 +116,6 @@ def test_marks_at_names_stand_side_by_side_and_no_line_joins_them() -> None:
     ],
 )
 def test_round_sizes_are_multiples_of_binary_units(highest: float, words: list[str]) -> None:
-    memory = Axis("memory", log=False, words=size, binary=True)
+    memory = ChartAxis("memory", log=False, words=size, binary=True)
     shown = replace(chart(CURVE), vertical=memory, low=0.0, high=highest)
     assert [memory.words(value) for value in shown.ticks()] == words

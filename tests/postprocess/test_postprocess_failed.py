@@ -12,7 +12,7 @@ import pytest
 from postprocess.families import registry
 from postprocess.families.mpi_impact.table import verdict
 from postprocess.families.nbc_overlap.break_even import break_even_table
-from postprocess.families.nbc_overlap.charts import charts_of
+from postprocess.families.nbc_overlap.charts import charts
 from postprocess.families.nbc_overlap.points import points_of, usable
 from postprocess.families.nbc_overlap.summary import summarise
 from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
@@ -127,7 +127,7 @@ def test_what_failed_does_not_tell_that_a_core_pays(tmp_path: Path, number: int)
     failed = points_of(load_run(synthetic.said_of(run, number, **FAILED)))
     assert list(break_even_table(failed)["pays_on_cores"]) == [[]]
     if number:
-        assert not [chart for chart in charts_of(failed) if chart.kind == "cores"]
+        assert not [chart for chart in charts(failed) if chart.kind == "cores"]
 
 
 def test_a_case_that_failed_has_no_verdict(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from postprocess.families.hybrid.entry import BOUNDS, HYBRID
 from postprocess.families.hybrid.operations import OPERATIONS as EVERY
 from postprocess.families.hybrid.operations import PAPERS as OPERATIONS
 from postprocess.families.hybrid.record import load_hybrid
-from postprocess.families.hybrid.section import hybrid_view, verdicts, with_once
+from postprocess.families.hybrid.section import SECTION, verdicts
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
 from postprocess.records.fields import RecordError
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, judge, read_criteria
@@ -473,10 +473,8 @@ def test_what_fewer_ranks_pay_once_is_told(tmp_path: Path) -> None:
     assert set(table["comm_create_ns"]) == {110_000} and set(table["memory_create_1_mib_ns"]) == {85_000}
     shown = once.SHOWN.text(table).splitlines()
     assert len(shown) == 4 and "memory, 64 KiB" in shown[0] and "110 µs" in shown[3]
-    found = hybrid_view(hybrid_table([loaded]), (), 100)
-    assert found is not None and found.once is None
-    told = with_once(found, [loaded], 100).once
-    assert told is not None and told.count == 3
+    view = SECTION.view(hybrid_table([loaded]), (), 100, [loaded])
+    assert view is not None and view.once.count == 3
     assert once.once_table([]).empty
 
 
@@ -549,7 +547,7 @@ def test_collectives_beyond_the_paper_have_answers_and_no_targets(tmp_path: Path
         (name, "from 800 B on") for name in beyond
     ]
     assert "reduce_scatter_block: from 800 B on, alltoall: from 800 B on" in claims.text(table)
-    view = hybrid_view(table, (), 100)
+    view = SECTION.view(table, (), 100)
     assert view is not None and not view.targets
     assert {chart.figures for chart in charts(table)} == {""}
     # Beside what the paper does with its own collectives: the control of a reduction is another variant.
@@ -591,7 +589,7 @@ def test_what_a_computation_between_start_and_wait_hides_is_told(
     assert row["t_computation_ns"] == pytest.approx(whole_ns / 4, rel=0.01 + noise)
     assert overlap.verdict(row) == says
     assert says in overlap.text(table).splitlines()[1]
-    view = hybrid_view(table, (), 100)
+    view = SECTION.view(table, (), 100)
     assert view is not None and view.overlap.count == 1
     # A computation moves nothing between nodes; the other batches do, and take time.
     (one,) = loaded.points
@@ -731,7 +729,7 @@ def test_the_state_of_the_cores_is_said_where_targets_are_missed(tmp_path: Path)
     assert "1 missed (1 far)" in claims.counts_words(claims.targets(only))
     answers = dict(zip(claims.KINDS, claims.at_a_glance(only)[0].answers, strict=True))
     assert answers[claims.LONG] == ("missed", "1.25 at 4 KiB, far")
-    view = hybrid_view(only, (), 100)
+    view = SECTION.view(only, (), 100)
     assert view is not None
     assert view.states == ["near: hand-overs of 60 ns to 60 ns", "far: hand-overs of 240 ns to 240 ns"]
 
@@ -763,8 +761,8 @@ def test_the_papers_two_methods_have_a_chart_with_the_cutoff(tmp_path: Path) -> 
 
 def test_what_is_said_of_the_processes(tmp_path: Path) -> None:
     loaded = load_hybrid(synthetic.write(tmp_path / "a.jsonl", record(operations=OPERATIONS, network="shm")))
-    assert inside.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
-    facts = dict(inside.timing([loaded]))
+    assert inside.INSIDE.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
+    facts = dict(inside.INSIDE.timing([loaded]))
     assert facts["ranks that share a copy"] == "1 group, real"
     assert list(sampled_inside.wrong(loaded)) == []
     assert inside.communicated_ns(loaded) > 0

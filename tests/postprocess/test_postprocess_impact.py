@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from postprocess.families import registry
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact
-from postprocess.families.mpi_impact.table import highlighted, impact_table, impact_text, verdict
+from postprocess.families.mpi_impact.table import SHOWN, highlighted, impact_table, verdict
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
@@ -106,7 +106,7 @@ def test_a_whole_record_has_a_row_per_computation_time_and_says_slower(tmp_path:
     (shown,) = highlighted(table).to_dict("records")
     assert shown["comp_target_ns"] == 512_000_000
     assert verdict(shown).startswith("slower by +27")
-    assert "shared core" in impact_text(table)
+    assert "shared core" in SHOWN.text(table)
 
 
 def test_no_impact_is_said_as_such_and_an_impossible_one_too(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_what_ended_early_says_why(tmp_path: Path) -> None:
     lines = synthetic(4, slowed(1))[:-1]
     record = load_impact(write(tmp_path / "a.jsonl", [*lines, footer(12, False, "launch 4 ended")]))
     assert record.incomplete == "launch 4 ended"
-    assert "incomplete record" in impact_text(impact_table([record]))
+    assert "incomplete record" in SHOWN.text(impact_table([record]))
 
 
 WRONG: list[tuple[Callable[[Lines], object], str]] = [
@@ -275,10 +275,10 @@ def test_pictures_parquet_and_the_report_show_it(tmp_path: Path) -> None:
     assert list(again.columns) == list(table.columns)
     assert again["r_mpi_impact"].tolist() == table["r_mpi_impact"].tolist()
     report, *pictures = write_report(run_folder, tmp_path / "report" / "report.html")
-    assert [picture.suffix for picture in pictures] == [".svg", ".png"]
+    assert [picture.suffix for picture in pictures] == [".svg", ".png"] * 2  # at 512 ms, and at all times
     drawn = pictures[0].read_text()
     assert "mpich@5.0.2" in drawn
-    assert "basic [os]" in drawn
+    assert "basic (oversubscribed, shared core)" in drawn
     assert "512 ms" in drawn
     page = report.read_text()
     assert "Impact of an idle library" in page
@@ -296,10 +296,10 @@ def test_a_report_of_it_alone_has_nothing_of_what_was_not_measured(tmp_path: Pat
     page = Page(write_report(tmp_path, tmp_path / "r" / "report.html")[0].read_text())
     assert page.open == []
     sections = [a["id"] for a in page.all("section") if "id" in a]
-    assert sections == ["found", "impact", "verified", "reading", "provenance"]
+    assert sections == ["found", "mpi-impact", "verified", "reading", "provenance"]
     assert [a["href"] for a in page.all("a") if a["href"].startswith("#")] == [f"#{name}" for name in sections]
     for expected in (
-        "Libraries mpich@5.0.2", "Configurations async", "mpich@5.0.2 async [s], shm, dgemm : slower by +27",
+        "Libraries mpich@5.0.2", "Configurations async", "mpich@5.0.2 async (shared core), shm, dgemm : slower by +27",
         "mpich@5.0.2, shm, async, an idle library", "async on 0-1: 15 ns of CPU in", "funneled asked, multiple given",
         "MPIR_CVAR_ASYNC_PROGRESS=1", "mpi_impact --ranks 2", "Benchmark built for mpich@5.0.2", "OpenBLAS",
     ):  # fmt: skip
@@ -324,14 +324,11 @@ def test_a_reliable_ratio_of_a_record_that_was_cut_off_is_marked_wherever_it_sta
     assert impact_of(load_run(tmp_path))["reliable"].all()
     report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html")
     page = Page(report.read_text())
-    assert "mpich@5.0.2 async [si], shm, dgemm : slower by +27 % incomplete r_mpi_impact" in page.text
-    assert page.text.count("async [si], shm") == 2  # in the card, and beside the bar
-    assert "i: incomplete record" in page.text
-    drawn = pictures[0].read_text()
-    assert "async [si]" in drawn
-    assert "i: incomplete record" in drawn
+    marked = "async (shared core, incomplete record)"
+    assert page.text.count(f"mpich@5.0.2 {marked}, shm, dgemm") == 2  # in the card, and in the section
+    assert marked in pictures[0].read_text()
     write(tmp_path / "records" / "a.jsonl", synthetic(6, slowed(1.27)))
-    assert "[si]" not in write_report(tmp_path, tmp_path / "whole" / "report.html")[0].read_text()
+    assert "incomplete record" not in write_report(tmp_path, tmp_path / "whole" / "report.html")[0].read_text()
 
 
 def test_a_run_without_such_records_says_nothing_of_them(tmp_path: Path) -> None:

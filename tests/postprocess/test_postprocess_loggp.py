@@ -20,9 +20,10 @@ from postprocess.families import sampled_inside
 from postprocess.families.cpu_overhead import claims, inside, loggp_table
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
 from postprocess.families.cpu_overhead.loggp_record import loggp_record
-from postprocess.families.cpu_overhead.section import cpu_view
+from postprocess.families.cpu_overhead.section import SECTION
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, any_record, cpu_table
+from postprocess.families.family import unit_of
 from postprocess.records.fields import RecordError
 from postprocess.records.reading import load_record
 from postprocess.statistics import loggp
@@ -352,7 +353,7 @@ def test_a_run_of_several_launches_says_what_all_of_them_say(tmp_path: Path) -> 
     assert case == "openmpi@5.0.11, basic, wire:2gbit, within node"
     assert verdict.startswith("a message takes less of a CPU at each end than of the network: o ")
     assert verdict.endswith("L 915 ns [881 ns, 969 ns], from 6 valid launches")
-    view = cpu_view(table, (), 10)
+    view = SECTION.view(table, (), 10)
     assert view is not None
     (shown,) = [points for _, points, open_at_once in view.tables if open_at_once]
     assert len(shown.rows) == 1
@@ -401,7 +402,7 @@ def test_a_record_of_messages_tells_its_numbers_payload_and_faults(tmp_path: Pat
     lines = messages_record()
     found = any_record(load_record(synthetic.write(tmp_path / "a.jsonl", lines)))
     assert inside.payload_bytes(found) == 2 * 600 * 21 * (8 + 512 + 32768)
-    assert dict(inside.covered([found])) == {"LogGP parameters": "within node"}
+    assert dict(inside.INSIDE.covered([found])) == {"LogGP parameters": "within node"}
     assert inside.communicated_ns(found) > 0
     assert not list(sampled_inside.wrong(found))
     assert CPU_OVERHEAD.numbers is not None
@@ -410,7 +411,7 @@ def test_a_record_of_messages_tells_its_numbers_payload_and_faults(tmp_path: Pat
     assert numbers.values["round_trip_ns"] == pytest.approx(2 * (200 + 900 + 300), rel=0.05)
     assert {bound.metric for bound in BOUNDS} - {"t_wall_ns", "t_cpu_ns"} <= set(numbers.values)
     assert numbers.doubt == ""
-    assert CPU_OVERHEAD.unit_of("G_ns_per_byte") == "ns/byte"
+    assert unit_of("G_ns_per_byte") == "ns/byte"
     lines[1]["data_errors"] = 2
     wrong = any_record(load_record(synthetic.write(tmp_path / "b.jsonl", lines)))
     assert list(sampled_inside.wrong(wrong)) == ["2 wrong values were received"]

@@ -20,6 +20,7 @@ from mpi_campaign.verdicts import baseline
 from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
 from postprocess.families import axes, registry, sampled_inside
+from postprocess.families.family import unit_of
 from postprocess.families.partitioned import inside
 from postprocess.families.partitioned.charts import charts
 from postprocess.families.partitioned.entry import PARTITIONED
@@ -359,7 +360,7 @@ def test_the_numbers_of_a_record_are_geometric_means(tmp_path: Path) -> None:
     assert (numbers["points"], numbers["points_valid"], numbers["points_reliable"]) == (12, 12, 12)
     assert PARTITIONED.numbers is not None
     assert PARTITIONED.numbers(loaded, None).doubt == ""
-    assert {PARTITIONED.unit_of(name) for name in numbers} == {"ratio", "points"}
+    assert {unit_of(name) for name in numbers} == {"ratio", "points"}
     assert {bound.metric for bound in PARTITIONED.bounds} <= set(numbers)
 
 

@@ -51,7 +51,7 @@ class Benchmark:
     share: the budget of a case relative to the budget of a case of nbc_overlap.
     fewest_ranks: the smallest number of ranks that makes sense.
     pairs: whether it measures between pairs of ranks, so that their number must be even.
-    by_node: nodes can be compared by its times (`Family.by_node`).
+    by_node: nodes can be compared by its times (`Acceptance.by_node`).
     within_a_node: it is about memory that the ranks of a node share, which a wire between them would keep from the MPI
     library. Where nothing else is asked for, its network is shm, also beside benchmarks over a wire.
     points: how many points a case has on a grid; 0 where the benchmark has no map.

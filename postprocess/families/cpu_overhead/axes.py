@@ -46,10 +46,4 @@ PAIR = Axis(
     values={"within_node": "two ranks of a node", "between_nodes": "a rank of one node and a rank of another"},
 )
 """The ranks between which messages of `loggp` go."""
-AXES = axes.with_parameters(
-    FAMILY,
-    axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
-    axes.GIVEN_UP, axes.OPERATION, axes.LAUNCH, COMMUNICATOR, MESSAGE_BYTES, WAY, LATENESS, PAIR,
-)  # fmt: skip
-CASE = tuple(one.name for one in AXES if one.of != "point")
-"""The columns that identify a launch of a case. `launch` counts the repeats of a case in a run from 1."""
+AXES = axes.FamilyAxes(FAMILY, (COMMUNICATOR, MESSAGE_BYTES, WAY, LATENESS, PAIR), apart=(axes.OPERATION,))

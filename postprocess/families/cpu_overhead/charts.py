@@ -16,13 +16,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.curves import (
     COLOURS,
     DASHED,
     MESSAGE,
     RANKS,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Style,
     ratio_axis,
@@ -30,9 +31,9 @@ from postprocess.drawing.curves import (
 )
 from postprocess.drawing.text import plural, size
 from postprocess.families import axes
+from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.record import BLOCKING
-from postprocess.families.cpu_overhead.table import configuration_words
-from postprocess.families.launch_marks import mark_of
+from postprocess.families.launch_marks import mark_of, marks_of
 
 USER, SHARE, TIME = "user_share", "idle_share", "idle_ns"
 """The kinds of charts, each the column that it shows."""
@@ -46,9 +47,11 @@ LEAST_PLACES = 3
 """Fewer sizes, or numbers of ranks, make no curve: the table has them."""
 PAPERS_BYTES = 1024
 """The size of figure 2."""
-_VERTICAL: Mapping[str, Axis] = {
-    USER: ratio_axis("CPU share in user mode"), SHARE: ratio_axis("idle share"), TIME: time_axis("idle time of a call"),
-}  # fmt: skip
+_VERTICAL: Mapping[str, ChartAxis] = {
+    USER: ratio_axis("CPU share in user mode"),
+    SHARE: ratio_axis("idle share"),
+    TIME: time_axis("idle time of a call"),
+}
 _TITLES = {USER: "CPU share in user mode", SHARE: "Idle share", TIME: "Idle time"}
 _COLOURS = {
     "barrier": "black",
@@ -127,10 +130,7 @@ def _nearest_size(rows: pd.DataFrame) -> int:
 
 def _curves_of_ranks(rows: pd.DataFrame) -> Iterator[Curve]:
     for operation, of_operation in rows.groupby("operation", sort=False):
-        marks = tuple(
-            mark_of(int(str(ranks)), of_ranks, TIME, _VERTICAL[TIME])
-            for ranks, of_ranks in of_operation.groupby("communicator_ranks")
-        )
+        marks = marks_of(of_operation, "communicator_ranks", TIME, _VERTICAL[TIME])
         yield Curve(str(operation), Style(COLOURS[_COLOURS.get(str(operation), "grey")]), marks)
 
 
@@ -149,8 +149,8 @@ def _of_all_ranks(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _title(kind: str, rows: pd.DataFrame) -> str:
-    first = {str(name): value for name, value in rows.iloc[0].items()}
-    where = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    first = first_of(rows)
+    where = f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
     return f"{_TITLES[kind]}: {where}, {plural(int(first['ranks']), 'rank')}"
 
 
@@ -167,7 +167,4 @@ def _curves(drawn: pd.DataFrame, kind: str, sizes: list[int]) -> Iterator[Curve]
             ends = tuple(mark_of(size, rows, kind, _VERTICAL[kind]) for size in dict.fromkeys((sizes[0], sizes[-1])))
             yield Curve(str(operation), Style(colour, line=DASHED), ends)
             continue
-        marks = tuple(
-            mark_of(int(str(size)), of_size, kind, _VERTICAL[kind]) for size, of_size in rows.groupby("message_bytes")
-        )
-        yield Curve(str(operation), Style(colour), marks)
+        yield Curve(str(operation), Style(colour), marks_of(rows, "message_bytes", kind, _VERTICAL[kind]))

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.text import duration, percent, plural, size
 from postprocess.families import axes, sampled_table
+from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WORKING
-from postprocess.families.cpu_overhead.table import BY_TICKS, configuration_words
+from postprocess.families.cpu_overhead.table import BY_TICKS
 from postprocess.statistics import cpu_use, launches, limits
 from postprocess.statistics.metrics import Estimate, as_float
 
@@ -169,10 +171,10 @@ def _time(estimate: Estimate) -> str:
 
 def _where(rows: pd.DataFrame, *, setting: bool = True) -> str:
     """The case of rows in words.  setting: they are of one library setting."""
-    first = {str(name): value for name, value in rows.iloc[0].items()}
+    first = first_of(rows)
     if not setting:
         first[axes.LIBRARY_SETTING.name] = axes.LIBRARY_SETTING.usual
-    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
 
 
 def _share(estimate: Estimate) -> str:

@@ -1,47 +1,37 @@
-"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+"""What the processes of records of this family observed about themselves, and what judges its records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from postprocess.drawing.text import duration
-from postprocess.families import sampled_inside
+from postprocess.families import sampled_table
+from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_record import LogGPRecord
 from postprocess.families.cpu_overhead.record import CpuRecord
-from postprocess.families.cpu_overhead.table import AnyRecord, case_of, configuration_words
-from postprocess.families.family import Details
+from postprocess.families.cpu_overhead.table import AnyRecord
+from postprocess.families.family import Audit, Details
+from postprocess.families.sampled_inside import different, observed, wrong
 from postprocess.records.header import keeps_apart
 from postprocess.statistics.metrics import least_crossing_bytes
 
 
-def words(record: AnyRecord) -> str:
-    """The configuration of a record in words."""
+def _words(record: AnyRecord) -> str:
     what = "LogGP parameters" if isinstance(record, LogGPRecord) else "CPU time of collectives"
-    return f"{configuration_words(case_of(record))}, {what}"
+    return f"{AXES.words(sampled_table.case_of(record.header, AXES))}, {what}"
 
 
-def covered(records: Sequence[AnyRecord]) -> Details:
-    """What the records measured."""
-    names = dict.fromkeys(
-        point.operation for record in records if isinstance(record, CpuRecord) for point in record.points
-    )
-    pairs = dict.fromkeys(
+def _covered(records: Sequence[AnyRecord]) -> Details:
+    names = (point.operation for record in records if isinstance(record, CpuRecord) for point in record.points)
+    pairs = (
         point.pair.replace("_", " ") for record in records if isinstance(record, LogGPRecord) for point in record.points
     )
-    return [
-        *([("CPU time of collectives", ", ".join(names))] if names else []),
-        *([("LogGP parameters", ", ".join(pairs))] if pairs else []),
-    ]
+    return [("CPU time of collectives", different(names, ", ")), ("LogGP parameters", different(pairs, ", "))]
 
 
-def timing(records: Sequence[AnyRecord]) -> Details:
-    """Facts about starts, clocks and batches, over the records of one configuration."""
-    points = [point for record in records for point in record.points]
+def _facts(records: Sequence[AnyRecord]) -> Details:
     steps = [record.cpu_clock_step_ns for record in records if isinstance(record, CpuRecord)]
-    return sampled_inside.timing(
-        points,
-        ("largest step of the CPU clocks", duration(max(steps)) if steps else ""),
-    )
+    return [("largest step of the CPU clocks", duration(max(steps)) if steps else "")]
 
 
 def communicated_ns(record: AnyRecord) -> float:
@@ -74,3 +64,7 @@ def payload_bytes(record: AnyRecord) -> int:
         calls = point.repetitions * (point.calls + of_reference)
         total += calls * least_crossing_bytes(f"i{point.operation}", point.message_bytes, groups)
     return total
+
+
+INSIDE = observed(_words, _covered, _facts)
+AUDIT = Audit(wrong, communicated_ns, payload_bytes)

@@ -200,14 +200,15 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
             "pair": point.pair,
             "message_bytes": point.message_bytes,
             "communicator_ranks": 2,
-            **sampled_table.columns_of_point(point),
             **dict(zip(("eager_bytes", "waiting_bytes"), thresholds[point.pair], strict=True)),
             "g_hidden": fitted is not None and fitted.hides_gap,
             "G_hidden": fitted is not None and fitted.hides_gap_per_byte,
             "G_from_bytes": float(fitted.fitted_bytes[0]) if fitted is not None else math.nan,
             "G_to_bytes": float(fitted.fitted_bytes[-1]) if fitted is not None else math.nan,
             "misfit": fitted.misfit if fitted is not None else math.nan,
-            **sampled_table.judged(invalid, reasons, _flags_of_fit(fitted) if point.message_bytes == smallest else ()),
+            **sampled_table.columns_of_point(
+                record, point, reasons, _flags_of_fit(fitted) if point.message_bytes == smallest else ()
+            ),
         }
         yield plain, {**estimates_of(corrected(point, clock_ns_of(record))), **parameters_of(fitted)}
 

@@ -6,15 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.curve_view import section_view
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.families.cpu_overhead.charts import all_charts
 from postprocess.families.cpu_overhead.claims import sentences_by_case, verdicts
 from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, leading_columns, tables
-from postprocess.families.sampled import Drawing
 
 
-@section_view(all_charts)
-def cpu_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report. tables: each with its title, and whether a reader sees it without opening it."""
     shown = [
         (title, columns.narrow_view(rows, most_rows, leading_columns(columns)), columns is LOGGP_PARAMETERS)
@@ -23,4 +21,4 @@ def cpu_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     return {"verdicts": verdicts(table), "sentences": sentences_by_case(table), "tables": shown}
 
 
-DRAWING = Drawing(cpu_view, all_charts)
+SECTION = CurveSection(all_charts, _view)

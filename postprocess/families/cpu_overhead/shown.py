@@ -3,110 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, circumstances
-from postprocess.drawing.text import duration, duration_and_interval, interval, percent, ratio, size
+from postprocess.drawing.columns import Column, Columns, circumstances, estimate, number, plain
+from postprocess.drawing.text import duration, duration_and_interval, percent, ratio, size
 from postprocess.families import axes, sampled_table
-from postprocess.families.cpu_overhead.axes import CASE
+from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.claims import sentences
 from postprocess.families.cpu_overhead.loggp_table import run_remarks
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
-from postprocess.families.cpu_overhead.table import configuration_words
+from postprocess.families.sampled_table import LAST, REMARKS, leading
 from postprocess.records.header import NAMED
 
 
-def _case_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [str(row["toolchain"]), str(row["network"]), configuration_words(row)]
+def _size(message_bytes: int) -> str:
+    return size(message_bytes) if message_bytes else ""
 
 
-def _point_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        *_case_cells(row),
-        str(row["operation"]),
-        str(row["communicator_ranks"]),
-        size(row["message_bytes"]) if row["message_bytes"] else "",
-        str(row["launch"]),
-    ]
+def _count(number: float) -> str:
+    return f"{number:.0f}" if math.isfinite(number) else ""
 
 
-def _with_interval(row: Mapping[Any, Any], name: str) -> list[str]:
-    return [ratio(row[name]), interval(row[f"{name}_ci95_low"], row[f"{name}_ci95_high"])]
-
-
-def _blocking_cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `cpu_table`. Context switches are those of a batch."""
-    return [
-        *_point_cells(row),
-        duration(row["t_wall_ns"]),
-        *_with_interval(row, "cpu_share"),
-        *_with_interval(row, "user_share"),
-        *_with_interval(row, "idle_share"),
-        duration(row["idle_ns"]),
-        ratio(row["thread_cpu_share"]),
-        *_with_interval(row, "slowdown"),
-        _count(row["voluntary_switches"] * row["calls"]),
-        _count(row["involuntary_switches"] * row["calls"]),
-        str(row["calls"]),
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-def _way_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        *_point_cells(row),
-        str(row["way"]),
-        duration(row["t_wall_ns"]),
-        *_with_interval(row, "slowdown"),
-        ratio(row["cpu_share"]),
-        *_with_interval(row, "cpu_change"),
-        *_with_interval(row, "soaked_share"),
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-def _late_cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of the way `late`. Times are those of the ranks that wait for the late one."""
-    return [
-        *_point_cells(row),
-        duration(row["lateness_ns"]),
-        duration(row["t_wall_ns"]),
-        *_with_interval(row, "cpu_share"),
-        duration(row["idle_ns"]),
-        ratio(row["thread_cpu_share"]),
-        _count(row["voluntary_switches"] * row["calls"]),
-        _count(row["involuntary_switches"] * row["calls"]),
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-def _node_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        *_point_cells(row),
-        *_with_interval(row, "ranks_cpus"),
-        *_with_interval(row, "node_cpus"),
-        *_with_interval(row, "softirq_cpus"),
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-def _availability_cells(row: Mapping[Any, Any]) -> list[str]:
-    known = math.isfinite(row["availability"])
-    ends = f"{percent(row['availability_ci95_low'])} to {percent(row['availability_ci95_high'])}"
-    at_least = f"at least {percent(row['availability_ci95_low'])}" if row["availability_ci95_low"] >= 0 else "not known"
-    return [
-        *_point_cells(row),
-        percent(row["availability"]) if known else "",
-        ends if known else at_least,
-        str(row["steps"]),
-    ]
+def _available(row: Mapping[Any, Any]) -> str:
+    """Between which ends it lies; only the lower one may be known."""
+    low, high = (percent(row[f"availability_ci95_{end}"]) for end in ("low", "high"))
+    at_least = f"at least {low}" if row["availability_ci95_low"] >= 0 else "not known"
+    return f"{low} to {high}" if math.isfinite(row["availability"]) else at_least
 
 
 def _time(row: Mapping[Any, Any], name: str) -> str:
@@ -130,129 +56,105 @@ def _threshold(row: Mapping[Any, Any], of: str) -> str:
     return ", ".join([*known, *([f"not {waiting:.0f} B"] if math.isfinite(waiting) else [])])
 
 
-def _parameter_cells(row: Mapping[Any, Any], of: str = "") -> list[str]:
-    """The texts of the parameters.  of: before the names of their columns."""
-    at_most = {
-        name: "≤ " if row[f"{of}{name[0]}_hidden"] and math.isfinite(row[f"{of}{name}"]) else ""
-        for name in ("g_ns", "G_ns_per_byte")
-    }
-    return [
-        _time(row, f"{of}L_ns"),
-        _time(row, f"{of}o_send_ns"),
-        _time(row, f"{of}o_recv_ns"),
-        f"{at_most['g_ns']}{_time(row, f'{of}g_ns')}",
-        f"{at_most['G_ns_per_byte']}{_per_byte(row, f'{of}G_ns_per_byte')}",
-        _per_byte(row, f"{of}gamma_hot_ns_per_byte", "ps"),
-        _per_byte(row, f"{of}gamma_cold_ns_per_byte", "ps"),
-        _threshold(row, of),
-    ]
+def _parameters(of: str = "") -> tuple[Column, ...]:
+    """The columns of the parameters.  of: before the names of those of the table."""
+
+    def time(name: str) -> Callable[[Mapping[Any, Any]], str]:
+        return lambda row: _time(row, of + name)
+
+    def at_most(letter: str, name: str, words: Callable[[Mapping[Any, Any], str], str]) -> Column:
+        """Where the parameter is hidden, its value is the most that it can be."""
+
+        def cell(row: Mapping[Any, Any]) -> str:
+            hidden = row[f"{of}{letter}_hidden"] and math.isfinite(row[of + name])
+            return f"{'≤ ' if hidden else ''}{words(row, of + name)}"
+
+        return Column("G per byte" if letter == "G" else letter, cell, right=True)
+
+    return (
+        Column("L", time("L_ns"), right=True),
+        Column("o send", time("o_send_ns"), right=True),
+        Column("o receive", time("o_recv_ns"), right=True),
+        at_most("g", "g_ns", _time),
+        at_most("G", "G_ns_per_byte", _per_byte),
+        Column("γ/B, cached", lambda row: _per_byte(row, f"{of}gamma_hot_ns_per_byte", "ps"), right=True),
+        Column("γ/B, not cached", lambda row: _per_byte(row, f"{of}gamma_cold_ns_per_byte", "ps"), right=True),
+        Column("eager", lambda row: _threshold(row, of)),
+    )
 
 
-def _pair_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [*_case_cells(row), str(row["pair"]).replace("_", " ")]
-
-
-def _run_cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of what all launches of a run say of a pair."""
+def _run_remarks(row: Mapping[Any, Any]) -> str:
+    """What all launches of a run say of a pair."""
     alone = "one launch: no interval contains what differs between launches"
     if row["launches"] > 1:
-        said = [*run_remarks(row), *circumstances(row)]
-    else:
-        said = [*sampled_table.remarks(row), *([alone] if row["launches"] else [])]
-    return [
-        *_pair_cells(row),
-        str(row["launches"]),
-        *_parameter_cells(row, "run_"),
-        "; ".join(said),
-    ]
+        return "; ".join([*run_remarks(row), *circumstances(row)])
+    return "; ".join([*sampled_table.remarks(row), *([alone] if row["launches"] else [])])
 
 
-def _launch_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [*_pair_cells(row), str(row["launch"]), *_parameter_cells(row), "; ".join(sampled_table.remarks(row))]
-
-
-def _predicted_cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a prediction. Where its time of the network is below 0, it says nothing of the CPU's share."""
+def _predicted_share(row: Mapping[Any, Any]) -> str:
+    """Where the predicted time of the network is below 0, it says nothing of the CPU's share."""
     share = ratio(row["predicted_cpu_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan)
-    return [
-        *_point_cells(row),
-        _time(row, "t_once_ns"),
-        _time(row, "predicted_ns"),
-        ratio(row["t_once_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan),
-        _time(row, "t_wall_ns"),
-        _time(row, "t_cpu_ns"),
-        _time(row, "predicted_cpu_ns"),
-        ratio(row["cpu_share"]),
-        share if row["predicted_network_ns"] >= 0 else "no prediction: L is below 0",
-        "; ".join(sampled_table.remarks(row)),
-    ]
+    return share if row["predicted_network_ns"] >= 0 else "no prediction: L is below 0"
 
 
-def _count(number: float) -> str:
-    return f"{number:.0f}" if math.isfinite(number) else ""
+def _of_predicted(row: Mapping[Any, Any]) -> str:
+    return ratio(row["t_once_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan)
 
 
-_HEADS = ("toolchain", "network", "configuration", "collective", "ranks", "message", "launch")
-BLOCKING_CALLS = Columns(
-    heads=(
-        *_HEADS, "time", "CPU share", "95 %", "user", "95 %", "idle", "95 %", "idle time", "thread", "again", "95 %",
-        "waits", "preempted", "calls", "reps", "remarks",
-    ),
-    right=frozenset(range(4, 22)),
-    cells=_blocking_cells,
+def _times(*columns: tuple[str, str]) -> Iterator[Column]:
+    """Columns of times with their intervals, by their heads."""
+    for head, name in columns:
+        yield Column(head, partial(_time, name=name), right=True)
+
+
+_POINT = (
+    *leading(AXES), plain("collective", "operation"), number("ranks", "communicator_ranks"),
+    number("message", "message_bytes", _size), number("launch"),
 )  # fmt: skip
-WAYS = Columns(
-    heads=(
-        *_HEADS, "way", "time", "x blocking", "95 %", "CPU share", "CPU change", "95 %", "soaked", "95 %", "reps",
-        "remarks",
-    ),
-    right=frozenset({4, 5, 6, *range(8, 17)}),
-    cells=_way_cells,
-)  # fmt: skip
-LATE_RANKS = Columns(
-    heads=(
-        *_HEADS, "late by", "time", "CPU share", "95 %", "idle time", "thread", "waits", "preempted", "reps",
-        "remarks",
-    ),
-    right=frozenset(range(4, 16)),
-    cells=_late_cells,
-)  # fmt: skip
-NODES = Columns(
-    heads=(*_HEADS, "of ranks", "95 %", "of the node", "95 %", "soft interrupts", "95 %", "reps", "remarks"),
-    right=frozenset(range(4, 14)),
-    cells=_node_cells,
+_TIME = number("time", "t_wall_ns", duration)
+_IDLE = number("idle time", "idle_ns", duration)
+_THREAD = number("thread", "thread_cpu_share", ratio)
+_SWITCHES = (
+    Column("waits", lambda row: _count(row["voluntary_switches"] * row["calls"]), right=True),
+    Column("preempted", lambda row: _count(row["involuntary_switches"] * row["calls"]), right=True),
 )
-AVAILABILITY = Columns(
-    heads=(*_HEADS, "available", "95 %", "steps"), right=frozenset(range(4, 10)), cells=_availability_cells
-)
-
-_PAIR_HEADS = ("toolchain", "network", "configuration", "between")
-_PARAMETER_HEADS = (
-    "L", "o send", "o receive", "g", "G per byte", "γ/B, cached", "γ/B, not cached", "eager", "remarks",
-)  # fmt: skip
-LOGGP_PARAMETERS = Columns(
-    heads=(*_PAIR_HEADS, "launches", *_PARAMETER_HEADS),
-    right=frozenset(range(4, 12)),
-    cells=_run_cells,
-)
-LOGGP_LAUNCHES = Columns(
-    heads=(*_PAIR_HEADS, "launch", *_PARAMETER_HEADS),
-    right=frozenset(range(4, 12)),
-    cells=_launch_cells,
-)
-PREDICTED = Columns(
-    heads=(
-        *_HEADS, "one call", "predicted", "ratio", "in a batch", "CPU time", "predicted", "CPU share", "predicted",
-        "remarks",
-    ),
-    right=frozenset(range(4, 15)),
-    cells=_predicted_cells,
-)  # fmt: skip
+"""Context switches are those of a batch."""
+BLOCKING_CALLS = Columns((
+    *_POINT, _TIME, *estimate("CPU share", "cpu_share"), *estimate("user", "user_share"),
+    *estimate("idle", "idle_share"), _IDLE, _THREAD, *estimate("again", "slowdown"), *_SWITCHES, number("calls"), *LAST,
+))  # fmt: skip
+WAYS = Columns((
+    *_POINT, plain("way"), _TIME, *estimate("x blocking", "slowdown"), number("CPU share", "cpu_share", ratio),
+    *estimate("CPU change", "cpu_change"), *estimate("soaked", "soaked_share"), *LAST,
+))  # fmt: skip
+LATE_RANKS = Columns((
+    *_POINT, number("late by", "lateness_ns", duration), _TIME, *estimate("CPU share", "cpu_share"), _IDLE, _THREAD,
+    *_SWITCHES, *LAST,
+))  # fmt: skip
+"""Times are those of the ranks that wait for the late one."""
+NODES = Columns((
+    *_POINT, *estimate("of ranks", "ranks_cpus"), *estimate("of the node", "node_cpus"),
+    *estimate("soft interrupts", "softirq_cpus"), *LAST,
+))  # fmt: skip
+AVAILABILITY = Columns((
+    *_POINT,
+    number("available", "availability", lambda share: percent(share) if math.isfinite(share) else ""),
+    Column("95 %", _available, right=True), number("steps"),
+))  # fmt: skip
+_PAIR = (*leading(AXES), Column("between", lambda row: str(row["pair"]).replace("_", " ")))
+LOGGP_PARAMETERS = Columns((*_PAIR, number("launches"), *_parameters("run_"), Column("remarks", _run_remarks)))
+LOGGP_LAUNCHES = Columns((*_PAIR, number("launch"), *_parameters(), REMARKS))
+PREDICTED = Columns((
+    *_POINT, *_times(("one call", "t_once_ns"), ("predicted", "predicted_ns")),
+    Column("ratio", _of_predicted, right=True),
+    *_times(("in a batch", "t_wall_ns"), ("CPU time", "t_cpu_ns"), ("predicted", "predicted_cpu_ns")),
+    number("CPU share", "cpu_share", ratio), Column("predicted", _predicted_share, right=True), REMARKS,
+))  # fmt: skip
 
 
 def leading_columns(columns: Columns) -> int:
     """How many columns of a table say what a row is of, before those that say what was found."""
-    return len(_PAIR_HEADS) + 1 if columns in (LOGGP_PARAMETERS, LOGGP_LAUNCHES) else len(_HEADS)
+    return len(_PAIR) + 1 if columns in (LOGGP_PARAMETERS, LOGGP_LAUNCHES) else len(_POINT)
 
 
 def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:
@@ -300,7 +202,7 @@ def parameters_of_launches(table: pd.DataFrame) -> pd.DataFrame:
 def parameters(table: pd.DataFrame) -> pd.DataFrame:
     """A row per case and pair: that of the first launch that has them, which tells of all launches, too."""
     launches = parameters_of_launches(table).sort_values("valid", ascending=False, kind="stable")
-    case = [name for name in CASE if name != axes.LAUNCH.name]
+    case = [name for name in AXES.case if name != axes.LAUNCH.name]
     chosen: pd.DataFrame = launches.drop_duplicates([*case, NAMED, "pair"]).sort_index()
     return chosen
 

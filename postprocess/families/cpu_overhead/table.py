@@ -51,7 +51,7 @@ import pandas as pd
 
 from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.cpu_overhead import loggp_table, validity
-from postprocess.families.cpu_overhead.axes import CASE
+from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord, loggp_record
 from postprocess.families.cpu_overhead.record import BLOCKING, ONCE, SOAKING, WORKING, CpuPoint, CpuRecord, cpu_record
 from postprocess.records.header import NAMED
@@ -76,7 +76,7 @@ _ALL_ESTIMATES = (
 )  # fmt: skip
 _OF_POINT = ("communicator_ranks", "message_bytes", "way", "lateness_ns", "calls")
 COLUMNS = (
-    "benchmark", *CASE, NAMED, "communicator_ranks", "message_bytes", "way", "lateness_ns", "pair",
+    "benchmark", *AXES.case, NAMED, "communicator_ranks", "message_bytes", "way", "lateness_ns", "pair",
     *sampled_table.names_of_estimates(_ALL_ESTIMATES),
     "cpu_all_ranks_ns", "cpu_ticks", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden",
     "G_hidden", "G_from_bytes", "G_to_bytes", "misfit",
@@ -113,11 +113,10 @@ def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
     for plain, estimates in rows:
         yield {
             **_ABSENT,
-            **case_of(record),
+            **sampled_table.case_of(record.header, AXES),
             **plain,
             **sampled_table.columns_of_estimates(estimates),
             "benchmark": record.header.benchmark,
-            **sampled_table.columns_of_record(record),
         }
 
 
@@ -125,7 +124,7 @@ _Row: TypeAlias = tuple[dict[str, Any], dict[str, Estimate]]
 """The plain values of a row, and its estimates."""
 _SAME_CASE = ("toolchain", "provider", "network", "configuration", "ranks", "nodes")
 """What parameters and the collectives that they predict have in common."""
-_OF_LAUNCHES = (*(name for name in CASE if name != axes.LAUNCH.name), NAMED, "benchmark")
+_OF_LAUNCHES = (*(name for name in AXES.case if name != axes.LAUNCH.name), NAMED, "benchmark")
 """What the launches of a case have in common."""
 
 
@@ -164,16 +163,6 @@ def _predicted(row: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[st
         for name, value in zip(_PREDICTED, (found.whole, found.cpu, found.network), strict=True):
             columns[f"{name}{end}"] = value
     return columns
-
-
-def case_of(record: AnyRecord) -> dict[str, Any]:
-    """The columns that are the same for all points of a record."""
-    header = record.header
-    asked = axes.asked(header.plan.parameters, (axes.LIBRARY_SETTING, axes.METHOD))
-    return {
-        **sampled_table.case_of(header, CASE),
-        **asked,
-    }
 
 
 def values_of(point: CpuPoint) -> dict[str, Floats]:
@@ -268,8 +257,7 @@ def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
                 float(point.t_user_all_ranks_ns.sum() + point.t_system_all_ranks_ns.sum()), record.kernel_tick_ns
             ),
             "cpu_clock_step_ns": record.cpu_clock_step_ns,
-            **sampled_table.columns_of_point(point),
-            **sampled_table.judged(sampled.invalid_reasons(point), reasons, validity.flags(point)),
+            **sampled_table.columns_of_point(record, point, reasons, validity.flags(point)),
         }
         yield plain, found
 
@@ -285,8 +273,3 @@ def record_numbers(record: CpuRecord) -> dict[str, float]:
     chosen = sampled_table.usable(table)
     numbers = {name: sampled_table.geometric_mean(chosen[name]) for name in ("t_wall_ns", "t_cpu_ns", "cpu_share")}
     return sampled_table.numbers_of(table, numbers)
-
-
-def configuration_words(row: Mapping[Any, Any]) -> str:
-    """The configuration of a row and its unusual values, without the collective."""
-    return axes.configuration_words(row, (axes.NAMED_CORES, axes.LIBRARY_SETTING, axes.METHOD))

@@ -18,16 +18,13 @@ flags       Worth knowing, but the shares stand:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-
-import numpy as np
 
 from postprocess.drawing.text import duration, percent
 from postprocess.families import sampled
 from postprocess.families.cpu_overhead.record import SOAKING, CpuPoint
 from postprocess.statistics.cpu_use import cpu_share, idle_share
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
+from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 
 WIDEST_INTERVAL = 0.10
 RESOLUTION_LIMIT = 0.01
@@ -44,35 +41,27 @@ def unreliable_reasons(point: CpuPoint, share: Estimate, cpu_clock_step_ns: int,
     reasons = sampled.invalid_reasons(point)
     if not point.repetitions:
         return reasons
-    width, wall = as_float(share.high) - as_float(share.low), _median(point.t_wall_ns)
+    width, wall = as_float(share.high) - as_float(share.low), sampled.median(point.t_wall_ns)
     if point.repetitions >= MIN_REPETITIONS and not width <= WIDEST_INTERVAL:
         reasons.append(f"the interval of the CPU share is {width:.2f} wide, more than {WIDEST_INTERVAL:.2f}")
     if cpu_clock_step_ns > RESOLUTION_LIMIT * wall:
         reasons.append(
             f"the CPU clock advances in steps of {duration(cpu_clock_step_ns)}, a batch takes {duration(wall)}"
         )
-    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, wall)
-    if oversubscribed:
-        reasons.append("oversubscribed: ranks share cores")
-    idle = _median(idle_share(point.t_cpu_ns, point.t_wall_ns))
-    waits, preempted = _median(point.voluntary_switches), _median(point.involuntary_switches)
+    reasons += sampled.reasons_of_times(point, CLOCK_LIMIT, wall, oversubscribed=oversubscribed)
+    idle = sampled.median(idle_share(point.t_cpu_ns, point.t_wall_ns))
+    waits, preempted = sampled.median(point.voluntary_switches), sampled.median(point.involuntary_switches)
     if idle > TAKEN_LIMIT and waits <= preempted and point.way != SOAKING:
         counts = f"in a batch the process waited {waits:.0f} times and was preempted {preempted:.0f} times"
         reasons.append(f"idle for {percent(idle)} of the time, but others had the CPU: {counts}")
     return reasons
 
 
-def flags(point: CpuPoint) -> list[str]:
+def flags(point: CpuPoint) -> Iterator[str]:
     """The flags of a point."""
-    return list(_flags(point)) if point.repetitions else []
-
-
-def _flags(point: CpuPoint) -> Iterator[str]:
-    others = _median(cpu_share(point.t_cpu_ns - point.t_thread_cpu_ns, point.t_wall_ns))
+    if not point.repetitions:
+        return
+    others = sampled.median(cpu_share(point.t_cpu_ns - point.t_thread_cpu_ns, point.t_wall_ns))
     if others > OTHER_THREADS_LIMIT:
         yield f"other threads of the process used {percent(others)} of the time on a CPU"
     yield from sampled.flags_of_start(point)
-
-
-def _median(values: Floats | np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:
-    return float(np.median(values)) if values.size else math.nan

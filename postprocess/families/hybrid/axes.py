@@ -17,10 +17,4 @@ TIMED = Axis("timed", "timed", usual="", of="point")
 """What is timed: `collective`, the collective alone, or `whole`: write, collective, and first read by every rank."""
 MESSAGE_BYTES = Axis("message_bytes", "message", usual=0, of="point", kind="integer", unit="bytes", words=size)
 """The buffer, or the block of one rank (`Operation.per_rank`)."""
-AXES = axes.with_parameters(
-    FAMILY,
-    axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
-    axes.GIVEN_UP, axes.LAUNCH, OPERATION, VARIANT, TIMED, MESSAGE_BYTES,
-)  # fmt: skip
-CASE = tuple(one.name for one in AXES if one.of != "point")
-"""The columns that identify a launch of a case. `launch` counts the repeats of a case in a run from 1."""
+AXES = axes.FamilyAxes(FAMILY, (OPERATION, VARIANT, TIMED, MESSAGE_BYTES))

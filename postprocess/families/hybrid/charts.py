@@ -20,14 +20,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.curves import (
     COLOURS,
     DASHED,
     MESSAGE,
     NODES,
     SOLID,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Mark,
     Style,
@@ -38,10 +39,10 @@ from postprocess.drawing.curves import (
 from postprocess.drawing.text import plural, quotient, size
 from postprocess.families import axes
 from postprocess.families.hybrid import state
-from postprocess.families.hybrid.axes import ALONE
+from postprocess.families.hybrid.axes import ALONE, AXES
 from postprocess.families.hybrid.operations import OPERATIONS
-from postprocess.families.hybrid.table import SETTING, configuration_words, states_words, with_states
-from postprocess.families.launch_marks import mark_of
+from postprocess.families.hybrid.table import SETTING, states_words, with_states
+from postprocess.families.launch_marks import marks_of
 
 RATIO, BEST, TIME, OVER_NODES = "ratio_to_library", "ratio_to_best_library", "t_ns", "over_nodes"
 METHODS = "methods"
@@ -49,7 +50,7 @@ METHODS = "methods"
 METHOD_1, METHOD_2 = "method1", "method2"
 """The variants that are the paper's two methods."""
 _OF_LIBRARY = "t_library_ns"
-_VERTICAL: Mapping[str, Axis] = {
+_VERTICAL: Mapping[str, ChartAxis] = {
     RATIO: quotient_axis("time of the hybrid library / of MPI"),
     BEST: quotient_axis("time of the hybrid library / of MPI at its best"),
     METHODS: quotient_axis("time by method 2 / by method 1"),
@@ -137,7 +138,7 @@ def _of_methods(rows: pd.DataFrame) -> Iterator[Chart]:
         for setting, named, of_state in _by_name_and_state(drawn, SETTING, "state")
     )
     low, high = sure_values(curves)
-    first = {str(name): value for name, value in rows.iloc[0].items()} | {SETTING: axes.INTRANODE.usual}
+    first = first_of(rows) | {SETTING: axes.INTRANODE.usual}
     cutoff = float(drawn["cutoff_bytes"].iloc[0])
     yield Chart(
         kind=METHODS,
@@ -164,7 +165,7 @@ def _mark_of_methods(place: int, rows: pd.DataFrame) -> Mark:
 
 def _title(kind: str, rows: pd.DataFrame) -> str:
     what = {RATIO: "Ratio to the MPI library", BEST: "Ratio to the MPI library at its best", TIME: "Time of a call"}
-    first = {str(name): value for name, value in rows.iloc[0].items()}
+    first = first_of(rows)
     settings = f" (of {str(first['settings']).replace('_', ' ')})" if kind == BEST else ""
     if kind == BEST:
         first[SETTING] = axes.INTRANODE.usual
@@ -172,7 +173,7 @@ def _title(kind: str, rows: pd.DataFrame) -> str:
 
 
 def _title_over_nodes(rows: pd.DataFrame) -> str:
-    first = {str(name): value for name, value in rows.iloc[0].items()} | {axes.VIRTUAL_NODE_RANKS.name: 0}
+    first = first_of(rows) | {axes.VIRTUAL_NODE_RANKS.name: 0}
     kinds = ", ".join(dict.fromkeys(map(str, rows["nodes_are"])))
     return f"Time of a call over nodes: {_where(first)}, {size(first['message_bytes'])}, nodes are {kinds}"
 
@@ -183,7 +184,7 @@ def _nodes(first: Mapping[str, Any]) -> str:
 
 def _where(first: Mapping[str, Any]) -> str:
     timed = "alone" if first["timed"] == ALONE else "with writing and reading"
-    case = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    case = f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
     return f"{first['operation']} {timed}, {case}, {plural(int(first['ranks']), 'rank')}"
 
 
@@ -218,5 +219,4 @@ def _style(colour: str, of_state: str, line: str = SOLID) -> Style:
 
 def _curve(name: str, style: Style, rows: pd.DataFrame, column: str, against: str) -> Curve:
     vertical = _VERTICAL[TIME if column == _OF_LIBRARY else column]
-    marks = tuple(mark_of(int(str(place)), of_place, column, vertical) for place, of_place in rows.groupby(against))
-    return Curve(name, style, marks)
+    return Curve(name, style, marks_of(rows, against, column, vertical))

@@ -15,24 +15,23 @@ of that interval is. So the interval that is judged is `ratio_to_papers_own_wide
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, rows_of
+from postprocess.drawing.columns import Column, Columns, first_of, plain, rows_of
 from postprocess.drawing.text import quotient, ratio, size
 from postprocess.families import axes, handovers, sampled_table
 from postprocess.families.hybrid import state
-from postprocess.families.hybrid.axes import ALONE, WHOLE
+from postprocess.families.hybrid.axes import ALONE, AXES, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.table import (
     ESTIMATES,
     PAPERS_RATIO,
     SETTING,
     WIDENED,
-    configuration_words,
     count_of_controls,
     estimate_of,
     with_states,
@@ -40,7 +39,7 @@ from postprocess.families.hybrid.table import (
 from postprocess.statistics import control
 from postprocess.statistics.control import FASTER
 
-Column: TypeAlias = Literal["ratio_to_library", "ratio_to_best_library", "ratio_to_papers_own_widened"]
+RatioColumn: TypeAlias = Literal["ratio_to_library", "ratio_to_best_library", "ratio_to_papers_own_widened"]
 HOLDS, MISSED, CANNOT_TELL = "holds", "missed", "cannot be told"
 SHORT, LONG, BY_ITSELF, PAPERS_OWN = "short messages", "long messages", "collective alone", "paper's own method"
 KINDS = (SHORT, LONG, BY_ITSELF, PAPERS_OWN)
@@ -63,7 +62,7 @@ class Claim:
 
     what: str
     kind: str
-    column: Column
+    column: RatioColumn
     timed: str
     operations: tuple[str, ...]
     bound: float
@@ -93,8 +92,8 @@ class Claim:
         )
 
 
-_BEST: Column = "ratio_to_best_library"
-_PAPERS: Column = "ratio_to_papers_own_widened"
+_BEST: RatioColumn = "ratio_to_best_library"
+_PAPERS: RatioColumn = "ratio_to_papers_own_widened"
 _COPIES, _REDUCES = ("allgather", "bcast"), ("allreduce",)
 CLAIMS = (
     Claim(
@@ -217,9 +216,9 @@ def counts_words(of_targets: pd.DataFrame) -> str:
 
 
 def _where(rows: pd.DataFrame) -> str:
-    first = {str(name): value for name, value in rows.iloc[0].items()} | {SETTING: axes.INTRANODE.usual}
+    first = first_of(rows) | {SETTING: axes.INTRANODE.usual}
     few = sampled_table.few_launches_words(rows)
-    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}{few}"
+    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}{few}"
 
 
 def _of_claims(library: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -328,11 +327,16 @@ def cells(row: Mapping[Any, Any]) -> list[str]:
     ]
 
 
-TARGETS = Columns(
-    heads=("library", *HEADS),
-    right=frozenset((6,)),
-    cells=lambda row: [str(row["library"]), *cells(row)],
-)
+def _cell(place: int) -> Callable[[Mapping[Any, Any]], str]:
+    return lambda row: cells(row)[place]
+
+
+TARGETS = Columns((
+    plain("library"),
+    *(
+        Column(head, _cell(place), right=head == "hand-over") for place, head in enumerate(HEADS)
+    ),
+))  # fmt: skip
 """The columns of a table of `targets` of several cases, for the terminal."""
 
 

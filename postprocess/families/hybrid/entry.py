@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from postprocess.families import sampled, sampled_inside
-from postprocess.families.family import Bound, Condition, Family, Found, Inside, Metric, Over, TableFile
-from postprocess.families.hybrid import claims, inside, once, overlap, state
+from postprocess.families.family import Acceptance, Condition, Found, Metric, Over, TableFile
+from postprocess.families.hybrid import claims, once, overlap, state
 from postprocess.families.hybrid.axes import AXES
-from postprocess.families.hybrid.record import FAMILY, hybrid_record
+from postprocess.families.hybrid.inside import AUDIT, INSIDE
+from postprocess.families.hybrid.record import hybrid_record
 from postprocess.families.hybrid.table import COLUMNS, SETTING, SHOWN, hybrid_table, record_numbers
 from postprocess.families.papers import ZHOU_2020
-from postprocess.statistics.limits import LEAST_RATIO
+from postprocess.families.sampled_family import sampled_family, slower
 
-TITLE = "Collectives with one copy per node"
-FILE = "hybrid.parquet"
-ONCE_FILE = "hybrid_once.parquet"
 METRICS = (
     Metric(
         "ratio_to_library", "time of a hybrid collective / of MPI's", ratio=True, state="reliable", usual=True,
@@ -24,39 +21,34 @@ METRICS = (
     ),
     Metric("handover_ns", "time in which ranks of a node hand a cache line on", ratio=True),
 )  # fmt: skip
-BOUNDS = (Bound("whole_ratio_to_library", absolute=False, margin=LEAST_RATIO),)
+BOUNDS = slower("whole_ratio_to_library")
 """What a regression shows in: writing, collective and reading take longer than with the MPI library beside."""
 
 
-def _text(found: Found) -> str:
-    paid_once = once.SHOWN.text(once.once_table(found.records))
-    return "\n\n".join(
-        filter(None, [SHOWN.text(found.table), paid_once, overlap.text(found.table), claims.text(found.table)])
-    )
+def _claims(found: Found) -> str:
+    return claims.text(found.table)
 
 
-HYBRID = Family(
-    name=FAMILY,
-    title="collectives with one copy per node",
-    benchmarks=(FAMILY,),
+HYBRID = sampled_family(
+    AXES,
+    "collectives with one copy per node",
+    35,
     papers=(ZHOU_2020,),
     view=hybrid_record,
-    table=sampled.table_by(hybrid_table),
+    table=hybrid_table,
     columns=COLUMNS,
-    axes=AXES,
     metrics=METRICS,
-    over=(Over("ratio_to_best_library", SETTING, "best_setting"),),
-    files=(TableFile(FILE), TableFile(ONCE_FILE, lambda found: once.once_table(found.records))),
-    launches=sampled.launches(FILE, AXES, METRICS),
-    text=_text,
-    short_text=lambda found: claims.text(found.table),
-    nothing="no hybrid collective was measured",
-    sections=sampled.sections(FAMILY, TITLE, 35),
-    inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
-    numbers=sampled.numbers_by(record_numbers),
-    unit_of=sampled.points_or_ratio,
+    files=(TableFile("hybrid_once.parquet", lambda found: once.once_table(found.records)),),
+    numbers=record_numbers,
     bounds=BOUNDS,
-    wrong=sampled_inside.wrong,
-    communicated_ns=inside.communicated_ns,
-    payload=inside.payload_bytes,
+    text=(
+        lambda found: SHOWN.text(found.table),
+        lambda found: once.SHOWN.text(once.once_table(found.records)),
+        lambda found: overlap.text(found.table),
+        _claims,
+    ),
+    short_text=_claims,
+    inside=INSIDE,
+    audit=AUDIT,
+    acceptance=Acceptance(over=(Over("ratio_to_best_library", SETTING, "best_setting"),)),
 )

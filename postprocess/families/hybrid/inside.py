@@ -1,38 +1,30 @@
-"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+"""What the processes of records of this family observed about themselves, and what judges its records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from postprocess.drawing.text import plural
-from postprocess.families import sampled_inside
-from postprocess.families.family import Details
+from postprocess.families import sampled_table
+from postprocess.families.family import Audit, Details
+from postprocess.families.hybrid.axes import AXES
 from postprocess.families.hybrid.record import COMPUTATION, HybridRecord
-from postprocess.families.hybrid.table import case_of, configuration_words
+from postprocess.families.hybrid.table import case_of
+from postprocess.families.sampled_inside import different, observed, wrong
 from postprocess.records.header import keeps_apart
 
 
-def words(record: HybridRecord) -> str:
-    """The configuration of a record in words."""
-    return f"{configuration_words(case_of(record))}, hybrid collectives"
+def _words(record: HybridRecord) -> str:
+    return f"{AXES.words(sampled_table.case_of(record.header, AXES))}, hybrid collectives"
 
 
-def covered(records: Sequence[HybridRecord]) -> Details:
-    """The collectives that the records measured."""
-    names = dict.fromkeys(point.operation for record in records for point in record.points)
-    return [("Hybrid collectives", ", ".join(names))] if names else []
+def _covered(records: Sequence[HybridRecord]) -> Details:
+    return [("Hybrid collectives", different((point.operation for record in records for point in record.points), ", "))]
 
 
-def timing(records: Sequence[HybridRecord]) -> Details:
-    """Facts about starts, clocks and nodes, over the records of one configuration."""
-    points = [point for record in records for point in record.points]
-    groups = dict.fromkeys(
-        f"{plural(record.shared_nodes, 'group')}, {case_of(record)['nodes_are']}" for record in records
-    )
-    return sampled_inside.timing(
-        points,
-        ("ranks that share a copy", "; ".join(groups)),
-    )
+def _facts(records: Sequence[HybridRecord]) -> Details:
+    groups = (f"{plural(record.shared_nodes, 'group')}, {case_of(record)['nodes_are']}" for record in records)
+    return [("ranks that share a copy", different(groups))]
 
 
 def communicated_ns(record: HybridRecord) -> float:
@@ -58,3 +50,7 @@ def payload_bytes(record: HybridRecord) -> int:
         for batch in (("library_whole", "library_alone") if wire else point.calls)
         if batch != COMPUTATION
     )
+
+
+INSIDE = observed(_words, _covered, _facts)
+AUDIT = Audit(wrong, communicated_ns, payload_bytes)

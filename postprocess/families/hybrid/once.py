@@ -4,18 +4,18 @@ et al. 2020; and after how many calls the time that they save is as long, with t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, rows_of
+from postprocess.drawing.columns import Column, Columns, number, rows_of
 from postprocess.drawing.text import duration, size
 from postprocess.families import sampled_table
-from postprocess.families.hybrid.axes import CASE, WHOLE
+from postprocess.families.hybrid.axes import AXES, WHOLE
 from postprocess.families.hybrid.claims import OWN_CHOICE
 from postprocess.families.hybrid.record import HybridRecord
-from postprocess.families.hybrid.table import case_of, configuration_words, pays_back_words
+from postprocess.families.hybrid.table import case_of, pays_back_words
 from postprocess.statistics.metrics import median_estimate
 
 ONCE: Mapping[str, str] = {
@@ -29,7 +29,7 @@ ONCE: Mapping[str, str] = {
 """What is paid once, each with a head of a column."""
 OF_RANKS = "of_ranks"
 COLUMNS = (
-    *CASE,
+    *AXES.case,
     "shared_nodes",
     "nodes_are",
     OF_RANKS,
@@ -55,28 +55,21 @@ def _rows(record: HybridRecord) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        configuration_words(row),
-        str(row[OF_RANKS]),
-        *(_words(row, name) for name in ONCE),
-    ]
+def _with_interval(name: str) -> Callable[[Mapping[Any, Any]], str]:
+    def words(row: Mapping[Any, Any]) -> str:
+        value, low, high = (row[f"{name}{end}"] for end in sampled_table.ENDS)
+        if not math.isfinite(value):
+            return ""
+        return duration(value) + (f" [{duration(low)}, {duration(high)}]" if math.isfinite(low) else "")
+
+    return words
 
 
-def _words(row: Mapping[Any, Any], name: str) -> str:
-    value, low, high = (row[f"{name}{end}"] for end in sampled_table.ENDS)
-    if not math.isfinite(value):
-        return ""
-    return duration(value) + (f" [{duration(low)}, {duration(high)}]" if math.isfinite(low) else "")
-
-
-SHOWN = Columns(
-    heads=("toolchain", "network", "configuration", "ranks", *ONCE.values()),
-    right=frozenset(range(3, 4 + len(ONCE))),
-    cells=_cells,
-)
+SHOWN = Columns((
+    *sampled_table.leading(AXES),
+    number("ranks", OF_RANKS),
+    *(Column(head, _with_interval(name), right=True) for name, head in ONCE.items()),
+))  # fmt: skip
 """The columns of a table of `once_table` for a reader."""
 
 
@@ -85,14 +78,14 @@ def pays_back(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     case and collective of a table of `hybrid_table`. A dash: it is not surely faster."""
     own = table[(table["variant"] == OWN_CHOICE) & (table["timed"] == WHOLE) & table["valid"]]
     sizes = sorted(set(own["message_bytes"]))
-    keys = [*CASE, "operation"]
+    keys = [*AXES.case, "operation"]
     rows = []
     for _, of_case in own.groupby(keys, sort=False, dropna=False):
         cells = {row["message_bytes"]: pays_back_words(row) or "–" for row in rows_of(of_case)}
         first = rows_of(of_case)[0]
         rows.append(
             [
-                f"{first['toolchain']}, {configuration_words(first)}, {first['network']}, {first['ranks']} ranks",
+                f"{first['toolchain']}, {AXES.words(first)}, {first['network']}, {first['ranks']} ranks",
                 str(first["operation"]),
                 *(cells.get(one, "") for one in sizes),
             ]

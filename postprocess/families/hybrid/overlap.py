@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
-from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families.hybrid.table import configuration_words
+from postprocess.drawing.columns import Column, Columns, estimate, number, plain
+from postprocess.drawing.text import duration, size
+from postprocess.families.hybrid.axes import AXES
 from postprocess.statistics.control import CANNOT_TELL
 
 HIDES, COSTS = "hides some", "takes longer than both"
@@ -34,28 +34,18 @@ def overlapped(table: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        f"{row['toolchain']}, {configuration_words(row)}, {row['network']}",
-        f"{row['shared_nodes']}, {row['nodes_are']}",
-        str(row["operation"]),
-        str(row["variant"]),
-        size(row["message_bytes"]),
-        *(duration(row[name]) for name in ("t_steps_ns", "t_computation_ns", "t_overlap_ns")),
-        ratio(row["r_overhead"]),
-        interval(row["r_overhead_ci95_low"], row["r_overhead_ci95_high"]),
-        verdict(row),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "library", "nodes", "collective", "variant", "message", "start and wait", "computation", "between the two",
-        "overlap ratio", "95 %", "computing between",
-    ),
-    right=frozenset(range(4, 10)),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    Column("library", lambda row: f"{row['toolchain']}, {AXES.words(row)}, {row['network']}"),
+    Column("nodes", lambda row: f"{row['shared_nodes']}, {row['nodes_are']}"),
+    plain("collective", "operation"),
+    plain("variant"),
+    number("message", "message_bytes", size),
+    number("start and wait", "t_steps_ns", duration),
+    number("computation", "t_computation_ns", duration),
+    number("between the two", "t_overlap_ns", duration),
+    *estimate("overlap ratio", "r_overhead"),
+    Column("computing between", verdict),
+))  # fmt: skip
 """The columns of a table of `overlapped` rows for a reader."""
 
 

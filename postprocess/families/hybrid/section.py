@@ -5,17 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 
 from postprocess.drawing.columns import rows_of
-from postprocess.drawing.curve_view import section_view
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import size
 from postprocess.families import axes
 from postprocess.families.hybrid import once, overlap
-from postprocess.families.hybrid.axes import WHOLE
+from postprocess.families.hybrid.axes import AXES, WHOLE
 from postprocess.families.hybrid.charts import charts
 from postprocess.families.hybrid.claims import (
     GLANCE,
@@ -30,12 +29,10 @@ from postprocess.families.hybrid.record import HybridRecord
 from postprocess.families.hybrid.table import (
     SETTING,
     SHOWN,
-    configuration_words,
     count_of_controls,
     states_words,
     with_states,
 )
-from postprocess.families.sampled import Drawing
 from postprocess.statistics.control import CANNOT_TELL, FASTER, SLOWER
 
 
@@ -48,13 +45,12 @@ class Summary:
     faster: list[str]
 
 
-@section_view(charts)
-def hybrid_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report, and its card.
 
     states: how long hand-overs took in each state of the cores; empty where the run has one state.  control: how many
     controls are off.
-    overlap: the points with a computation between start and wait.  once: None before `with_once`.
+    overlap: the points with a computation between start and wait.
     """
     of_claims = targets(table)
     summaries = [
@@ -76,13 +72,12 @@ def hybrid_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
         "points": SHOWN.view(table, most_rows),
         "overlap": overlap.SHOWN.view(overlap.overlapped(table), most_rows),
         "pays_back": once.pays_back(table),
-        "once": None,
     }
 
 
-def with_once(view: SimpleNamespace, records: Sequence[HybridRecord], most_rows: int) -> SimpleNamespace:
-    """The view with what is paid once, which only the records tell."""
-    return SimpleNamespace(**vars(view) | {"once": once.SHOWN.view(once.once_table(records), most_rows)})
+def _once(records: Sequence[HybridRecord], most_rows: int) -> dict[str, Any]:
+    """What is paid once, which only the records tell."""
+    return {"once": once.SHOWN.view(once.once_table(records), most_rows)}
 
 
 _CASE = [
@@ -105,9 +100,9 @@ def verdicts(table: pd.DataFrame) -> list[list[str]]:
             for word in (FASTER, SLOWER, CANNOT_TELL)
         }
         first = ordered[0] | {SETTING: axes.INTRANODE.usual}
-        case = f"{first['toolchain']}, {configuration_words(first)}, {first['network']}, {first['ranks']} ranks"
+        case = f"{first['toolchain']}, {AXES.words(first)}, {first['network']}, {first['ranks']} ranks"
         said.append([case, str(first["operation"]), str(first["variant"]), *sizes.values()])
     return said
 
 
-DRAWING = Drawing(hybrid_view, charts, with_once)
+SECTION = CurveSection(charts, _view, _once)

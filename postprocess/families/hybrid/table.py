@@ -40,13 +40,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
-from postprocess.drawing.text import duration, interval, quotient, size
+from postprocess.drawing.columns import Column, Columns, estimate, number, plain
+from postprocess.drawing.text import duration, quotient, size
 from postprocess.families import axes, handovers, sampled, sampled_table
 from postprocess.families.hybrid import state, validity
-from postprocess.families.hybrid.axes import ALONE, CASE, WHOLE
+from postprocess.families.hybrid.axes import ALONE, AXES, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS
-from postprocess.families.hybrid.record import BATCHES_OF_NODES, FAMILY, HybridPoint, HybridRecord
+from postprocess.families.hybrid.record import BATCHES_OF_NODES, HybridPoint, HybridRecord
+from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
@@ -63,16 +64,16 @@ ESTIMATES = (*_OWN, WIDENED, "ratio_to_best_library", *_OF_NODES)
 UNKNOWN = Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
 SETTING = axes.INTRANODE.name
 _ALL_BUT_SETTING = (
-    *(name for name in CASE if name != SETTING), "shared_nodes", "nodes_are", "operation", "variant", "timed",
+    *(name for name in AXES.case if name != SETTING), "shared_nodes", "nodes_are", "operation", "variant", "timed",
     "message_bytes",
 )  # fmt: skip
 _PLACED = ["ranks", "shared_nodes", "nodes_are", axes.VIRTUAL_NODE_RANKS.name]
 """What decides, beside the machine, which cores hand cache lines to each other."""
-_OF_CONTROL = (*CASE, "operation", "timed", "message_bytes")
+_OF_CONTROL = (*AXES.case, "operation", "timed", "message_bytes")
 """What a row and its control have in common."""
 _OF_POINT = ("operation", "variant", "message_bytes", "evicts", "node_method", "papers_node_method")
 COLUMNS = (
-    *CASE, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
+    *AXES.case, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
     "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
     *sampled_table.names_of_estimates(ESTIMATES), "control", "best_setting", "settings",
     "handover_ns", "best_handover_ns", "other_state_repetitions", "t_mean_ns", "t_library_mean_ns",
@@ -169,8 +170,7 @@ def case_of(record: HybridRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     return {
-        **sampled_table.case_of(header, CASE),
-        **axes.asked(header.plan.parameters, axes.of_records(FAMILY)),
+        **sampled_table.case_of(header, AXES),
         "shared_nodes": record.shared_nodes,
         "fewest_node_ranks": min(record.node_ranks, default=math.nan),
         "most_node_ranks": max(record.node_ranks, default=math.nan),
@@ -209,6 +209,11 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
             blocks = header.ranks if OPERATIONS[point.operation].per_rank else 1
             memory_create_ns = record.memory_create_ns(blocks * point.message_bytes)
             once = record.comm_create_ns + memory_create_ns
+            flags = [
+                *validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),
+                *handovers.left_out_words(left_out, every.repetitions),
+                *state.choice_words(point),
+            ]
             yield {
                 **case,
                 "baseline": f"library, {case[SETTING].replace('_', ' ')}",
@@ -231,17 +236,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "pays_back_without_trials_calls": pays_back_calls(once, found, said),
                 "calls": point.calls[own],
                 "library_calls": point.calls[library],
-                **sampled_table.columns_of_point(point),
-                **sampled_table.judged(
-                    sampled.invalid_reasons(point),
-                    reasons,
-                    [
-                        *validity.flags(point, alone=timed == ALONE, shared_nodes=record.shared_nodes),
-                        *handovers.left_out_words(left_out, every.repetitions),
-                        *state.choice_words(point),
-                    ],
-                ),
-                **sampled_table.columns_of_record(record),
+                **sampled_table.columns_of_point(record, point, reasons, flags),
             }
 
 
@@ -297,17 +292,6 @@ def record_numbers(record: HybridRecord) -> dict[str, float]:
     return sampled_table.numbers_of(table[table["timed"] == WHOLE], numbers)
 
 
-def configuration_words(row: Mapping[Any, Any]) -> str:
-    """The configuration of a row and its unusual values."""
-    return axes.configuration_words(row, (axes.NAMED_CORES, *axes.of_records(FAMILY)))
-
-
-def _with_interval(row: Mapping[Any, Any], name: str) -> tuple[str, str]:
-    if not math.isfinite(row[name]):
-        return "", ""
-    return quotient(row[name]), interval(row[f"{name}_ci95_low"], row[f"{name}_ci95_high"], words=quotient)
-
-
 def pays_back_words(row: Mapping[Any, Any]) -> str:
     """After how many calls what is paid once is paid back: ``812 (31 without trials)``; empty where they are not surely
     faster, and ``?`` where it is not known how long trials took."""
@@ -318,36 +302,31 @@ def pays_back_words(row: Mapping[Any, Any]) -> str:
     return f"{known} ({math.ceil(without)} without trials)" if row["trials_ns"] != 0 else known
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        configuration_words(row),
-        str(row["operation"]),
-        str(row["variant"]),
-        str(row["timed"]),
-        size(row["message_bytes"]),
-        duration(row["t_library_ns"]),
-        duration(row["t_ns"]),
-        *_with_interval(row, "ratio_to_library"),
-        str(row["verdict"]),
-        *_with_interval(row, "ratio_to_best_library"),
-        str(row["best_setting"]).replace("_", " "),
-        *_with_interval(row, "ratio_to_papers_own"),
-        pays_back_words(row),
-        handovers.words(row["handover_ns"]),
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
+def _with_interval(head: str, name: str) -> tuple[Column, Column]:
+    """A ratio and its interval; both are empty where the ratio is not known."""
+    value, ends = estimate(head, name, quotient)
+
+    def known(column: Column) -> Column:
+        return Column(column.head, lambda row: column.cell(row) if math.isfinite(row[name]) else "", right=True)
+
+    return known(value), known(ends)
 
 
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "collective", "variant", "timed", "message", "library", "hybrid",
-        "ratio", "95 %", "hybrid is", "to best", "95 %", "best is", "to paper's", "95 %", "pays back", "hand-over",
-        "reps", "remarks",
-    ),
-    right=frozenset((*range(6, 11), 12, 13, *range(15, 20))),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *leading(AXES),
+    plain("collective", "operation"),
+    plain("variant"),
+    plain("timed"),
+    number("message", "message_bytes", size),
+    number("library", "t_library_ns", duration),
+    number("hybrid", "t_ns", duration),
+    *_with_interval("ratio", "ratio_to_library"),
+    plain("hybrid is", "verdict"),
+    *_with_interval("to best", "ratio_to_best_library"),
+    Column("best is", lambda row: str(row["best_setting"]).replace("_", " ")),
+    *_with_interval("to paper's", "ratio_to_papers_own"),
+    Column("pays back", pays_back_words, right=True),
+    number("hand-over", "handover_ns", handovers.words),
+    *LAST,
+))  # fmt: skip
 """The columns of a table of `hybrid_table` for a reader."""

@@ -41,20 +41,16 @@ def doubts(
     if not point.repetitions:
         return reasons
     shortest = min(float(np.median(point.t_ns[batch])) for batch in batches)
-    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, shortest)
-    if oversubscribed:
-        reasons.append("oversubscribed: ranks share cores")
+    reasons += sampled.reasons_of_times(point, CLOCK_LIMIT, shortest, oversubscribed=oversubscribed)
     if nodes in sampled.VIRTUAL_NODES:
         reasons.append(f"the nodes are {nodes}")
     return reasons
 
 
-def flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> list[str]:
+def flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[str]:
     """The flags of a row. alone: it has the collective alone."""
-    return list(_flags(point, alone=alone, shared_nodes=shared_nodes)) if point.repetitions else []
-
-
-def _flags(point: HybridPoint, *, alone: bool, shared_nodes: int) -> Iterator[str]:
+    if not point.repetitions:
+        return
     if alone and shared_nodes == 1 and OPERATIONS[point.operation].copies:
         yield "a wait against a copy"
     if point.variant == "spin" and point.node_method in PAPERS_METHODS:

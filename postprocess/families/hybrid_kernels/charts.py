@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.curves import (
     COLOURS,
     DOTTED,
     SOLID,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Mark,
     Style,
@@ -28,9 +29,8 @@ from postprocess.drawing.curves import (
 )
 from postprocess.drawing.text import duration, plural, ratio, size
 from postprocess.families import axes
-from postprocess.families.hybrid_kernels.axes import VARIANT
+from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
-from postprocess.families.hybrid_kernels.table import configuration_words
 from postprocess.families.launch_marks import mark_of
 
 TIME, MEMORY, GROWTH, COPIES = "t_ns", "memory_bytes", "growth_bytes", "copies_per_node"
@@ -42,12 +42,12 @@ _FIGURES: Mapping[str, str] = {
     "poisson": "figure 18 of Zhou et al. 2020",
     "bpmf": "figure 19 of Zhou et al. 2020",
 }
-_VARIANT = Axis("variant", log=False, words=lambda place: VARIANTS[int(place)], named=True)
-_RANKS = Axis("ranks per node", log=True, words=lambda place: str(int(place)))
+_VARIANT = ChartAxis("variant", log=False, words=lambda place: VARIANTS[int(place)], named=True)
+_RANKS = ChartAxis("ranks per node", log=True, words=lambda place: str(int(place)))
 _VERTICAL = {
-    TIME: Axis("time", log=False, words=duration),
-    MEMORY: Axis("memory of a node", log=False, words=size, binary=True),
-    GROWTH: Axis("memory of its data", log=False, words=size, binary=True),
+    TIME: ChartAxis("time", log=False, words=duration),
+    MEMORY: ChartAxis("memory of a node", log=False, words=size, binary=True),
+    GROWTH: ChartAxis("memory of its data", log=False, words=size, binary=True),
     COPIES: ratio_axis("copies of the shared data per node"),
 }
 _WHAT = {
@@ -98,7 +98,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
 def _chart(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
     drawn = _known(rows, column)
     if len(drawn):
-        first = _first(rows)
+        first = first_of(rows)
         title = f"{_WHAT[column]}: {_kernel(rows)}, {_place(first)}, {plural(first['ranks'], 'rank')}, {_nodes(first)}"
         figures = _FIGURES.get(first["kernel"], "") if column == TIME else ""
         yield _drawn(column, column, title, figures, _VARIANT, tuple(_curves(drawn, column)), len(rows) - len(drawn))
@@ -108,7 +108,7 @@ def _chart_over_ranks(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
     """The sizes of some kernels grow with the ranks: the title has the smallest and the largest one."""
     drawn = _known(rows, column)
     if len(drawn):
-        first = _first(rows)
+        first = first_of(rows)
         crowded = "; some ranks share cores, which needs no other memory" if rows["oversubscribed"].any() else ""
         title = f"{_WHAT[column]}: {_kernel(rows)}, {_place(first)}, {_nodes(first)}{crowded}"
         curves = tuple(_curves_over_ranks(drawn, column))
@@ -116,7 +116,7 @@ def _chart_over_ranks(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
 
 
 def _drawn(
-    kind: str, column: str, title: str, figures: str, horizontal: Axis, curves: tuple[Curve, ...], left_out: int
+    kind: str, column: str, title: str, figures: str, horizontal: ChartAxis, curves: tuple[Curve, ...], left_out: int
 ) -> Chart:
     _, high = sure_values(curves)
     return Chart(
@@ -138,17 +138,13 @@ def _known(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return known
 
 
-def _first(rows: pd.DataFrame) -> dict[str, Any]:
-    return {str(name): value for name, value in rows.iloc[0].items()}
-
-
 def _kernel(rows: pd.DataFrame) -> str:
     low, high = int(rows["size"].min()), int(rows["size"].max())
     return f"{rows['kernel'].iloc[0]} of {f'size {low}' if low == high else f'sizes {low} to {high}'}"
 
 
 def _place(first: Mapping[str, Any]) -> str:
-    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
 
 
 def _nodes(first: Mapping[str, Any]) -> str:

@@ -1,53 +1,45 @@
-"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+"""What the processes of records of this family observed about themselves, and what judges its records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from postprocess.drawing.text import plural
-from postprocess.families import sampled_inside
-from postprocess.families.family import Details
+from postprocess.families import sampled_inside, sampled_table
+from postprocess.families.family import Audit, Details
 from postprocess.families.hybrid_kernels import validity
+from postprocess.families.hybrid_kernels.axes import AXES
 from postprocess.families.hybrid_kernels.record import KernelsRecord
-from postprocess.families.hybrid_kernels.table import case_of, configuration_words
+from postprocess.families.hybrid_kernels.table import case_of
+from postprocess.families.sampled_inside import different
 from postprocess.records.header import keeps_apart
 
 
-def words(record: KernelsRecord) -> str:
-    """The configuration of a record in words."""
-    return f"{configuration_words(case_of(record))}, kernels"
+def _words(record: KernelsRecord) -> str:
+    return f"{AXES.words(sampled_table.case_of(record.header, AXES))}, kernels"
 
 
-def covered(records: Sequence[KernelsRecord]) -> Details:
-    """The kernels that the records measured."""
-    names = dict.fromkeys(f"{point.kernel} of size {point.size}" for record in records for point in record.points)
-    return [("Kernels", ", ".join(names))] if names else []
+def _covered(records: Sequence[KernelsRecord]) -> Details:
+    names = (f"{point.kernel} of size {point.size}" for record in records for point in record.points)
+    return [("Kernels", different(names, ", "))]
 
 
-def timing(records: Sequence[KernelsRecord]) -> Details:
-    """Facts about starts, clocks, nodes and libraries, over the records of one configuration."""
-    points = [point for record in records for point in record.points]
-    groups = dict.fromkeys(
-        f"{plural(record.shared_nodes, 'group')}, {case_of(record)['nodes_are']}" for record in records
-    )
-    return sampled_inside.timing(
-        points,
-        ("ranks that share a copy", "; ".join(groups)),
-        ("matrices multiplied by", "; ".join(dict.fromkeys(record.dgemm for record in records))),
-        ("ratings", "; ".join(dict.fromkeys(record.ratings for record in records))),
-        ("threads of openmp", "each on one CPU" if all(point.pinned for point in points) else "not all pinned"),
-    )
+def _facts(records: Sequence[KernelsRecord]) -> Details:
+    groups = (f"{plural(record.shared_nodes, 'group')}, {case_of(record)['nodes_are']}" for record in records)
+    pinned = all(point.pinned for record in records for point in record.points)
+    return [
+        ("ranks that share a copy", different(groups)),
+        ("matrices multiplied by", different(record.dgemm for record in records)),
+        ("ratings", different(record.ratings for record in records)),
+        ("threads of openmp", "each on one CPU" if pinned else "not all pinned"),
+    ]
 
 
 def wrong(record: KernelsRecord) -> Iterator[str]:
     """A phrase if a result of a record was wrong, or it is complete without a valid point."""
-    errors = sum(point.data_errors for point in record.points)
-    if errors:
-        yield f"{errors} results were wrong"
-    elif record.complete:
-        yield from sampled_inside.none_valid(
-            [validity.invalid_reasons(point, memory_only=record.memory_only) for point in record.points]
-        )
+    reasons = partial(validity.invalid_reasons, memory_only=record.memory_only)
+    return sampled_inside.wrong(record, "results were wrong", reasons)
 
 
 def communicated_ns(record: KernelsRecord) -> float:
@@ -65,3 +57,7 @@ def payload_bytes(record: KernelsRecord) -> int:
     wire = keeps_apart(header.network)
     places = header.ranks if wire else len({place.node for place in header.placement})
     return sum(point.repetitions * point.copy_bytes // header.ranks * (places - 1) for point in record.points)
+
+
+INSIDE = sampled_inside.observed(_words, _covered, _facts)
+AUDIT = Audit(wrong, communicated_ns, payload_bytes)

@@ -6,13 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.curve_view import section_view
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import size
 from postprocess.families.hybrid_kernels.charts import charts
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP
 from postprocess.families.hybrid_kernels.table import MEMORY, SHOWN, by_ranks, count_of_controls
 from postprocess.families.hybrid_kernels.verdict import Verdict, places
-from postprocess.families.sampled import Drawing
 
 HEADS = (
     "kernel", "size", "hybrid / pure MPI", "hybrid / MPI and OpenMP", "node memory", "of pure MPI", "of MPI and OpenMP",
@@ -20,8 +19,7 @@ HEADS = (
 )  # fmt: skip
 
 
-@section_view(charts)
-def kernels_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report, and its card. answers: the verdicts of each place, under HEADS.  control: how many
     controls are off."""
     found = places(table)
@@ -46,4 +44,4 @@ def _cells(one: Verdict) -> list[str]:
     ]
 
 
-DRAWING = Drawing(kernels_view, charts)
+SECTION = CurveSection(charts, _view)

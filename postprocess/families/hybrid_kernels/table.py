@@ -32,13 +32,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns, circumstances
-from postprocess.drawing.text import duration, interval, ratio, size
+from postprocess.drawing.columns import Column, Columns, circumstances, estimate, number, plain
+from postprocess.drawing.text import duration, ratio, size
 from postprocess.families import axes, handovers, sampled, sampled_table
 from postprocess.families.hybrid_kernels import validity
-from postprocess.families.hybrid_kernels.axes import CASE, VARIANT
+from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
 from postprocess.families.hybrid_kernels.record import (
-    FAMILY,
     HYBRID,
     MPI,
     OPENMP,
@@ -46,6 +45,7 @@ from postprocess.families.hybrid_kernels.record import (
     KernelPoint,
     KernelsRecord,
 )
+from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
@@ -64,7 +64,7 @@ _OF_POINT = (
 _OF_VARIANT = ("lines", "memory_bytes", "growth_bytes", "shared_bytes", "replicated_bytes", "replicated_pss_bytes")
 _COPIES = {"copies_per_node": "replicated_bytes", "measured_copies_per_node": "replicated_pss_bytes"}
 COLUMNS = (
-    *CASE, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "ranks_per_node", "nodes_are",
+    *AXES.case, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "ranks_per_node", "nodes_are",
     *sampled_table.names_of_estimates(_ESTIMATES),
     *VERDICTS.values(), "iterations", "error", "digest", "collective", *_OF_VARIANT, "copy_bytes", *_COPIES,
     "pinned", "dgemm", "ratings", "noise", "handover_ns", "other_state_repetitions",
@@ -87,8 +87,7 @@ def case_of(record: KernelsRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
     header = record.header
     return {
-        **sampled_table.case_of(header, CASE),
-        **axes.asked(header.plan.parameters, axes.of_records(FAMILY)),
+        **sampled_table.case_of(header, AXES),
         axes.VIRTUAL_NODE_RANKS.name: record.virtual_node_ranks,
         "shared_nodes": record.shared_nodes,
         "ranks_per_node": math.ceil(header.ranks / record.shared_nodes),
@@ -132,13 +131,13 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
                 },
                 "handover_ns": handovers.handover_ns(point),
                 "other_state_repetitions": left_out,
-                **sampled_table.columns_of_point(point),
-                **sampled_table.judged(
-                    validity.invalid_reasons(point, memory_only=record.memory_only),
+                **sampled_table.columns_of_point(
+                    record,
+                    point,
                     reasons,
                     [*validity.flags(point, off_by), *handovers.left_out_words(left_out, every.repetitions)],
+                    validity.invalid_reasons(point, memory_only=record.memory_only),
                 ),
-                **sampled_table.columns_of_record(record),
             }
 
 
@@ -201,77 +200,40 @@ def record_numbers(record: KernelsRecord) -> dict[str, float]:
     return sampled_table.numbers_of(own, numbers)
 
 
-def configuration_words(row: Mapping[Any, Any]) -> str:
-    """The configuration of a row and its unusual values."""
-    return axes.configuration_words(row, (axes.NAMED_CORES, *axes.of_records(FAMILY)))
-
-
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        configuration_words(row),
-        str(row["ranks"]),
-        str(row["kernel"]),
-        str(row["size"]),
-        str(row[VARIANT.name]),
-        duration(row["t_ns"]),
-        duration(row["t_compute_ns"]),
-        duration(row["t_collective_ns"]),
-        ratio(row[TO_MPI]),
-        interval(row[f"{TO_MPI}_ci95_low"], row[f"{TO_MPI}_ci95_high"]),
-        str(row["verdict"]),
-        ratio(row[TO_OPENMP]),
-        interval(row[f"{TO_OPENMP}_ci95_low"], row[f"{TO_OPENMP}_ci95_high"]),
-        ratio(row[CONTROL]),
-        interval(row[f"{CONTROL}_ci95_low"], row[f"{CONTROL}_ci95_high"]),
-        str(row["iterations"]),
-        f"{row['error']:.3g}",
-        str(row["lines"]),
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "ranks", "kernel", "size", "variant", "total", "computation",
-        "collectives", "to mpi", "95 %", "it is", "to openmp", "95 %", "control", "95 %", "iterations", "error",
-        "lines", "reps", "remarks",
-    ),
-    right=frozenset((3, 5, *range(7, 12), *range(13, 21))),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *leading(AXES),
+    number("ranks"),
+    plain("kernel"),
+    number("size"),
+    plain("variant"),
+    number("total", "t_ns", duration),
+    number("computation", "t_compute_ns", duration),
+    number("collectives", "t_collective_ns", duration),
+    *estimate("to mpi", TO_MPI),
+    plain("it is", "verdict"),
+    *estimate("to openmp", TO_OPENMP),
+    *estimate("control", CONTROL),
+    number("iterations"),
+    number("error", "error", "{:.3g}".format),
+    number("lines"),
+    *LAST,
+))  # fmt: skip
 """Times, ratios and lines of a table of `kernels_table` for a reader."""
-
-
-def _memory_cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        configuration_words(row),
-        str(row["kernel"]),
-        str(row["size"]),
-        str(row["ranks_per_node"]),
-        str(row["shared_nodes"]),
-        str(row["nodes_are"]),
-        str(row[VARIANT.name]),
-        size(row["memory_bytes"]),
-        size(row["shared_bytes"]),
-        size(row["growth_bytes"]),
-        *(ratio(row[column]) for column in _COPIES),
-        "; ".join(circumstances(row)),
-    ]
-
-
-MEMORY = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "kernel", "size", "ranks per node", "nodes", "they are", "variant",
-        "node memory", "shared", "of its data", "copies planned", "measured", "remarks",
-    ),
-    right=frozenset((4, 5, 6, *range(9, 14))),
-    cells=_memory_cells,
-)  # fmt: skip
+MEMORY = Columns((
+    *leading(AXES),
+    plain("kernel"),
+    number("size"),
+    number("ranks per node", "ranks_per_node"),
+    number("nodes", "shared_nodes"),
+    plain("they are", "nodes_are"),
+    plain("variant"),
+    number("node memory", "memory_bytes", size),
+    number("shared", "shared_bytes", size),
+    number("of its data", "growth_bytes", size),
+    number("copies planned", "copies_per_node", ratio),
+    number("measured", "measured_copies_per_node", ratio),
+    Column("remarks", lambda row: "; ".join(circumstances(row))),
+))  # fmt: skip
 """The memory of a node in a table of `kernels_table`, for a reader."""
 
 

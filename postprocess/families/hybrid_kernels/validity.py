@@ -46,9 +46,7 @@ def doubts(point: KernelPoint, variants: Sequence[str], nodes: str, record: Kern
     if not point.repetitions:
         return reasons
     shortest = min(float(np.median(point.variants[name].t_ns)) for name in variants)
-    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, shortest)
-    if record.header.oversubscribed:
-        reasons.append("oversubscribed: ranks share cores")
+    reasons += sampled.reasons_of_times(point, CLOCK_LIMIT, shortest, oversubscribed=record.header.oversubscribed)
     if OPENMP in variants and not point.pinned:
         reasons.append("not every thread ran on one CPU of its own")
     if keeps_apart(record.header.network):
@@ -58,12 +56,10 @@ def doubts(point: KernelPoint, variants: Sequence[str], nodes: str, record: Kern
     return reasons
 
 
-def flags(point: KernelPoint, off_by: float) -> list[str]:
+def flags(point: KernelPoint, off_by: float) -> Iterator[str]:
     """The flags of a row. off_by: the factor by which its ratios may be off, as its control says."""
-    return list(_flags(point, off_by)) if point.repetitions else []
-
-
-def _flags(point: KernelPoint, off_by: float) -> Iterator[str]:
+    if not point.repetitions:
+        return
     yield from sampled.flags_of_start(point)
     if math.isinf(off_by):
         yield "no verdict: there is no control"

@@ -17,14 +17,13 @@ import pandas as pd
 from postprocess.drawing.columns import rows_of
 from postprocess.drawing.text import interval, plural, ratio, size
 from postprocess.families import axes
-from postprocess.families.hybrid_kernels.axes import VARIANT
+from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
 from postprocess.families.hybrid_kernels.table import (
     TO_MPI,
     TO_OPENMP,
     VERDICTS,
     by_ranks,
-    configuration_words,
     count_of_controls,
 )
 from postprocess.statistics import launches
@@ -146,7 +145,7 @@ def _verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
 def _where(first: Mapping[str, Any]) -> str:
     ranks = plural(int(first["ranks"]), "rank")
     nodes = f"{plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
-    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}, {ranks}, {nodes}"
+    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}, {ranks}, {nodes}"
 
 
 def _median(rows: pd.DataFrame, column: str) -> float:

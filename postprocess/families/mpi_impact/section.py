@@ -1,93 +1,43 @@
-"""The section of the report about an idle library: bars for the time of figure 9, and the table of all times."""
+"""The section of the report about an idle library: verdicts at the time of figure 9, curves, and all times."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from postprocess.drawing.columns import rows_of
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import duration, interval, percent, ratio
-from postprocess.families.mpi_impact.plot import COLOURS, MARKS, OTHER_COLOUR, case_label, in_order
-from postprocess.families.mpi_impact.table import HEADS, RIGHT, cells, highlighted, rows_of, verdict
+from postprocess.families.mpi_impact.charts import RATIO, case_words, charts, in_order
+from postprocess.families.mpi_impact.table import SHOWN, highlighted, verdict
 
-_WIDTH = 260.0
-_LEAST_END = 1.5
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A case as a horizontal bar. Lengths are in units of the picture; -1 for a value that is not known."""
-
-    label: str
-    value: str
-    interval: str
-    verdict: str
-    computation: str
-    busy: str
-    colour: str
-    length: float
-    low: float
-    high: float
-    doubtful: bool
-    incomplete: bool
+HEADS = ("library and configuration", "computation", "r_mpi_impact [95 %]", "verdict", "CPU of progress threads")
 
 
-@dataclass(frozen=True)
-class ImpactView:
-    """The section of the report.
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+    """The section of the report, and its card.
 
-    one: the place of the line at 1.  heads: the heads of the table, and whether their columns hold numbers.
-    marks: the meanings of the letters behind a case.
+    cases: their texts, under HEADS, and whether they are doubtful.
     """
-
-    bars: list[Bar]
-    width: float
-    one: float
-    heads: list[tuple[str, bool]]
-    rows: list[list[str]]
-    marks: Mapping[str, str]
-    files: Sequence[str]
+    ordered = in_order(table)
+    return {
+        "heads": HEADS,
+        "cases": [(_cells(row), not row["reliable"]) for row in rows_of(in_order(highlighted(table)))],
+        "points": SHOWN.view(ordered, most_rows),
+    }
 
 
-def impact_view(table: pd.DataFrame, files: Sequence[str]) -> ImpactView | None:
-    """The view of the table; None for an empty table. files: links to the pictures."""
-    if table.empty:
-        return None
-    table = in_order(table)
-    shown = rows_of(in_order(highlighted(table)))
-    end = max([_LEAST_END, *(1.1 * row["r_mpi_impact"] for row in shown if math.isfinite(row["r_mpi_impact"]))])
-    return ImpactView(
-        bars=[_bar(row, end) for row in shown],
-        width=_WIDTH,
-        one=_WIDTH / end,
-        heads=[(head, number in RIGHT) for number, head in enumerate(HEADS)],
-        rows=[cells(row) for row in rows_of(table)],
-        marks=MARKS,
-        files=files,
-    )
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    again = f" ({row['repeat']})" if row["repeat"] > 1 else ""
+    return [
+        f"{row['toolchain']} {case_words(row)}{again}, {row['network']}, {row['computation']}",
+        duration(row["comp_target_ns"]),
+        f"{ratio(row[RATIO])} {interval(row[f'{RATIO}_ci95_low'], row[f'{RATIO}_ci95_high'])}",
+        verdict(row),
+        percent(row["progress_cpu_share"]),
+    ]
 
 
-def _bar(row: Mapping[Any, Any], end: float) -> Bar:
-    value, low, high = (row[f"r_mpi_impact{part}"] for part in ("", "_ci95_low", "_ci95_high"))
-    return Bar(
-        label=f"{case_label(row)}, {row['network']}, {row['computation']}".replace("\n", " "),
-        value=ratio(value),
-        interval=interval(low, high),
-        verdict=verdict(row),
-        computation=duration(row["comp_target_ns"]),
-        busy=percent(row["progress_cpu_share"]),
-        colour=COLOURS.get(row["configuration"], OTHER_COLOUR),
-        length=_place(value, end),
-        low=_place(low, end),
-        high=_place(high, end),
-        doubtful=not row["reliable"],
-        incomplete=not row["complete"],
-    )
-
-
-def _place(value: float, end: float) -> float:
-    """The place of a ratio on the picture, at most at its edge; -1 for NaN."""
-    return round(_WIDTH * min(max(value, 0.0), end) / end, 1) if math.isfinite(value) else -1.0
+SECTION = CurveSection(charts, _view)

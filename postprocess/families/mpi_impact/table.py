@@ -27,10 +27,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from postprocess.drawing.columns import aligned
-from postprocess.drawing.text import change, duration, interval, percent, ratio
+from postprocess.drawing.columns import Column, Columns, estimate, number, plain
+from postprocess.drawing.text import change, duration, percent
 from postprocess.families import axes, sampled_table
-from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, ImpactRecord, Launch
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, FAMILY, MPI_IMPACT, ImpactRecord, Launch
 from postprocess.records.header import NAMED, named_cores_of, repeat_of
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Floats, as_float, r_mpi_impact
@@ -46,12 +46,11 @@ TARGET_LIMIT = 0.20
 DRIFT_LIMIT = 0.02
 DRIFT_P_VALUE = 0.01
 
-OF_RECORD = axes.of_records("mpi_impact")
-"""The parameters that are the same for all launches of a record, apart from the placement."""
-CASE = list(dict.fromkeys((
+AXES = axes.FamilyAxes(FAMILY, (axes.COMP_TARGET,), apart=(axes.COMPUTATION,))
+CASE = [
     "toolchain", "provider", "network", "configuration", "computation", "ranks", "nodes", "threads_per_rank",
-    "given_up_cores", *(one.name for one in OF_RECORD), "repeat",
-)))  # fmt: skip
+    "given_up_cores", "repeat",
+]  # fmt: skip
 """The columns that identify a case. `repeat` counts the repeats of a case in a run from 1."""
 
 COLUMNS = [
@@ -136,7 +135,7 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, pairs = record.header, pairs_of(record)
     case = {
         **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
-        **axes.asked(header.plan.parameters, OF_RECORD),
+        **axes.asked(header.plan.parameters, AXES.asked),
         "given_up_cores": header.progress.given_up_cores,
         "repeat": repeat_of(header.metadata) or 1,
         NAMED: named_cores_of(header.metadata),
@@ -238,11 +237,6 @@ def _flags(reference: float, target_ns: int, spread: float, drift: float, p_valu
         yield f"drift: the reference changed by {change(drift)} over the launches"
 
 
-def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table of this module, as dictionaries."""
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-
-
 def highlighted(rows: pd.DataFrame) -> pd.DataFrame:
     """For each record the row whose computation time is 512 ms, or nearest to it on a logarithmic axis."""
     if rows.empty:
@@ -265,36 +259,15 @@ def verdict(row: Mapping[Any, Any]) -> str:
     return f"no slowdown seen, at most {change(high - 1)}"
 
 
-def cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `impact_table`, under HEADS."""
-    return [
-        *(str(row[name]) for name in ("toolchain", "network")),
-        configuration_words(row),
-        str(row["computation"]),
-        duration(row["comp_target_ns"]),
-        duration(row["t_comp_ref_ns"]),
-        duration(row["t_comp_passive_mpi_ns"]),
-        ratio(row["r_mpi_impact"]),
-        interval(row["r_mpi_impact_ci95_low"], row["r_mpi_impact_ci95_high"]),
-        f"{row['pairs']} x {row['repetitions']}",
-        verdict(row),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-def configuration_words(row: Mapping[Any, Any]) -> str:
-    """A row's configuration, with the cores per rank if they differ in the run: ``async, 4 cores per rank``."""
-    return axes.configuration_words(row, (axes.NAMED_CORES,))
-
-
-def impact_text(table: pd.DataFrame) -> str:
-    """One line per row of `impact_table`, without a final newline."""
-    return aligned(HEADS, [cells(row) for row in rows_of(table)], RIGHT)
-
-
-HEADS = [
-    *("toolchain", "network", "configuration", "computation", "comp", "without MPI", "idle MPI"),
-    *("r_mpi_impact", "95 %", "pairs x reps", "verdict", "remarks"),
-]
-RIGHT = {4, 5, 6, 7, 9}
-"""The columns of HEADS that hold numbers."""
+SHOWN = Columns((
+    *sampled_table.leading(AXES),
+    plain("computation"),
+    number("comp", "comp_target_ns", duration),
+    number("without MPI", "t_comp_ref_ns", duration),
+    number("idle MPI", "t_comp_passive_mpi_ns", duration),
+    *estimate("r_mpi_impact", "r_mpi_impact", right=False),
+    Column("pairs x reps", lambda row: f"{row['pairs']} x {row['repetitions']}", right=True),
+    Column("verdict", verdict),
+    sampled_table.REMARKS,
+))  # fmt: skip
+"""The columns of a table of `impact_table` for a reader."""

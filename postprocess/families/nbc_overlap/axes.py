@@ -5,15 +5,12 @@ from typing import Any
 
 from postprocess.families import axes
 
-AXES = axes.with_parameters(
-    "nbc_overlap",
+AXES = (
     axes.BENCHMARK, axes.COLLECTIVE, axes.SYSTEM, axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK,
     axes.RANKS, axes.NODES, axes.NODE_SET, axes.THREADS, axes.GIVEN_UP, axes.CACHE, axes.COMPUTATION,
     axes.TEST_INTERVAL, axes.LAUNCH, axes.COMM_TARGET, axes.COMP_TARGET,
 )  # fmt: skip
-SIZES = (axes.MESSAGE, axes.WORK)
-"""The sizes that calibration found for a point; they must be the same where times are compared."""
-OF_RECORD = axes.of_records("nbc_overlap")
+OF_RECORD = (axes.COMPUTATION, axes.TEST_INTERVAL, axes.CACHE)
 """The parameters that are the same for all points of a record, apart from the placement."""
 OF_BASIC = tuple(axis for axis in OF_RECORD if axis.of_basic)
 """The axes of `OF_RECORD` for each of whose values there is a separate `basic`."""

@@ -38,15 +38,21 @@ COLUMNS = [
 """The columns of `break_even_table`; `pays_on_cores` and `does_not_pay_on_cores` are lists of numbers of cores."""
 
 
+def gave_up(points: pd.DataFrame) -> pd.DataFrame:
+    """The valid points of `points_of` that gave up cores and have a basic to compare with, with `cores_per_rank`."""
+    rows = points[(points["given_up_cores"] > 0) & points["valid"] & points["speedup_vs_basic"].notna()]
+    whole: pd.DataFrame = rows.assign(cores_per_rank=rows["threads_per_rank"] + rows["given_up_cores"])
+    return whole
+
+
 def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
-    """One row per valid point of `points_of` that gave up cores and has a basic to compare with; the columns `COLUMNS`.
+    """One row per row of `gave_up`; the columns are COLUMNS.
 
     `pays` is the answer of this point. `pays_on_cores` and `does_not_pay_on_cores` are the numbers of cores per rank
     with that answer, over all points that differ from this one only in the cores and that `counts` accepts. A number of
     cores on which launches contradict each other is in neither list.
     """
-    rows = points[(points["given_up_cores"] > 0) & points["valid"] & points["speedup_vs_basic"].notna()].copy()
-    rows["cores_per_rank"] = rows["threads_per_rank"] + rows["given_up_cores"]
+    rows = gave_up(points)
     low, high = (rows[f"speedup_vs_basic_per_work_ci95_{end}"] for end in ("low", "high"))
     answers = [pays(*bounds) for bounds in zip(low, high, strict=True)]
     rows["pays"] = [pays_words(*each) for each in zip(answers, rows["launches_vs_basic"], strict=True)]
@@ -92,7 +98,7 @@ def node_words(row: Mapping[Any, Any]) -> str:
     return str(least_cores(cores, most_ranks_on_a_node(int(row["ranks"]), int(row["nodes"]))))
 
 
-def measured_words(row: dict[Any, Any]) -> str:
+def measured_words(row: Mapping[Any, Any]) -> str:
     """The measured answers by number of cores: ``pays on 8, 16; not on 4``; empty if there are none."""
 
     def numbers(values: Iterable[int]) -> str:

@@ -1,236 +1,164 @@
-"""Curves of a run: the gain of giving up a core, over sizes and cores, and the effect of calling MPI_Test.
-
-Each `Chart` is drawn twice from the same numbers: by `chart_plot` for papers, and as SVG in the report.
-"""
+"""Curves of a run: the gain of giving up a core, over sizes and cores, and the effect of calling MPI_Test."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import rows_of
+from postprocess.drawing.curves import COLOURS, DASHED, Chart, ChartAxis, Curve, Mark, Style, ratio_axis, sure_values
 from postprocess.drawing.text import cores, duration, interval, ratio
 from postprocess.families.axes import TEST_INTERVAL
 from postprocess.families.nbc_overlap.axes import OF_RECORD
-from postprocess.families.nbc_overlap.break_even import break_even_table
+from postprocess.families.nbc_overlap.break_even import gave_up
 from postprocess.families.nbc_overlap.diagnosis import deciding_ratio
 from postprocess.families.nbc_overlap.maps import launch_words
+from postprocess.families.nbc_overlap.points import usable
 from postprocess.families.nbc_overlap.summary import case_notes
 from postprocess.families.nbc_overlap.tables import remarks
+from postprocess.families.sampled_table import ENDS
 from postprocess.records.header import NAMED
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate, per_work_estimate
 
 CORES = (2, 4, 8, 16, 32, 64, 128)
 """The numbers of cores for which the gain of giving some up is predicted."""
-
-Row = Mapping[Any, Any]
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A value with its 95 % interval (NaN if unknown) at the category ``place``. ``remarks``: what is wrong with it."""
-
-    place: int
-    value: float
-    low: float
-    high: float
-    remarks: str = ""
-
-    @property
-    def words(self) -> str:
-        """Value, interval and remarks."""
-        bounds = interval(self.low, self.high)
-        return "; ".join(text for text in (f"{ratio(self.value)} {bounds}".removesuffix(" -"), self.remarks) if text)
+GAIN, OVER_CORES, MPI_TEST = "gain", "cores", "mpi-test"
+"""The kinds of charts."""
+LEVEL = 1.0
+"""Where nothing is gained or lost."""
+_LOOKS = (("blue", "o"), ("red", "s"), ("green", "D"), ("pink", "^"), ("orange", "v"), ("sky", "x"), ("black", "o"))
+"""The colour and the marker of each configuration of a chart."""
+_SIZES = ChartAxis("communication and computation time", log=True, words=duration)
+_CORES = ChartAxis("cores per rank", log=True, words=lambda place: str(int(place)))
+_PER_WORK = "speedup_vs_basic_per_work"
+_MAP = ["toolchain", "network", "collective"]
 
 
-@dataclass(frozen=True)
-class Series:
-    """Marks of one curve. ``predicted`` marks were not measured at their categories."""
-
-    name: str
-    marks: tuple[Mark, ...]
-    predicted: bool = False
-
-
-@dataclass(frozen=True)
-class Chart:
-    """Ratios over categories, with a line at the ratio where nothing is gained or lost.
-
-    ``kind`` and ``case`` name the file of its picture.
-    """
-
-    kind: str
-    what: str
-    case: str
-    x_name: str
-    y_name: str
-    categories: tuple[str, ...]
-    series: tuple[Series, ...]
-    line: float = 1.0
-
-    @property
-    def title(self) -> str:
-        """What the chart shows, and of which case."""
-        return f"{self.what}: {self.case}"
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The ends of the ratio's axis.
-
-        They include the line, every value, and the ends of intervals unless they lie more than ten times the range of
-        the values outside it.
-        """
-        marks = [mark for series in self.series for mark in series.marks]
-        values = [self.line, *(mark.value for mark in marks)]
-        low, high = min(values), max(values)
-        room = 10 * max(high - low, 0.1)
-        ends = [end for mark in marks for end in (mark.low, mark.high) if math.isfinite(end)]
-        low = min([low, *(end for end in ends if end > low - room)])
-        high = max([high, *(end for end in ends if end < high + room)])
-        space = 0.06 * (high - low) or 0.1
-        return low - space, high + space
+def charts(points: pd.DataFrame) -> Iterator[Chart]:
+    """Yield all charts that can be made from the table `points_of(run)`."""
+    gains = gave_up(points)
+    named = gains.assign(name=[launch_words({**row, NAMED: 0}) for row in rows_of(gains)])  # cores stand beside it
+    for (*names, share), rows in named.groupby([*_MAP, "cores_per_rank"], sort=False):
+        diagonal = rows[rows["comm_target_ns"] == rows["comp_target_ns"]].sort_values("comm_target_ns", kind="stable")
+        curves = [(str(name), list(map(_mark_of_point, rows_of(of_name)))) for name, of_name in _by(diagonal, "name")]
+        if curves:
+            title = f"Speed-up by the work done: {' '.join(map(str, names))}, {cores(share)}"
+            yield _chart(GAIN, title, _SIZES, "times basic", curves)
+    for names, rows in named.groupby(_MAP, sort=False):
+        curves = list(_over_cores(rows))
+        if curves:
+            title = f"From how many cores giving one up pays, median over the map: {' '.join(map(str, names))}"
+            yield _chart(OVER_CORES, title, _CORES, "times basic, by work", curves)
+    yield from _over_intervals(points)
 
 
-def charts_of(points: pd.DataFrame) -> list[Chart]:
-    """All charts that can be made from the table `points_of(run)`."""
-    rows = [{str(key): value for key, value in row.items()} for row in points.to_dict("records")]
-    return [*gain_charts(points), *interval_charts(rows)]
-
-
-def gain_charts(points: pd.DataFrame) -> list[Chart]:
-    """The speed-up by work of giving up a core: over the sizes of the map's diagonal, and over the number of cores."""
-    gains = [{str(k): v for k, v in row.items()} for row in break_even_table(points).to_dict("records")]
-    by_index = {(row["record"], row["index"]): row for row in points.to_dict("records")}
-    whole = {_place(row): row for row in by_index.values()}
-    pairs = [(row, whole[_place(row)]) for row in gains]
-    rows = [{**row, "remarks": "; ".join(remarks(point)), "failed": point["failed"]} for row, point in pairs]
-    charts = []
-    for key, same in _grouped(rows, ("toolchain", "network", "collective", "cores_per_rank")).items():
-        diagonal = [row for row in same if row["comm_target_ns"] == row["comp_target_ns"]]
-        targets = sorted({row["comm_target_ns"] for row in diagonal})
-        series = tuple(
-            Series(
-                name,
-                tuple(
-                    _column_mark(targets.index(row["comm_target_ns"]), row, "speedup_vs_basic_per_work", row["remarks"])
-                    for row in sorted(part, key=lambda row: row["comm_target_ns"])
-                ),
-            )
-            for (name,), part in _grouped([{**row, "name": _name(row)} for row in diagonal], ("name",)).items()
-        )
-        if targets:
-            *names, share = key
-            case = f"{' '.join(names)}, {cores(share)}"
-            axes = ("communication and computation time", "times basic")
-            times = tuple(duration(target) for target in targets)
-            charts.append(Chart("gain", "Speed-up by the work done", case, *axes, times, series))
-    for key, same in _grouped(rows, ("toolchain", "network", "collective")).items():
-        chart = _cores_chart(" ".join(key), same, whole)
-        charts += [chart] if chart.series else []
-    return charts
-
-
-def _cores_chart(name: str, rows: Sequence[Row], whole: Mapping[tuple[Any, ...], Row]) -> Chart:
+def _over_cores(rows: pd.DataFrame) -> Iterator[tuple[str, list[Mark]]]:
     """The median over the map at each number of cores: measured, and predicted from each number that was measured."""
-    measured_on = sorted({int(row["cores_per_rank"]) for row in rows})
-    numbers = sorted({*CORES, *measured_on})
-    series = []
-    for (configuration,), same in _grouped([{**r, "name": _name(r)} for r in rows], ("name",)).items():
+    numbers = sorted({*CORES, *map(int, rows["cores_per_rank"])})
+    for configuration, of_name in _by(rows, "name"):
         measured: list[Mark] = []
-        for (on,), part in _grouped(same, ("cores_per_rank",)).items():
-            usable = _usable(part)
-            if not usable:
+        for on, part in _by(of_name, "cores_per_rank"):
+            chosen = usable(part)
+            if chosen.empty:
                 continue
-            gained = median_estimate([whole[_place(row)]["speedup_vs_basic"] for row in usable])
-            given_up = usable[0]["given_up_cores"]
-            note = "; ".join(case_notes(pd.DataFrame([whole[_place(row)] for row in part])))
+            gained = median_estimate(chosen["speedup_vs_basic"].to_numpy(np.float64))
+            given_up = int(chosen["given_up_cores"].iloc[0])
+            note = "; ".join(case_notes(part))
             # As in `metrics.break_even_estimate`: the times per thread stay the same, and n - g of n threads compute.
-            by_work = {
-                i: per_work_estimate(gained, n - given_up, given_up) for i, n in enumerate(numbers) if n > given_up
-            }
-            marks = [_estimate_mark(i, estimate, note) for i, estimate in by_work.items()]
-            series.append(Series(f"{configuration}, predicted from {on} cores", tuple(marks), predicted=True))
-            measured += (mark for mark in marks if numbers[mark.place] == on)
+            marks = [_mark(n, per_work_estimate(gained, n - given_up, given_up), note) for n in numbers if n > given_up]
+            yield f"{configuration}, predicted from {on} cores", marks
+            measured += (mark for mark in marks if mark.place == on)
         if measured:
-            series.append(Series(f"{configuration}, measured", tuple(sorted(measured, key=lambda mark: mark.place))))
-    what, axes = (
-        "From how many cores giving one up pays, median over the map",
-        ("cores per rank", "times basic, by work"),
-    )
-    return Chart("cores", what, name, *axes, tuple(map(str, numbers)), tuple(series))
+            yield f"{configuration}, measured", sorted(measured, key=lambda mark: mark.place)
 
 
-def interval_charts(rows: Iterable[Row]) -> list[Chart]:
+def _over_intervals(points: pd.DataFrame) -> Iterator[Chart]:
     """The median overhead ratio of each map over the interval of MPI_Test, for cases with several intervals."""
-    charts = []
-    names_of_one = ("toolchain", "network", "collective", *(one.name for one in OF_RECORD if one != TEST_INTERVAL))
-    for key, same in _grouped(rows, names_of_one).items():
+    for names, same in points.groupby([*_MAP, *(one.name for one in OF_RECORD if one != TEST_INTERVAL)], sort=False):
         # "Never" is first and the longest interval second, so that calls become more frequent to the right.
-        intervals = sorted({int(row["test_interval_ns"]) for row in same}, key=lambda ns: -ns if ns else -math.inf)
+        intervals = sorted(set(map(int, same[TEST_INTERVAL.name])), key=lambda ns: -ns if ns else -math.inf)
         if len(intervals) < 2:
             continue
-        series = []
-        for (configuration, share), part in _grouped(same, ("configuration", NAMED)).items():
-            name = f"{configuration}, {cores(share)}" if share else configuration
-            marks = []
-            for (every,), maps in sorted(_grouped(part, ("test_interval_ns",)).items(), reverse=True):
-                usable = _usable(maps)
-                overhead = median_estimate([row[deciding_ratio(row)] for row in usable])
-                if usable and math.isfinite(as_float(overhead.value)):
-                    alone = sum(not math.isfinite(row["r_overhead_vs_basic"]) for row in usable)
-                    notes = case_notes(pd.DataFrame(maps), alone, len(usable))
-                    note = "; ".join([*notes, *_own_references(usable)])
-                    marks.append(_estimate_mark(intervals.index(int(every)), overhead, note))
+        curves = []
+        for (configuration, share), part in same.groupby(["configuration", NAMED], sort=False):
+            maps = [(place, part[part[TEST_INTERVAL.name] == every]) for place, every in enumerate(intervals)]
+            marks = [mark for place, rows in maps for mark in _mark_of_map(place, rows)]
             if marks:
-                series.append(Series(str(name), tuple(sorted(marks, key=lambda mark: mark.place))))
-        names = tuple(duration(ns) if ns else "never" for ns in intervals)
+                curves.append((f"{configuration}, {cores(int(str(share)))}" if share else str(configuration), marks))
+        words = partial(_interval_words, intervals)
+        horizontal = ChartAxis("MPI_Test every", log=False, words=words)
         what = "r_overhead with MPI_Test, against basic where that can be, median over the map"
-        axes = ("MPI_Test every", "r_overhead")
-        if series:
-            charts.append(Chart("mpi-test", what, " ".join(map(str, key)), *axes, names, tuple(series)))
-    return charts
+        if curves:
+            yield _chart(MPI_TEST, f"{what}: {' '.join(map(str, names))}", horizontal, "r_overhead", curves)
 
 
-def _name(row: Row) -> str:
-    """`launch_words` without the number of cores, which stands beside it."""
-    return launch_words({**row, NAMED: 0})
+def _interval_words(intervals: Sequence[int], place: float) -> str:
+    return duration(every) if (every := intervals[int(place)]) else "never"
 
 
-def _own_references(rows: Sequence[Row]) -> list[str]:
-    """A note on the number of points where the own references decide although there is a basic; empty if none."""
-    own = sum(deciding_ratio(row) == "r_overhead" and math.isfinite(row["r_overhead_vs_basic"]) for row in rows)
-    return [f"own references at {own} of {len(rows)}, faster than basic's"] if own else []
+def _mark_of_map(place: int, rows: pd.DataFrame) -> Iterator[Mark]:
+    chosen = rows_of(usable(rows))
+    overhead = median_estimate([row[deciding_ratio(row)] for row in chosen])
+    if chosen and math.isfinite(as_float(overhead.value)):
+        with_basic = [math.isfinite(row["r_overhead_vs_basic"]) for row in chosen]
+        notes = list(case_notes(rows, with_basic.count(False), len(chosen)))
+        own = sum(has and deciding_ratio(row) == "r_overhead" for has, row in zip(with_basic, chosen, strict=True))
+        if own:
+            notes.append(f"own references at {own} of {len(chosen)}, faster than basic's")
+        yield _mark(place, overhead, "; ".join(notes))
 
 
-def _grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
-    return groups
+def _mark_of_point(row: dict[str, object]) -> Mark:
+    estimate = Estimate(*(np.asarray(row[f"{_PER_WORK}{end}"], np.float64) for end in ENDS))
+    return _mark(int(str(row["comm_target_ns"])), estimate, "; ".join(remarks(row)))
 
 
-def _usable(rows: Sequence[Row]) -> list[Row]:
-    """The rows that `points.usable` would choose; rows without the column `valid` are valid."""
-    valid = [row for row in rows if row.get("valid", True) and not row["failed"]]
-    reliable = [row for row in valid if row["reliable"]]
-    return reliable if 2 * len(reliable) >= len(valid) else valid
-
-
-def _place(row: Row) -> tuple[Any, ...]:
-    names = ("toolchain", "provider", "network", "configuration", "collective", "ranks", "nodes", "threads_per_rank")
-    asked = (one.name for one in OF_RECORD)
-    return tuple(row[name] for name in (*names, *asked, "launch", "comm_target_ns", "comp_target_ns"))
-
-
-def _estimate_mark(place: int, estimate: Estimate, words: str) -> Mark:
+def _mark(place: int, estimate: Estimate, note: str) -> Mark:
     value, low, high = (as_float(part) for part in (estimate.value, estimate.low, estimate.high))
-    return Mark(place, value, low, high, words)
+    number = f"{ratio(value)} {interval(low, high)}".removesuffix(" -")
+    return Mark(place, value, low, high, f"{number}; {note}" if note else number, pale=bool(note))
 
 
-def _column_mark(place: int, row: Row, name: str, words: str) -> Mark:
-    value, low, high = (float(np.float64(row[f"{name}{end}"])) for end in ("", "_ci95_low", "_ci95_high"))
-    return Mark(place, value, low, high, words)
+def _by(rows: pd.DataFrame, column: str) -> Iterator[tuple[object, pd.DataFrame]]:
+    return iter(rows.groupby(column, sort=False))
+
+
+def _chart(
+    kind: str, title: str, horizontal: ChartAxis, vertical: str, named: Sequence[tuple[str, Sequence[Mark]]]
+) -> Chart:
+    """The chart of these marks by the names of their curves. Those of one configuration share a look; what is predicted
+    is a dashed line."""
+    configurations = list(dict.fromkeys(name.partition(",")[0] for name, _ in named))
+    curves = []
+    for name, marks in named:
+        colour, marker = _LOOKS[configurations.index(name.partition(",")[0]) % len(_LOOKS)]
+        style = Style(COLOURS[colour], marker)
+        is_predicted = ", predicted from " in name
+        curves.append(Curve(name, replace(style, marker="", line=DASHED) if is_predicted else style, tuple(marks)))
+    noted: dict[str, list[str]] = {}
+    for curve in curves:
+        for mark in curve.marks if curve.style.marker else ():
+            if mark.pale:
+                words = mark.words.partition("; ")[2]
+                noted.setdefault(words, []).append(f"{curve.name} at {horizontal.words(mark.place)}")
+    low, high = sure_values(curves)
+    low, high = min(low, LEVEL), max(high, LEVEL)
+    space = 0.06 * (high - low) or 0.1
+    return Chart(
+        kind=kind,
+        title=title,
+        figures="",
+        horizontal=horizontal,
+        vertical=ratio_axis(vertical),
+        low=low - space,
+        high=high + space,
+        curves=tuple(curves),
+        level=LEVEL,
+        pale_are="with a remark",
+        remarks=tuple(f"{words} ({', '.join(places)})" for words, places in noted.items()),
+    )

@@ -6,10 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from postprocess.families import sampled_inside
-from postprocess.families.axes import NAMED_BY
-from postprocess.families.family import Bound, ByNode, Family, Found, Inside, Numbers, Section, TableFile, doubt_about
+from postprocess.families.family import (
+    Acceptance,
+    Audit,
+    Bound,
+    ByNode,
+    Family,
+    Found,
+    Inside,
+    Numbers,
+    Section,
+    TableFile,
+    doubt_about,
+)
 from postprocess.families.nbc_overlap import inside
-from postprocess.families.nbc_overlap.axes import AXES, SIZES
+from postprocess.families.nbc_overlap.axes import AXES
 from postprocess.families.nbc_overlap.launches import LAUNCHES, METRICS
 from postprocess.families.nbc_overlap.maps import METRICS as DRAWN
 from postprocess.families.nbc_overlap.points import (
@@ -53,12 +64,6 @@ def _numbers(record: OverlapRecord, basic: OverlapRecord | None) -> Numbers:
     return Numbers(values, message_sizes(record), doubt_about(values))
 
 
-def _unit_of(name: str) -> str:
-    if name.startswith("points"):
-        return "points"
-    return "percent" if name.endswith("_percent") else "ratio"
-
-
 def _of_report(name: str) -> Callable[..., Any]:
     """A function of `report` that is imported when it is first called, because `report` loads matplotlib."""
 
@@ -81,36 +86,40 @@ NBC_OVERLAP = Family(
     table=lambda run, _records: points_of(run),
     columns=tuple(COLUMNS),
     axes=AXES,
-    sizes=SIZES,
     metrics=METRICS,
     files=(
         TableFile("points.parquet", even_empty=True),
         TableFile("samples.parquet", lambda found: samples_of(found.run), even_empty=True),
     ),
     launches=LAUNCHES,
-    named_by=NAMED_BY,
     text=_text,
     short_text=_short_text,
     sections=(
         Section("verdicts", "Verdicts", 10, f"{_TEMPLATES}/cards.html", _of_report("cards"), "found"),
-        Section("maps", "Maps", 10, f"{_TEMPLATES}/maps.html", _of_report("maps"), pictures=_of_report("pictures")),
+        Section(
+            "maps",
+            "Maps",
+            10,
+            f"{_TEMPLATES}/maps.html",
+            _of_report("maps"),
+            pictures=_of_report("pictures"),
+            drawn=tuple(DRAWN),
+            style=_of_report("style"),
+            rest=_of_report("rest"),
+        ),
         Section("curves", "Curves", 20, f"{_TEMPLATES}/curves.html", _of_report("curves")),
         Section("points", "All points", 70, f"{_TEMPLATES}/points.html", _of_report("all_points")),
         Section("overlap", "Overlap", 10, f"{_TEMPLATES}/reading.html", _of_report("reading"), "reading"),
     ),
-    style=_of_report("style"),
-    rest=_of_report("rest"),
-    drawn=tuple(DRAWN),
     inside=Inside(inside.words, sampled_inside.spent, inside.covered, inside.timing),
     numbers=_numbers,
-    unit_of=_unit_of,
     bounds=(
         Bound("r_overhead", absolute=True, margin=LEAST_DIFFERENCE),
         Bound("r_overhead_vs_basic", absolute=True, margin=LEAST_DIFFERENCE),
         Bound("t_comm_ref_ratio_to_sizes", absolute=False, margin=LEAST_RATIO, of_sizes=True),
     ),
-    by_node=ByNode(("t_comp_ref_ns", "t_comm_ref_ns"), inside.rank_times, waiting=("t_comm_ref_ns",)),
-    wrong=sampled_inside.wrong,
-    communicated_ns=inside.communicated_ns,
-    payload=expected_wire_bytes,
+    acceptance=Acceptance(
+        by_node=ByNode(("t_comp_ref_ns", "t_comm_ref_ns"), inside.rank_times, waiting=("t_comm_ref_ns",))
+    ),
+    audit=Audit(sampled_inside.wrong, inside.communicated_ns, expected_wire_bytes),
 )

@@ -16,8 +16,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from postprocess.drawing.text import clean
+from postprocess.families.axes import NAMED_BY, SIZES
 from postprocess.families.family import STATE, Launches, Metric, is_time
-from postprocess.families.nbc_overlap.axes import AXES, BESIDE_BASIC, SIZES
+from postprocess.families.nbc_overlap.axes import AXES, BESIDE_BASIC
 from postprocess.records.fields import fail
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers, repetition_medians
@@ -97,4 +98,5 @@ LAUNCHES = Launches(
     },
     of_files=_of_files,
     of_table=_of_table,
+    named_by=NAMED_BY,
 )

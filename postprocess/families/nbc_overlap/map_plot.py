@@ -21,15 +21,15 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from postprocess.drawing.colour import NO_VALUE, SCALES, Rgb, faded, text_colour
+from postprocess.drawing.curve_plot import write_charts
 from postprocess.drawing.look import PLAIN, Look
 from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import clean, duration
-from postprocess.families.nbc_overlap.chart_plot import chart_figure
-from postprocess.families.nbc_overlap.charts import charts_of
+from postprocess.families.nbc_overlap.charts import charts
 from postprocess.families.nbc_overlap.maps import (
     METRICS,
     Cell,
-    Metric,
+    MapRatio,
     Panel,
     Sweep,
     legend,
@@ -44,7 +44,7 @@ _LINE, _AXIS_NAME = 0.19, 0.3
 _BAR = 1.25
 
 
-def wants(look: Look, metric: Metric) -> bool:
+def wants(look: Look, metric: MapRatio) -> bool:
     """Whether a metric is drawn: the metrics that the look names or, if it names none, all except the speed."""
     return metric.name in look.metrics if look.metrics else metric.family != "speed"
 
@@ -55,7 +55,7 @@ class _Spot:
 
     heading: str
     panel: Panel | None
-    metric: Metric | None
+    metric: MapRatio | None
 
     @property
     def sweep(self) -> Sweep | None:
@@ -135,9 +135,9 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
                 write(file_key(panel.sweep), _file_stem(panel.sweep.title, suffix), figure)
     for name, figure in overview_figures(run, panels, look).items():
         write("overview", name, figure)
-    for chart in charts_of(points) if not look.metrics else []:
+    if not look.metrics:
         provenance = provenance_words(run, [panel.sweep for panel in panels if panel.sweep is not None])
-        write("charts", _file_stem(f"{chart.kind} {chart.case}", ""), chart_figure(chart, provenance, STYLE))
+        written["charts"] = write_charts(charts(points), folder, "curves", look.kinds, provenance)
     return written
 
 
@@ -146,7 +146,7 @@ def file_key(sweep: Sweep) -> str:
     return f"{sweep.record.name} {sweep.case['collective']}"
 
 
-def _overview(run: Run, panels: Sequence[Panel], metric: Metric | None, look: Look) -> Figure:
+def _overview(run: Run, panels: Sequence[Panel], metric: MapRatio | None, look: Look) -> Figure:
     every = list(dict.fromkeys(panel.column for panel in panels))
     columns = list(dict.fromkeys(panel.column for panel in panels if not panel.skipped))
     nothing = ", ".join(" ".join(column) for column in every if column not in columns)
@@ -274,7 +274,7 @@ def _draw(ax: Axes, spot: _Spot, look: Look, g: _Geometry, *, named: bool) -> No
         ax.set_ylabel("computation time", fontsize=g.value_points)
 
 
-def _draw_cells(ax: Axes, sweep: Sweep, metric: Metric, look: Look, g: _Geometry) -> None:
+def _draw_cells(ax: Axes, sweep: Sweep, metric: MapRatio, look: Look, g: _Geometry) -> None:
     doubtful: dict[Rgb, list[Rectangle]] = {}
     boxes, colours = [], []
     for x, comm in enumerate(sweep.comm_targets_ns):
@@ -293,14 +293,14 @@ def _draw_cells(ax: Axes, sweep: Sweep, metric: Metric, look: Look, g: _Geometry
         )
 
 
-def _background(value: float, metric: Metric, look: Look, *, far: bool) -> Rgb:
+def _background(value: float, metric: MapRatio, look: Look, *, far: bool) -> Rgb:
     if not math.isfinite(value):
         return NO_VALUE
     rgb = SCALES[metric.scale].colour(value, look.palette)
     return faded(rgb) if look.dim and far else rgb
 
 
-def _draw_words(ax: Axes, x: int, y: int, cell: Cell, metric: Metric, background: Rgb, g: _Geometry) -> None:
+def _draw_words(ax: Axes, x: int, y: int, cell: Cell, metric: MapRatio, background: Rgb, g: _Geometry) -> None:
     style: dict[str, Any] = {"ha": "center", "va": "center", "color": text_colour(background), "parse_math": False}
     if not math.isfinite(cell.value(metric.name)):
         label = cell.label(metric.name).replace(" ", "\n")

@@ -48,7 +48,7 @@ FAR_WORDS = f"means less: its two times are {FAR} times apart or more, and noise
 
 
 @dataclass(frozen=True)
-class Metric:
+class MapRatio:
     """A ratio that maps show.
 
     name: its column of the points table.  scale: its scale in `colour.SCALES`.  family: metrics of a family share a
@@ -61,14 +61,14 @@ class Metric:
     family: str
 
 
-METRICS: Mapping[str, Metric] = {
+METRICS: Mapping[str, MapRatio] = {
     metric.name: metric
     for metric in (
-        Metric("r_overhead", "r_overhead, own references", "overhead", "overhead"),
-        Metric("r_overhead_vs_basic", "r_overhead, basic's references", "overhead", "overhead"),
-        Metric("r_comm", "r_comm", "comm", "concurrency"),
-        Metric("r_comp_slowdown", "r_comp_slowdown", "comp", "concurrency"),
-        Metric("speedup_vs_basic_per_work", "speed against basic, by the work done", "speedup", "speed"),
+        MapRatio("r_overhead", "r_overhead, own references", "overhead", "overhead"),
+        MapRatio("r_overhead_vs_basic", "r_overhead, basic's references", "overhead", "overhead"),
+        MapRatio("r_comm", "r_comm", "comm", "concurrency"),
+        MapRatio("r_comp_slowdown", "r_comp_slowdown", "comp", "concurrency"),
+        MapRatio("speedup_vs_basic_per_work", "speed against basic, by the work done", "speedup", "speed"),
     )
 }
 """The metrics by name, in the order in which they stand side by side."""
@@ -158,13 +158,13 @@ class Sweep:
         return clean(f"{names}{launch}{unusual_words(self.case)}")
 
     @property
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self) -> tuple[MapRatio, ...]:
         """The ratios to show. The reference `basic` has no ratios against basic."""
         is_reference = diagnosis.is_reference(self.case)
         return tuple(m for m in METRICS.values() if not (is_reference and "_vs_basic" in m.name))
 
     @property
-    def deciding(self) -> Metric:
+    def deciding(self) -> MapRatio:
         """The overhead ratio of the overview: against basic's references, or the own ones for the reference `basic`.
 
         A progress thread that slows everything down cannot improve it.

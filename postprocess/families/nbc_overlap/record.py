@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from postprocess.families.sampled import Sampling, sampling_of
+from postprocess.families.sampled import LaterSeries, Sampling, point_as
 from postprocess.records.fields import Fields, Nanoseconds, fail
 from postprocess.records.header import Header
 from postprocess.records.reading import loads
@@ -114,7 +114,7 @@ class OverlapPoint(Sampling):
     t_comp_ns: Spread
     t_test_ns: Spread
     t_wait_ns: Spread
-    start_imbalance_ns: Nanoseconds
+    start_imbalance_ns: LaterSeries
     rank_mpi_ns: Nanoseconds
     rank_comm_ref_ns: Nanoseconds
     rank_comp_ns: Nanoseconds
@@ -200,27 +200,18 @@ def message_sizes(record: OverlapRecord) -> str:
 
 
 def _point(point: Point) -> OverlapPoint:
-    where, sampling = point.where, sampling_of(point)
-    parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
-    series, spreads = (_Named(where, part, getattr(point, part)) for part in ("series", "spreads"))
-    medians = _Named(where, "rank_medians", point.rank_medians)
-    clocked = sampling["clock"].method != "none"
-    if clocked != ("start_imbalance_ns" in point.series):
-        fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
-    overlap_point = own.made(
+    where, own = point.where, Fields(point.own, point.where)
+    spreads, medians = (_Named(where, part, getattr(point, part)) for part in ("spreads", "rank_medians"))
+    overlap_point = point_as(
         OverlapPoint,
-        **parameters.read(
-            OverlapPoint, ("collective", "comm_target_ns", "comp_target_ns", "message_bytes", "work_size")
-        ),
-        **sampling,
+        point,
+        ("collective", "comm_target_ns", "comp_target_ns", "message_bytes", "work_size"),
         comm_calibration=own.inside("comm_calibration").made(Calibration),
         comp_calibration=own.inside("comp_calibration").made(Calibration),
         comm_reference=_reference(own, "comm"),
         comp_reference=_reference(own, "comp"),
         warmup=_warmup(point),
-        **{name: series[name] for name in ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")},
         **{name: spreads[name] for name in ("t_call_ns", "t_comp_ns", "t_test_ns", "t_wait_ns")},
-        start_imbalance_ns=point.series.get("start_imbalance_ns", _NONE),
         **{f"rank_{name}": medians[f"t_{name}"] for name in ("mpi_ns", "comm_ref_ns", "comp_ns", "comp_ref_ns")},
         rank_samples=_rank_samples(point),
         thread_medians=_thread_medians(point),

@@ -11,14 +11,13 @@ from typing import Any
 import pandas as pd
 
 from postprocess.drawing.colour import FADED, SCALES
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import percent
 from postprocess.families.family import Found, Page
 from postprocess.families.nbc_overlap import validity
-from postprocess.families.nbc_overlap.chart_plot import COLOURS
-from postprocess.families.nbc_overlap.charts import charts_of
+from postprocess.families.nbc_overlap.charts import charts
 from postprocess.families.nbc_overlap.map_plot import write_maps
 from postprocess.families.nbc_overlap.maps import METRICS, legend, panels_of, sweeps_of
-from postprocess.families.nbc_overlap.report_charts import ChartView, chart_view
 from postprocess.families.nbc_overlap.report_points import (
     Filters,
     Pages,
@@ -64,14 +63,6 @@ class Maps:
     glance: tuple[list[tuple[str, str]], dict[str, list[PanelView | None]]]
     pages: Mapping[str, Pages]
     groups: Mapping[str, Mapping[str, Sequence[PanelView]]]
-
-
-@dataclass(frozen=True)
-class Curves:
-    """The section with the curves, and the addresses of their pictures."""
-
-    charts: Sequence[ChartView]
-    files: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -147,10 +138,10 @@ def maps(page: Page, found: Found) -> Maps | None:
     return shown if shown.groups else None
 
 
-def curves(page: Page, found: Found) -> Curves | None:
+def curves(page: Page, found: Found) -> Any:
     """The curves; None if there are none."""
-    charts = [chart_view(chart) for chart in charts_of(found.table)]
-    return Curves(charts, page.links.get("charts", ())) if charts else None
+    view = CurveSection(charts, lambda _points, _most_rows: {}).view(found.table, page.links.get("charts", ()), 0)
+    return view if view is not None and view.charts else None
 
 
 def all_points(page: Page, found: Found) -> Points | None:
@@ -164,7 +155,7 @@ def reading(page: Page, found: Found) -> Reading | None:
 
 
 def style(page: Page, found: Found) -> dict[str, Any]:
-    """The variables of the style sheet: the colours of the levels that are used, of the scales, and of the series."""
+    """The variables of the style sheet: the colours of the levels that are used, of and of the scales."""
     shown = _shown(page, found).maps
     chips = {verdict_class(verdict) for verdict in _VERDICT_RATIOS}
     return {
@@ -173,7 +164,6 @@ def style(page: Page, found: Found) -> dict[str, Any]:
         "ticks": tick_places(),
         "views": shown.views,
         "faded": round(100 * FADED),
-        "series": COLOURS,
     }
 
 

@@ -12,7 +12,7 @@ from postprocess.drawing.look import Room
 from postprocess.drawing.text import change, drift, duration, interval, percent, ratio, size, work
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis
 from postprocess.families.nbc_overlap.map_plot import file_key
-from postprocess.families.nbc_overlap.maps import DIAGNOSES, MARKS, METRICS, Cell, Metric, Panel, Sweep, launch_words
+from postprocess.families.nbc_overlap.maps import DIAGNOSES, MARKS, METRICS, Cell, MapRatio, Panel, Sweep, launch_words
 from postprocess.families.nbc_overlap.tables import clock_name, remarks
 from postprocess.records.as_json import NEVER
 
@@ -117,7 +117,7 @@ class Filters:
         return " ".join(numbers)
 
 
-def level_class(metric: Metric, value: float) -> str:
+def level_class(metric: MapRatio, value: float) -> str:
     """The class of a value's colour: the name of the scale and the step on it, or `NO_LEVEL`."""
     scale = SCALES[metric.scale]
     return f"{metric.scale}{scale.level(value)}" if math.isfinite(value) else NO_LEVEL
@@ -223,7 +223,7 @@ def row_filters(filters: Filters, point: Mapping[str, Any]) -> str:
     return filters.numbers(library, launch_words(point), str(point["collective"]))
 
 
-def _map_view(sweep: Sweep, metric: Metric, numbers: Numbers) -> MapView:
+def _map_view(sweep: Sweep, metric: MapRatio, numbers: Numbers) -> MapView:
     # The reference basic is shown among the ratios against basic, too: its own references are basic's.
     others = [m.name for m in METRICS.values() if m.family == metric.family and m not in sweep.metrics]
     names = [metric.family, metric.name, *(others if metric == sweep.deciding else [])]
@@ -234,7 +234,7 @@ def _map_view(sweep: Sweep, metric: Metric, numbers: Numbers) -> MapView:
     return MapView(metric.title, " ".join(names), [duration(comm) for comm in sweep.comm_targets_ns], rows)
 
 
-def _cell_view(sweep: Sweep, comm: int, comp: int, metric: Metric, numbers: Numbers) -> CellView:
+def _cell_view(sweep: Sweep, comm: int, comp: int, metric: MapRatio, numbers: Numbers) -> CellView:
     cell = sweep.cells[comm, comp]
     value = cell.value(metric.name)
     states = [level_class(metric, value)]
@@ -252,7 +252,7 @@ def _cell_view(sweep: Sweep, comm: int, comp: int, metric: Metric, numbers: Numb
     )
 
 
-def _title(cell: Cell, metric: Metric, incomplete: str) -> str:
+def _title(cell: Cell, metric: MapRatio, incomplete: str) -> str:
     """The tool tip of a cell, for pages without a script. Only the map of r_overhead has the remarks."""
     point = cell.point
     if point is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import aligned, circumstances
+from postprocess.drawing.columns import Column, Columns, aligned, circumstances, estimate, number, plain
 from postprocess.drawing.text import clean, duration, interval, percent, ratio, size
 from postprocess.families.axes import configuration_words
 from postprocess.families.nbc_overlap.break_even import (
@@ -79,33 +79,7 @@ def _confidence(found: MapDiagnosis) -> str:
 
 def points_table_text(points: pd.DataFrame) -> str:
     """One line per point of `points_of(run)`, without a final newline: sizes, medians, ratios and remarks."""
-    heads = [
-        *("toolchain", "network", "configuration", "collective", "comm", "comp", "message", "work"),
-        *("t_comm_ref", "t_comp_ref", "t_measured", "r_overhead", "95 %", "vs basic", "95 %", "speed-up"),
-        *("per work", "r_comm", "r_comp", "reps", "width", "diagnosis", "remarks"),
-    ]
-    lines = [
-        [
-            *(str(p[key]) for key in ("toolchain", "network")),
-            configuration_words(p),
-            str(p["collective"]),
-            *(duration(p[key]) for key in ("comm_target_ns", "comp_target_ns")),
-            size(p["message_bytes"]),
-            str(p["work_size"]),
-            *(duration(p[key]) for key in ("t_comm_ref_ns", "t_comp_ref_ns", "t_measured_ns")),
-            ratio(p["r_overhead"]),
-            interval(p["r_overhead_ci95_low"], p["r_overhead_ci95_high"]),
-            ratio(p["r_overhead_vs_basic"]),
-            interval(p["r_overhead_vs_basic_ci95_low"], p["r_overhead_vs_basic_ci95_high"]),
-            *(ratio(p[key]) for key in ("speedup_vs_basic", "speedup_vs_basic_per_work", "r_comm", "r_comp_slowdown")),
-            str(p["repetitions"]),
-            percent(p["interval_relative_reached"]),
-            Diagnosis.of(p).words,
-            "; ".join(remarks(p)),
-        ]
-        for p in points.to_dict("records")
-    ]
-    return aligned(heads, lines, right=set(range(4, 21)) - {12, 14}) if lines else "no points"
+    return _POINTS.text(points) or "no points"
 
 
 def measured_share(records: Iterable[OverlapRecord]) -> str:
@@ -139,34 +113,10 @@ def _rest(records: Sequence[OverlapRecord]) -> str:
 
 def break_even_text(points: pd.DataFrame) -> str:
     """The table of `break_even_table` for the terminal; empty if no case gave up a core."""
-    heads = [
-        *("toolchain", "network", "configuration", "collective", "cores", "comm", "comp", "message"),
-        *("per work", "95 %", "vs reduced", "pays from", "95 %", "per node", "pays here", "measured", "remarks"),
-    ]
-    lines = [
-        [
-            *(str(p[key]) for key in ("toolchain", "network")),
-            configuration_words(p),
-            str(p["collective"]),
-            str(p["cores_per_rank"]),
-            *(duration(p[key]) for key in ("comm_target_ns", "comp_target_ns")),
-            size(p["message_bytes"]),
-            ratio(p["speedup_vs_basic_per_work"]),
-            interval(p["speedup_vs_basic_per_work_ci95_low"], p["speedup_vs_basic_per_work_ci95_high"]),
-            ratio(p["speedup_vs_reduced"]),
-            cores_words(p["break_even_cores"]),
-            f"[{', '.join(cores_words(p[f'break_even_cores_ci95_{end}']) for end in ('low', 'high'))}]",
-            node_words(p),
-            p["pays"] + ("" if counts(p) else "?"),
-            measured_words(p),
-            ", ".join([*([] if p["reliable"] else ["unreliable"]), *circumstances(p)]),
-        ]
-        for p in break_even_table(points).to_dict("records")
-    ]
-    return aligned(heads, lines, right={*range(4, 9), 10, 11, 13}) if lines else ""
+    return _BREAK_EVEN.text(break_even_table(points))
 
 
-def remarks(point: dict[Any, Any]) -> list[str]:
+def remarks(point: Mapping[Any, Any]) -> list[str]:
     """The remarks on a row of `points_of`, the worst first."""
     kind = "unreliable" if point["valid"] else "not valid"
     return [
@@ -180,3 +130,49 @@ def remarks(point: dict[Any, Any]) -> list[str]:
 def clock_name(method: str) -> str:
     """The name of a clock's method in words."""
     return {"none": "no common clock"}.get(method, f"{method} clock")
+
+
+def _break_even_interval(row: Mapping[Any, Any]) -> str:
+    return f"[{', '.join(cores_words(row[f'break_even_cores_ci95_{end}']) for end in ('low', 'high'))}]"
+
+
+def _break_even_remarks(row: Mapping[Any, Any]) -> str:
+    return ", ".join([*([] if row["reliable"] else ["unreliable"]), *circumstances(row)])
+
+
+_CASE = (plain("toolchain"), plain("network"), Column("configuration", configuration_words), plain("collective"))
+_TARGETS = (
+    number("comm", "comm_target_ns", duration), number("comp", "comp_target_ns", duration),
+    number("message", "message_bytes", size),
+)  # fmt: skip
+_POINTS = Columns((
+    *_CASE,
+    *_TARGETS,
+    number("work", "work_size"),
+    number("t_comm_ref", "t_comm_ref_ns", duration),
+    number("t_comp_ref", "t_comp_ref_ns", duration),
+    number("t_measured", "t_measured_ns", duration),
+    *estimate("r_overhead", "r_overhead", right=False),
+    *estimate("vs basic", "r_overhead_vs_basic", right=False),
+    number("speed-up", "speedup_vs_basic", ratio),
+    number("per work", "speedup_vs_basic_per_work", ratio),
+    number("r_comm", "r_comm", ratio),
+    number("r_comp", "r_comp_slowdown", ratio),
+    number("reps", "repetitions"),
+    number("width", "interval_relative_reached", percent),
+    Column("diagnosis", lambda row: Diagnosis.of(row).words),
+    Column("remarks", lambda row: "; ".join(remarks(row))),
+))  # fmt: skip
+_BREAK_EVEN = Columns((
+    *_CASE,
+    number("cores", "cores_per_rank"),
+    *_TARGETS,
+    *estimate("per work", "speedup_vs_basic_per_work", right=False),
+    number("vs reduced", "speedup_vs_reduced", ratio),
+    number("pays from", "break_even_cores", cores_words),
+    Column("95 %", _break_even_interval),
+    Column("per node", node_words, right=True),
+    Column("pays here", lambda row: row["pays"] + ("" if counts(row) else "?")),
+    Column("measured", measured_words),
+    Column("remarks", _break_even_remarks),
+))  # fmt: skip

@@ -70,7 +70,7 @@ def unreliable_reasons(point: OverlapPoint, deciding: Estimate, comm_ref_ns: flo
     elif math.isnan(width) and point.repetitions >= MIN_REPETITIONS:
         reasons.append("no ratio: a reference time is 0")
     reasons += sizes
-    return reasons + sampled.clock_reasons(point, CLOCK_LIMIT, min(comm_ref_ns, comp_ref_ns))
+    return reasons + sampled.reasons_of_times(point, CLOCK_LIMIT, min(comm_ref_ns, comp_ref_ns))
 
 
 def too_wide(deciding: Estimate) -> list[str]:

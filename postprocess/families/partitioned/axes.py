@@ -28,15 +28,4 @@ DELAY_RATIO = Axis("delay_ratio", "delay", usual=0, of="point", kind="number", w
 """The planned delay, relative to the time of one partition: gamma beta, as equation 4 has it."""
 
 OF_POINT = (MESSAGE_BYTES, PARTITIONS_SEND, PARTITIONS_RECEIVE, AGGREGATION, DELAY_RATIO)
-AXES = axes.with_parameters(
-    FAMILY,
-    axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
-    axes.GIVEN_UP, axes.APPROACH, axes.NOISE, axes.INTERFACES, axes.CACHE, axes.METHOD, axes.FIGURE,
-    axes.LAUNCH, *OF_POINT,
-)  # fmt: skip
-BESIDE = (axes.CACHE, axes.NOISE, axes.INTERFACES, axes.METHOD, axes.FIGURE)
-"""The axes beside the approach whose unusual values are told."""
-OF_RECORD = axes.of_records(FAMILY)
-"""The parameters that are the same for all points of a record, apart from the placement."""
-CASE = tuple(one.name for one in AXES if one.of != "point")
-"""The columns that identify a launch of a case. `launch` counts the repeats of a case in a run from 1."""
+AXES = axes.FamilyAxes(FAMILY, OF_POINT, apart=(axes.APPROACH,))

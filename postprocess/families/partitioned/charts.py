@@ -21,14 +21,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.curves import (
     COLOURS,
     DASH_DOTTED,
     DASHED,
     DOTTED,
     MESSAGE,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Mark,
     Style,
@@ -38,16 +39,16 @@ from postprocess.drawing.curves import (
 )
 from postprocess.drawing.text import duration, plural, ratio
 from postprocess.families import axes
-from postprocess.families.launch_marks import mark_of
-from postprocess.families.partitioned.axes import DELAY_RATIO
-from postprocess.families.partitioned.table import approach_words, configuration_words, neighbours_words
+from postprocess.families.launch_marks import marks_of
+from postprocess.families.partitioned.axes import AXES, DELAY_RATIO
+from postprocess.families.partitioned.table import approach_words, neighbours_words
 from postprocess.families.partitioned.verdict import SINGLE, by_size, found_of
 from postprocess.statistics import pipelining
 
 TIME, AGGREGATION, GAIN = "time", "aggregation", "gain"
 FIGURES: Mapping[str, str] = {TIME: "figures 4 to 6", AGGREGATION: "figure 7", GAIN: "figure 8"}
 """The figures of the paper that have the same curves."""
-_VERTICAL: Mapping[str, Axis] = {
+_VERTICAL: Mapping[str, ChartAxis] = {
     TIME: time_axis("time"),
     AGGREGATION: time_axis("time"),
     GAIN: ratio_axis("gain over one message"),
@@ -94,7 +95,7 @@ _SERIES = ["approach", "partitions_receive", "aggregation_bytes"]
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `partitioned_table`: for each group of points those that it has curves for."""
     for _, rows in table.groupby(_GROUP, sort=False):
-        first = {str(name): value for name, value in rows.iloc[0].items()}
+        first = first_of(rows)
         known = rows[np.isfinite(rows["gain"].to_numpy(np.float64))]
         if known.empty:
             continue
@@ -135,7 +136,7 @@ def title_of(kind: str, row: Mapping[str, Any]) -> str:
     """The title of a chart: what all its points have in common."""
     threads = int(row["threads_per_rank"])
     parts = [
-        f"{'Gain' if kind == GAIN else 'Time'}: {row['toolchain']}, {configuration_words(row)}, {row['network']}",
+        f"{'Gain' if kind == GAIN else 'Time'}: {row['toolchain']}, {AXES.words(row)}, {row['network']}",
         plural(threads, "thread"),
         *neighbours_words(row),
         plural(int(row["partitions_send"]), "partition"),
@@ -169,7 +170,7 @@ def _time_curves(shown: pd.DataFrame, known: pd.DataFrame) -> Iterator[Curve]:
     yield Curve(
         "one message, in the same repetitions",
         _REFERENCE,
-        tuple(mark_of(size, of_size, "t_ref_ns", _VERTICAL[TIME]) for size, of_size in sizes),
+        marks_of(known, "message_bytes", "t_ref_ns", _VERTICAL[TIME]),
     )
     bandwidth = float(known["bytes_per_second"].median())
     if math.isfinite(bandwidth):
@@ -183,7 +184,7 @@ def _time_curves(shown: pd.DataFrame, known: pd.DataFrame) -> Iterator[Curve]:
         )
 
 
-def _measured(rows: pd.DataFrame, name: str, axis: Axis) -> Iterator[Curve]:
+def _measured(rows: pd.DataFrame, name: str, axis: ChartAxis) -> Iterator[Curve]:
     """The curves of the approaches: those of one approach get the `_SHADES` in turn."""
     order = list(axes.APPROACH.values)
 
@@ -195,10 +196,10 @@ def _measured(rows: pd.DataFrame, name: str, axis: Axis) -> Iterator[Curve]:
 
     seen: dict[str, int] = {}
     for of_series in sorted((group for _, group in rows.groupby(_SERIES, sort=False)), key=place):
-        first = {str(column): value for column, value in of_series.iloc[0].items()}
+        first = first_of(of_series)
         approach = str(first["approach"])
         colour, marker = _LOOKS.get(approach, ("grey", "o"))
         shade = _SHADES[seen.get(approach, 0) % len(_SHADES)]
         seen[approach] = seen.get(approach, 0) + 1
-        marks = tuple(mark_of(size, of_size, name, axis) for size, of_size in by_size(of_series))
-        yield Curve(approach_words(first), Style(COLOURS[colour], marker, opacity=shade), marks)
+        style = Style(COLOURS[colour], marker, opacity=shade)
+        yield Curve(approach_words(first), style, marks_of(of_series, "message_bytes", name, axis))

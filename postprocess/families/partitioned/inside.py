@@ -1,34 +1,29 @@
-"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+"""What the processes of records of this family observed about themselves, and what judges its records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postprocess.families import axes, sampled_inside
-from postprocess.families.family import Details
-from postprocess.families.partitioned.axes import BESIDE
+from postprocess.families import sampled_table
+from postprocess.families.family import Audit, Details
+from postprocess.families.partitioned.axes import AXES
 from postprocess.families.partitioned.record import PartitionedRecord
-from postprocess.families.partitioned.table import case_of
+from postprocess.families.sampled_inside import different, observed, wrong
 from postprocess.records.header import keeps_apart
 
 
-def words(record: PartitionedRecord) -> str:
-    """The configuration of a record in words, with the values that are not usual."""
-    named = axes.configuration_words(case_of(record), (axes.NAMED_CORES, *BESIDE))
-    return f"{named}, {record.approach}, partitioned"
+def _words(record: PartitionedRecord) -> str:
+    case = sampled_table.case_of(record.header, AXES)
+    return f"{AXES.words(case)}, {record.approach}, partitioned"
 
 
-def covered(records: Sequence[PartitionedRecord]) -> Details:
-    """The approaches that the records measured."""
-    names = dict.fromkeys(record.approach for record in records)
-    return [("Approaches", ", ".join(names))] if names else []
+def _covered(records: Sequence[PartitionedRecord]) -> Details:
+    return [("Approaches", different((record.approach for record in records), ", "))]
 
 
-def timing(records: Sequence[PartitionedRecord]) -> Details:
-    """Facts about starts, clocks and discarded repetitions, over the records of one configuration."""
-    points = [point for record in records for point in record.points]
-    discarded = sum(point.discarded_repetitions for point in points)
-    return sampled_inside.timing(points, ("other repetitions thrown away", str(discarded) if discarded else ""))
+def _facts(records: Sequence[PartitionedRecord]) -> Details:
+    discarded = sum(point.discarded_repetitions for record in records for point in record.points)
+    return [("other repetitions thrown away", str(discarded) if discarded else "")]
 
 
 def communicated_ns(record: PartitionedRecord) -> float:
@@ -57,3 +52,7 @@ def _crossing(record: PartitionedRecord, neighbours: int) -> int:
     return sum(
         nodes[sender] != nodes[half + (sender + step) % half] for sender in range(half) for step in range(neighbours)
     )
+
+
+INSIDE = observed(_words, _covered, _facts)
+AUDIT = Audit(wrong, communicated_ns, payload_bytes)

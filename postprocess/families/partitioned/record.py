@@ -146,7 +146,7 @@ def partitioned_record(record: Record) -> PartitionedRecord:
     header = record.header
     older = {axes.INTERFACES.name: ("usual",), axes.FIGURE.name: ("none",)}  # of records from before they existed
     given = {**older, **header.plan.parameters}
-    asked = {axis.name: _only(given, axis.name, header.where) for axis in axes.of_records(FAMILY)}
+    asked = {axis.name: _only(given, axis.name, header.where) for axis in axes.PARAMETERS[FAMILY]}
     approach, noise, cache = (asked[axis.name] for axis in (axes.APPROACH, axes.NOISE, axes.CACHE))
     return record_as(
         PartitionedRecord,
@@ -172,9 +172,6 @@ def _only(asked: Mapping[str, tuple[object, ...]], name: str, where: str) -> str
 
 def _point(point: Point, approach: str) -> PartitionedPoint:
     where = point.where
-    clocked = point.clock is not None and point.clock.method != "none"
-    if point.clock is not None and clocked != ("start_imbalance_ns" in point.series):
-        fail(where, f"series.start_imbalance_ns is {'missing' if clocked else 'there, without a clock'}")
     parameters, own = Fields(dict(point.parameters), where, "parameters."), Fields(point.own, where)
     named = parameters.text("approach")
     if named != approach:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.curve_view import section_view
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.families.partitioned.charts import charts
 from postprocess.families.partitioned.summary import summaries
 from postprocess.families.partitioned.table import SHOWN
@@ -19,7 +19,6 @@ from postprocess.families.partitioned.verdict import (
     unreliable_words,
     verdicts,
 )
-from postprocess.families.sampled import Drawing
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,7 @@ class VerdictView:
     unreliable: str
 
 
-@section_view(charts)
-def partitioned_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report, and its card."""
     return {
         "summaries": summaries(table),
@@ -54,4 +52,4 @@ def _verdicts(table: pd.DataFrame) -> Iterator[VerdictView]:
         )
 
 
-DRAWING = Drawing(partitioned_view, charts)
+SECTION = CurveSection(charts, _view)

@@ -15,7 +15,7 @@ from postprocess.families.partitioned.verdict import (
     choice_words,
     library_words,
     setting_words,
-    uncounted_words,
+    unreliable_words,
     verdicts,
 )
 
@@ -68,7 +68,7 @@ def _summary(library: str, of_library: Sequence[Verdict]) -> Summary:
         _most(early),
         _cases(early, "in which a partition is late", "sending early pays in"),
         _cases(others, "in which nothing is late", "another approach is faster than one message in"),
-        _unreliable(of_library),
+        unreliable_words(*of_library),
     )
 
 
@@ -118,7 +118,3 @@ def _cases(of_these: Sequence[Verdict], which: str, paying: str) -> str:
 def _sizes(choices: Sequence[Choice]) -> str:
     sizes = sorted({choice.message_bytes for choice in choices})
     return f" ({', '.join(size(one) for one in sizes)})"
-
-
-def _unreliable(of_library: Sequence[Verdict]) -> str:
-    return uncounted_words(*(sum(verdict.unreliable[place] for verdict in of_library) for place in (0, 1)))

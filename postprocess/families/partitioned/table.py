@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
-from postprocess.drawing.text import duration, interval, ratio, size
-from postprocess.families import axes, sampled, sampled_table
+from postprocess.drawing.columns import Column, Columns, estimate, number
+from postprocess.drawing.text import duration, ratio, size
+from postprocess.families import sampled, sampled_table
 from postprocess.families.partitioned import validity
-from postprocess.families.partitioned.axes import BESIDE, CASE, OF_POINT, OF_RECORD
+from postprocess.families.partitioned.axes import AXES, OF_POINT
 from postprocess.families.partitioned.record import OF_COMPUTING, Network, PartitionedPoint, PartitionedRecord
+from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.fields import Nanoseconds
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
@@ -52,7 +53,7 @@ RATIOS = (
 _OF_NETWORK = ("latency_ns", "bytes_per_second", "delay_ratio_measured")
 _ESTIMATES = (*_TIMES, *OF_COMPUTING, *RATIOS, *_OF_NETWORK)
 COLUMNS = (
-    *CASE, "threads", NAMED, *(one.name for one in OF_POINT),
+    *AXES.case, "threads", NAMED, *(one.name for one in OF_POINT),
     *sampled_table.names_of_estimates(_ESTIMATES),
     "t_mean_ns", "t_mean_ci90_low_ns", "t_mean_ci90_high_ns",
     "delay_us_per_mb", "delay_target_ns", "work_size", "messages", "neighbours",
@@ -77,9 +78,7 @@ def partitioned_table(
 
 def case_of(record: PartitionedRecord) -> dict[str, Any]:
     """The columns that are the same for all points of a record."""
-    header = record.header
-    asked = axes.asked(header.plan.parameters, OF_RECORD)
-    return {**sampled_table.case_of(header, CASE), **asked, "threads": header.threads_per_rank}
+    return {**sampled_table.case_of(record.header, AXES), "threads": record.header.threads_per_rank}
 
 
 def paired(values: Floats) -> Estimate:
@@ -147,13 +146,9 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
             **_mean_columns(point),
             "delay_us_per_mb": _delay_rate(point),
             **{name: getattr(point, name) for name in _OF_POINT},
-            **sampled_table.columns_of_point(point),
-            **sampled_table.judged(
-                sampled.invalid_reasons(point),
-                reasons,
-                validity.flags(point, record.noise, network, delay_ratio, ratios["gain"]),
+            **sampled_table.columns_of_point(
+                record, point, reasons, validity.flags(point, record.noise, network, delay_ratio, ratios["gain"])
             ),
-            **sampled_table.columns_of_record(record),
         }
 
 
@@ -199,11 +194,6 @@ def record_numbers(record: PartitionedRecord) -> dict[str, float]:
     return sampled_table.numbers_of(table, numbers)
 
 
-def configuration_words(row: Mapping[Any, Any]) -> str:
-    """The configuration of a row and its unusual values, without the approach: ``async, cold caches``."""
-    return axes.configuration_words(row, (axes.NAMED_CORES, *BESIDE))
-
-
 def approach_words(row: Mapping[Any, Any]) -> str:
     """The approach of a row and what tells it apart: ``part_coarse, 2 received``, ``layer, up to 4 KiB together``."""
     received, together = int(row["partitions_receive"]), int(row["aggregation_bytes"])
@@ -220,35 +210,19 @@ def neighbours_words(row: Mapping[Any, Any]) -> list[str]:
     return [f"{int(row['neighbours'])} neighbours"] if row["neighbours"] > 1 else []
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `partitioned_table`."""
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        configuration_words(row),
-        approach_words(row),
-        size(row["message_bytes"]),
-        str(row["partitions_send"]),
-        duration(row["t_delay_ns"]),
-        duration(row["t_ns"]),
-        duration(row["t_ref_ns"]),
-        ratio(row["gain"]),
-        interval(row["gain_ci95_low"], row["gain_ci95_high"]),
-        ratio(row["gain_model"]),
-        ratio(row["gain_vs_model"]),
-        ratio(row["early_bird_share"]),
-        str(row["messages"]),
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "approach", "message", "parts", "delay", "t", "single", "gain",
-        "95 %", "model", "of model", "early bird", "messages", "reps", "remarks",
-    ),
-    right=frozenset({4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15}),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *leading(AXES),
+    Column("approach", approach_words),
+    number("message", "message_bytes", size),
+    number("parts", "partitions_send"),
+    number("delay", "t_delay_ns", duration),
+    number("t", "t_ns", duration),
+    number("single", "t_ref_ns", duration),
+    *estimate("gain", "gain", right=False),
+    number("model", "gain_model", ratio),
+    number("of model", "gain_vs_model", ratio),
+    number("early bird", "early_bird_share", ratio),
+    number("messages"),
+    *LAST,
+))  # fmt: skip
 """The columns of a table of `partitioned_table` for a reader."""

@@ -33,13 +33,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
 from postprocess.drawing.text import duration, interval, percent, ratio
 from postprocess.families import sampled
 from postprocess.families.axes import NOISE
 from postprocess.families.partitioned.record import Network, PartitionedPoint
-from postprocess.records.fields import Nanoseconds
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 
 WIDEST_INTERVAL = 0.25
@@ -59,21 +56,21 @@ def unreliable_reasons(point: PartitionedPoint, gain: Estimate, *, oversubscribe
     relative = width / as_float(gain.value) if as_float(gain.value) > 0 else math.nan
     if point.repetitions >= MIN_REPETITIONS and not relative <= WIDEST_INTERVAL:
         reasons.append(f"the interval is {percent(relative)} of the gain wide, more than {percent(WIDEST_INTERVAL)}")
-    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, min(_median(point.t_ns), _median(point.t_ref_ns)))
+    reasons += sampled.reasons_of_times(
+        point, CLOCK_LIMIT, min(sampled.median(point.t_ns), sampled.median(point.t_ref_ns))
+    )
     if oversubscribed:
         reasons.append("oversubscribed: threads share cores")
     return reasons
 
 
-def flags(point: PartitionedPoint, noise: str, network: Network, delay_ratio: Estimate, gain: Estimate) -> list[str]:
-    """The flags of a point. network: of its launch.  delay_ratio: the measured gamma beta."""
-    return [] if point.stop_reason == "not_measured" else list(_flags(point, noise, network, delay_ratio, gain))
-
-
-def _flags(
+def flags(
     point: PartitionedPoint, noise: str, network: Network, delay_ratio: Estimate, gain: Estimate
 ) -> Iterator[str]:
-    reference, delay = _median(point.t_ref_ns), _median(point.t_delay_ns)
+    """The flags of a point. network: of its launch.  delay_ratio: the measured gamma beta."""
+    if point.stop_reason == "not_measured":
+        return
+    reference, delay = sampled.median(point.t_ref_ns), sampled.median(point.t_delay_ns)
     if noise == NOISE.usual and point.delay_target_ns and _is_off_plan(point.delay_ratio, delay_ratio):
         value, low, high = (as_float(end) for end in (delay_ratio.value, delay_ratio.low, delay_ratio.high))
         yield (
@@ -107,7 +104,7 @@ def _is_off_plan(planned: float, measured: Estimate) -> bool:
 
 def _why_off_plan(point: PartitionedPoint, network: Network) -> str:
     """The largest of the factors whose product is the measured gamma beta relative to the planned one, in words."""
-    delay, target = _median(point.t_delay_ns), point.delay_target_ns
+    delay, target = sampled.median(point.t_delay_ns), point.delay_target_ns
     searched = (point.delay_calibration.time_ns if point.delay_calibration else 0) or target  # 0: not known
     causes = (
         (searched / target, "the work that was found takes {} times as long as planned"),
@@ -126,9 +123,5 @@ def _account(point: PartitionedPoint) -> str:
     """What became of the time of the computation, in words; empty where it was not read."""
     if not point.t_computing_cpu_ns.any():
         return ""
-    cpu, waiting = _median(point.t_computing_cpu_ns), _median(point.t_computing_waiting_ns)
+    cpu, waiting = sampled.median(point.t_computing_cpu_ns), sampled.median(point.t_computing_waiting_ns)
     return f" ({duration(cpu)} of CPU time, {duration(waiting)} of waiting for a CPU)"
-
-
-def _median(times_ns: Nanoseconds) -> float:
-    return float(np.median(times_ns)) if times_ns.size else math.nan

@@ -41,8 +41,9 @@ import pandas as pd
 from postprocess.drawing.text import interval, plural, ratio, size
 from postprocess.families import axes
 from postprocess.families.axes import NOISE
-from postprocess.families.partitioned.axes import BESIDE, DELAY_RATIO
+from postprocess.families.partitioned.axes import AXES, DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, neighbours_words
+from postprocess.families.sampled_table import uncounted_words
 from postprocess.statistics import launches
 from postprocess.statistics.limits import LEAST_RATIO
 from postprocess.statistics.metrics import as_float
@@ -170,13 +171,14 @@ class Verdict:
     """The answers for one scenario.
 
     values: the scenario's values, by the names in SCENARIO.  break_evens: those of the options other than `single`.
-    unreliable: how many of its points do not count, of how many.
+    unreliable: how many of its points do not count, of how many, and how many of them are
+    valid and faster than one message.
     """
 
     values: Mapping[str, Any]
     choices: tuple[Choice, ...]
     break_evens: tuple[tuple[Option, BreakEven, int], ...]
-    unreliable: tuple[int, int]
+    unreliable: tuple[int, int, int]
 
     @property
     def has_something_late(self) -> bool:
@@ -214,7 +216,11 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame, undelayed: pd.DataFr
             for option, of_option in sorted(_by_option(rows), key=lambda found: found[0])
             if option in by_option
         ),
-        unreliable=(len(rows) - len(good), len(rows)),
+        unreliable=(
+            len(rows) - len(good),
+            len(rows),
+            int((rows["valid"] & ~rows["reliable"] & (rows["gain"] > 1)).sum()),
+        ),
     )
 
 
@@ -429,7 +435,7 @@ def setting_words(values: Mapping[str, Any]) -> str:
         plural(int(values["partitions_send"]), "partition"),
         DELAY_RATIO.words(values["delay_ratio"]),
     ]
-    return ", ".join(parts) + axes.unusual_words(values, BESIDE)
+    return ", ".join(parts) + axes.unusual_words(values, AXES.beside)
 
 
 def verdict_text(table: pd.DataFrame) -> str:
@@ -444,13 +450,7 @@ def verdict_text(table: pd.DataFrame) -> str:
     return "\n".join(blocks)
 
 
-def unreliable_words(verdict: Verdict) -> str:
-    """How many points of a scenario do not count; empty where all do."""
-    return uncounted_words(*verdict.unreliable)
-
-
-def uncounted_words(count: int, of_all: int) -> str:
-    """How many points do not count, of how many; empty where all do."""
-    one = count == 1
-    words = f"{'is' if one else 'are'} not reliable and {'does' if one else 'do'} not count"
-    return f"{count} of {plural(of_all, 'point')} {words}" if count else ""
+def unreliable_words(*of: Verdict) -> str:
+    """How many points of scenarios do not count; empty where all do."""
+    count, of_all, faster = (sum(numbers) for numbers in zip(*(verdict.unreliable for verdict in of), strict=True))
+    return uncounted_words(count, of_all, faster, "one message")

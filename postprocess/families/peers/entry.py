@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.families.family import Family, Found, Numbers, Page, Section
+from postprocess.families.family import Audit, Family, Found, Numbers, Page, Section
 from postprocess.families.peers.output import FORMATS
 from postprocess.families.peers.record import FAMILY, PeerRecord, peer_record, peer_wire_bytes
 from postprocess.families.peers.table import (
@@ -43,14 +43,9 @@ PEERS = Family(
     view=peer_record,
     table=_table,
     columns=PEER_COLUMNS,
-    text=lambda found: "" if found.table.empty else peers_table_text(found.table),
+    text=lambda found: "" if found.table.empty else f"{peers_table_text(found.table)}\n\n{PEERS_NOTE}",
     short_text=lambda found: peers_summary_text(found.table),
-    note=PEERS_NOTE,
-    nothing="no other benchmark ran",
-    shown=False,
     sections=(Section("peers", "Other benchmarks", 40, f"{FAMILY}/templates/section.html", _view),),
-    programs=programs_of,
     numbers=_numbers,
-    unit_of=lambda _name: "%",
-    payload=peer_wire_bytes,
+    audit=Audit(payload=peer_wire_bytes, programs=programs_of),
 )

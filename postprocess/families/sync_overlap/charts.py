@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.curves import COLOURS, MESSAGE, Chart, Curve, Style, ratio_axis
 from postprocess.drawing.text import plural
 from postprocess.families import axes
-from postprocess.families.launch_marks import mark_of
-from postprocess.families.sync_overlap.axes import OF_RECORD
-from postprocess.families.sync_overlap.table import configuration_words
+from postprocess.families.launch_marks import marks_of
+from postprocess.families.sync_overlap.axes import AXES
 
 VALUE = "recv_over_wait"
 FIGURES = "figure 2 of White & Bova 1999"
@@ -53,17 +53,14 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
 
 
 def _title(rows: pd.DataFrame) -> str:
-    first = {str(name): value for name, value in rows.iloc[0].items()}
+    first = first_of(rows)
     where = f"{first['toolchain']}, {first['network']}, {plural(int(first['ranks']), 'rank')}"
     return f"Synchronisation overlap: {where}"
 
 
 def _curves(drawn: pd.DataFrame) -> Iterator[Curve]:
-    by = ["configuration", "given_up_cores", *(axis.name for axis in OF_RECORD)]
+    by = ["configuration", "given_up_cores", *(axis.name for axis in AXES.asked)]
     for number, (_, rows) in enumerate(drawn.groupby(by, sort=False)):
-        name = configuration_words({str(key): value for key, value in rows.iloc[0].items()})
+        name = AXES.words(first_of(rows))
         style = Style(COLOURS[_CYCLE[number % len(_CYCLE)]], marker=_MARKERS[number // len(_CYCLE) % len(_MARKERS)])
-        marks = tuple(
-            mark_of(int(str(size)), of_size, VALUE, _VERTICAL) for size, of_size in rows.groupby("message_bytes")
-        )
-        yield Curve(name, style, marks)
+        yield Curve(name, style, marks_of(rows, "message_bytes", VALUE, _VERTICAL))

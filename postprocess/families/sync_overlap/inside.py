@@ -1,4 +1,4 @@
-"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+"""What the processes of records of this family observed about themselves, and what judges its records."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import math
 from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import duration, size
-from postprocess.families import axes, sampled, sampled_inside
-from postprocess.families.family import Details
+from postprocess.families import axes, sampled_inside, sampled_table
+from postprocess.families.family import Audit, Details
+from postprocess.families.sync_overlap.axes import AXES
 from postprocess.families.sync_overlap.record import SyncRecord
-from postprocess.families.sync_overlap.table import case_of, configuration_words
 from postprocess.records.header import keeps_apart
 
 MESSAGES = 5
 """Messages in a repetition that have data."""
 
 
-def words(record: SyncRecord) -> str:
-    """The configuration of a record in words."""
-    return f"{configuration_words(case_of(record))}, late receiver"
+def _words(record: SyncRecord) -> str:
+    return f"{AXES.words(sampled_table.case_of(record.header, AXES))}, late receiver"
 
 
 def _never_sends(record: SyncRecord) -> bool:
@@ -26,21 +25,15 @@ def _never_sends(record: SyncRecord) -> bool:
     return axes.SENT_NEVER in record.header.plan.parameters.get(axes.SEND.name, ())
 
 
-def covered(records: Sequence[SyncRecord]) -> Details:
-    """The sizes of messages that the records measured."""
+def _covered(records: Sequence[SyncRecord]) -> Details:
     sizes = {point.message_bytes for record in records if not _never_sends(record) for point in record.points}
     words = f"{len(sizes)}, from {size(min(sizes))} to {size(max(sizes))}" if sizes else ""
-    return [("Messages to a late receiver", words)] if words else []
+    return [("Messages to a late receiver", words)]
 
 
-def timing(records: Sequence[SyncRecord]) -> Details:
-    """Facts about starts, clocks and delays, over the records of one configuration."""
-    points = [point for record in records for point in record.points]
-    delays = [point.t_delay_ns for point in points if point.repetitions]
-    return sampled_inside.timing(
-        points,
-        ("delay of the receiver", f"{duration(min(delays))} to {duration(max(delays))}" if delays else ""),
-    )
+def _facts(records: Sequence[SyncRecord]) -> Details:
+    delays = [point.t_delay_ns for record in records for point in record.points if point.repetitions]
+    return [("delay of the receiver", f"{duration(min(delays))} to {duration(max(delays))}" if delays else "")]
 
 
 def wrong(record: SyncRecord) -> Iterator[str]:
@@ -49,14 +42,12 @@ def wrong(record: SyncRecord) -> Iterator[str]:
 
     Beside a progress thread that shares the core of its rank there may be no valid point: that is what was found.
     """
-    errors = sum(point.data_errors for point in record.points)
-    if errors:
-        yield f"{errors} wrong values were received"
-    elif record.complete and _never_sends(record):
+    errors = any(point.data_errors for point in record.points)
+    if record.complete and _never_sends(record) and not errors:
         if not any(math.isfinite(point.idle_pss_total_bytes) for point in record.points):
             yield "the kernel does not tell the memory of a process"
-    elif record.complete and not record.header.shared_core:
-        yield from sampled_inside.none_valid([sampled.invalid_reasons(point) for point in record.points])
+    elif errors or not record.header.shared_core:
+        yield from sampled_inside.wrong(record)
 
 
 def communicated_ns(record: SyncRecord) -> float:
@@ -73,3 +64,7 @@ def payload_bytes(record: SyncRecord) -> int:
     nodes = {place.rank: place.node for place in header.placement}
     apart = keeps_apart(header.network) or nodes.get(record.sender) != nodes.get(record.receiver)
     return MESSAGES * sum(point.repetitions * point.message_bytes for point in record.points) if apart else 0
+
+
+INSIDE = sampled_inside.observed(_words, _covered, _facts)
+AUDIT = Audit(wrong, communicated_ns, payload_bytes)

@@ -7,13 +7,13 @@ buffers for every other. Here the growth is measured: p of amount ~ ranks^p.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
+from postprocess.drawing.columns import Column, Columns, first_of, number, plain
 from postprocess.drawing.text import size
 from postprocess.families import axes
 from postprocess.statistics.growth import power_law
@@ -71,7 +71,7 @@ def growth_sentences(memory: pd.DataFrame) -> Iterator[str]:
     """How the memory beyond that of the protocol `default` grows with the number of ranks, for each protocol that was
     measured with enough numbers of ranks; of the protocol `default`, how all of the memory does."""
     for _, rows in memory.groupby([*_PLACE, axes.PROTOCOL.name], sort=False):
-        first = {str(name): value for name, value in rows.iloc[0].items()}
+        first = first_of(rows)
         usual = axes.PROTOCOL.is_usual(first[axes.PROTOCOL.name])
         amounts = rows["total_bytes" if usual else "extra_bytes"].to_numpy(np.float64)
         ranks = rows["ranks"].to_numpy(np.float64)
@@ -96,29 +96,29 @@ def _signed(amount: float) -> str:
     return f"-{size(-amount)}" if amount < 0 else size(amount)
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    one = row["launches"] == 1
+def _known(words: Callable[[float], str]) -> Callable[[float], str]:
+    return lambda amount: words(amount) if math.isfinite(amount) else ""
+
+
+def _between(row: Mapping[Any, Any]) -> str:
+    return "one launch" if row["launches"] == 1 else f"{size(row['total_low'])} to {size(row['total_high'])}"
+
+
+def _fragments(row: Mapping[Any, Any]) -> str:
     known = math.isfinite(row["fragments"]) and math.isfinite(row["fragment_bytes"])
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        _configuration(row),
-        str(row["ranks"]),
-        size(row["total_bytes"]),
-        "one launch" if one else f"{size(row['total_low'])} to {size(row['total_high'])}",
-        size(row["total_bytes"] / row["ranks"]),
-        size(row["shared_bytes"]) if math.isfinite(row["shared_bytes"]) else "",
-        _signed(row["extra_bytes"]) if math.isfinite(row["extra_bytes"]) else "",
-        f"{row['fragments']:.0f} of {size(row['fragment_bytes'])}" if known else "not readable",
-    ]
+    return f"{row['fragments']:.0f} of {size(row['fragment_bytes'])}" if known else "not readable"
 
 
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "ranks", "memory", "launches", "each rank", "of it shared",
-        "beyond default", "fragments of a rank",
-    ),
-    right=frozenset((3, 4, 6, 7, 8)),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    plain("toolchain"),
+    plain("network"),
+    Column("configuration", _configuration),
+    number("ranks"),
+    number("memory", "total_bytes", size),
+    Column("launches", _between),
+    Column("each rank", lambda row: size(row["total_bytes"] / row["ranks"]), right=True),
+    number("of it shared", "shared_bytes", _known(size)),
+    number("beyond default", "extra_bytes", _known(_signed)),
+    Column("fragments of a rank", _fragments),
+))  # fmt: skip
 """The table of the memory of idle ranks, of rows of `memory_table`."""

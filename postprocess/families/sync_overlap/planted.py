@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
+from postprocess.drawing.columns import Column, Columns, number, plain
 from postprocess.drawing.text import plural
 from postprocess.families import axes
 from postprocess.records.header import keeps_apart
@@ -68,8 +68,8 @@ def _by_rendezvous(planted: str) -> Expected:
 def expected(case: Mapping[str, Any], message_bytes: int, pulls: str) -> Expected | None:
     """What a point must find; None where nothing was planted.
 
-    case: the columns of `table.case_of`.  pulls: which rank copies a large message within a node by itself, where the
-    library says so (`PULLS`); else empty.
+    case: the columns of `sampled_table.case_of`.  pulls: which rank copies a large message within a node by itself,
+    where the library says so (`PULLS`); else empty.
     """
     if case[axes.SEND.name] == axes.SENT_LATE:
         return Expected("sent late", frozenset((NONE,)))
@@ -165,27 +165,16 @@ def _must_differ(row: Mapping[Any, Any]) -> bool:
 _OTHERS = ((CANNOT_TELL, "unclear"), (WRONG, "wrong"))
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        axes.configuration_words(row, (axes.SEND, axes.PROTOCOL)),
-        str(row["planted"]),
-        f"{int(row['message_bytes'])}",
-        str(row["expected_outcome"]),
-        str(row["outcome"]),
-        str(row["expected_who"]),
-        str(row["who_progresses"]) if row["expected_who"] else "",
-        str(row["as_expected"]),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "planted", "bytes", "outcome, expected", "found",
-        "inside MPI, expected", "found", "as expected",
-    ),
-    right=frozenset((4,)),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    plain("toolchain"),
+    plain("network"),
+    Column("configuration", lambda row: axes.configuration_words(row, (axes.SEND, axes.PROTOCOL))),
+    plain("planted"),
+    number("bytes", "message_bytes", "{:.0f}".format),
+    plain("outcome, expected", "expected_outcome"),
+    plain("found", "outcome"),
+    plain("inside MPI, expected", "expected_who"),
+    Column("found", lambda row: str(row["who_progresses"]) if row["expected_who"] else ""),
+    plain("as expected", "as_expected"),
+))  # fmt: skip
 """The table of planted cases, of rows of `sync_table`."""

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.curve_view import section_view
-from postprocess.families.sampled import Drawing
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.families.sync_overlap.charts import charts
 from postprocess.families.sync_overlap.memory import SHOWN as MEMORY
 from postprocess.families.sync_overlap.memory import growth_sentences, memory_table
@@ -18,8 +17,7 @@ from postprocess.families.sync_overlap.table import SHOWN, with_messages
 from postprocess.families.sync_overlap.verdict import verdicts
 
 
-@section_view(charts)
-def sync_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report. planted, memory: tables; None where there is nothing to show."""
     planted, memory = planted_rows(table), memory_table(table)
     return {
@@ -32,4 +30,4 @@ def sync_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     }
 
 
-DRAWING = Drawing(sync_view, charts)
+SECTION = CurveSection(charts, _view)

@@ -21,17 +21,18 @@ of a median, distribution free, from order statistics (`metrics.series_estimate`
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
-from postprocess.drawing.text import duration, interval, percent, ratio
+from postprocess.drawing.columns import Column, Columns, estimate, number, plain
+from postprocess.drawing.text import duration, percent
 from postprocess.families import axes, sampled, sampled_table
+from postprocess.families.sampled_table import LAST, leading
 from postprocess.families.sync_overlap import validity
-from postprocess.families.sync_overlap.axes import CASE, OF_RECORD
+from postprocess.families.sync_overlap.axes import AXES
 from postprocess.families.sync_overlap.eager_limit import eager_limit_of, fragments_of
 from postprocess.families.sync_overlap.planted import PULLS, RIGHT, WRONG, Expected, expected
 from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
@@ -49,7 +50,7 @@ _OF_POINT = (
     "idle_pss_largest_bytes", "idle_pss_anonymous_bytes", "idle_pss_shared_bytes",
 )  # fmt: skip
 COLUMNS = (
-    *CASE, NAMED, "message_bytes", "asked", "outcome", "who_progresses", "transfer", "range_bytes", "range_ends",
+    *AXES.case, NAMED, "message_bytes", "asked", "outcome", "who_progresses", "transfer", "range_bytes", "range_ends",
     "planted", "expected_outcome", "expected_who", "as_expected",
     "eager_limit_bytes", "eager_limit_variable", "moved_share", "unseen_share",
     *sampled_table.names_of_estimates(ESTIMATES),
@@ -70,15 +71,6 @@ def sync_table(records: Sequence[SyncRecord], failed: Mapping[str, tuple[str, st
     failed: `failed_records` of the run.
     """
     return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
-
-
-def case_of(record: SyncRecord) -> dict[str, Any]:
-    """The columns that are the same for all points of a record."""
-    header = record.header
-    return {
-        **sampled_table.case_of(header, CASE),
-        **axes.asked(header.plan.parameters, OF_RECORD),
-    }
 
 
 def values_of(point: SyncPoint) -> dict[str, Floats]:
@@ -113,7 +105,7 @@ def answers(message_bytes: int, found: Mapping[str, Estimate]) -> tuple[str, str
 
 
 def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
-    header, case = record.header, case_of(record)
+    header, case = record.header, sampled_table.case_of(record.header, AXES)
     control = not axes.SEND.is_usual(case[axes.SEND.name])
     limit, variable = eager_limit_of(header)
     fragments, fragment_bytes = fragments_of(header)
@@ -138,6 +130,11 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
                 point, answer, who, of["t_whole_ns"], unseen, oversubscribed=header.oversubscribed
             ),
         ]
+        flags = [
+            *validity.flags(point, answer, control=control),
+            *_unexpected(must, answer, who),
+            *sampled.within_bucket(header, float(estimates["t_whole_ns"].value)),
+        ]
         yield {
             **case,
             "asked": point.message_bytes in record.asked,
@@ -158,17 +155,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
             **{name: getattr(point, name) for name in _OF_POINT},
             "fragments": fragments,
             "fragment_bytes": fragment_bytes,
-            **sampled_table.columns_of_point(point),
-            **sampled_table.judged(
-                sampled.invalid_reasons(point),
-                reasons,
-                [
-                    *validity.flags(point, answer, control=control),
-                    *_unexpected(must, answer, who),
-                    *sampled.within_bucket(record.header, float(estimates["t_whole_ns"].value)),
-                ],
-            ),
-            **sampled_table.columns_of_record(record),
+            **sampled_table.columns_of_point(record, point, reasons, flags),
         }
 
 
@@ -208,39 +195,22 @@ def record_numbers(record: SyncRecord) -> dict[str, float]:
     return sampled_table.numbers_of(table, numbers)
 
 
-def configuration_words(row: Mapping[Any, Any]) -> str:
-    """The configuration of a row and its unusual values: ``async, protocol copied``."""
-    return axes.configuration_words(row, (axes.NAMED_CORES, *OF_RECORD))
+def _arrived(name: str) -> Callable[[Mapping[Any, Any]], str]:
+    return lambda row: percent(row[name] / row["message_bytes"]) if row["message_bytes"] else ""
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `sync_table`."""
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        configuration_words(row),
-        f"{int(row['message_bytes'])}",
-        str(row["outcome"]),
-        str(row["who_progresses"]),
-        str(row["transfer"]),
-        ratio(row["recv_over_wait"]),
-        interval(row["recv_over_wait_ci95_low"], row["recv_over_wait_ci95_high"]),
-        duration(row["t_after_wait_ns"]),
-        duration(row["t_whole_ns"]),
-        duration(row["t_delay_ns"]),
-        percent(row["arrived_neither_bytes"] / row["message_bytes"]) if row["message_bytes"] else "",
-        percent(row["arrived_sender_bytes"] / row["message_bytes"]) if row["message_bytes"] else "",
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "bytes", "outcome", "inside MPI", "transfer", "recv/wait", "95 %",
-        "after wait", "whole", "delay", "arrived, neither", "sender", "reps", "remarks",
-    ),
-    right=frozenset((3, *range(7, 15))),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *leading(AXES),
+    number("bytes", "message_bytes", "{:.0f}".format),
+    plain("outcome"),
+    plain("inside MPI", "who_progresses"),
+    plain("transfer"),
+    *estimate("recv/wait", "recv_over_wait"),
+    number("after wait", "t_after_wait_ns", duration),
+    number("whole", "t_whole_ns", duration),
+    number("delay", "t_delay_ns", duration),
+    Column("arrived, neither", _arrived("arrived_neither_bytes"), right=True),
+    Column("sender", _arrived("arrived_sender_bytes"), right=True),
+    *LAST,
+))  # fmt: skip
 """The columns of a table of `sync_table` for a reader."""

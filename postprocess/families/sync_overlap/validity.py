@@ -48,18 +48,14 @@ def unreliable_reasons(
         reasons.append(f"the receiver was late by {duration(point.t_delay_ns)}, a transfer takes {duration(transfer)}")
     if outcome == late_receiver.NONE and not unseen <= UNSEEN_LIMIT:
         reasons.append(f"incomplete overlap of up to {percent(unseen)} of the transfer could not be seen")
-    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, point.t_delay_ns)
-    if oversubscribed:
-        reasons.append("oversubscribed: ranks share cores")
+    reasons += sampled.reasons_of_times(point, CLOCK_LIMIT, point.t_delay_ns, oversubscribed=oversubscribed)
     return reasons
 
 
-def flags(point: SyncPoint, outcome: str, *, control: bool) -> list[str]:
+def flags(point: SyncPoint, outcome: str, *, control: bool) -> Iterator[str]:
     """The flags of a point. control: it is the negative control, whose sender sends late."""
-    return list(_flags(point, outcome, control=control)) if point.repetitions else []
-
-
-def _flags(point: SyncPoint, outcome: str, *, control: bool) -> Iterator[str]:
+    if not point.repetitions:
+        return
     if control and outcome in (late_receiver.FULL, late_receiver.INCOMPLETE):
         yield "the negative control shows overlap, where there is none: do not trust this run"
     if point.t_isend_ns > ISEND_LIMIT * point.t_delay_ns:

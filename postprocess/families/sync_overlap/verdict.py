@@ -19,8 +19,8 @@ import pandas as pd
 from postprocess.drawing.columns import rows_of
 from postprocess.drawing.text import plural, size
 from postprocess.families import axes, sampled_table
-from postprocess.families.sync_overlap.axes import CASE
-from postprocess.families.sync_overlap.table import ESTIMATES, answers, configuration_words
+from postprocess.families.sync_overlap.axes import AXES
+from postprocess.families.sync_overlap.table import ESTIMATES, answers
 from postprocess.records.header import NAMED
 from postprocess.statistics import late_receiver
 from postprocess.statistics.late_receiver import FULL, INCOMPLETE, NONE, NOTHING, UNCLEAR, Stretch
@@ -35,7 +35,7 @@ _WHO_WORDS = {
     late_receiver.BOTH: "both must be inside MPI (two sided)",
 }
 
-_GROUP = [*(name for name in CASE if name != "launch"), NAMED]
+_GROUP = [*(name for name in AXES.case if name != "launch"), NAMED]
 _CONTROL = "the negative control, a message sent when the computation is done,"
 
 
@@ -65,7 +65,7 @@ def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
         sentences = (*outcomes, *more, *_memory(every[0]))
         good_control = _is_good_control(every)
         if sentences:
-            where = f"{every[0]['toolchain']}, {every[0]['network']}, {configuration_words(every[0])}"
+            where = f"{every[0]['toolchain']}, {every[0]['network']}, {AXES.words(every[0])}"
             yield Verdict(
                 scenario=f"{where}{sampled_table.few_launches_words(rows)}",
                 sentences=sentences,

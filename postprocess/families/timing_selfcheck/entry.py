@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import aligned
+from postprocess.drawing.columns import Columns, number, plain
 from postprocess.drawing.text import duration
-from postprocess.families.family import Family, Found
+from postprocess.families.family import Family
 from postprocess.families.timing_selfcheck.record import FAMILY, Selfcheck, selfcheck_record
 from postprocess.records.run import Run
 from postprocess.records.storage import record_name
@@ -18,7 +18,6 @@ COLUMNS = (
     "toolchain", "provider", "network", "ranks", "nodes", "threads_per_rank", "kind", "target_ns", "size",
     "repetitions", "late", "t_median_ns", "reason", "oversubscribed", "complete", "record",
 )  # fmt: skip
-HEADS = ("toolchain", "network", "what", "target", "median", "repetitions", "late", "why not")
 
 
 def _table(_run: Run, records: Sequence[Selfcheck]) -> pd.DataFrame:
@@ -43,17 +42,16 @@ def _table(_run: Run, records: Sequence[Selfcheck]) -> pd.DataFrame:
     return table
 
 
-def _text(found: Found) -> str:
-    lines = [
-        [
-            *(str(row[name]) for name in ("toolchain", "network", "kind")),
-            *(duration(row[name]) for name in ("target_ns", "t_median_ns")),
-            *(str(row[name]) for name in ("repetitions", "late", "reason")),
-        ]
-        for row in found.table.to_dict("records")
-    ]
-    return aligned(HEADS, lines, {3, 4, 5, 6}) if lines else ""
-
+SHOWN = Columns((
+    plain("toolchain"),
+    plain("network"),
+    plain("what", "kind"),
+    number("target", "target_ns", duration),
+    number("median", "t_median_ns", duration),
+    number("repetitions"),
+    number("late"),
+    plain("why not", "reason"),
+))  # fmt: skip
 
 TIMING_SELFCHECK = Family(
     name=FAMILY,
@@ -62,7 +60,5 @@ TIMING_SELFCHECK = Family(
     view=selfcheck_record,
     table=_table,
     columns=COLUMNS,
-    text=_text,
-    nothing="no run measures it: ./campaign doctor does",
-    shown=False,
+    text=lambda found: SHOWN.text(found.table),
 )

@@ -26,10 +26,4 @@ VARIANT = Axis(
     },
 )
 """The version of the solver."""
-AXES = axes.with_parameters(
-    FAMILY,
-    axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES, axes.THREADS,
-    axes.GIVEN_UP, axes.GRID_POINTS, axes.UNKNOWNS, axes.LAUNCH, VARIANT,
-)  # fmt: skip
-CASE = tuple(one.name for one in AXES if one.of != "point")
-"""The columns that identify a launch of a case. `launch` counts the repeats of a case in a run from 1."""
+AXES = axes.FamilyAxes(FAMILY, (VARIANT,), apart=(axes.GRID_POINTS, axes.UNKNOWNS))

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import first_of
 from postprocess.drawing.curves import (
     COLOURS,
     DASHED,
-    Axis,
     Chart,
+    ChartAxis,
     Curve,
     Style,
     ratio_axis,
@@ -25,8 +26,8 @@ from postprocess.drawing.curves import (
 from postprocess.drawing.text import plural
 from postprocess.families import axes
 from postprocess.families.launch_marks import mark_of
-from postprocess.families.transfer_overlap.axes import VARIANT
-from postprocess.families.transfer_overlap.table import configuration_words, points_text
+from postprocess.families.transfer_overlap.axes import AXES, VARIANT
+from postprocess.families.transfer_overlap.table import points_text
 
 IMPROVEMENT = "improvement"
 FIGURES = "tables I and II of White & Bova 1999"
@@ -44,7 +45,7 @@ def _version_words(place: float) -> str:
     return _SHORT.get(name, name)
 
 
-_HORIZONTAL = Axis("version", log=False, words=_version_words, named=True)
+_HORIZONTAL = ChartAxis("version", log=False, words=_version_words, named=True)
 _VERTICAL = ratio_axis("improvement")
 
 
@@ -58,7 +59,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
         low, high = sure_values(curves)
         yield Chart(
             kind=IMPROVEMENT,
-            title=_title({str(name): value for name, value in rows.iloc[0].items()}),
+            title=_title(first_of(rows)),
             figures=FIGURES,
             horizontal=_HORIZONTAL,
             vertical=_VERTICAL,
@@ -77,7 +78,7 @@ def _title(first: Mapping[str, Any]) -> str:
 
 def _curves(known: pd.DataFrame) -> Iterator[Curve]:
     for number, (_, rows) in enumerate(known.groupby(["configuration", "given_up_cores"], sort=False)):
-        name = configuration_words({str(key): value for key, value in rows.iloc[0].items()})
+        name = AXES.words(first_of(rows))
         colour = COLOURS[_COLOURS[number % len(_COLOURS)]]
         by_version = [(place, rows[rows["variant"] == version]) for place, version in enumerate(_VERSIONS)]
         shown = [(place, of_version) for place, of_version in by_version if len(of_version)]

@@ -1,4 +1,4 @@
-"""What the processes of records of this family observed about themselves, for `Family.inside`, `wrong`, `payload`."""
+"""What the processes of records of this family observed about themselves, and what judges its records."""
 
 from __future__ import annotations
 
@@ -6,38 +6,35 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from postprocess.drawing.text import plural
-from postprocess.families import sampled, sampled_inside
-from postprocess.families.family import Details
-from postprocess.families.transfer_overlap.axes import NOTHING, PIPELINED
+from postprocess.families import sampled_inside, sampled_table
+from postprocess.families.family import Audit, Details
+from postprocess.families.sampled_inside import different
+from postprocess.families.transfer_overlap.axes import AXES, NOTHING, PIPELINED
 from postprocess.families.transfer_overlap.record import TransferRecord
-from postprocess.families.transfer_overlap.table import case_of, configuration_words, points_text
+from postprocess.families.transfer_overlap.table import points_text
 from postprocess.records.header import keeps_apart
 
 SOLVES = 3
 """How often a repetition makes the exchanges of a solve: alone, without overlap, and by the tested version."""
 
 
-def words(record: TransferRecord) -> str:
-    """The configuration of a record in words."""
-    return f"{configuration_words(case_of(record))}, overlap in a solver"
+def _words(record: TransferRecord) -> str:
+    return f"{AXES.words(sampled_table.case_of(record.header, AXES))}, overlap in a solver"
 
 
-def covered(records: Sequence[TransferRecord]) -> Details:
+def _covered(records: Sequence[TransferRecord]) -> Details:
     """The versions that the records measured, and on which systems their residuals were the same."""
     points = [point for record in records for point in record.points]
-    versions = dict.fromkeys(point.variant for point in points)
     systems = [
         f"{points_text(grid_points)} points with {plural(unknowns, 'unknown')} each: "
-        f"{'the same bits' if len(found) == 1 else f'{len(found)} different ones'} in {plural(count, 'solver')}"
-        for (grid_points, unknowns), (found, count) in histories(records).items()
+        f"{'the same bits' if len(bits) == 1 else f'{len(bits)} different ones'} in {plural(count, 'solver')}"
+        for (grid_points, unknowns), (bits, count) in histories(records).items()
     ]
-    partitioners = dict.fromkeys(point.partitioner for point in points)
-    facts = [
-        ("Versions of a solver", ", ".join(versions)),
+    return [
+        ("Versions of a solver", different((point.variant for point in points), ", ")),
         ("Residuals", "; ".join(systems)),
-        ("Partitions by", ", ".join(partitioners)),
+        ("Partitions by", different((point.partitioner for point in points), ", ")),
     ]
-    return [(name, value) for name, value in facts if value]
 
 
 def histories(records: Sequence[TransferRecord]) -> Mapping[tuple[int, int], tuple[set[str], int]]:
@@ -52,28 +49,17 @@ def histories(records: Sequence[TransferRecord]) -> Mapping[tuple[int, int], tup
     return {system: (set(digests), len(digests)) for system, digests in found.items()}
 
 
-def timing(records: Sequence[TransferRecord]) -> Details:
-    """Facts about starts and clocks, over the records of one configuration."""
-    points = [point for record in records for point in record.points]
-    return sampled_inside.timing(
-        points,
-    )
-
-
 def wrong(record: TransferRecord) -> Iterator[str]:
     """A phrase if a record received wrong data, has residuals that differ, or is complete without a valid point."""
-    errors = sum(point.data_errors for point in record.points)
-    different = [system for system, (found, _) in histories([record]).items() if len(found) > 1]
-    if errors:
-        yield f"{errors} solves ended with a wrong residual"
-    elif different:
-        grid_points, unknowns = different[0]
+    systems = [system for system, (bits, _) in histories([record]).items() if len(bits) > 1]
+    if systems and not any(point.data_errors for point in record.points):
+        grid_points, unknowns = systems[0]
         yield (
             f"residuals of versions differ that must be the same, on {points_text(grid_points)} points with "
             f"{plural(unknowns, 'unknown')} each"
         )
-    elif record.complete:
-        yield from sampled_inside.none_valid([sampled.invalid_reasons(point) for point in record.points])
+    else:
+        yield from sampled_inside.wrong(record, "solves ended with a wrong residual")
 
 
 def communicated_ns(record: TransferRecord) -> float:
@@ -94,3 +80,7 @@ def payload_bytes(record: TransferRecord) -> int:
         for point in record.points
         if apart
     )
+
+
+INSIDE = sampled_inside.observed(_words, _covered)
+AUDIT = Audit(wrong, communicated_ns, payload_bytes)

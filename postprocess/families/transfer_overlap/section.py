@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.curve_view import section_view
-from postprocess.families.sampled import Drawing
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.families.transfer_overlap.charts import charts
 from postprocess.families.transfer_overlap.table import SHOWN
 from postprocess.families.transfer_overlap.verdict import application_words, notes, verdicts
@@ -23,11 +22,10 @@ class VerdictView:
     notes: list[str]
 
 
-@section_view(charts)
-def transfer_view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report."""
     answers = [VerdictView(application_words(one.values), one.words, notes(one)) for one in verdicts(table)]
     return {"verdicts": answers, "points": SHOWN.view(table, most_rows)}
 
 
-DRAWING = Drawing(transfer_view, charts)
+SECTION = CurveSection(charts, _view)

@@ -37,11 +37,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import Columns
-from postprocess.drawing.text import duration, interval, percent_with_decimal, size
-from postprocess.families import axes, sampled, sampled_table
+from postprocess.drawing.columns import Column, Columns, estimate, number, plain
+from postprocess.drawing.text import duration, percent_with_decimal, size
+from postprocess.families import axes, sampled_table
+from postprocess.families.sampled_table import LAST, leading
 from postprocess.families.transfer_overlap import drift, validity
-from postprocess.families.transfer_overlap.axes import CASE, CONTROLS, VARIANT
+from postprocess.families.transfer_overlap.axes import AXES, CONTROLS, VARIANT
 from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, TransferRecord
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
@@ -59,7 +60,7 @@ _OF_POINT = (
     "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "exchanged_bytes",
 )  # fmt: skip
 COLUMNS = (
-    *CASE, NAMED, VARIANT.name,
+    *AXES.case, NAMED, VARIANT.name,
     *sampled_table.names_of_estimates(_ESTIMATES), *_VS_BASIC,
     "improvement_joint_ci95_low", "improvement_joint_ci95_high", "bound_stands", "above_bound",
     "reference_fastest_ns", "reference_slowest_ns", "reference_drifts",
@@ -88,7 +89,7 @@ def transfer_table(
 def _against_basic(table: pd.DataFrame) -> pd.DataFrame:
     """The table with `improvement_vs_basic`: NaN where there is no valid row of `basic` with the same work."""
     cores = table["threads_per_rank"] + table["given_up_cores"]
-    same = [cores, *(table[name] for name in (*CASE, VARIANT.name) if name not in _NOT_OF_BASIC)]
+    same = [cores, *(table[name] for name in (*AXES.case, VARIANT.name) if name not in _NOT_OF_BASIC)]
     key = pd.Series(list(zip(*same, strict=True)), table.index, object)
     is_basic = (table["configuration"] == "basic") & table["valid"]
     basic = table[is_basic].set_index(pd.Index(key[is_basic], tupleize_cols=False))
@@ -100,14 +101,6 @@ def _against_basic(table: pd.DataFrame) -> pd.DataFrame:
 
 def _estimates(table: pd.DataFrame, name: str) -> Estimate:
     return Estimate(*(table[name + end].to_numpy(np.float64) for end in sampled_table.ENDS))
-
-
-def case_of(record: TransferRecord) -> dict[str, Any]:
-    """The columns that are the same for all points of a record, apart from the size of the system."""
-    header = record.header
-    return {
-        **sampled_table.case_of(header, CASE),
-    }
 
 
 def ratios_of(point: TransferPoint) -> dict[str, Floats]:
@@ -135,7 +128,7 @@ def _references(record: TransferRecord) -> dict[tuple[int, int], drift.Between]:
 
 
 def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
-    header, case, references = record.header, case_of(record), _references(record)
+    case, references = sampled_table.case_of(record.header, AXES), _references(record)
     for point in record.points:
         between = references[point.grid_points, point.unknowns]
         ratios = ratios_of(point)
@@ -152,8 +145,12 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
         reasons = [
             *failed_reasons(failed),
             *validity.unreliable_reasons(
-                point, improvement, found["improvement_change"], oversubscribed=header.oversubscribed
+                point, improvement, found["improvement_change"], oversubscribed=record.header.oversubscribed
             ),
+        ]
+        flags = [
+            *validity.flags(point, improvement, bound, found["parts_of_whole"]),
+            *validity.drift_flags(point, between, found["reference_change"]),
         ]
         yield {
             **case,
@@ -170,16 +167,7 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             "reference_drifts": between.drifts,
             **{name: getattr(point, name) for name in _OF_POINT},
             "message_bytes": point.exchanged_bytes // max(point.messages, 1),
-            **sampled_table.columns_of_point(point),
-            **sampled_table.judged(
-                sampled.invalid_reasons(point),
-                reasons,
-                [
-                    *validity.flags(point, improvement, bound, found["parts_of_whole"]),
-                    *validity.drift_flags(point, between, found["reference_change"]),
-                ],
-            ),
-            **sampled_table.columns_of_record(record),
+            **sampled_table.columns_of_point(record, point, reasons, flags),
         }
 
 
@@ -197,52 +185,27 @@ def record_numbers(record: TransferRecord) -> dict[str, float]:
     return sampled_table.numbers_of(table, numbers)
 
 
-def configuration_words(row: Mapping[Any, Any]) -> str:
-    """The configuration of a row with its unusual values, without the size of the system: ``async``."""
-    return axes.configuration_words(row, (axes.NAMED_CORES,))
-
-
 def points_text(points: float) -> str:
     """A number of points, with a space between thousands: ``1 000 000``."""
     return f"{int(points):,}".replace(",", " ")
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `transfer_table`."""
-    return [
-        str(row["toolchain"]),
-        str(row["network"]),
-        configuration_words(row),
-        points_text(row["grid_points"]),
-        str(row["unknowns"]),
-        str(row["variant"]),
-        str(row["launch"]),
-        duration(row["t_nonoverlap_ns"]),
-        duration(row["t_overlap_ns"]),
-        percent_with_decimal(row["improvement"]),
-        interval(row["improvement_ci95_low"], row["improvement_ci95_high"], words=percent_with_decimal),
-        percent_with_decimal(row["bound"]),
-        percent_with_decimal(row["improvement_vs_basic"]),
-        interval(
-            row["improvement_vs_basic_ci95_low"], row["improvement_vs_basic_ci95_high"], words=percent_with_decimal
-        ),
-        duration(row["t_comm_ns"]),
-        duration(row["t_comp_ns"]),
-        size(row["message_bytes"]) if row["messages"] else "none",
-        str(row["iterations"]),
-        f"{row['residual']:.1e}",
-        str(row["repetitions"]),
-        "; ".join(sampled_table.remarks(row)),
-    ]
-
-
-SHOWN = Columns(
-    heads=(
-        "toolchain", "network", "configuration", "points", "unknowns", "version", "launch", "nonoverlap", "version's",
-        "improvement", "95 %", "bound", "vs basic", "95 %", "exchanges", "computation", "message", "iterations",
-        "residual", "reps", "remarks",
-    ),
-    right=frozenset((3, 4, *range(6, 20))),
-    cells=_cells,
-)  # fmt: skip
+SHOWN = Columns((
+    *leading(AXES),
+    number("points", "grid_points", points_text),
+    number("unknowns"),
+    plain("version", "variant"),
+    number("launch"),
+    number("nonoverlap", "t_nonoverlap_ns", duration),
+    number("version's", "t_overlap_ns", duration),
+    *estimate("improvement", "improvement", percent_with_decimal),
+    number("bound", "bound", percent_with_decimal),
+    *estimate("vs basic", "improvement_vs_basic", percent_with_decimal),
+    number("exchanges", "t_comm_ns", duration),
+    number("computation", "t_comp_ns", duration),
+    Column("message", lambda row: size(row["message_bytes"]) if row["messages"] else "none", right=True),
+    number("iterations"),
+    number("residual", "residual", "{:.1e}".format),
+    *LAST,
+))  # fmt: skip
 """The columns of a table of `transfer_table` for a reader."""

@@ -29,8 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from postprocess.drawing.text import change, duration, interval, percent, percent_with_decimal
 from postprocess.families import sampled
 from postprocess.families.transfer_overlap import drift
@@ -62,10 +60,8 @@ def unreliable_reasons(
             f"the improvement changed by {as_float(improvement_change.value):+.2f} from the earlier to the later half "
             "of the repetitions"
         )
-    shorter_ns = min(_median(point.t_nonoverlap_ns), _median(point.t_overlap_ns))
-    reasons += sampled.clock_reasons(point, CLOCK_LIMIT, shorter_ns)
-    if oversubscribed:
-        reasons.append("oversubscribed: ranks share cores")
+    shorter_ns = min(sampled.median(point.t_nonoverlap_ns), sampled.median(point.t_overlap_ns))
+    reasons += sampled.reasons_of_times(point, CLOCK_LIMIT, shorter_ns, oversubscribed=oversubscribed)
     return reasons
 
 
@@ -79,34 +75,25 @@ def bound_stands(parts: Estimate) -> bool:
     return not as_float(parts.value) > PARTS_LIMIT
 
 
-def flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: Estimate) -> list[str]:
-    """The flags of a point.  parts: as in `bound_stands`."""
-    return list(_flags(point, improvement, bound, parts)) if point.repetitions else []
-
-
-def drift_flags(point: TransferPoint, between: drift.Between, reference_change: Estimate) -> list[str]:
+def drift_flags(point: TransferPoint, between: drift.Between, reference_change: Estimate) -> Iterator[str]:
     """The flags of a reference that did not stand still.  between: the references of all versions of the launch."""
-    return [
-        *(
-            [
-                f"its reference takes {duration(_median(point.t_nonoverlap_ns))}, that of another version of the "
-                f"launch {duration(between.fastest)}: they were measured in different states of the machine"
-            ]
-            if point.index in between.slower
-            else []
-        ),
-        *(
-            [f"its reference changed by {change(as_float(reference_change.value))} from the earlier to the later half"]
-            if drift.is_sure(reference_change)
-            else []
-        ),
-    ]
+    if point.index in between.slower:
+        took = duration(sampled.median(point.t_nonoverlap_ns))
+        yield (
+            f"its reference takes {took}, that of another version of the launch {duration(between.fastest)}: they were "
+            "measured in different states of the machine"
+        )
+    if drift.is_sure(reference_change):
+        yield f"its reference changed by {change(as_float(reference_change.value))} from the earlier to the later half"
 
 
-def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: Estimate) -> Iterator[str]:
+def flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: Estimate) -> Iterator[str]:
+    """The flags of a point.  parts: as in `bound_stands`."""
+    if not point.repetitions:
+        return
     low, high = as_float(improvement.low), as_float(improvement.high)
     if not bound_stands(parts):
-        alone = (duration(_median(times)) for times in (point.t_comm_ns, point.t_comp_ns))
+        alone = (duration(sampled.median(times)) for times in (point.t_comm_ns, point.t_comp_ns))
         yield (
             f"alone, the exchanges take {next(alone)} and the computation {next(alone)}, together "
             f"{as_float(parts.value):.2f} times the solve without overlap: the bound is none"
@@ -123,7 +110,3 @@ def _flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: 
     if point.imbalance > IMBALANCE_LIMIT:
         yield f"the largest part of the grid has {percent(point.imbalance - 1)} more points than the mean"
     yield from sampled.flags_of_start(point)
-
-
-def _median(times_ns: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:
-    return float(np.median(times_ns)) if times_ns.size else float("nan")

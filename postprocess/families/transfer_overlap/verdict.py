@@ -25,6 +25,7 @@ import pandas as pd
 
 from postprocess.drawing.text import duration, interval, percent_with_decimal, plural
 from postprocess.families import axes
+from postprocess.families.sampled_table import uncounted_words
 from postprocess.families.transfer_overlap.axes import CONTROLS
 from postprocess.families.transfer_overlap.table import points_text
 from postprocess.statistics import launches
@@ -81,14 +82,15 @@ class Verdict:
     brings most for sure.
     disturbed: a sentence about a control that is surely not 0; empty where there is none.
     drifts: a sentence about a reference that drifted over the versions of a launch; empty where none did.
-    unreliable: how many of its points do not count, of how many.
+    unreliable: how many of its points do not count, of how many, and how many of them are valid
+    and show an improvement.
     """
 
     values: Mapping[str, Any]
     versions: tuple[Found, ...]
     disturbed: str
     drifts: str
-    unreliable: tuple[int, int]
+    unreliable: tuple[int, int, int]
 
     @property
     def outcome(self) -> str:
@@ -157,9 +159,9 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
     disturbed = "; ".join(
         f"the control {one.variant} must bring nothing, and brings {interval(one.low, one.high)}" for one in off
     )
-    return Verdict(
-        values, tuple(brought), disturbed, _drifts(rows), (len(rows) - int(rows["reliable"].sum()), len(rows))
-    )
+    left_out = rows[~rows["reliable"]]
+    unreliable = (len(left_out), len(rows), int((left_out["valid"] & (left_out["improvement"] > 0)).sum()))
+    return Verdict(values, tuple(brought), disturbed, _drifts(rows), unreliable)
 
 
 def _drifts(rows: pd.DataFrame) -> str:
@@ -229,10 +231,7 @@ def basic_words(verdict: Verdict) -> str:
 
 def unreliable_words(verdict: Verdict) -> str:
     """How many points of an application do not count; empty where all do."""
-    count, of_all = verdict.unreliable
-    one = count == 1
-    words = f"{'is' if one else 'are'} not reliable and {'does' if one else 'do'} not count"
-    return f"{count} of {plural(of_all, 'point')} {words}" if count else ""
+    return uncounted_words(*verdict.unreliable, "the version without overlap")
 
 
 def verdict_text(table: pd.DataFrame) -> str:

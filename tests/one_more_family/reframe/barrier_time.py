@@ -12,8 +12,7 @@ Parameters: Any = own_parameters("barrier_time")
 @rfm.simple_test
 class barrier_time(MeasuredTest, Parameters):
     descr = "barriers"
-    valid_systems = ["+mpi"]
-    valid_prog_environs = ["+mpi"]
+
     benchmark = "barrier_time"
 
     def benchmark_options(self) -> list[str]:

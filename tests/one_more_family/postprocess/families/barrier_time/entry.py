@@ -2,108 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
-from postprocess.drawing.columns import aligned
+from postprocess.drawing.columns import Columns, number
 from postprocess.drawing.text import duration
-from postprocess.families import axes
-from postprocess.families.family import (
-    STATE,
-    Axis,
-    Bound,
-    Family,
-    Found,
-    Launches,
-    Metric,
-    Numbers,
-    Page,
-    Section,
-    TableFile,
-)  # fmt: skip
-from postprocess.records.header import repeat_of
-from postprocess.records.record import Point, Record, RecordFile, check_family
-from postprocess.records.run import Run
+from postprocess.families import sampled_table
+from postprocess.families.axes import FamilyAxes
+from postprocess.families.family import Audit, Axis, Found, Metric
+from postprocess.families.sampled import Sampling, Times, flags_of_start, invalid_reasons, point_as
+from postprocess.families.sampled_family import sampled_family, slower
+from postprocess.families.sampled_inside import observed, wrong
+from postprocess.records.fields import Positive
+from postprocess.records.record import Record, RecordFile, record_as
+from postprocess.records.run import failed_reasons
+from postprocess.statistics.metrics import series_estimate
 
-FAMILY, TIME, FILE = "barrier_time", "t_barriers_ns", "barrier_time.parquet"
+TIME = "t_barriers_ns"
 BARRIERS = Axis("barriers", "barriers", short="bars", usual=0, of="point", kind="integer", words="{} barriers".format)
-AXES = (
-    axes.BENCHMARK, axes.TOOLCHAIN, axes.PROVIDER, axes.CONFIGURATION, axes.NETWORK, axes.RANKS, axes.NODES,
-    axes.THREADS, axes.GIVEN_UP, axes.LAUNCH, BARRIERS,
-)  # fmt: skip
-COLUMNS = (*(one.name for one in AXES), TIME, *STATE, "record")
+AXES = FamilyAxes("barrier_time", (BARRIERS,))
+COLUMNS = (
+    *AXES.case,
+    "named_cores",
+    "barriers",
+    *sampled_table.names_of_estimates([TIME]),
+    *sampled_table.LAST_COLUMNS,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarrierPoint(Sampling):
+    """So many barriers in a row."""
+
+    barriers: Positive
+    t_barriers_ns: Times
 
 
 @dataclass(frozen=True)
 class BarrierRecord(RecordFile):
     """A record of this family."""
 
-    points: tuple[Point, ...]
+    points: tuple[BarrierPoint, ...]
 
 
-def _view(record: Record) -> BarrierRecord:
-    check_family(record, FAMILY)
-    return BarrierRecord(record.path, record.header, record.footer, record.incomplete, record.points)
+def _record(record: Record) -> BarrierRecord:
+    return record_as(BarrierRecord, record, AXES.family, lambda point: point_as(BarrierPoint, point, ("barriers",)))
 
 
-def _time_ns(point: Point) -> float:
-    return float(np.median(point.series[TIME])) if point.series[TIME].size else float("nan")
-
-
-def _table(_run: Run, records: Sequence[BarrierRecord]) -> pd.DataFrame:
-    rows = [
-        {
-            **{one.name: getattr(record.header, one.name) for one in AXES[:8]},
-            "given_up_cores": record.header.progress.given_up_cores,
-            "launch": repeat_of(record.header.metadata) or 1,
-            "barriers": point.parameters["barriers"],
-            TIME: _time_ns(point),
-            "valid": point.series[TIME].size > 0,
-            "reliable": point.series[TIME].size > 0 and not record.header.oversubscribed,
-            "complete": record.complete,
-            "oversubscribed": record.header.oversubscribed,
-            "record": record.name,
+def _rows(record: BarrierRecord, failed: str) -> Iterator[sampled_table.Row]:
+    for point in record.points:
+        reasons = [*failed_reasons(failed), *invalid_reasons(point)]
+        yield {
+            **sampled_table.case_of(record.header, AXES),
+            "barriers": point.barriers,
+            **sampled_table.columns_of_estimates({TIME: series_estimate(point.t_barriers_ns)}),
+            **sampled_table.columns_of_point(record, point, reasons, flags_of_start(point)),
         }
-        for record in records
-        for point in record.points
-    ]
-    table: pd.DataFrame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return table
+
+
+def _table(records: Sequence[BarrierRecord], failed: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
+    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
+
+
+SHOWN = Columns((*sampled_table.leading(AXES), number("barriers"), number("time", TIME, duration)))
 
 
 def _text(found: Found) -> str:
-    rows = found.table.to_dict("records")
-    lines = [[row["toolchain"], row["configuration"], str(row["barriers"]), duration(row[TIME])] for row in rows]
-    return aligned(("toolchain", "configuration", "barriers", "time"), lines, {2, 3}) if lines else ""
+    return SHOWN.text(found.table)
 
 
-def _section(_page: Page, found: Found) -> list[tuple[int, str]] | None:
-    return [(row["barriers"], duration(row[TIME])) for row in found.table.to_dict("records")] or None
-
-
-def _numbers(record: BarrierRecord, _basic: BarrierRecord | None) -> Numbers:
-    return Numbers({TIME: max(map(_time_ns, record.points))})
-
-
-BARRIER_TIME = Family(
-    name=FAMILY,
-    title="how long barriers take",
-    benchmarks=(FAMILY,),
-    view=_view,
+BARRIER_TIME = sampled_family(
+    AXES,
+    "how long barriers take",
+    35,
+    heading="Barriers",
+    papers=(),
+    view=_record,
     table=_table,
     columns=COLUMNS,
-    axes=AXES,
     metrics=(Metric(TIME, "barriers in a row", ratio=True, usual=True),),
-    files=(TableFile(FILE),),
-    launches=Launches({FILE: COLUMNS}, lambda _run, tables: tables[0], lambda table: table),
-    text=_text,
+    numbers=lambda record: sampled_table.numbers_of(table := _table([record], {}), {TIME: float(table[TIME].max())}),
+    bounds=slower(TIME),
+    text=(_text,),
     short_text=_text,
-    nothing="no barrier was timed",
-    sections=(Section("barriers", "Barriers", 35, f"{FAMILY}/section.html", _section),),
-    numbers=_numbers,
-    unit_of=lambda _name: "ns",
-    bounds=(Bound(TIME, absolute=False, margin=0.05),),
+    inside=observed(lambda record: f"{record.header.configuration}, barriers", lambda _records: ()),
+    audit=Audit(wrong),
 )
