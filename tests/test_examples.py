@@ -1,13 +1,15 @@
 """The runs that come with the campaign: small, whole, public, and each the one that a page rests on."""
 
+import hashlib
 import re
 from pathlib import Path
 
 import pytest
 
 from mpi_campaign import ROOT
-from mpi_campaign.archive import run_folders, store
-from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.archive import provenance, run_folders, store
+from mpi_campaign.archive.run_folders import MANIFEST, RunFolder
+from mpi_campaign.commands.run import run as run_command
 from tests.test_public_copy import all_of
 
 EXAMPLES = [run for run in run_folders.runs(run_folders.RESULTS) if run.system == run_folders.EXAMPLE]
@@ -27,6 +29,29 @@ def test_the_examples_are_small_and_a_page_rests_on_each() -> None:
     assert not [run.run for run in EXAMPLES if run.run not in text]
     named = set(re.findall(r"\d{8}T\d{6}Z-[0-9a-f]{6}", text))
     assert named == {run.run for run in EXAMPLES}
+
+
+def facts(run: RunFolder) -> list[str]:
+    """Of a kept run: what `reproduce` prints, in short, its commit, in short, and its file's SHA-256."""
+    command = provenance.steps(run, run_command)[-1].removeprefix("./campaign run ")
+    values: dict[str, list[str]] = {}
+    for option, text in re.findall(r"(--[\w-]+)(?: (?!--)(\S+))?", command):
+        values.setdefault(option, []).append(text)
+    command = " ".join(f"{option} {','.join(texts)}".strip() for option, texts in values.items())
+    file = run.stored / MANIFEST if run.stored.is_dir() else run.stored
+    commit = str(run_folders.read_manifest(run)["campaign"]["commit"])[:8]
+    return [command, commit, hashlib.sha256(file.read_bytes()).hexdigest()]
+
+
+def test_the_index_has_a_row_for_each_example() -> None:
+    lines = (run_folders.RESULTS / "README.md").read_text().splitlines()
+    rows = [[cell.strip(" `") for cell in line.split(" | ")] for line in lines if line.startswith("| `2")]
+    assert [row[0].strip("| `") for row in rows] == [run.run for run in EXAMPLES]
+    for run, (_, shows, page, *told) in zip(EXAMPLES, rows, strict=True):
+        assert [cell.strip("| `") for cell in told] == facts(run)
+        (path,) = re.findall(r"\]\((.*)\)", page)
+        assert shows
+        assert run.run in (run_folders.RESULTS / path).read_text()
 
 
 @pytest.mark.parametrize(
