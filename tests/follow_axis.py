@@ -22,7 +22,10 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.benchmarks.registry import CHOICES
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.plan import Options, Plan, check, make_plan
+from mpi_campaign.planning.checks import check
+from mpi_campaign.planning.making import make_plan
+from mpi_campaign.planning.options import Options
+from mpi_campaign.planning.plan import Plan
 from mpi_campaign.running import run, verify
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.families import registry as families

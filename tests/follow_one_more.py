@@ -14,8 +14,8 @@ from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Request
 from mpi_campaign.networks.registry import NETWORKS
-from mpi_campaign.planning import plan
-from mpi_campaign.planning.plan import Options
+from mpi_campaign.planning import checks
+from mpi_campaign.planning.options import Options
 from mpi_campaign.running import batch
 from mpi_campaign.schedulers import registry
 from mpi_campaign.systems import allocation, known_systems, new_system, nodes_in_hand
@@ -31,10 +31,10 @@ new_system.write("mine", force=False, say=print, scheduler="acme")
 settings = known_systems.SYSTEMS / "mine" / "settings.py"
 settings.write_text(settings.read_text().replace('"tcp"', '"verbs"').replace('"acme"', '"squeue"'))
 site = known_systems.load("mine")
-plan.check(Options.of(system="mine", network="verbs", partition="cpu-tcp"))
+checks.check(Options.of(system="mine", network="verbs", partition="cpu-tcp"))
 refused = ""
 try:
-    plan.check(Options.of(system="mine", network="verbs", partition="cpu"))
+    checks.check(Options.of(system="mine", network="verbs", partition="cpu"))
 except CampaignError as error:
     refused = str(error)
 

@@ -19,7 +19,7 @@ from mpi_campaign.__main__ import answer
 from mpi_campaign.archive import provenance
 from mpi_campaign.commands.cli import campaign as campaign_command
 from mpi_campaign.errors import EXIT_WRONG_USE, CampaignError
-from mpi_campaign.planning import plan
+from mpi_campaign.planning import checks, options
 from mpi_campaign.running import probing
 from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
@@ -269,9 +269,9 @@ def test_without_a_namespace_the_default_goes_on_over_shared_memory_and_says_so(
 
 
 def test_a_clone_in_a_place_that_the_wrappers_do_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "ROOT", Path("/home/me/my projects/campaign"))
+    monkeypatch.setattr(checks, "ROOT", Path("/home/me/my projects/campaign"))
     with pytest.raises(CampaignError, match=r"my projects/campaign, holds ' '.*move the clone"):
-        plan.check(plan.Options())
+        checks.check(options.Options())
 
 
 @pytest.mark.parametrize(
@@ -279,8 +279,8 @@ def test_a_clone_in_a_place_that_the_wrappers_do_not_take(monkeypatch: pytest.Mo
     [
         {},
         {"schema_version": 99, "options": {}},
-        {"schema_version": 1, "options": {**plan.Options().as_dict(), "ranks": "two"}},
-        {"schema_version": 1, "options": {**plan.Options().as_dict(), "collectives": "ibcast"}},
+        {"schema_version": 1, "options": {**options.Options().as_dict(), "ranks": "two"}},
+        {"schema_version": 1, "options": {**options.Options().as_dict(), "collectives": "ibcast"}},
         {"schema_version": 1, "options": None},
     ],
 )
@@ -326,7 +326,7 @@ def test_the_partition_that_has_the_network_is_named(
     known_systems.load.cache_clear()
     try:
         with pytest.raises(CampaignError, match=f"^{re.escape(says)}$"):
-            plan.check(plan.Options.of(system="mine", **{"network": "tcp", **asked}))
+            checks.check(options.Options.of(system="mine", **{"network": "tcp", **asked}))
     finally:
         known_systems.load.cache_clear()
 

@@ -22,7 +22,7 @@ from mpi_campaign.doctor import disturbances, examination
 from mpi_campaign.doctor.disturbances import CpuTime, Throttling
 from mpi_campaign.doctor.selfcheck import STEPS, Selfcheck, refuse_unknown
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning import plan
+from mpi_campaign.planning import checks
 from mpi_campaign.processes.progress import Progress
 from mpi_campaign.this_machine.findings import STATES, Finding
 from mpi_campaign.toolchains import resolving
@@ -408,7 +408,7 @@ def test_a_launch_that_fails_without_a_verdict_is_lacking(clinic: Clinic) -> Non
 
 
 def test_a_clone_in_a_place_that_the_wrappers_do_not_take_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "ROOT", Path("/home/me/my projects/campaign"))
+    monkeypatch.setattr(checks, "ROOT", Path("/home/me/my projects/campaign"))
     monkeypatch.setattr(resolving, "resolve", lambda *_: pytest.fail("it looked for a toolchain"))
     quiet = Progress(STEPS, io.StringIO())
     for check in (None, Selfcheck(resolving.parse("mpich@5.0.2"), 1, quiet)):

@@ -22,7 +22,7 @@ from mpi_campaign.archive import rendering, run_folders
 from mpi_campaign.commands import cli
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
-from mpi_campaign.planning.plan import Options
+from mpi_campaign.planning.options import Options
 from mpi_campaign.running import run as ending
 from mpi_campaign.toolchains import resolving
 from postprocess.families import registry
@@ -56,7 +56,7 @@ ALLOWED: Mapping[str, str] = {
     "mpi_campaign/launching/impact_launches.py": "what launches mpi_impact and compute_alone in turn",
     "mpi_campaign/planning/benchmarks/registry.py": "one line per benchmark",
     "mpi_campaign/planning/suites.py": "which benchmarks a suite runs",
-    "mpi_campaign/planning/plan.py": "where programs of others are looked for is an option of every run",
+    "mpi_campaign/planning/checks.py": "where programs of others are looked for is an option of every run",
     "mpi_campaign/running/run.py": "programs of others are provided before a run",
     "mpi_campaign/commands/prepare.py": "the same, by `setup`",
     "mpi_campaign/commands/cli.py": "the short forms of `show`",

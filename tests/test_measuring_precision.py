@@ -16,7 +16,7 @@ from mpi_campaign.doctor import disturbances, measuring_precision
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible, Settings
-from mpi_campaign.planning import plan
+from mpi_campaign.planning import checks
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 from postprocess.families.timing_selfcheck.record import load_selfcheck
@@ -101,7 +101,7 @@ def test_other_load_above_the_limit_of_the_doctor_is_said(
 
 
 def test_a_clone_where_nothing_can_be_built_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "ROOT", Path("/my clone"))
+    monkeypatch.setattr(checks, "ROOT", Path("/my clone"))
     run = measuring_precision.Run(
         measuring_precision.QUICK, resolving.parse("openmpi@5.0.11"), tmp_path / "new", ["./campaign", "figures"]
     )

@@ -22,7 +22,7 @@ from mpi_campaign.launching import node_agent, nodes
 from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.placement import Cpus, NodeShape, Placement, first
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings
-from mpi_campaign.planning import plan
+from mpi_campaign.planning import options, placing
 from mpi_campaign.schedulers import registry
 from mpi_campaign.schedulers.scheduler import Scheduler
 from mpi_campaign.systems import nodes_in_hand
@@ -420,13 +420,13 @@ def test_nodes_that_share_cores_are_refused_unless_the_run_is_marked(monkeypatch
     names = ("n0", "n1", "n2")
     box = InHand("the box has", names, names, (((0,), (1,)),) * 3, {}, one_machine=True)
     monkeypatch.setattr(nodes_in_hand, "look", lambda **_box: box)
-    asked = plan.Options(system="cluster-in-a-box", network="tcp", nodes=(3,))
+    asked = options.Options(system="cluster-in-a-box", network="tcp", nodes=(3,))
     with pytest.raises(CampaignError, match=r"3 nodes share the 2 cores of this machine.*--oversubscribe"):
-        plan.place(asked)
-    (placed,) = plan.place(replace(asked, oversubscribe=True))
+        placing.place(asked)
+    (placed,) = placing.place(replace(asked, oversubscribe=True))
     assert (placed.nodes, placed.ranks, placed.oversubscribed) == (3, 3, True)
     with pytest.raises(CampaignError, match="--nodes 4: the box has 3 nodes"):
-        plan.place(replace(asked, nodes=(4,)))
+        placing.place(replace(asked, nodes=(4,)))
 
 
 def test_the_registry_tells_launchers_about_nodes() -> None:

@@ -14,14 +14,15 @@ from mpi_campaign import ROOT
 from mpi_campaign.archive import references, run_folders
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Placement
-from mpi_campaign.planning import plan, suites
+from mpi_campaign.planning import checks, options, placing, plan, suites
 from mpi_campaign.planning.benchmarks import choices, point_values, transfer_overlap
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.hybrid_kernels import grid_of_ranks
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONS_PER_THREAD, THREADS_OF_FIGURE
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.plan import Options, make_plan
+from mpi_campaign.planning.making import make_plan
+from mpi_campaign.planning.options import Options
 from mpi_campaign.processes.progress import duration
 from mpi_campaign.running import run, same_sizes
 from mpi_campaign.systems import nodes_in_hand
@@ -111,7 +112,7 @@ def test_the_nodes_of_a_case_name_it_and_its_references() -> None:
     ],
 )
 def test_ranks_are_the_same_number_on_each_node(asked: dict[str, Any], expected: list[tuple[int, int]]) -> None:
-    assert plan.shapes(Options(**asked)) == expected
+    assert placing.shapes(Options(**asked)) == expected
 
 
 def test_each_number_of_nodes_is_an_axis_with_sessions_of_its_own() -> None:
@@ -235,7 +236,7 @@ def test_a_buffer_in_parts_is_measured_on_request_and_at_first_by_three_approach
     with pytest.raises(CampaignError, match="partitioned runs in basic, async, dedicated, apphelper only"):
         planned(MPICH, benchmarks=("partitioned",), configurations=("basic_reduced",))
     with pytest.raises(CampaignError, match="--approach is nothing to nbc_overlap: add --benchmark partitioned"):
-        plan.check(Options.of(benchmarks=("nbc_overlap",), approaches=("many",)))
+        checks.check(Options.of(benchmarks=("nbc_overlap",), approaches=("many",)))
 
 
 def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> None:
@@ -309,7 +310,7 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
 def test_points_that_cannot_be_are_refused(asked: dict[str, Any], says: str) -> None:
     options = {"benchmarks": ("partitioned",), **asked}
     with pytest.raises(CampaignError, match=re.escape(says)):
-        plan.check(Options.of(**options))
+        checks.check(Options.of(**options))
         planned(MPICH, **options)
 
 
@@ -352,7 +353,7 @@ def test_blocking_collectives_are_measured_on_request_each_in_a_case() -> None:
     with pytest.raises(CampaignError, match="cpu_overhead runs in basic, async, dedicated only"):
         planned(MPICH, benchmarks=("cpu_overhead",), configurations=("apphelper",))
     with pytest.raises(CampaignError, match="--operation is nothing to nbc_overlap: add --benchmark cpu_overhead"):
-        plan.check(Options.of(benchmarks=("nbc_overlap",), operations=("bcast",)))
+        checks.check(Options.of(benchmarks=("nbc_overlap",), operations=("bcast",)))
     (messages,) = planned(MPICH, benchmarks=("loggp",), configurations=("basic",)).cases
     assert messages.stem == "mpich-5_0_2.shm.basic.loggp"
     with pytest.raises(CampaignError, match="there is no operation 'ibcast'; there are: barrier, bcast"):
@@ -378,7 +379,7 @@ def test_solvers_are_measured_on_request_on_grids_and_unknowns_each_in_a_case() 
     assert own.cases[-1].label == "mpich@5.0.2 shm basic transfer_overlap (300 points, 2 unknowns per point)"
     assert list(own.skipped.values()) == ["0 is no size: a whole number of at least 1"]
     with pytest.raises(CampaignError, match="--unknowns is nothing to nbc_overlap: add --benchmark transfer_overlap"):
-        plan.check(Options.of(benchmarks=("nbc_overlap",), unknowns=("2",)))
+        checks.check(Options.of(benchmarks=("nbc_overlap",), unknowns=("2",)))
     with pytest.raises(CampaignError, match="--grid-points many: a whole number"):
         planned(MPICH, **asked, grid_points=("many",))
 
@@ -568,8 +569,8 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
 )
 def test_the_suite_of_planted_cases_refuses_what_nothing_is_planted_for(asked: dict[str, Any], says: str) -> None:
     with pytest.raises(CampaignError, match=re.escape(says)):
-        plan.check(Options.of(suite="planted", **asked))
-    plan.check(Options.of(suite="planted", benchmarks=("sync_overlap",), sends=("early",), protocols=("eager",)))
+        checks.check(Options.of(suite="planted", **asked))
+    checks.check(Options.of(suite="planted", benchmarks=("sync_overlap",), sends=("early",), protocols=("eager",)))
 
 
 def test_a_refusal_names_no_configuration_that_nobody_asked_for() -> None:
@@ -746,11 +747,11 @@ def test_what_differs_between_launches_is_launched_several_times() -> None:
 
 def test_what_an_idle_library_costs_can_be_measured_with_one_rank_on_all_cores() -> None:
     options = Options(benchmarks=("mpi_impact",), ranks=1)
-    plan.check(options)
+    checks.check(options)
     found = make_plan(options, [MPICH], "shm", Placement.on(NodeShape(2, each(0, 1)), 1, 0))
     assert {one.configuration for one in found.to_measure} == {"basic", "async", "dedicated", "apphelper"}
     with pytest.raises(CampaignError, match="nbc_overlap needs at least 2"):
-        plan.check(Options(benchmarks=("mpi_impact", "nbc_overlap"), ranks=1))
+        checks.check(Options(benchmarks=("mpi_impact", "nbc_overlap"), ranks=1))
 
 
 def on_cores(*numbers: int, **asked: Any) -> plan.Plan:
@@ -796,8 +797,8 @@ def of_each_node(monkeypatch: pytest.MonkeyPatch, count: int, **asked: Any) -> p
     monkeypatch.setattr(nodes_in_hand, "look", lambda **_box: in_hand)
     system = {"system": "allocation", "network": "tcp", "nodes": (count,), "each_node": True}
     options = Options.of(configurations=("basic", "async"), collectives=("ibcast",), **system, **asked)
-    plan.check(options)
-    return make_plan(options, [MPICH], "tcp", *plan.place(options))
+    checks.check(options)
+    return make_plan(options, [MPICH], "tcp", *placing.place(options))
 
 
 def test_each_node_is_measured_alone_and_in_two_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -842,7 +843,7 @@ def test_a_node_alone_is_left_out_if_its_ranks_are_too_few(monkeypatch: pytest.M
 )
 def test_what_each_node_does_not_go_with_is_refused(asked: dict[str, Any], says: str) -> None:
     with pytest.raises(CampaignError, match=says):
-        plan.check(Options(each_node=True, **asked))
+        checks.check(Options(each_node=True, **asked))
 
 
 def test_a_suite_measures_of_each_node_what_nodes_are_compared_by(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -937,10 +938,10 @@ def test_what_is_no_time_is_refused(text: str) -> None:
 
 
 def test_a_map_may_have_times_of_its_own() -> None:
-    own = plan.grid_of(Options(comm_times=("4ms", "500us", "4000us"), comp_times=("1ms",)))
+    own = options.grid_of(Options(comm_times=("4ms", "500us", "4000us"), comp_times=("1ms",)))
     assert (own.comm_times_ns, own.comp_times_ns, own.points) == ((500_000, 4_000_000), (1_000_000,), 2)
-    assert plan.grid_of(Options()) is suites.GRIDS["smoke"]
-    other_axis = plan.grid_of(Options(suite="nightly", comp_times=("1ms",)))
+    assert options.grid_of(Options()) is suites.GRIDS["smoke"]
+    other_axis = options.grid_of(Options(suite="nightly", comp_times=("1ms",)))
     assert (other_axis.comm_times_ns, other_axis.points) == (suites.GRIDS["nightly"].comm_times_ns, 6)
     assert len({grid.name for grid in (own, other_axis, suites.GRIDS["smoke"], suites.GRIDS["nightly"])}) == 4
     assert own.least_case_seconds < suites.GRIDS["smoke"].least_case_seconds
@@ -950,13 +951,13 @@ def test_a_map_may_have_times_of_its_own() -> None:
 @pytest.mark.parametrize(("option", "name"), [("--comm-time", "comm_times"), ("--comp-time", "comp_times")])
 def test_what_is_no_time_of_a_map_is_refused(option: str, name: str, text: str) -> None:
     with pytest.raises(CampaignError, match=rf"{option} {text}: "):
-        plan.check(Options(**{name: (text,)}))  # type: ignore[arg-type]
+        checks.check(Options(**{name: (text,)}))  # type: ignore[arg-type]
 
 
 def test_times_are_for_the_benchmarks_that_have_them() -> None:
-    plan.check(Options(benchmarks=("mpi_impact",), comp_times=("1ms",)))
+    checks.check(Options(benchmarks=("mpi_impact",), comp_times=("1ms",)))
     with pytest.raises(CampaignError, match="--comm-time is of the overlap"):
-        plan.check(Options(benchmarks=("mpi_impact",), comm_times=("1ms",)))
+        checks.check(Options(benchmarks=("mpi_impact",), comm_times=("1ms",)))
 
 
 def test_toolchains_and_configurations_take_turns() -> None:
@@ -974,7 +975,7 @@ def test_toolchains_and_configurations_take_turns() -> None:
     with pytest.raises(CampaignError, match=r"there is openmpi-5_0_11 basic only: name at least two"):
         planned(OPENMPI, interleave=True, configurations=("async", "basic"))
     with pytest.raises(CampaignError, match=r"--interleave .* add --repeat 2"):
-        plan.check_turns(Options(interleave=True))
+        checks.check_turns(Options(interleave=True))
 
 
 def test_a_session_measures_its_side_and_borrows_basic_where_that_is_a_side_of_its_own() -> None:

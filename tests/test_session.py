@@ -17,7 +17,8 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.benchmarks.registry import AXES, BY_SESSION
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.plan import Options, Plan
+from mpi_campaign.planning.options import Options
+from mpi_campaign.planning.plan import Plan
 from mpi_campaign.processes.progress import Progress
 from mpi_campaign.running import case_results, reframe_session, sessions
 from mpi_campaign.running.reframe_session import EVENT, Event, Outcome, outcomes, pattern

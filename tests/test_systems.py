@@ -15,8 +15,8 @@ from mpi_campaign.libraries.launchers.launcher import Launcher, bound_by_program
 from mpi_campaign.libraries.library import StartedBy
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Job, Request, Settings
-from mpi_campaign.planning import plan
-from mpi_campaign.planning.plan import Options
+from mpi_campaign.planning import placing
+from mpi_campaign.planning.options import Options
 from mpi_campaign.schedulers import registry as schedulers
 from mpi_campaign.systems import known_systems, new_system
 from mpi_campaign.systems.known_systems import this_node
@@ -63,10 +63,10 @@ def test_a_node_is_this_machine_where_launches_are_here_or_the_settings_do_not_s
 
 @pytest.mark.usefixtures("cluster")
 def test_a_run_is_placed_on_the_nodes_of_its_partition() -> None:
-    (placed,) = plan.place(Options(system="cluster", network="native", ranks=2))
+    (placed,) = placing.place(Options(system="cluster", network="native", ranks=2))
     assert placed == Placement(nodes=1, ranks_per_node=2, threads_per_rank=24)
     with pytest.raises(CampaignError, match=r"need 50 cores, a node of partition 'cpu' has 48"):
-        plan.place(Options(system="cluster", network="native", ranks=2, threads_per_rank=(25,)))
+        placing.place(Options(system="cluster", network="native", ranks=2, threads_per_rank=(25,)))
 
 
 def test_cpus_are_those_of_ranks_on_their_node_whatever_the_number_of_nodes() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mpi_campaign.children import asking
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import identity
-from mpi_campaign.planning.plan import Options
+from mpi_campaign.planning.options import Options
 from mpi_campaign.running.run import Campaign
 from mpi_campaign.toolchains import resolving
 

@@ -12,8 +12,8 @@ import click
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RUN, RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning import plan
-from mpi_campaign.planning.plan import Options
+from mpi_campaign.planning import checks
+from mpi_campaign.planning.options import Options
 from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains.resolving import NAME, VERSION, Package
 from mpi_campaign.toolchains.spack.build import Build
@@ -149,7 +149,7 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     system = _system_lines(folder, options)
     foreign = system and options.system not in known_systems.available()
     here = replace(options, peer_prefixes=())  # what these folders hold is checked where the run is repeated
-    plan.check(replace(here, system=Options.system) if foreign else here)
+    checks.check(replace(here, system=Options.system) if foreign else here)
     if odd := next((prefix for prefix in options.peer_prefixes if not prefix.isprintable()), None):
         raise CampaignError(f"{folder.path / run_folders.MANIFEST}: '{clean(odd)}' is no name of a folder")
     if options.sizes_of and not (RUN.fullmatch(Path(options.sizes_of).name) and options.sizes_of.isprintable()):

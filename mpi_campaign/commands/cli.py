@@ -548,7 +548,7 @@ def systems_check(name: str, partition: str, nodes: int | None, *, as_json: bool
 
 def _probe(system: str, partition: str, nodes: int | None, asked: dict[str, Any]) -> Any:
     """The probe job on a system. asked: of `job_options`."""
-    from mpi_campaign.planning.plan import Options  # noqa: PLC0415
+    from mpi_campaign.planning.options import Options  # noqa: PLC0415
     from mpi_campaign.processes.progress import Progress  # noqa: PLC0415
     from mpi_campaign.running import probing  # noqa: PLC0415
     from mpi_campaign.systems import known_systems  # noqa: PLC0415

@@ -10,7 +10,7 @@ from mpi_campaign.libraries import launches, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.networks.registry import NETWORKS
-from mpi_campaign.planning import plan, suites
+from mpi_campaign.planning import options, placing, suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.processes.progress import duration
 from mpi_campaign.schedulers import registry as schedulers
@@ -83,8 +83,8 @@ def _time(suite: suites.Suite) -> str:
 
 def _configurations() -> Iterator[dict[str, Any]]:
     """What each library can give here, over which networks, and why not: one entry per library and configuration."""
-    here = known_systems.load(plan.Options.system)
-    placement = Placement.on(here.partition().node, plan.USUAL_RANKS, 0)
+    here = known_systems.load(options.Options.system)
+    placement = Placement.on(here.partition().node, placing.USUAL_RANKS, 0)
     networks = [name for name, partition in here.partitions.items() if not partition.why_not()]
     for family, configuration in itertools.product(registry.LIBRARIES, CONFIGURATIONS):
         limits = launches.limits(family, configuration, placement)

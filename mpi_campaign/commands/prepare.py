@@ -7,7 +7,8 @@ from typing import Any
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning.plan import Options, benchmarks_of, check
+from mpi_campaign.planning.checks import check
+from mpi_campaign.planning.options import Options, benchmarks_of
 from mpi_campaign.running.run import Campaign
 from mpi_campaign.toolchains import peers, resolving
 from mpi_campaign.toolchains.spack import installed, provider, tool

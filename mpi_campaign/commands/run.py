@@ -206,7 +206,9 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
     campaign run --toolchain mpich@5.0.2 --toolchain openmpi@5.0.11
     campaign run --suite nightly --budget-seconds 1800
     """
-    from mpi_campaign.planning.plan import Options, check_turns, in_hand  # noqa: PLC0415
+    from mpi_campaign.planning.checks import check_turns  # noqa: PLC0415
+    from mpi_campaign.planning.options import Options  # noqa: PLC0415
+    from mpi_campaign.planning.placing import in_hand  # noqa: PLC0415
     from mpi_campaign.running.run import Campaign  # noqa: PLC0415
 
     words = ["./campaign", *sys.argv[1:]]
@@ -270,7 +272,7 @@ def _start_in_a_box(options: Any, output: Path) -> None:
 
 
 def _options_of(folder: run_folders.RunFolder) -> Any:
-    from mpi_campaign.planning.plan import Options  # noqa: PLC0415
+    from mpi_campaign.planning.options import Options  # noqa: PLC0415
 
     try:
         return Options.from_manifest(run_folders.read_manifest(folder))

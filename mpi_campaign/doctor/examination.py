@@ -14,7 +14,7 @@ from mpi_campaign.doctor.disturbances import CpuTime, Throttling
 from mpi_campaign.doctor.selfcheck import Measured, Selfcheck
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.networks.registry import NETWORKS
-from mpi_campaign.planning import plan
+from mpi_campaign.planning import checks, placing
 from mpi_campaign.processes.progress import duration
 from mpi_campaign.systems import allocation
 from mpi_campaign.this_machine import findings, host, machine
@@ -193,13 +193,13 @@ def _needs() -> Iterator[Finding]:
 def _lasting() -> Iterator[Finding]:
     """Findings on what disturbs every measurement."""
     cores = machine.cores()
-    yield from host.findings(machine.limits(), cores.physical, plan.USUAL_RANKS)
+    yield from host.findings(machine.limits(), cores.physical, placing.USUAL_RANKS)
     yield from disturbances.steady(MACHINE, cores.cpus)
 
 
 def _clone() -> Iterator[Finding]:
     try:
-        plan.check_clone()
+        checks.check_clone()
     except CampaignError as error:
         seen, _, advice = str(error).rpartition(": ")
         yield Finding("clone", LACKING, seen, advice)
@@ -328,7 +328,7 @@ def _start(summary: Summary) -> Finding:
     names = {"deadline": "deadline", "mpi_barrier": "MPI_Barrier", "dissemination": "dissemination"}
     seen = "; ".join(
         f"{names[start.method]} {_ns(start.p50_ns)}, {_ns(start.p95_ns)}, {_ns(start.p99_ns)}"
-        f"{f' ({start.late} late, thrown away)' if start.late else ''}"
+        f"{f' ({start.late} late, apart)' if start.late else ''}"
         for start in summary.starts
     )
     deadline = next((start for start in summary.starts if start.method == "deadline"), None)

@@ -24,7 +24,7 @@ from mpi_campaign.launching import nodes
 from mpi_campaign.libraries import launches, recording
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible, Request, Settings
-from mpi_campaign.planning.plan import check_clone
+from mpi_campaign.planning.checks import check_clone
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
 from mpi_campaign.systems import known_systems

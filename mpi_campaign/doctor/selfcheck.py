@@ -17,7 +17,7 @@ from mpi_campaign.launching import nodes
 from mpi_campaign.libraries import launch_environment, launches, recording
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import BIND_RANK, Impossible, Request, Settings
-from mpi_campaign.planning import plan
+from mpi_campaign.planning import checks
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Countdown, Progress
 from mpi_campaign.systems import known_systems
@@ -76,7 +76,7 @@ class Selfcheck:
         Raises CampaignError where nothing can be launched: no compiler, too few cores, no toolchain; KeyboardInterrupt
         before the first launch.
         """
-        plan.check_clone()
+        checks.check_clone()
         self.progress.step(f"finding {self.spec.toolchain}")
         machine.compiler()
         placement = Placement.on(known_systems.this_node(), RANKS, 0)

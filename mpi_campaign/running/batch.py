@@ -16,7 +16,8 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning.plan import Options, Plan, Round
+from mpi_campaign.planning.options import Options
+from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.processes.progress import duration
 from mpi_campaign.running import job, node_probe, reframe_session
 from mpi_campaign.running.job import Description, Script

@@ -10,7 +10,8 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.plan import Options, check_clone
+from mpi_campaign.planning.checks import check_clone
+from mpi_campaign.planning.options import Options
 from mpi_campaign.running import batch, node_probe
 from mpi_campaign.running.batch import Ended, Request
 from mpi_campaign.systems import known_systems

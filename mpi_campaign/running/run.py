@@ -22,19 +22,11 @@ from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, loading
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.plan import (
-    MANIFEST_VERSION,
-    Options,
-    Plan,
-    Round,
-    axes_of,
-    benchmarks_of,
-    check,
-    choose_network,
-    configurations_of,
-    make_plan,
-    place,
-)
+from mpi_campaign.planning.checks import check
+from mpi_campaign.planning.making import make_plan
+from mpi_campaign.planning.options import MANIFEST_VERSION, Options, axes_of, benchmarks_of, configurations_of
+from mpi_campaign.planning.placing import choose_network, place
+from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.processes import guarded, signals
 from mpi_campaign.processes.progress import Progress, duration
 from mpi_campaign.running import batch, node_probe, reframe_session, same_sizes, sessions, verify

@@ -21,7 +21,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, POINT_VALUES
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.plan import Options, grid_of
+from mpi_campaign.planning.options import Options, grid_of
 from mpi_campaign.verdicts.comparing import complain
 from postprocess.drawing.text import clean
 from postprocess.families import registry

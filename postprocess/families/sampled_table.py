@@ -14,10 +14,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from postprocess.drawing.columns import circumstances
-from postprocess.drawing.text import ratio
+from postprocess.drawing.text import plural, ratio
 from postprocess.families.sampled import Sampling
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import RecordFile
+from postprocess.statistics.launches import likely, of_rows
 from postprocess.statistics.metrics import Estimate, as_float
 
 Row: TypeAlias = dict[str, Any]
@@ -103,6 +104,42 @@ def judged(invalid: Sequence[str], reasons: Sequence[str], flags: Sequence[str])
         "unreliable_reasons": list(reasons),
         "flags": list(flags),
     }
+
+
+def over_launches(
+    table: pd.DataFrame, keys: Sequence[str], estimates: Sequence[str], doubts: Sequence[str] = ()
+) -> pd.DataFrame:
+    """A row per point of a case, with the columns of the table and `launches`, in the order of their first launches.
+
+    table: a row per point of each launch, with `valid` and `reliable`.  keys: the columns that tell points apart, of
+    any launch.  estimates: the names of numbers with intervals. Over the launches in which the point is valid these are
+    `launches.over_launches`; the rest is that of the first of them. The point is reliable if it is in at least half.
+    doubts: columns of truth values that hold of the point if they hold in more than half.
+    """
+    if table.empty:
+        without: pd.DataFrame = table.assign(launches=0)
+        return without
+    found = [_of_launches(rows, estimates, doubts) for _, rows in table.groupby(list(keys), sort=False, dropna=False)]
+    made: pd.DataFrame = pd.DataFrame(found)
+    typed: pd.DataFrame = made.astype({"valid": bool, "reliable": bool})
+    return typed
+
+
+def _of_launches(rows: pd.DataFrame, estimates: Sequence[str], doubts: Sequence[str]) -> dict[Any, Any]:
+    good = rows[rows["valid"].astype(bool)]
+    first: dict[Any, Any] = (good if len(good) else rows).iloc[0].to_dict() | {"launches": len(good)}
+    if len(good) < 2:
+        return first
+    first |= columns_of_estimates({name: of_rows(good, name) for name in estimates})
+    first |= {name: 2 * int(good[name].sum()) > len(good) for name in doubts}
+    return first | {"reliable": 2 * int(good["reliable"].sum()) >= len(good)}
+
+
+def few_launches_words(points: pd.DataFrame) -> str:
+    """What is appended to the name of a case whose points, of `over_launches`, are of too few launches: they do not
+    tell what differs between launches. Empty where there are enough."""
+    count = int(points["launches"].max())
+    return f", likely ({plural(count, 'launch')})" if likely(count) else ""
 
 
 def usable(table: pd.DataFrame) -> pd.DataFrame:

@@ -244,11 +244,11 @@ def _starts(precision: Precision, records: PrecisionRecords) -> str:
     ]
     return (
         "Imbalance: how long after the first rank the last one begins, by the common clock; between nodes its error "
-        "is in it. The methods take turns, so that all see the same disturbances. A deadline that a rank is late for "
-        "does not count, because the repetition is thrown away; how many these were is in the table, and what they "
-        "would have done to it. Nothing is ever thrown away at a barrier. In brackets, 95 % intervals from order "
-        "statistics. On artificial clocks, whose truth is known, the true time of every start is looked at, not what "
-        "the project believes.\n\n" + _skipped(records) + table(head, rows)
+        "is in it. The methods take turns, so that all see the same disturbances. A start for which a rank missed the "
+        "deadline is known to be late: a benchmark marks it. Such starts have a row of their own. In brackets, 95 % "
+        "intervals from order statistics. On artificial clocks the true time of every start is known.\n\n"
+        + _skipped(records)
+        + table(head, rows)
     )
 
 

@@ -247,6 +247,19 @@ def test_a_claim_is_judged_by_intervals(tmp_path: Path, truth: Truth, says: str)
     assert row["missed_bytes"] == ([4096, 1048576] if says == "missed" else [])  # the claim is about these sizes
 
 
+def test_a_claim_rests_on_all_launches_of_a_case(tmp_path: Path) -> None:
+    """Of five launches a slow one alone misses nothing, and lets nothing hold."""
+    fast, slow = (table_of(tmp_path / str(truth.whole), *whole_run(truth)) for truth in (FASTER, SLOWER))
+
+    def judged(*launches: pd.DataFrame) -> dict[str, Any]:
+        return target(pd.concat([table.assign(launch=n) for n, table in enumerate(launches, 1)], ignore_index=True))
+
+    assert [judged(*tables)["verdict"] for tables in ([fast] * 3, [slow] * 3)] == ["holds", "missed"]
+    mixed = judged(fast, fast, slow, fast, fast)
+    assert (mixed["verdict"], mixed["ratio"]) == ("cannot be told", pytest.approx(FASTER.whole, rel=0.01))
+    assert "likely" in judged(fast)["library"] and "likely" not in mixed["library"]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -28,7 +28,7 @@ from postprocess.families.sync_overlap.planted import expected, planted_rows, pl
 from postprocess.families.sync_overlap.record import load_sync_overlap
 from postprocess.families.sync_overlap.section import sync_view
 from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table
-from postprocess.families.sync_overlap.verdict import verdict_text, verdicts
+from postprocess.families.sync_overlap.verdict import Verdict, verdict_text, verdicts
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
@@ -99,6 +99,23 @@ def test_the_answers_are_the_truths(
     for row in table.to_dict("records"):
         assert row["recv_over_wait"] == pytest.approx(0.5 if row["outcome"] == FULL else 1, abs=0.05)
         assert row["t_whole_ns"] == pytest.approx(whole_ns(truth, row["message_bytes"]), rel=0.02, abs=5)
+
+
+def test_what_is_said_of_a_case_rests_on_all_its_launches(tmp_path: Path) -> None:
+    """Three launches that agree say what one says, surely; one of three that is another leaves its sizes open."""
+    one = table_of(tmp_path, record(EAGER))
+
+    def said(*launches: pd.DataFrame) -> Verdict:
+        together = [table.assign(launch=number, record=str(number)) for number, table in enumerate(launches, 1)]
+        (found,) = verdicts(pd.concat(together, ignore_index=True))
+        return found
+
+    alone, agreeing = said(one), said(one, one, one)
+    assert "likely" in alone.scenario and "likely" not in agreeing.scenario
+    assert agreeing.sentences == alone.sentences
+    differing = said(one, one, table_of(tmp_path / "b", record(PULLED)))
+    assert "1 size unclear" in differing.sentences
+    assert not any("no overlap" in sentence for sentence in differing.sentences)
 
 
 def test_a_part_that_moved_early_is_told_as_a_share(tmp_path: Path) -> None:

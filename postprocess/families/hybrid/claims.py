@@ -23,18 +23,21 @@ import pandas as pd
 
 from postprocess.drawing.columns import Columns, rows_of
 from postprocess.drawing.text import quotient, ratio, size
-from postprocess.families import axes, handovers
+from postprocess.families import axes, handovers, sampled_table
 from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.table import (
+    ESTIMATES,
     PAPERS_RATIO,
     SETTING,
     WIDENED,
     configuration_words,
     count_of_controls,
+    estimate_of,
     with_states,
 )
+from postprocess.statistics import control
 from postprocess.statistics.control import FASTER
 
 Column: TypeAlias = Literal["ratio_to_library", "ratio_to_best_library", "ratio_to_papers_own_widened"]
@@ -124,7 +127,7 @@ _GROUP = [
     "toolchain", "provider", "network", "configuration", "ranks", "nodes", "shared_nodes", "nodes_are",
     "virtual_node_ranks", "cache", "method",
 ]  # fmt: skip
-
+_POINT = [*_GROUP, SETTING, "operation", "variant", "timed", "message_bytes", "state", "best_state"]
 
 COLUMNS = (
     "library", "operation", "timed", "target", "kind", "verdict", "lacking", "bound", "ratio", "ratio_ci95_low",
@@ -140,10 +143,19 @@ missed. `state` names the state of the cores at these sizes, or at the largest r
 empty where the run has one state."""
 
 
+def _cases(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """The points of each case, over all launches in which the cores were in the same state."""
+    points = sampled_table.over_launches(with_states(table), _POINT, ESTIMATES, ["doubtful"])
+    for index, row in points[points["launches"] > 1].iterrows():
+        best = control.CANNOT_TELL if row["doubtful"] else control.verdict(estimate_of(row, _BEST))
+        points.loc[index, "best_verdict"] = best
+    for _, rows in points.groupby(_GROUP, sort=False):
+        yield rows
+
+
 def targets(table: pd.DataFrame) -> pd.DataFrame:
     """A row for each case, claim and collective of a table of `hybrid_table`; the columns are COLUMNS."""
-    grouped = with_states(table).groupby(_GROUP, sort=False)
-    found = [one for _, rows in grouped for one in _of_claims(_where(rows), rows_of(rows))]
+    found = [one for rows in _cases(table) for one in _of_claims(_where(rows), rows_of(rows))]
     made: pd.DataFrame = pd.DataFrame(found, columns=list(COLUMNS))
     return made
 
@@ -153,7 +165,7 @@ def break_evens(table: pd.DataFrame) -> list[tuple[str, list[str]]]:
     faster than with the MPI library at its best, or what lacks to tell, a phrase per collective."""
     return [
         (_where(rows), [f"{operation}: {words}" for operation, words in _faster(rows_of(rows)).items()])
-        for _, rows in with_states(table).groupby(_GROUP, sort=False)
+        for rows in _cases(table)
     ]
 
 
@@ -182,7 +194,7 @@ def at_a_glance(table: pd.DataFrame) -> list[Glance]:
         Glance(
             where := _where(rows), operation, words, [judged.get((where, operation, kind), ("", "")) for kind in KINDS]
         )
-        for _, rows in with_states(table).groupby(_GROUP, sort=False)
+        for rows in _cases(table)
         for operation, words in _faster(rows_of(rows)).items()
     ]
 
@@ -206,7 +218,8 @@ def counts_words(of_targets: pd.DataFrame) -> str:
 
 def _where(rows: pd.DataFrame) -> str:
     first = {str(name): value for name, value in rows.iloc[0].items()} | {SETTING: axes.INTRANODE.usual}
-    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}"
+    few = sampled_table.few_launches_words(rows)
+    return f"{first['toolchain']}, {configuration_words(first)}, {first['network']}{few}"
 
 
 def _of_claims(library: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:

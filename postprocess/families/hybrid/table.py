@@ -59,7 +59,7 @@ _BATCHES: Mapping[str, tuple[str, str, str]] = {
 _OWN = ("t_ns", "t_library_ns", "ratio_to_library", "ratio_to_papers_own")
 PAPERS_RATIO, WIDENED = "ratio_to_papers_own", "ratio_to_papers_own_widened"
 _OF_NODES = ("t_steps_ns", "t_computation_ns", "t_overlap_ns", "r_overhead")
-_ESTIMATES = (*_OWN, WIDENED, "ratio_to_best_library", *_OF_NODES)
+ESTIMATES = (*_OWN, WIDENED, "ratio_to_best_library", *_OF_NODES)
 UNKNOWN = Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
 SETTING = axes.INTRANODE.name
 _ALL_BUT_SETTING = (
@@ -74,7 +74,7 @@ _OF_POINT = ("operation", "variant", "message_bytes", "evicts", "node_method", "
 COLUMNS = (
     *CASE, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
     "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
-    *sampled_table.names_of_estimates(_ESTIMATES), "control", "best_setting", "settings",
+    *sampled_table.names_of_estimates(ESTIMATES), "control", "best_setting", "settings",
     "handover_ns", "best_handover_ns", "other_state_repetitions", "t_mean_ns", "t_library_mean_ns",
     "evicts", "node_method", "papers_node_method", "verdict", "best_verdict", "pays_back_calls",
     "pays_back_without_trials_calls", "comm_create_ns", "memory_create_ns", "trials_ns", "cutoff_bytes",
@@ -113,9 +113,9 @@ def _with_controls(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _beside_control(row: Mapping[str, Any], beside: Mapping[str, Any] | None) -> dict[str, float]:
     """The columns of a row that its control tells. beside: the row of the paper's own method itself."""
     known = beside is not None and not beside["doubtful"]
-    factor = control.off_by(_estimate_of(beside, PAPERS_RATIO)) if beside is not None and known else math.inf
+    factor = control.off_by(estimate_of(beside, PAPERS_RATIO)) if beside is not None and known else math.inf
     return {
-        **sampled_table.columns_of_estimates({WIDENED: control.widened(_estimate_of(row, PAPERS_RATIO), factor)}),
+        **sampled_table.columns_of_estimates({WIDENED: control.widened(estimate_of(row, PAPERS_RATIO), factor)}),
         "control": math.nan if beside is None else beside[PAPERS_RATIO],
     }
 
@@ -145,7 +145,7 @@ def _best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The columns about the best of the settings; rows: a row of each, which are the same otherwise."""
     if not rows:
         return {}
-    ratios = [_estimate_of(row, "ratio_to_library") for row in rows]
+    ratios = [estimate_of(row, "ratio_to_library") for row in rows]
     best = Estimate(*(np.max([getattr(one, end) for one in ratios]) for end in ("value", "low", "high")))
     largest = rows[int(np.argmax([one.value for one in ratios]))]
     return {
@@ -161,7 +161,7 @@ def _values(row: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[name] for name in names)
 
 
-def _estimate_of(row: Mapping[str, Any], name: str) -> Estimate:
+def estimate_of(row: Mapping[str, Any], name: str) -> Estimate:
     return Estimate(*(np.float64(row[f"{name}{end}"]) for end in sampled_table.ENDS))
 
 

@@ -40,7 +40,7 @@ from postprocess.records.run import failed_reasons
 from postprocess.statistics import late_receiver
 from postprocess.statistics.metrics import Estimate, Floats, series_estimate
 
-_ESTIMATES = (
+ESTIMATES = (
     "t_recv_ns", "t_wait_ns", "t_after_wait_ns", "t_whole_ns", "t_round_trip_ns", "recv_over_wait",
     "arrived_neither_bytes", "arrived_sender_bytes", "t_receiver_after_wait_ns", "planted_right",
 )  # fmt: skip
@@ -52,7 +52,7 @@ COLUMNS = (
     *CASE, NAMED, "message_bytes", "asked", "outcome", "who_progresses", "transfer", "range_bytes", "range_ends",
     "planted", "expected_outcome", "expected_who", "as_expected",
     "eager_limit_bytes", "eager_limit_variable", "moved_share", "unseen_share",
-    *sampled_table.names_of_estimates(_ESTIMATES),
+    *sampled_table.names_of_estimates(ESTIMATES),
     "t_isend_ns", "t_delay_ns", "delay_ns", "delay_units", "idle_pss_total_bytes", "idle_pss_largest_bytes",
     "idle_pss_anonymous_bytes", "idle_pss_shared_bytes", "fragments", "fragment_bytes",
     *sampled_table.LAST_COLUMNS,
@@ -99,16 +99,17 @@ def values_of(point: SyncPoint) -> dict[str, Floats]:
     }
 
 
-def _who(point: SyncPoint, found: Mapping[str, Estimate]) -> str:
-    if not point.message_bytes:
-        return late_receiver.NOTHING
-    if not point.repetitions:
-        return late_receiver.UNCLEAR
-    return late_receiver.who_progresses(
-        late_receiver.arrives(found["arrived_neither_bytes"], point.message_bytes),
-        late_receiver.arrives(found["arrived_sender_bytes"], point.message_bytes),
+def answers(message_bytes: int, found: Mapping[str, Estimate]) -> tuple[str, str]:
+    """The outcome of messages of this size, and who must be inside MPI. found: ESTIMATES of them, by name."""
+    outcome = late_receiver.outcome(found["t_after_wait_ns"], found["t_whole_ns"], found["t_round_trip_ns"])
+    if not message_bytes:
+        return outcome, late_receiver.NOTHING
+    who = late_receiver.who_progresses(
+        late_receiver.arrives(found["arrived_neither_bytes"], message_bytes),
+        late_receiver.arrives(found["arrived_sender_bytes"], message_bytes),
         late_receiver.completes(found["t_receiver_after_wait_ns"]),
     )
+    return outcome, who
 
 
 def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
@@ -119,15 +120,14 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
     pulls = str(header.metadata.get(PULLS, ""))
     points = sorted(record.points, key=lambda point: (point.message_bytes, point.index))
     found = [{name: series_estimate(values) for name, values in values_of(point).items()} for point in points]
-    answers = [late_receiver.outcome(of["t_after_wait_ns"], of["t_whole_ns"], of["t_round_trip_ns"]) for of in found]
+    answered = [answers(point.message_bytes, of) for point, of in zip(points, found, strict=True)]
     known = [
         (point.message_bytes, answer)
-        for point, answer in zip(points, answers, strict=True)
+        for point, (answer, _) in zip(points, answered, strict=True)
         if not sampled.invalid_reasons(point)
     ]
     full, ends = late_receiver.full_range(late_receiver.stretches(known))
-    for point, of, answer in zip(points, found, answers, strict=True):
-        who = _who(point, of)
+    for point, of, (answer, who) in zip(points, found, answered, strict=True):
         unseen = late_receiver.unseen_share(of["t_after_wait_ns"], of["t_whole_ns"], of["t_round_trip_ns"])
         moved = late_receiver.moved_share(of["t_after_wait_ns"], of["t_whole_ns"])
         must = expected(case, point.message_bytes, pulls)

@@ -1,8 +1,9 @@
 """Up to which message size a sender need not wait for its receiver, and who must be inside MPI, in sentences.
 
-Each launch of a case has its own sentences, from its valid points. A change lies between the largest size of one
-outcome and the smallest of the next. The negative control has a sentence of its own: it must show no overlap. It shows
-that by its reliable points alone; at others an overlap might not have been seen.
+The sentences are about a case, from its valid points over all launches; they are likely at most where there are few. A
+change lies between the largest size of one outcome and the smallest of the next. The
+negative control has a sentence of its own: it must show no overlap. It shows that by its reliable points alone; at
+others an overlap might not have been seen.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ import pandas as pd
 
 from postprocess.drawing.columns import rows_of
 from postprocess.drawing.text import plural, size
-from postprocess.families import axes
+from postprocess.families import axes, sampled_table
 from postprocess.families.sync_overlap.axes import CASE
-from postprocess.families.sync_overlap.table import configuration_words
+from postprocess.families.sync_overlap.table import ESTIMATES, answers, configuration_words
 from postprocess.records.header import NAMED
 from postprocess.statistics import late_receiver
 from postprocess.statistics.late_receiver import FULL, INCOMPLETE, NONE, NOTHING, UNCLEAR, Stretch
+from postprocess.statistics.metrics import Estimate
 
 _OUTCOME_WORDS = {FULL: "full overlap", INCOMPLETE: "incomplete overlap", NONE: "no overlap"}
 _WHO_WORDS = {
@@ -33,12 +35,13 @@ _WHO_WORDS = {
     late_receiver.BOTH: "both must be inside MPI (two sided)",
 }
 
+_GROUP = [*(name for name in CASE if name != "launch"), NAMED]
 _CONTROL = "the negative control, a message sent when the computation is done,"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What holds of one launch of a case.
+    """What holds of a case.
 
     sentences: all of it.  outcomes: those of `sentences` that a summary has; empty for a negative control that is as it
     must be (`good_control`): it shows no overlap, and has a reliable point.  unreliable: how many points are not
@@ -53,8 +56,8 @@ class Verdict:
 
 
 def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
-    """Yield what holds of each launch in a table of `sync_table`, in its order."""
-    for _, rows in table.groupby([*CASE, NAMED], sort=False, dropna=False):
+    """Yield what holds of each case in a table of `sync_table`, in its order."""
+    for _, rows in _over_launches(table).groupby(_GROUP, sort=False, dropna=False):
         every = rows_of(rows)
         valid = [row for row in every if row["valid"]]
         outcomes = tuple(_outcomes(every))
@@ -62,8 +65,9 @@ def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
         sentences = (*outcomes, *more, *_memory(every[0]))
         good_control = _is_good_control(every)
         if sentences:
+            where = f"{every[0]['toolchain']}, {every[0]['network']}, {configuration_words(every[0])}"
             yield Verdict(
-                scenario=_scenario(every[0], many=int(rows["launch"].max()) > 1),
+                scenario=f"{where}{sampled_table.few_launches_words(rows)}",
                 sentences=sentences,
                 outcomes=() if good_control else outcomes,
                 good_control=good_control,
@@ -80,9 +84,13 @@ def verdict_text(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _scenario(row: dict[str, Any], *, many: bool) -> str:
-    launch = f", launch {row['launch']}" if many else ""
-    return f"{row['toolchain']}, {row['network']}, {configuration_words(row)}{launch}"
+def _over_launches(table: pd.DataFrame) -> pd.DataFrame:
+    """The points of each case over its launches, with the answers that their common intervals give."""
+    points = sampled_table.over_launches(table, [*_GROUP, "message_bytes"], ESTIMATES)
+    for index, row in points[points["launches"] > 1].iterrows():
+        of = {name: Estimate(*(row[f"{name}{end}"] for end in sampled_table.ENDS)) for name in ESTIMATES}
+        points.loc[index, ["outcome", "who_progresses"]] = answers(int(row["message_bytes"]), of)
+    return points
 
 
 def _is_early(row: dict[str, Any]) -> bool:
@@ -95,7 +103,7 @@ def _is_control(row: dict[str, Any]) -> bool:
 
 
 def _outcomes(every: list[dict[str, Any]]) -> Iterator[str]:
-    """What became of the messages of a launch, from all its points; nothing where no message was sent."""
+    """What became of the messages of a case, from all its points; nothing where no message was sent."""
     if _is_control(every[0]):
         yield _control(every)
     elif _is_early(every[0]):
@@ -135,7 +143,7 @@ def _more(points: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _of_stretches(found: list[Stretch], sizes: list[int]) -> Iterator[str]:
-    """A sentence per stretch. sizes: of all points of the launch, sorted, also of those that are in no stretch."""
+    """A sentence per stretch. sizes: of all points of the case, sorted, also of those that are in no stretch."""
     for number, stretch in enumerate(found):
         if stretch.first == stretch.last:
             where = f"at {_bytes(stretch.first)}"

@@ -1,0 +1,174 @@
+"""What a person asked of a run, and what that means for suites, grids, benchmarks and axes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.registry import (
+    BENCHMARKS,
+    CHOICES,
+    POINT_VALUES,
+    values_of,
+)
+from postprocess.families.family import Value
+
+PROVIDERS: Mapping[str, str] = {
+    "wheels": "MPI libraries from PyPI, and installed ones (NAME@VERSION=PREFIX)",
+    "spack": "MPI libraries that Spack builds, or has as externals",
+}
+
+MANIFEST_VERSION = 1
+
+# The benchmarks refuse more: spinning ranks share a core by time slices of milliseconds.
+MOST_RANKS_PER_CORE = 16
+MOST_NODES = 100_000
+# Legal target times. Shorter ones are no longer than the delay of a start; with longer ones, nine repetitions of a
+# point take minutes.
+SHORTEST_TARGET_NS = 1_000
+LONGEST_TARGET_NS = 10_000_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person asked for. The manifest keeps it, so that --resume asks for the same.
+
+    axes: the values that were asked for, by axis, as they were typed. An axis is left out where nothing was asked for,
+    and where a run has a single value that is the usual one.
+    points: likewise the values of axes of points, by `PointValues.name`. An axis that is of cases in one benchmark and
+    of points in another is in both.
+    ranks: on all nodes together; 0 where that was not asked for.
+    each_node: each of the nodes alone, then pairs of them, instead of all together.
+    partition: of the system, by its name in the settings; empty: the first one with the network.
+    account, job_time_limit, most_wait, max_jobs, scheduler_options: of jobs of a batch system; empty or 0: as usual.
+    """
+
+    system: str = "local"
+    suite: str = "smoke"
+    toolchains: tuple[str, ...] = ()
+    configurations: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    points: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    comm_times: tuple[str, ...] = ()
+    comp_times: tuple[str, ...] = ()
+    network: str = ""
+    repeat: int = 1
+    ranks: int = 0
+    nodes: tuple[int, ...] = ()
+    each_node: bool = False
+    ranks_per_node: tuple[int, ...] = ()
+    threads_per_rank: tuple[int, ...] = ()
+    budget_seconds: float = -1.0
+    case_limit_seconds: float = 0.0
+    oversubscribe: bool = False
+    peer_prefixes: tuple[str, ...] = ()
+    provider: str = "wheels"
+    interleave: bool = False
+    sizes_of: str = ""
+    environment: tuple[str, ...] = ()
+    partition: str = ""
+    account: str = ""
+    job_time_limit: str = ""
+    most_wait: str = ""
+    max_jobs: int = 0
+    scheduler_options: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, **asked: Any) -> "Options":
+        """Options from keywords in which axes stand beside the other fields, under their `Choice.key`, and axes of
+        points under their names."""
+        points = {name: asked.pop(name, ()) for name in POINT_VALUES}
+        suite = suites.SUITES.get(asked.get("suite", cls.suite))
+        if suite and not any(points.values()) and {*asked.get("benchmarks", ())} <= {*suite.benchmarks}:
+            points = {**points, **suite.points}
+        axes = {}
+        for choice in CHOICES.values():
+            given = asked.pop(choice.key, ())
+            texts = (given,) if isinstance(given, str) else given
+            if texts and (choice.several or texts != (str(choice.usual),)):
+                axes[choice.name] = texts
+        points |= {name: texts for name, texts in axes.items() if name in points}
+        return cls(**asked, axes=axes, points={name: texts for name, texts in points.items() if texts})
+
+    def as_dict(self) -> dict[str, Any]:
+        """The keywords of `of`, which manifests store."""
+        values: dict[str, Any] = {}
+        for option in fields(self):
+            if option.name == "axes":
+                values |= self._axes_as_dict()
+            elif option.name == "points":
+                values |= {name: self.points.get(name, ()) for name in POINT_VALUES}
+            else:
+                values[option.name] = getattr(self, option.name)
+        return values
+
+    def _axes_as_dict(self) -> dict[str, str | tuple[str, ...]]:
+        values: dict[str, str | tuple[str, ...]] = {}
+        for name, choice in CHOICES.items():
+            texts = self.axes.get(name, ())
+            values[choice.key] = texts if choice.several else next(iter(texts), str(choice.usual))
+        return values
+
+    @classmethod
+    def from_manifest(cls, manifest: Mapping[str, Any]) -> "Options":
+        """The options of an archived run. Raises KeyError, TypeError or ValueError where the manifest has none."""
+        version = manifest["schema_version"]
+        if type(version) is not int or not 1 <= version <= MANIFEST_VERSION:
+            raise ValueError(f"schema version {version}; this campaign reads up to {MANIFEST_VERSION}")
+        asked: dict[str, Any] = {}
+        for name, given in manifest["options"].items():
+            asked[name] = tuple(given) if isinstance(given, list) else given
+        if type(threads := asked.get("threads_per_rank")) is int:  # an old run, which has a single number
+            asked["threads_per_rank"] = (threads,) if threads else ()
+        for name, usual in cls().as_dict().items():
+            value = asked.setdefault(name, usual)  # the run is older than the option
+            legal_type = (int, float) if isinstance(usual, float) else type(usual)
+            element = int if name in ("nodes", "ranks_per_node", "threads_per_rank") else str
+            if not isinstance(value, legal_type) or (
+                isinstance(value, tuple) and not all(isinstance(v, element) for v in value)
+            ):
+                raise TypeError(f"{name} is {value!r}")
+        return cls.of(**asked)
+
+
+def grid_of(options: Options) -> suites.Grid:
+    """The grid that was asked for, else the suite's. Raises CampaignError for a text that is no legal time."""
+    axes = []
+    for option, texts in (("--comm-time", options.comm_times), ("--comp-time", options.comp_times)):
+        axes.append([suites.nanoseconds(option, text, zero=False) for text in texts])
+        for text, time in zip(texts, axes[-1], strict=True):
+            if not SHORTEST_TARGET_NS <= time <= LONGEST_TARGET_NS:
+                raise CampaignError(
+                    f"{option} {text}: from {SHORTEST_TARGET_NS // 1000} us to {LONGEST_TARGET_NS // 10**9} s"
+                )
+    suite = suites.SUITES[options.suite]
+    return suites.grid_with(suite.grid.name, *(axis or suite.map_times_ns for axis in axes))
+
+
+def benchmarks_of(options: Options) -> dict[str, Benchmark]:
+    """The benchmarks that were asked for, else the suite's, by name."""
+    of_suite = suites.SUITES[options.suite].benchmarks
+    if options.each_node:
+        of_suite = tuple(name for name in of_suite if BENCHMARKS[name].by_node)
+    return {name: BENCHMARKS[name] for name in options.benchmarks or of_suite}
+
+
+def axes_of(options: Options, benchmark: Benchmark) -> dict[str, tuple[Value, ...]]:
+    """The values that cases of a benchmark have, by axis: those that were asked for, else the suite's.
+
+    Axes that the benchmark lacks are left out, unless all cases of a run share a single value of them.
+    """
+    return {
+        name: values_of(options.suite, choice, options.axes)
+        for name, choice in CHOICES.items()
+        if benchmark.has(name) or not choice.several
+    }
+
+
+def configurations_of(options: Options, benchmark: Benchmark) -> tuple[str, ...]:
+    """The configurations that were asked for, else those of the suite in which the benchmark can run."""
+    usual = suites.SUITES[options.suite].configurations
+    return options.configurations or tuple(name for name in usual if name in benchmark.configurations)
