@@ -336,6 +336,7 @@ def test_a_manifest_of_other_types_is_one_line(campaign: Command, tmp_path: Path
         (("toolchains", 0), 5),
         (("options", "toolchains"), [5]),
         (("options", "peer_prefixes"), [5]),
+        (("options", "peer_prefixes"), ["/x\x1b[2J"]),
         (("options", "sizes_of"), "x; \x1b[2J"),
         (("cases", 0), 5),
         (("campaign",), None),

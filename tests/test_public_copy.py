@@ -1,6 +1,5 @@
 """A public copy of a run tells nothing of whose it is, and says the same of everything else."""
 
-import gzip
 import hashlib
 import json
 import re
@@ -18,7 +17,6 @@ from mpi_campaign.archive.aliases import Originals, Replacer, found_in, namer, s
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from postprocess.records.run import load_run
-from postprocess.records.storage import read_record
 from tests.archives import archived, fail, name_of, rewrite
 from tests.support import Command, refused
 
@@ -65,11 +63,10 @@ def run_of_somebody(root: Path, day: int = 2) -> RunFolder:
 
 
 def all_of(folder: Path) -> Iterator[tuple[str, str]]:
-    """Names and texts of all files, unpacked."""
+    """Names and texts of all files."""
     for path in folder.rglob("*"):
         if path.is_file():
-            data = path.read_bytes()
-            yield str(path), (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "replace")
+            yield str(path), path.read_bytes().decode("utf-8", "replace")
 
 
 @pytest.fixture
@@ -79,7 +76,7 @@ def original(tmp_path: Path) -> RunFolder:
 
 @pytest.fixture
 def copy(original: RunFolder, tmp_path: Path, inside: Command) -> RunFolder:
-    pack, elsewhere = tmp_path / "public.tar.gz", tmp_path / "elsewhere"
+    pack, elsewhere = tmp_path / "public.tar.xz", tmp_path / "elsewhere"
     done = inside("results", "export", str(original.path), "--public", "-o", str(pack))
     assert (done.returncode, done.stdout.strip()) == (0, str(pack)), done.stderr
     done = inside("results", "import", str(pack), "--output", str(elsewhere))
@@ -110,7 +107,7 @@ def test_a_copy_says_what_was_replaced_and_left_out(original: RunFolder, copy: R
     assert {"host", "user", "account", "home", "path", "mail", "address", "hardware"} <= set(said["aliases"])
     left_out = [name for names in said["left_out"].values() for name in names]
     assert sorted(said["left_out"]) == ["logs_of_passed_cases", "reframe_reports", "tables"]
-    kept = {str(path.relative_to(copy.path)).removesuffix(".gz") for path in copy.path.rglob("*") if path.is_file()}
+    kept = {str(path.relative_to(copy.path)) for path in copy.path.rglob("*") if path.is_file()}
     there = {str(path.relative_to(original.path)) for path in original.path.rglob("*") if path.is_file()}
     assert kept | set(left_out) == there
     assert not kept.intersection(left_out)
@@ -145,10 +142,10 @@ def test_a_copy_is_compared_as_the_run_is_and_not_counted_beside_it(
 
 
 def test_a_public_copy_made_public_stays_as_it_is(copy: RunFolder, tmp_path: Path) -> None:
-    first, again = tmp_path / "first.tar.gz", tmp_path / "again.tar.gz"
+    first, again = tmp_path / "first.tar.xz", tmp_path / "again.tar.xz"
     for target in (first, again):
         store.export(copy, target, public=True)
-    assert gzip.decompress(first.read_bytes()) == gzip.decompress(again.read_bytes())
+    assert first.read_bytes() == again.read_bytes()
     with tarfile.open(first) as pack:
         pack.extractall(tmp_path / "unpacked")
     before, after = (
@@ -159,7 +156,7 @@ def test_a_public_copy_made_public_stays_as_it_is(copy: RunFolder, tmp_path: Pat
 
 
 def test_what_cannot_be_made_public_is_refused(tmp_path: Path, original: RunFolder, inside: Command) -> None:
-    pack = tmp_path / "public.tar.gz"
+    pack = tmp_path / "public.tar.xz"
 
     def export(run: RunFolder) -> Any:
         return inside("results", "export", str(run.path), "--public", "-o", str(pack))
@@ -175,8 +172,8 @@ def test_what_cannot_be_made_public_is_refused(tmp_path: Path, original: RunFold
     refused(export(original), f"'of-{HOST}'", "by which it is compared", "under another name")
     rewrite(original, said)
     nowhere = tmp_path / "nowhere"
-    done = inside("results", "export", str(original.path), "--public", "-o", str(nowhere / "public.tar.gz"))
-    refused(done, "nowhere/public.tar.gz cannot be written", "-o")
+    done = inside("results", "export", str(original.path), "--public", "-o", str(nowhere / "public.tar.xz"))
+    refused(done, "nowhere/public.tar.xz cannot be written", "-o")
     assert not nowhere.exists()
     (original.archived / "junit.xml").unlink()
     refused(export(original), "junit.xml: missing", "nothing was exported")
@@ -363,24 +360,7 @@ def test_aliases_depend_on_the_key_alone() -> None:
     assert first("host", "nid0017") != other("host", "nid0017")
 
 
-# -- packed records --
-
-
-def test_a_damaged_packed_record_is_told_in_one_line(copy: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = next(copy.records_folder.glob("*.jsonl.gz"))
-    data = path.read_bytes()
-    for damaged in (data[:-9], data[: len(data) // 2], b"\x1f\x8bno", b""):
-        path.write_bytes(damaged)
-        problems = load_run(copy.path).problems
-        assert problems
-        assert all("\n" not in one for one in problems)
-    path.write_bytes(data)
-    monkeypatch.setattr("postprocess.records.storage.LARGEST_BYTES", 1000)
-    with pytest.raises(OSError, match="unpacks to more than"):
-        read_record(path)
-
-
 def test_a_run_that_grows_cannot_be_exported(tmp_path: Path, original: RunFolder) -> None:
     original.archived.rename(original.partial)
     with pytest.raises(CampaignError, match="is not complete"):
-        store.export(original, tmp_path / "x.tar.gz", public=True)
+        store.export(original, tmp_path / "x.tar.xz", public=True)

@@ -82,11 +82,11 @@ def test_records_are_parsed_once_to_verify_and_once_more_to_make_references(
 
 
 def test_a_run_goes_to_another_machine_and_comes_back(root: Path, tmp_path: Path, inside: Command) -> None:
-    pack = tmp_path / "a run.tar.gz"
+    pack = tmp_path / "a run.tar.xz"
     done = inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root))
     assert done.returncode == 0, done.stderr
     refused(inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root)), "is there already")
-    within = root / "here" / name_of(2) / "a run.tar.gz"
+    within = root / "here" / name_of(2) / "a run.tar.xz"
     refused(inside("results", "export", name_of(2), "-o", str(within), "--output", str(root)), "nothing is changed")
     again = inside("results", "import", str(pack), "--output", str(root))
     assert (again.returncode, "was there already" in again.stdout) == (0, True)
@@ -211,7 +211,7 @@ def test_another_run_of_the_same_name_is_not_overwritten(root: Path, tmp_path: P
 
 
 def _pack(path: Path, members: dict[str, bytes], link: str = "") -> Path:
-    with tarfile.open(path, "w:gz") as pack:
+    with tarfile.open(path, "w:xz") as pack:
         for name, content in members.items():
             member = tarfile.TarInfo(name)
             member.size = len(content)
@@ -243,7 +243,7 @@ def _pack(path: Path, members: dict[str, bytes], link: str = "") -> Path:
 def test_what_is_no_run_is_not_let_in(
     tmp_path: Path, inside: Command, members: dict[str, bytes], link: str, fragment: str
 ) -> None:
-    pack = _pack(tmp_path / "pack.tar.gz", members, link)
+    pack = _pack(tmp_path / "pack.tar.xz", members, link)
     root = tmp_path / "results"
     refused(inside("results", "import", str(pack), "--output", str(root)), fragment)
     assert not any(path.is_file() for path in root.rglob("*"))
@@ -254,7 +254,7 @@ def test_what_is_damaged_is_not_exported_and_what_is_not_there_keeps_nothing_els
     root: Path, tmp_path: Path, inside: Command
 ) -> None:
     (root / "here" / name_of(1) / "points.parquet").write_bytes(b"changed")
-    pack = tmp_path / "pack.tar.gz"
+    pack = tmp_path / "pack.tar.xz"
     refused(inside("results", "export", name_of(1), "-o", str(pack), "--output", str(root)), "nothing was exported")
     assert inside("results", "export", name_of(2), "-o", str(pack), "--output", str(root)).returncode == 0
     elsewhere = tmp_path / "elsewhere"
@@ -279,7 +279,7 @@ def test_a_packed_run_in_an_archive_is_read_as_its_folder_is(root: Path, tmp_pat
     words += [["show", str(root / "here" / name_of(2)), "--json"]]
     before = [inside(*one, "--output", str(root)).stdout for one in words]
     run = run_folders.find(name_of(2), root)
-    store.export(run, pack := root / "here" / f"{run.run}.tar.gz")
+    store.export(run, pack := root / "here" / f"{run.run}.tar.xz")
     shutil.rmtree(run.path)
     assert [inside(*one, "--output", str(root)).stdout for one in words] == before
     assert run_folders.find(str(pack), tmp_path) == run_folders.find(f"here/{run.run}", root) == run

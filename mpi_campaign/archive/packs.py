@@ -1,11 +1,10 @@
-"""Packed runs: one file per run, `<run>.tar.gz`, as `results export` writes it."""
+"""Packed runs: one file per run, `<run>.tar.xz`, as `results export` writes it."""
 
-import gzip
 import hashlib
+import lzma
 import shutil
 import tarfile
 import tempfile
-import zlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,7 @@ from mpi_campaign.errors import CampaignError
 from postprocess.drawing.text import clean, size
 from postprocess.records.storage import DEEPEST
 
-ENDING = ".tar.gz"
+ENDING = ".tar.xz"
 UNPACKED = STATE / "unpacked"
 """Packed runs that were read, unpacked: `<digest>/<system>/<run>`."""
 LARGEST_BYTES = 64 << 30
@@ -72,7 +71,7 @@ def unpack(source: Path, target: Path) -> Path:
     Raises CampaignError for a file that is no packed run, and OSError.
     """
     try:
-        with tarfile.open(source, "r:gz") as pack:
+        with tarfile.open(source, "r:xz") as pack:
             for member in _checked(pack, source):
                 path = target / member.name
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +81,7 @@ def unpack(source: Path, target: Path) -> Path:
                     shutil.copyfileobj(stream, out)
             while pack.fileobj and pack.fileobj.read(1 << 20):  # to the end, which has the checksum
                 pass
-    except (tarfile.TarError, EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
+    except (tarfile.TarError, EOFError, ValueError, lzma.LZMAError) as error:
         raise CampaignError(f"{source} is no file that `results export` wrote: {error}") from error
     roots = list(target.iterdir())
     if len(roots) != 1:

@@ -148,7 +148,10 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     options = replace(options, toolchains=names, network=network)
     system = _system_lines(folder, options)
     foreign = system and options.system not in known_systems.available()
-    checks.check(replace(options, system=Options.system) if foreign else options)
+    here = replace(options, peer_prefixes=())  # what these folders hold is checked where the run is repeated
+    checks.check(replace(here, system=Options.system) if foreign else here)
+    if odd := next((prefix for prefix in options.peer_prefixes if not prefix.isprintable()), None):
+        raise CampaignError(f"{folder.path / run_folders.MANIFEST}: '{clean(odd)}' is no name of a folder")
     if options.sizes_of and not (RUN.fullmatch(Path(options.sizes_of).name) and options.sizes_of.isprintable()):
         raise CampaignError(
             f"{folder.path / run_folders.MANIFEST}: '{clean(options.sizes_of)}' is no run to take sizes of"
@@ -239,9 +242,9 @@ def _run_line(options: Options, run_command: click.Command) -> str:
     words: list[str] = ["./campaign", "run"]
     usual = Options().as_dict()
     for name, value in options.as_dict().items():
-        if value == usual[name]:
+        flag = str(flags.get(name) or "")
+        if value == usual[name] or not flag:  # an axis that shares its option with another benchmark's is told by that
             continue
-        flag = str(flags[name])
         values: Sequence[Any] = value if isinstance(value, tuple) else (value,)
         for text in values:
             words += [flag] if text is True else [flag, f"{text:g}" if isinstance(text, float) else str(text)]

@@ -21,7 +21,7 @@ from mpi_campaign.archive.run_folders import LOG_FILES, MANIFEST, PUBLIC, RunFol
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.benchmarks.registry import AXES
 from postprocess.drawing.text import clean, short
-from postprocess.records.storage import PACKED, PLAIN, packed, read_record, record_name, run_files
+from postprocess.records.storage import RECORD, run_files
 
 KEY = STATE / "public-copies.key"
 """The file with the clone's secret key of aliases: a host has the same alias in all copies that the clone makes."""
@@ -50,7 +50,7 @@ def write(run: RunFolder, target: Path) -> None:
         shutil.copytree(run.archived, target, dirs_exist_ok=True)
         return
     parts = _parts_of(run.archived, manifest)
-    texts = {path: _text(run, path) for path in parts.kept if not path.name.endswith((PLAIN, PACKED))}
+    texts = {path: _text(run, path) for path in parts.kept if not path.name.endswith(RECORD)}
     originals = _originals(manifest, [*texts.values(), *_heads(parts)])
     _check_names(run, manifest, parts, originals)
     replacer = Replacer(originals, namer(_key()), frozenset(_identity(manifest)))
@@ -78,7 +78,7 @@ def _parts_of(folder: Path, manifest: dict[str, Any]) -> _Parts:
     It leaves out the log of a case that passed, and the session's log where all passed. It always leaves out tables
     and ReFrame's reports beside junit.xml: records and manifest have the same content.
     """
-    good = {f"logs/{Path(str(case['record'])).name.removesuffix(PLAIN)}{suffix}"
+    good = {f"logs/{Path(str(case['record'])).name.removesuffix(RECORD)}{suffix}"
             for case in manifest["cases"] if case.get("result") == "pass" and case.get("record")
             for suffix in LOG_FILES.values()}  # fmt: skip
     if all(case.get("result") == "pass" for case in manifest["cases"]):
@@ -106,7 +106,7 @@ def _text(run: RunFolder, path: Path) -> str:
 
 def _record_text(run: RunFolder, path: Path) -> str:
     try:
-        return read_record(path).decode("utf-8")
+        return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise _refused(run, f"{path.relative_to(run.archived)} is not UTF-8") from error
 
@@ -114,8 +114,8 @@ def _record_text(run: RunFolder, path: Path) -> str:
 def _heads(parts: _Parts) -> Iterator[str]:
     """The part of records that is not measured: the strings of each line."""
     for path in parts.kept:
-        if path.name.endswith((PLAIN, PACKED)):
-            lines = read_record(path).decode("utf-8", "replace").split("\n")
+        if path.name.endswith(RECORD):
+            lines = path.read_bytes().decode("utf-8", "replace").split("\n")
             yield "\n".join(line for line in lines if '"host"' in line or line.startswith('{"type":"header"'))
 
 
@@ -207,7 +207,7 @@ def _make_key() -> None:
 
 
 def _replaced(replacer: Replacer, name: Path, text: str) -> str:
-    if name.suffix == ".json" or name.name.endswith((PLAIN, PACKED, ".lock")):
+    if name.suffix == ".json" or name.name.endswith((RECORD, ".lock")):
         return replacer.json(text)
     return replacer.settings(text) if name.parts[0] == SYSTEM_FOLDER else replacer.text(text)
 
@@ -216,11 +216,9 @@ def _write(run: RunFolder, path: Path, target: Path, text: str, originals: Origi
     """Raises CampaignError."""
     name = path.relative_to(run.archived)
     _check_left(run, str(name), text, originals)
-    is_record = name.name.endswith((PLAIN, PACKED))
-    copy = target / (f"{record_name(path)}.gz" if is_record else name)
+    copy = target / name
     copy.parent.mkdir(parents=True, exist_ok=True)
-    data = text.encode("utf-8", "surrogateescape")
-    copy.write_bytes(packed(data) if is_record else data)
+    copy.write_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 def _check_left(run: RunFolder, name: str, text: str, originals: Originals) -> None:
@@ -255,5 +253,5 @@ def _seal(target: Path, manifest: dict[str, Any], parts: _Parts, replacer: Repla
     for kind, alias in sorted(replacer.used):
         aliases.setdefault(kind, []).append(alias)
     left_out = {"logs_of_passed_cases": parts.logs, "tables": parts.tables, "reframe_reports": parts.reports}
-    manifest[PUBLIC] = {"aliases": aliases, "left_out": left_out, "packed": "records"}
+    manifest[PUBLIC] = {"aliases": aliases, "left_out": left_out}
     run_folders.seal(target, manifest)

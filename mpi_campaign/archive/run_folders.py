@@ -2,7 +2,7 @@
 
     results/<system>/.partial/<run>/     a run that grows, or was interrupted
     results/<system>/<run>/              a run in which every case has a whole record
-    results/<system>/<run>.tar.gz        such a run, packed by `results export`; it is read like its folder
+    results/<system>/<run>.tar.xz        such a run, packed by `results export`; it is read like its folder
     results/<system>/reports/<run>/      what was rendered from it, which can be made again
 
 A run folder holds manifest.json, records/, logs/, points.parquet and samples.parquet.

@@ -170,7 +170,7 @@ def export(run: RunFolder, target: Path, *, public: bool = False) -> Path:
     try:
         if public:
             public_copy.write(run, copy)
-        with tarfile.open(fresh, "w:gz", format=tarfile.PAX_FORMAT, dereference=True) as pack:
+        with tarfile.open(fresh, "w:xz", format=tarfile.PAX_FORMAT, dereference=True) as pack:
             for name, path in run_files(copy if public else run.archived).items():
                 pack.add(path, arcname=f"{run.run}/{name}", filter=_timeless if public else _anonymous)
         fresh.replace(target)

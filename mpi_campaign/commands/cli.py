@@ -424,9 +424,9 @@ def results_verify(runs: tuple[str, ...], output: Path) -> int:
 
 @results.command("export")
 @click.argument("run")
-@click.option("-o", "target", type=Kept(dir_okay=False), help="Default: RUN.tar.gz here.")
+@click.option("-o", "target", type=Kept(dir_okay=False), help="Default: RUN.tar.xz here.")
 @click.option(
-    "--public", is_flag=True, help="Names of hosts, users and folders are replaced; default: RUN.public.tar.gz here."
+    "--public", is_flag=True, help="Names of hosts, users and folders are replaced; default: RUN.public.tar.xz here."
 )
 @output_option
 def results_export(run: str, target: Path | None, output: Path, *, public: bool) -> int:
@@ -434,10 +434,10 @@ def results_export(run: str, target: Path | None, output: Path, *, public: bool)
 
     A public copy says in its manifest which kinds of names were replaced, and which files were left out of it.
     """
-    from mpi_campaign.archive import store  # noqa: PLC0415
+    from mpi_campaign.archive import packs, store  # noqa: PLC0415
 
     folder = run_folders.find(run, output.resolve())
-    usual = f"{folder.run}{'.public' * public}.tar.gz"
+    usual = f"{folder.run}{'.public' * public}{packs.ENDING}"
     print(store.export(folder, (target or Path(usual)).absolute(), public=public))
     return EXIT_GOOD
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 from postprocess.drawing.text import clean
-from postprocess.records.storage import read_record
 
 if TYPE_CHECKING:  # NumPy loads slowly, and a help is made of axes, which import this module
     import numpy as np
@@ -43,7 +42,7 @@ def lines_of(path: Path) -> Iterator[tuple[str, Json | None]]:
     a line is no JSON object.
     """
     try:
-        data = read_record(path)
+        data = path.read_bytes()
     except OSError as error:
         fail(clean(str(path)), f"cannot be read: {error.strerror}")
     *whole, tail = data.split(b"\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +12,7 @@ from postprocess.drawing.text import clean, short
 from postprocess.records.fields import Json, RecordError, fail, json_object
 from postprocess.records.reading import load_record
 from postprocess.records.record import Record
-from postprocess.records.storage import record_file, record_files, record_name
+from postprocess.records.storage import record_files
 
 MANIFEST_SCHEMA = "mpi-campaign.manifest"
 MANIFEST_VERSION = 1
@@ -90,17 +89,13 @@ def load_run(path: Path | str) -> Run:
     manifest, wrong = _checked_cases(path, manifest)
     problems += wrong
     records: list[Record] = []
-    files = record_files(folder)
     checksums = manifest.get("checksums")
-    for file in files:
+    for file in record_files(folder):
         try:
             records.append(load_record(file))
             problems += _not_archived(file, checksums if isinstance(checksums, dict) else {})
         except RecordError as error:
             problems.append(str(error))
-    for first, second in pairwise(files):
-        if record_name(first) == record_name(second):
-            problems.append(f"{clean(first.name)} and {clean(second.name)}: one record in two files, read twice")
     return Run(path, manifest, tuple(records), tuple(problems))
 
 
@@ -143,7 +138,7 @@ def _checked_cases(path: Path, manifest: Json) -> tuple[Json, list[str]]:
         name = clean(case.get("case") or record or "a case")
         if result not in RESULTS:
             problems.append(f"manifest.json: {name} has the result {clean(result)!r}, none of {', '.join(RESULTS)}")
-        if isinstance(record, str) and not record_file(path / record).is_file():
+        if isinstance(record, str) and not (path / record).is_file():
             problems.append(f"{clean(record)}: missing")
             cases.append({**case, "result": "missing", "reason": f"its record {record} is not there"})
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from postprocess.records.header import Progress, Thread
 from postprocess.records.reading import load_record
 from postprocess.records.record import Clock
 from postprocess.records.run import load_run
-from postprocess.records.storage import packed
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 from tests.support import check_record
@@ -335,22 +333,6 @@ def test_a_record_that_was_put_into_a_run_is_told(tmp_path: Path) -> None:
     run = load_run(run_dir)
     assert len(run.records) == 2
     assert run.problems == ("added.jsonl: not of this run: it has no checksum",)
-
-
-@pytest.mark.parametrize("stays", [True, False])
-def test_an_unpacked_file_that_was_put_over_a_packed_record_is_told(tmp_path: Path, stays: bool) -> None:
-    run_dir = synthetic.run_folder(tmp_path, [LINES])
-    plain = run_dir / "records" / "000.jsonl"
-    packed_file = plain.with_name("000.jsonl.gz")
-    packed_file.write_bytes(packed(plain.read_bytes()))
-    manifest = json.loads((run_dir / "manifest.json").read_text())
-    manifest["checksums"] = {"records/000.jsonl.gz": "sha256:" + hashlib.sha256(packed_file.read_bytes()).hexdigest()}
-    (run_dir / "manifest.json").write_text(json.dumps(manifest))
-    if not stays:
-        packed_file.unlink()
-    added = "000.jsonl: not of this run: it has no checksum"
-    twice = "000.jsonl and 000.jsonl.gz: one record in two files, read twice"
-    assert load_run(run_dir).problems == ((added, twice) if stays else (added,))
 
 
 @pytest.mark.parametrize("manifest", [None, "", "{", "[]", '{"schema": "other"}', "\xff"])
