@@ -220,11 +220,10 @@ _PARTS = (
 
 
 def copy_of_project(folder: Path) -> Path:
-    """A copy of what runs, in which a test can write, with the packages of this clone; without its test data."""
+    """A copy of what runs, in which a test can write, with the packages of this clone."""
     left_out = ("__pycache__", ".mypy_cache", "tmp-*", "references.yaml")
     for name in _PARTS:
-        own = ("data",) if name == "tests" else ()
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(*left_out, *own))
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(*left_out))
     for name in ("campaign", "requirements.lock", "requirements-test.lock", "spack.yaml"):
         shutil.copy(ROOT / name, folder / name)
     environment_of(folder)
