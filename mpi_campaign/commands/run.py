@@ -222,7 +222,8 @@ def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int
         system = asked["system"] if was_given("system") else ""
         other = run_folders.find(asked["sizes_of"], output.resolve(), system)
         by_folder = Path(asked["sizes_of"]).exists()
-        asked["sizes_of"] = str(other.stored) if by_folder else other.run
+        named = f"{other.system}/{other.run}" if "/" in asked["sizes_of"] else other.run
+        asked["sizes_of"] = str(other.stored) if by_folder else named
     asked["environment"] = environ.resolved(asked["environment"])
     for name in ("ranks", "max_jobs"):
         if was_given(name) and asked[name] < 1:  # 0 stands for "not given" in a manifest

@@ -18,7 +18,7 @@ from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import clean
 
 _MOST_LABELS = 12
-_LONGEST_LINE = 180
+_LONGEST_LINE = 150
 
 
 def chart_figure(chart: Chart, provenance: str = "") -> Figure:
@@ -62,7 +62,7 @@ def write_charts(
     written: list[Path] = []
     stems: dict[str, int] = {}
     for chart in charts:
-        stem = re.sub(r"[^A-Za-z0-9]+", "-", f"{prefix} {chart.title}").strip("-")[:150]
+        stem = re.sub(r"[^A-Za-z0-9]+", "-", f"{prefix} {chart.title}".replace("µ", "u")).strip("-")[:150]
         stems[stem] = stems.get(stem, 0) + 1
         name = stem if stems[stem] == 1 else f"{stem}-{stems[stem]}"
         folder.mkdir(parents=True, exist_ok=True)

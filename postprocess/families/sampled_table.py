@@ -147,7 +147,7 @@ def few_launches_words(points: pd.DataFrame) -> str:
     """What is appended to the name of a case whose points, of `over_launches`, are of too few launches: they do not
     tell what differs between launches. Empty where there are enough."""
     count = int(points["launches"].max())
-    return f", likely ({plural(count, 'launch')})" if likely(count) else ""
+    return f", likely ({plural(count, 'launch')})" if 0 < count and likely(count) else ""
 
 
 def usable(table: pd.DataFrame) -> pd.DataFrame:

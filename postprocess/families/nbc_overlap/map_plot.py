@@ -326,5 +326,5 @@ def _draw_bar(ax: Axes, name: str, look: Look) -> None:
 
 
 def _file_stem(title: str, suffix: str) -> str:
-    name = re.sub(r"[^A-Za-z0-9.@]+", "-", title.replace("@", "-")).strip("-.")[:120] or "map"
+    name = re.sub(r"[^A-Za-z0-9.@]+", "-", title.replace("@", "-").replace("µ", "u")).strip("-.")[:120] or "map"
     return f"{name}{suffix}"
