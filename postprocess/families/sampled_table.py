@@ -147,7 +147,7 @@ def few_launches_words(points: pd.DataFrame) -> str:
     """What is appended to the name of a case whose points, of `over_launches`, are of too few launches: they do not
     tell what differs between launches. Empty where there are enough."""
     count = int(points["launches"].max())
-    return f", likely ({plural(count, 'launch')})" if 0 < count and likely(count) else ""
+    return f", likely ({plural(count, 'launch')})" if count > 0 and likely(count) else ""
 
 
 def usable(table: pd.DataFrame) -> pd.DataFrame:
@@ -172,11 +172,11 @@ class LeftOut:
 
     @property
     def words(self) -> str:
-        """``left out: 4 below 1, 1 above, mostly interval too wide; with them 3.68``; empty where none is left out."""
+        """``left out: 4 points below 1, 1 above (mostly interval too wide); median with them 3.68``; or nothing."""
         if not self.below + self.above:
             return ""
-        sides = f"{self.below} below 1, {self.above} above"
-        return f"left out: {sides}, mostly {self.reason}; with them {ratio(self.median)}"
+        sides = f"{plural(self.below, 'point')} below 1, {self.above} above"
+        return f"left out: {sides} (mostly {self.reason}); median with them {ratio(self.median)}"
 
 
 def left_out(table: pd.DataFrame, values: ArrayLike) -> LeftOut:

