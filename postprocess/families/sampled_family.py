@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from postprocess.drawing.text import clean
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import (
     BY_INTERVALS,
@@ -28,8 +29,9 @@ from postprocess.families.family import (
     TableFile,
     doubt_about,
 )
-from postprocess.records.record import Record
-from postprocess.records.run import failed_records
+from postprocess.records.record import Record, RecordFile
+from postprocess.records.run import Run, failed_records
+from postprocess.records.run_words import run_name
 from postprocess.statistics.limits import LEAST_RATIO
 
 if TYPE_CHECKING:
@@ -77,6 +79,24 @@ def _launches(axes: FamilyAxes, metrics: Sequence[Metric], compared: Compared | 
     )
 
 
+def provenance_words(run: Run, records: Iterable[RecordFile]) -> str:
+    """The origin of a picture's numbers in a line: run, system, date, toolchains, placement, compilers, record."""
+    every = list(records)
+    headers, names = [record.header for record in every], list(dict.fromkeys(record.name for record in every))
+    started = str(run.manifest.get("started_utc") or min((h.started_utc for h in headers), default=""))
+    facts = {
+        "run": [run_name(run)],
+        "system": [str(run.manifest.get("system") or "")],
+        "": [started],
+        "toolchain": [f"{h.toolchain} ({h.provider})" for h in headers],
+        "on": [f"{h.ranks} ranks of {h.threads_per_rank} threads, {h.nodes} node(s)" for h in headers],
+        "built by": [str(h.build.get("compiler") or "") for h in headers],
+        "record": names if len(names) == 1 else [],
+    }
+    known = ((name, ", ".join(dict.fromkeys(text for text in texts if text))) for name, texts in facts.items())
+    return clean("; ".join(f"{name} {text}".strip() for name, text in known if text))
+
+
 def sections(family: str, title: str, order: int) -> tuple[Section, ...]:
     """The parts of the report of a family: a section with its pictures, a card of the first section, and a paragraph of
     "How to read this". They are those of section.html, card.html and reading.html that its folder `templates` has.
@@ -96,7 +116,9 @@ def sections(family: str, title: str, order: int) -> tuple[Section, ...]:
     def pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
         from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - it takes a second to load
 
-        drawn = write_charts(section().charts(found.table), folder, anchor, page.look.kinds)
+        drawn = write_charts(
+            section().charts(found.table), folder, anchor, page.look.kinds, provenance_words(found.run, found.records)
+        )
         return {family: drawn} if drawn else {}
 
     every = (

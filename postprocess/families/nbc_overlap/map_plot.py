@@ -34,9 +34,9 @@ from postprocess.families.nbc_overlap.maps import (
     Sweep,
     legend,
     panels_of,
-    provenance_words,
     sweeps_of,
 )
+from postprocess.families.sampled_family import provenance_words
 from postprocess.records.run import Run, cases_of
 from postprocess.records.run_words import run_name
 
@@ -87,7 +87,7 @@ def map_figures(run: Run, panel: Panel, look: Look = PLAIN) -> dict[str, Figure]
     figures = {}
     for family in dict.fromkeys(metric.family for metric in drawn):
         row = [_Spot(metric.title, panel, metric) for metric in drawn if metric.family == family]
-        figures[family] = _figure([row], sweep.title, provenance_words(run, [sweep]), look)
+        figures[family] = _figure([row], sweep.title, provenance_words(run, [sweep.record]), look)
     return figures
 
 
@@ -136,7 +136,7 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
     for name, figure in overview_figures(run, panels, look).items():
         write("overview", name, figure)
     if not look.metrics:
-        provenance = provenance_words(run, [panel.sweep for panel in panels if panel.sweep is not None])
+        provenance = provenance_words(run, [panel.sweep.record for panel in panels if panel.sweep is not None])
         written["charts"] = write_charts(charts(points), folder, "curves", look.kinds, provenance)
     return written
 
@@ -162,7 +162,9 @@ def _overview(run: Run, panels: Sequence[Panel], metric: MapRatio | None, look: 
         rows.append(row)
     sweeps = [panel.sweep for panel in panels if panel.sweep is not None]
     what = metric.title if metric else "r_overhead, basic against its own references, others against basic's"
-    provenance = provenance_words(run, sweeps) + (f"; skipped everywhere: {nothing}" if nothing else "")
+    provenance = provenance_words(run, [sweep.record for sweep in sweeps]) + (
+        f"; skipped everywhere: {nothing}" if nothing else ""
+    )
     return _figure(rows, f"{what}: run {run_name(run)}", provenance, look, collectives)
 
 

@@ -19,7 +19,7 @@ from postprocess.families.nbc_overlap.record import OverlapRecord, overlaps_of
 from postprocess.records.fields import Json
 from postprocess.records.header import named_cores_of, node_set_of, repeat_of
 from postprocess.records.run import Run
-from postprocess.records.run_words import RESULT_WORDS, run_name
+from postprocess.records.run_words import RESULT_WORDS
 
 MARKS = {
     "?": "unreliable: by its interval, a size, a disturbed basic, clocks, or a failed case; the details say which",
@@ -298,24 +298,6 @@ def legend(sweeps: Iterable[Sweep], faded: bool = False) -> list[tuple[str, str]
     if faded and any(sweep.has_far for sweep in shown):
         signs.append(("faded", FAR_WORDS))
     return signs
-
-
-def provenance_words(run: Run, sweeps: Sequence[Sweep]) -> str:
-    """The origin of a picture's numbers in a line: run, system, date, toolchains, placement, compilers, record."""
-    headers = [sweep.record.header for sweep in sweeps]
-    records = list(dict.fromkeys(sweep.record.name for sweep in sweeps))
-    started = str(run.manifest.get("started_utc") or min((h.started_utc for h in headers), default=""))
-    facts = {
-        "run": [run_name(run)],
-        "system": [str(run.manifest.get("system") or "")],
-        "": [started],
-        "toolchain": [f"{h.toolchain} ({h.provider})" for h in headers],
-        "on": [f"{h.ranks} ranks of {h.threads_per_rank} threads, {h.nodes} node(s)" for h in headers],
-        "built by": [str(h.build.get("compiler") or "") for h in headers],
-        "record": records if len(records) == 1 else [],
-    }
-    known = ((name, ", ".join(dict.fromkeys(text for text in texts if text))) for name, texts in facts.items())
-    return clean("; ".join(f"{name} {text}".strip() for name, text in known if text))
 
 
 def sweeps_of(run: Run, points: pd.DataFrame) -> list[Sweep]:
