@@ -81,18 +81,19 @@ class Columns:
         """The heads of its columns."""
         return [column.head for column in self.columns]
 
-    def _cells(self, row: Mapping[Any, Any]) -> list[str]:
+    def cells(self, row: Mapping[Any, Any]) -> list[str]:
+        """The texts of a row."""
         return [column.cell(row) for column in self.columns]
 
     def text(self, table: pd.DataFrame) -> str:
         """One line per row, without a final newline; empty for an empty table."""
         right = {number for number, column in enumerate(self.columns) if column.right}
-        return "" if table.empty else aligned(self.heads, list(map(self._cells, rows_of(table))), right)
+        return "" if table.empty else aligned(self.heads, list(map(self.cells, rows_of(table))), right)
 
     def view(self, table: pd.DataFrame, most_rows: int) -> PointsView:
         """The table as the template `curves.html` shows it, with at most so many rows."""
         heads = [(column.head, column.right) for column in self.columns]
-        return PointsView(heads, list(map(self._cells, rows_of(table.head(most_rows)))), len(table))
+        return PointsView(heads, list(map(self.cells, rows_of(table.head(most_rows)))), len(table))
 
     def narrow_view(self, table: pd.DataFrame, most_rows: int, leading: int) -> PointsView:
         """The same without columns that are empty, and without those of the first `leading` ones that have the same

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from postprocess.drawing.text import clean
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import (
     BY_INTERVALS,
@@ -29,9 +28,9 @@ from postprocess.families.family import (
     TableFile,
     doubt_about,
 )
-from postprocess.records.record import Record, RecordFile
-from postprocess.records.run import Run, failed_records
-from postprocess.records.run_words import run_name
+from postprocess.records.record import Record
+from postprocess.records.run import failed_records
+from postprocess.records.run_words import provenance_words
 from postprocess.statistics.limits import LEAST_RATIO
 
 if TYPE_CHECKING:
@@ -77,24 +76,6 @@ def _launches(axes: FamilyAxes, metrics: Sequence[Metric], compared: Compared | 
         of_files=lambda _run, tables: compared.of_file(tables[0]) if compared else tables[0],
         of_table=compared.of_table if compared else lambda table: table,
     )
-
-
-def provenance_words(run: Run, records: Iterable[RecordFile]) -> str:
-    """The origin of a picture's numbers in a line: run, system, date, toolchains, placement, compilers, record."""
-    every = list(records)
-    headers, names = [record.header for record in every], list(dict.fromkeys(record.name for record in every))
-    started = str(run.manifest.get("started_utc") or min((h.started_utc for h in headers), default=""))
-    facts = {
-        "run": [run_name(run)],
-        "system": [str(run.manifest.get("system") or "")],
-        "": [started],
-        "toolchain": [f"{h.toolchain} ({h.provider})" for h in headers],
-        "on": [f"{h.ranks} ranks of {h.threads_per_rank} threads, {h.nodes} node(s)" for h in headers],
-        "built by": [str(h.build.get("compiler") or "") for h in headers],
-        "record": names if len(names) == 1 else [],
-    }
-    known = ((name, ", ".join(dict.fromkeys(text for text in texts if text))) for name, texts in facts.items())
-    return clean("; ".join(f"{name} {text}".strip() for name, text in known if text))
 
 
 def sections(family: str, title: str, order: int) -> tuple[Section, ...]:

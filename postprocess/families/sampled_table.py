@@ -80,6 +80,11 @@ def columns_of_estimates(found: Mapping[str, Estimate]) -> Row:
     }
 
 
+def estimate_of(row: Mapping[Any, Any], name: str) -> Estimate:
+    """A number of a row with its interval."""
+    return Estimate(*(np.float64(row[f"{name}{end}"]) for end in ENDS))
+
+
 def columns_of_point(
     record: RecordFile,
     point: Sampling,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import TypeVar
 
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import clean, plural
+from postprocess.records.record import RecordFile
 from postprocess.records.run import RESULTS, Run
 
 Reason = TypeVar("Reason", bound=Hashable)
@@ -17,6 +18,24 @@ RESULT_WORDS = dict(zip(RESULTS, ("passed", "skipped", "failed", "missing"), str
 def run_name(run: Run) -> str:
     """The run's name."""
     return str(run.manifest.get("run") or run.path.name)
+
+
+def provenance_words(run: Run, records: Iterable[RecordFile]) -> str:
+    """The origin of a picture's numbers in a line: run, system, date, toolchains, placement, compilers, record."""
+    every = list(records)
+    headers, names = [record.header for record in every], list(dict.fromkeys(record.name for record in every))
+    started = str(run.manifest.get("started_utc") or min((h.started_utc for h in headers), default=""))
+    facts = {
+        "run": [run_name(run)],
+        "system": [str(run.manifest.get("system") or "")],
+        "": [started],
+        "toolchain": [f"{h.toolchain} ({h.provider})" for h in headers],
+        "on": [f"{h.ranks} ranks of {h.threads_per_rank} threads, {h.nodes} node(s)" for h in headers],
+        "built by": [str(h.build.get("compiler") or "") for h in headers],
+        "record": names if len(names) == 1 else [],
+    }
+    known = ((name, ", ".join(dict.fromkeys(text for text in texts if text))) for name, texts in facts.items())
+    return clean("; ".join(f"{name} {text}".strip() for name, text in known if text))
 
 
 def together(named: Iterable[tuple[Reason, str]], noun: str) -> Iterator[tuple[str, Reason]]:

@@ -332,7 +332,7 @@ def test_a_ratio_to_the_papers_own_method_counts_beyond_what_this_method_differs
 def test_without_a_control_nothing_is_said_about_the_papers_own_method(tmp_path: Path) -> None:
     row = target(table_of(tmp_path, *whole_run(FASTER)), "paper's own")
     assert row["verdict"] == "cannot be told" and math.isnan(row["control_least"])
-    assert claims.cells(row)[claims.HEADS.index("control")] == ""
+    assert claims.OF_CASE.cells(row)[claims.OF_CASE.heads.index("control")] == ""
     truth = Truth(by_variant={"spin": 0.8, "barrier": 1.0}, ratio_noise=0.002)
     lines, *others = whole_run(truth, variants=VARIANTS)
     assert target(table_of(tmp_path / "b", lines, *others), "paper's own")["verdict"] == "holds"

@@ -15,7 +15,7 @@ of that interval is. So the interval that is judged is `ratio_to_papers_own_wide
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -33,7 +33,6 @@ from postprocess.families.hybrid.table import (
     SETTING,
     WIDENED,
     count_of_controls,
-    estimate_of,
     with_states,
 )
 from postprocess.statistics import control
@@ -146,7 +145,7 @@ def _cases(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """The points of each case, over all launches in which the cores were in the same state."""
     points = sampled_table.over_launches(with_states(table), _POINT, ESTIMATES, ["doubtful"])
     for index, row in points[points["launches"] > 1].iterrows():
-        best = control.CANNOT_TELL if row["doubtful"] else control.verdict(estimate_of(row, _BEST))
+        best = control.CANNOT_TELL if row["doubtful"] else control.verdict(sampled_table.estimate_of(row, _BEST))
         points.loc[index, "best_verdict"] = best
     for _, rows in points.groupby(_GROUP, sort=False):
         yield rows
@@ -306,37 +305,36 @@ def _ratio_words(row: Mapping[Any, Any]) -> str:
     return f"{texts[0]} [{texts[1]}, {texts[2]}]" if all(map(math.isfinite, values)) else texts[0]
 
 
-HEADS = ("collective, timed", "target", "verdict", "largest ratio", "control", "hand-over", "missed at")
-"""The heads of the columns of a table of `targets` of one case."""
+def _verdict(row: Mapping[Any, Any]) -> str:
+    return f"{row['verdict']}: {row['lacking']}" if row["lacking"] else str(row["verdict"])
 
 
-def cells(row: Mapping[Any, Any]) -> list[str]:
-    """The texts of a row of `targets` under HEADS. The largest ratio stands with its interval, as far as that is known,
-    its message size and the setting of the MPI library. The control is the paper's own method against itself: its least
-    and largest ratio."""
-    controls = (row["control_least"], row["control_most"])
-    setting = str(row["setting"]).replace("_", " ")
-    return [
-        f"{row['operation']}, {row['timed']}",
-        str(row["target"]),
-        f"{row['verdict']}: {row['lacking']}" if row["lacking"] else str(row["verdict"]),
-        f"{_ratio_words(row)} at {size(row['message_bytes'])}, {setting}",
-        f"{ratio(controls[0])} to {ratio(controls[1])}" if all(map(math.isfinite, controls)) else "",
-        ", ".join(filter(None, [handovers.words(row["handover_ns"]), row["state"]])),
-        ", ".join(map(size, row["missed_bytes"])),
-    ]
+def _largest(row: Mapping[Any, Any]) -> str:
+    """The largest ratio with its interval, as far as that is known, its message size and the MPI library's setting."""
+    return f"{_ratio_words(row)} at {size(row['message_bytes'])}, {str(row['setting']).replace('_', ' ')}"
 
 
-def _cell(place: int) -> Callable[[Mapping[Any, Any]], str]:
-    return lambda row: cells(row)[place]
+def _control(row: Mapping[Any, Any]) -> str:
+    """The paper's own method against itself: its least and largest ratio."""
+    ends = (row["control_least"], row["control_most"])
+    return f"{ratio(ends[0])} to {ratio(ends[1])}" if all(map(math.isfinite, ends)) else ""
 
 
-TARGETS = Columns((
-    plain("library"),
-    *(
-        Column(head, _cell(place), right=head == "hand-over") for place, head in enumerate(HEADS)
-    ),
+def _handover(row: Mapping[Any, Any]) -> str:
+    return ", ".join(filter(None, [handovers.words(row["handover_ns"]), row["state"]]))
+
+
+OF_CASE = Columns((
+    Column("collective, timed", lambda row: f"{row['operation']}, {row['timed']}"),
+    plain("target"),
+    Column("verdict", _verdict),
+    Column("largest ratio", _largest),
+    Column("control", _control),
+    Column("hand-over", _handover, right=True),
+    Column("missed at", lambda row: ", ".join(map(size, row["missed_bytes"]))),
 ))  # fmt: skip
+"""The columns of a table of `targets` of one case."""
+TARGETS = Columns((plain("library"), *OF_CASE.columns))
 """The columns of a table of `targets` of several cases, for the terminal."""
 
 

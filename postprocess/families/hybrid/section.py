@@ -18,10 +18,9 @@ from postprocess.families.hybrid.axes import AXES, WHOLE
 from postprocess.families.hybrid.charts import charts
 from postprocess.families.hybrid.claims import (
     GLANCE,
-    HEADS,
+    OF_CASE,
     at_a_glance,
     break_evens,
-    cells,
     counts_words,
     targets,
 )
@@ -63,9 +62,10 @@ def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
         "control": count_of_controls(table).words,
         "glance_heads": GLANCE,
         "glance": at_a_glance(table),
-        "heads": HEADS,
+        "heads": OF_CASE.heads,
         "targets": [
-            (str(case), list(map(cells, rows_of(rows)))) for case, rows in of_claims.groupby("library", sort=False)
+            (str(case), list(map(OF_CASE.cells, rows_of(rows))))
+            for case, rows in of_claims.groupby("library", sort=False)
         ],
         "verdict_heads": VERDICT_HEADS,
         "verdicts": verdicts(table),

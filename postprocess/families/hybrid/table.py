@@ -114,9 +114,13 @@ def _with_controls(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _beside_control(row: Mapping[str, Any], beside: Mapping[str, Any] | None) -> dict[str, float]:
     """The columns of a row that its control tells. beside: the row of the paper's own method itself."""
     known = beside is not None and not beside["doubtful"]
-    factor = control.off_by(estimate_of(beside, PAPERS_RATIO)) if beside is not None and known else math.inf
+    factor = (
+        control.off_by(sampled_table.estimate_of(beside, PAPERS_RATIO)) if beside is not None and known else math.inf
+    )
     return {
-        **sampled_table.columns_of_estimates({WIDENED: control.widened(estimate_of(row, PAPERS_RATIO), factor)}),
+        **sampled_table.columns_of_estimates(
+            {WIDENED: control.widened(sampled_table.estimate_of(row, PAPERS_RATIO), factor)}
+        ),
         "control": math.nan if beside is None else beside[PAPERS_RATIO],
     }
 
@@ -146,7 +150,7 @@ def _best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The columns about the best of the settings; rows: a row of each, which are the same otherwise."""
     if not rows:
         return {}
-    ratios = [estimate_of(row, "ratio_to_library") for row in rows]
+    ratios = [sampled_table.estimate_of(row, "ratio_to_library") for row in rows]
     best = Estimate(*(np.max([getattr(one, end) for one in ratios]) for end in ("value", "low", "high")))
     largest = rows[int(np.argmax([one.value for one in ratios]))]
     return {
@@ -160,10 +164,6 @@ def _best_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _values(row: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[name] for name in names)
-
-
-def estimate_of(row: Mapping[str, Any], name: str) -> Estimate:
-    return Estimate(*(np.float64(row[f"{name}{end}"]) for end in sampled_table.ENDS))
 
 
 def case_of(record: HybridRecord) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from postprocess.families import sampled_table
@@ -13,7 +12,7 @@ from postprocess.families.nbc_overlap.points import CASE, ESTIMATES, diagnosis_c
 from postprocess.families.nbc_overlap.validity import TOO_WIDE, too_wide
 from postprocess.records.header import NAMED
 from postprocess.statistics.launches import of_rows
-from postprocess.statistics.metrics import Estimate, break_even_estimate
+from postprocess.statistics.metrics import break_even_estimate
 
 GROUP = [*(name for name in CASE if name != "launch"), NAMED]
 _ANY = ("reference_moved", "oversubscribed", "shared_core")
@@ -42,13 +41,13 @@ def _one(rows: pd.DataFrame) -> dict[Any, Any]:
         return first
     names = (name for name in ESTIMATES if name != "break_even_cores")  # infinite where it never pays
     first |= sampled_table.columns_of_estimates({name: of_rows(good, name) for name in names})
-    gained = Estimate(*(np.float64(first[f"speedup_vs_basic{end}"]) for end in sampled_table.ENDS))
+    gained = sampled_table.estimate_of(first, "speedup_vs_basic")
     cores = break_even_estimate(gained, int(first["given_up_cores"]))
     first |= sampled_table.columns_of_estimates({"break_even_cores": cores})
     first |= {name: bool(good[name].any()) for name in _ANY}
     amiss = [[one for one in reasons if TOO_WIDE not in one] for reasons in good["unreliable_reasons"]]
     most = [reasons for reasons in amiss if reasons]
-    deciding = Estimate(*(np.float64(first[f"{deciding_ratio(first)}{end}"]) for end in sampled_table.ENDS))
+    deciding = sampled_table.estimate_of(first, deciding_ratio(first))
     reasons = [*(most[0] if 2 * len(most) > len(amiss) else []), *too_wide(deciding)]
     first |= {"unreliable_reasons": reasons, "reliable": not reasons}
     return first | diagnosis_columns(diagnose(first))

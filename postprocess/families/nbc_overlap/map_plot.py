@@ -36,9 +36,8 @@ from postprocess.families.nbc_overlap.maps import (
     panels_of,
     sweeps_of,
 )
-from postprocess.families.sampled_family import provenance_words
 from postprocess.records.run import Run, cases_of
-from postprocess.records.run_words import run_name
+from postprocess.records.run_words import provenance_words, run_name
 
 _LINE, _AXIS_NAME = 0.19, 0.3
 _BAR = 1.25

@@ -24,7 +24,6 @@ from postprocess.families.sync_overlap.table import ESTIMATES, answers
 from postprocess.records.header import NAMED
 from postprocess.statistics import late_receiver
 from postprocess.statistics.late_receiver import FULL, INCOMPLETE, NONE, NOTHING, UNCLEAR, Stretch
-from postprocess.statistics.metrics import Estimate
 
 _OUTCOME_WORDS = {FULL: "full overlap", INCOMPLETE: "incomplete overlap", NONE: "no overlap"}
 _WHO_WORDS = {
@@ -88,7 +87,7 @@ def _over_launches(table: pd.DataFrame) -> pd.DataFrame:
     """The points of each case over its launches, with the answers that their common intervals give."""
     points = sampled_table.over_launches(table, [*_GROUP, "message_bytes"], ESTIMATES)
     for index, row in points[points["launches"] > 1].iterrows():
-        of = {name: Estimate(*(row[f"{name}{end}"] for end in sampled_table.ENDS)) for name in ESTIMATES}
+        of = {name: sampled_table.estimate_of(row, name) for name in ESTIMATES}
         points.loc[index, ["outcome", "who_progresses"]] = answers(int(row["message_bytes"]), of)
     return points
 
