@@ -65,13 +65,7 @@ const struct operation operation_table[OPERATION_COUNT] = {
     {.name = "scan", .mpi_name = "MPI_Scan", .nonblocking = "iscan", .call = call_scan},
 };
 
-const char *const *operation_names(void) {
-    static const char *names[OPERATION_COUNT + 1]; /* the last stays NULL */
-    for (size_t i = 0; i < OPERATION_COUNT; i++) {
-        names[i] = operation_table[i].name;
-    }
-    return names;
-}
+OPTION_CHOICES_FROM(operation_choices, operation_table, OPERATION_COUNT, mpi_name)
 
 struct collective operation_nonblocking(const struct operation *operation) {
     const int index = collective_find(operation->nonblocking);

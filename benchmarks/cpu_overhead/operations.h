@@ -7,6 +7,7 @@
 #define CAMPAIGN_OPERATIONS_H
 
 #include "collectives.h"
+#include "options.h"
 
 struct operation {
     const char *name; /* as the MPI function has it: bcast */
@@ -21,8 +22,8 @@ struct operation {
 enum { OPERATION_COUNT = 10 };
 extern const struct operation operation_table[OPERATION_COUNT];
 
-/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
-const char *const *operation_names(void);
+/* Returns the table as the choices of an option. */
+const struct option_choice *operation_choices(void);
 
 /* Returns the operation as a collective of exchange.h: exchange_call makes the whole call, and there is nothing to wait
  * for. */

@@ -80,20 +80,36 @@ static void come_late(exchange *x, int64_t units) {
 }
 
 const struct way way_table[WAY_COUNT] = {
-    [WAY_BLOCKING] = {.name = "blocking", .spend = block},
-    [WAY_NONBLOCKING] = {.name = "nonblocking", .nonblocking = true, .spend = wait_at_once},
-    [WAY_TESTING] = {.name = "testing", .nonblocking = true, .spend = test},
-    [WAY_SLEEPING] = {.name = "sleeping", .nonblocking = true, .spend = sleep_between_tests},
-    [WAY_SOAKING] = {.name = "soaking", .soaks = true, .spend = block},
-    [WAY_WORKING] = {.name = "working", .nonblocking = true, .works = true, .spend = work_meanwhile},
-    [WAY_ONCE] = {.name = "once", .once = true, .spend = block},
-    [WAY_LATE] = {.name = "late", .late = true, .spend = come_late},
+    [WAY_BLOCKING] = {.name = "blocking", .help = "as the library waits in the blocking call", .spend = block},
+    [WAY_NONBLOCKING] = {.name = "nonblocking",
+                         .help = "the nonblocking call, waited for at once",
+                         .nonblocking = true,
+                         .spend = wait_at_once},
+    [WAY_TESTING] = {.name = "testing",
+                     .help = "the nonblocking call, tested for all the time",
+                     .nonblocking = true,
+                     .spend = test},
+    [WAY_SLEEPING] = {.name = "sleeping",
+                      .help = "the nonblocking call, tested for between sleeps that grow",
+                      .nonblocking = true,
+                      .spend = sleep_between_tests},
+    [WAY_SOAKING] = {.name = "soaking",
+                     .help = "the blocking call beside a thread of the lowest priority",
+                     .soaks = true,
+                     .spend = block},
+    [WAY_WORKING] = {.name = "working",
+                     .help = "work beside the nonblocking call",
+                     .nonblocking = true,
+                     .works = true,
+                     .spend = work_meanwhile},
+    [WAY_ONCE] = {.name = "once",
+                  .help = "one blocking call from a common start, which an equation describes",
+                  .once = true,
+                  .spend = block},
+    [WAY_LATE] = {.name = "late",
+                  .help = "the blocking call, to which the last rank comes late",
+                  .late = true,
+                  .spend = come_late},
 };
 
-const char *const *way_names(void) {
-    static const char *names[WAY_COUNT + 1]; /* the last stays NULL */
-    for (size_t i = 0; i < WAY_COUNT; i++) {
-        names[i] = way_table[i].name;
-    }
-    return names;
-}
+OPTION_CHOICES_FROM(way_choices, way_table, WAY_COUNT, help)

@@ -7,12 +7,14 @@
 #define CAMPAIGN_WAYS_H
 
 #include "exchange.h"
+#include "options.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct way {
     const char *name;
+    const char *help;
     bool nonblocking; /* it makes the nonblocking call */
     bool works;       /* it does a fixed amount of work of its own while the call is open */
     bool soaks;       /* a thread of the lowest priority computes meanwhile on the same core (soaker.h) */
@@ -35,7 +37,7 @@ enum {
 };
 extern const struct way way_table[WAY_COUNT];
 
-/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
-const char *const *way_names(void);
+/* Returns the table as the choices of an option. */
+const struct option_choice *way_choices(void);
 
 #endif

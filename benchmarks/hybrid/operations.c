@@ -86,13 +86,7 @@ const struct operation operation_table[OPERATIONS] = {
      .start = start_of_alltoall},
 };
 
-const char *const *operation_names(void) {
-    static const char *names[OPERATIONS + 1]; /* the last stays NULL */
-    for (size_t i = 0; i < OPERATIONS; i++) {
-        names[i] = operation_table[i].name;
-    }
-    return names;
-}
+OPTION_CHOICES_FROM(operation_choices, operation_table, OPERATIONS, mpi_name)
 
 size_t operation_contributed_blocks(const struct operation *operation, int ranks) {
     return operation->scatters ? (size_t)ranks : 1;

@@ -9,6 +9,7 @@
 #define CAMPAIGN_HYBRID_OPERATIONS_H
 
 #include "hybrid_collectives.h"
+#include "options.h"
 
 enum { ROOT = 0 };
 
@@ -32,8 +33,8 @@ struct operation {
 enum { OPERATIONS = 5 };
 extern const struct operation operation_table[OPERATIONS];
 
-/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
-const char *const *operation_names(void);
+/* Returns the table as the choices of an option. */
+const struct option_choice *operation_choices(void);
 
 /* Of `ranks` ranks: how many blocks a contribution has, how many a rank reads, and how many elements of `count` each
  * the hybrid library's memory must be made for. */

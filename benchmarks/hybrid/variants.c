@@ -69,10 +69,4 @@ const char *node_method_name(enum hybrid_method method) {
     return names[method];
 }
 
-const char *const *variant_names(void) {
-    static const char *names[VARIANTS + 1]; /* the last stays NULL */
-    for (size_t i = 0; i < VARIANTS; i++) {
-        names[i] = variant_table[i].name;
-    }
-    return names;
-}
+OPTION_CHOICES_FROM(variant_choices, variant_table, VARIANTS, help)

@@ -6,6 +6,7 @@
 
 #include "hybrid_collectives.h"
 #include "operations.h"
+#include "options.h"
 
 struct variant {
     const char *name;
@@ -29,7 +30,7 @@ const struct variant *variant_of_paper(const struct operation *operation);
 /* The name of a method in records. */
 const char *node_method_name(enum hybrid_method method);
 
-/* The names of the table, NULL-terminated, as the choices of an option. */
-const char *const *variant_names(void);
+/* Returns the table as the choices of an option. */
+const struct option_choice *variant_choices(void);
 
 #endif

@@ -60,7 +60,7 @@ char *impact_plan_parameters(const struct impact_plan *plan) {
     }
     json_close_array(line);
     json_open_array(line, "computation");
-    json_put_string(line, NULL, compute_names()[plan->computation]);
+    json_put_string(line, NULL, compute_choices()[plan->computation].name);
     json_close_array(line);
     json_close_object(line);
     return json_line_take(line);
@@ -115,7 +115,7 @@ static bool parse_target(const json_value *value, struct impact_target *target) 
 
 static bool parse_computation(const char *name, enum compute_kind *kind) {
     for (int i = 0; name != NULL && i < COMPUTE_KINDS; i++) {
-        if (strcmp(compute_names()[i], name) == 0) {
+        if (strcmp(compute_choices()[i].name, name) == 0) {
             *kind = (enum compute_kind)i;
             return true;
         }

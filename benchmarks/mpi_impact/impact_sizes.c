@@ -74,7 +74,7 @@ static struct size_table table_of(const struct program *program, const struct im
     struct size_table table = {.ranks = program->ranks,
                                .threads_per_rank = program->threads,
                                .given_up_cores = given_up_cores,
-                               .computation = compute_names()[plan->computation]};
+                               .computation = compute_choices()[plan->computation].name};
     table.work.count = plan->count;
     table.work.entries = fail_alloc(plan->count, sizeof *table.work.entries);
     for (size_t i = 0; i < plan->count; i++) {

@@ -42,7 +42,7 @@ static void describe_options(struct option_entry *entries) {
     const struct option_entry table[] = {
         option_times("comp-times", &s->comp_times,
                      "computation times, ascending, with units: 500us,8ms,1s; default: 500us to 1.024s doubling"),
-        option_one_of("computation", &s->computation, compute_names(),
+        option_one_of("computation", &s->computation, compute_choices(),
                       "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s "
                       "c[i] over vectors larger than the caches"),
         option_real("seconds", &s->seconds, 0, 1e6, "S",

@@ -15,14 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Both axes: first time and number of doublings. */
-static const struct {
-    int64_t first_ns;
-    size_t count;
-} grids[] = {
-    [GRID_SMOKE] = {8000000, 3},
-    [GRID_NIGHTLY] = {1000000, 6},
-    [GRID_FULL] = {500000, 12},
+/* Both axes. */
+#define MS INT64_C(1000000)
+static const struct option_values times[] = {
+    [GRID_SMOKE] = {{8 * MS, 16 * MS, 32 * MS}, 3},
+    [GRID_NIGHTLY] = {{1 * MS, 2 * MS, 4 * MS, 8 * MS, 16 * MS, 32 * MS}, 6},
+    [GRID_FULL] = {{MS / 2, 1 * MS, 2 * MS, 4 * MS, 8 * MS, 16 * MS, 32 * MS, 64 * MS, 128 * MS, 256 * MS, 512 * MS,
+                    1024 * MS},
+                   12},
 };
 
 static struct settings {
@@ -43,26 +43,48 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        option_some_of(
-            "collective", &s->collectives, collective_names(),
-            "collectives to measure, comma-separated, may be repeated, see --list; default: the first five of them"),
-        option_one_of("grid", &s->grid, program_grid_names,
-                      "target times of both axes: smoke 8,16,32ms; nightly 1ms to 32ms doubling (6 x 6); full 500us to "
-                      "1.024s doubling (12 x 12); default: smoke"),
-        option_times("comm-times", &s->comm_times,
-                     "communication times instead of the grid's, ascending, with units: 500us,8ms,1s"),
-        option_times("comp-times", &s->comp_times, "computation times instead of the grid's"),
-        option_one_of(
-            "cache", &s->cache, program_cache_names,
-            "warm: every repetition uses the same buffers (default); cold: repetitions take turns through buffers that "
-            "on each rank are together twice the size of the largest cache, as far as memory allows"),
-        option_one_of("computation", &s->computation, compute_names(),
-                      "what every thread computes: dgemm, a matrix multiplication (default), or triad, a[i] = b[i] + s "
-                      "c[i] over vectors larger than the caches"),
-        option_time(
-            "test-interval", &s->test_interval_ns, "T",
-            "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the collective "
-            "is complete; its computation is cut into pieces for this, in the reference too; default: 0, never"),
+        {.name = "collective",
+         .kind = OPTION_CHOICES,
+         .target = &s->collectives,
+         .choices = collective_choices(),
+         .parameter = "collective",
+         .help = "collectives to measure, comma-separated, may be repeated, see --list; default: the first five"},
+        {.name = "comm-times",
+         .kind = OPTION_DURATIONS,
+         .target = &s->comm_times,
+         .parameter = "comm_target_ns",
+         .grids = times,
+         .help = "target times of the communication instead of the grid's, ascending, with units: 500us,8ms,1s"},
+        {.name = "comp-times",
+         .kind = OPTION_DURATIONS,
+         .target = &s->comp_times,
+         .parameter = "comp_target_ns",
+         .grids = times,
+         .help = "target times of the computation instead of the grid's"},
+        {.name = "cache",
+         .kind = OPTION_CHOICE,
+         .target = &s->cache,
+         .choices = program_cache_choices,
+         .parameter = "cache",
+         .of_plan = true,
+         .help = "whether buffers take turns; default: warm. Cold ones are on each rank together twice the size of the "
+                 "largest cache, as far as memory allows"},
+        {.name = "computation",
+         .kind = OPTION_CHOICE,
+         .target = &s->computation,
+         .choices = compute_choices(),
+         .parameter = "computation",
+         .of_plan = true,
+         .help = "what every thread computes; default: dgemm"},
+        {.name = "test-interval",
+         .kind = OPTION_DURATION,
+         .target = &s->test_interval_ns,
+         .parameter = "test_interval_ns",
+         .of_plan = true,
+         .help = "the computing thread that called MPI calls MPI_Test about this often, such as 100us, until the "
+                 "collective is complete; its computation is cut into pieces for this, in the reference too; default: "
+                 "0, never"},
+        option_one_of("grid", &s->grid, program_grid_choices, "target times of both axes; default: smoke"),
         option_text(
             "sizes", &s->sizes, "FILE",
             "take message and work sizes from this file and calibrate nothing; a reference that has moved is flagged"),
@@ -75,18 +97,6 @@ static void describe_options(struct option_entry *entries) {
                        "rank's share of memory; default: 1 GiB"),
     };
     program_add_options(entries, table, sizeof table);
-}
-
-/* An axis that was not given comes from the grid. */
-static void fill_axis(struct option_list *axis, int grid) {
-    if (axis->count > 0) {
-        return;
-    }
-    axis->values = fail_alloc(grids[grid].count, sizeof *axis->values);
-    axis->count = grids[grid].count;
-    for (size_t i = 0; i < axis->count; i++) {
-        axis->values[i] = grids[grid].first_ns << i;
-    }
 }
 
 static void check_collectives(const struct option_list *collectives, char *error, size_t error_size) {
@@ -139,20 +149,6 @@ static void check_ranks(const struct program *program, char *error, size_t error
     }
 }
 
-/* Fills in the axes: the grid, and what is the same in all points. names: room for the names of the collectives. */
-static void fill_axes(const struct settings *s, const char **names, struct sampler_axis axes[AXES]) {
-    for (size_t i = 0; i < s->collectives.count; i++) {
-        names[i] = collective_names()[s->collectives.values[i]];
-    }
-    axes[AXIS_COLLECTIVE] = (struct sampler_axis){.name = "collective", .texts = names, .count = s->collectives.count};
-    axes[AXIS_COMM] = sampler_numbers("comm_target_ns", s->comm_times.values, s->comm_times.count);
-    axes[AXIS_COMP] = sampler_numbers("comp_target_ns", s->comp_times.values, s->comp_times.count);
-    axes[AXIS_CACHE] = sampler_constant("cache", &program_cache_names[s->cache]);
-    axes[AXIS_COMPUTATION] = sampler_constant("computation", &compute_names()[s->computation]);
-    axes[AXIS_TEST_INTERVAL] = (struct sampler_axis){
-        .name = "test_interval_ns", .numbers = &s->test_interval_ns, .count = 1, .constant = true};
-}
-
 static struct plan plan_of(const struct program *program, const struct settings *s, const int *collectives) {
     return (struct plan){.collectives = collectives,
                          .collective_count = s->collectives.count,
@@ -176,13 +172,11 @@ static struct plan plan_of(const struct program *program, const struct settings 
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct settings *s) {
     char impossible[PROGRAM_MOST_REASON] = "";
-    struct sampler_axis axes[AXES];
-    const char **names = fail_alloc(s->collectives.count, sizeof *names);
+    struct sampler_axis axes[SAMPLER_MOST_AXES];
     int *collectives = fail_alloc(s->collectives.count, sizeof *collectives);
     for (size_t i = 0; i < s->collectives.count; i++) {
         collectives[i] = (int)s->collectives.values[i];
     }
-    fill_axes(s, names, axes);
     program_configure(program, impossible, sizeof impossible);
     check_ranks(program, impossible, sizeof impossible);
     const struct plan plan = plan_of(program, s, collectives);
@@ -197,15 +191,14 @@ static int measure(struct program *program, const struct settings *s) {
     const int code = program_measure(program, &measurement);
     calibration_sizes_free(&overlap.sizes);
     free(collectives);
-    free(names);
     return code;
 }
 
 static int run(struct program *program) {
     struct settings *s = &settings;
     program->computation = (enum compute_kind)s->computation;
-    fill_axis(&s->comm_times, s->grid);
-    fill_axis(&s->comp_times, s->grid);
+    options_fill_list(&s->comm_times, &times[s->grid]);
+    options_fill_list(&s->comp_times, &times[s->grid]);
     options_fill_range(&s->collectives, 0, COLLECTIVE_DEFAULTS);
     return measure(program, s);
 }

@@ -102,40 +102,79 @@ static bool begin(void *context, struct sampler_point *p) {
 
 /* ---- what the record has ---- */
 
-static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
-    const struct overlap *o = context;
-    json_put_string(line, "collective", o->point.work.collective->name);
-    json_put_integer(line, "comm_target_ns", comm_target(o, p->at));
-    json_put_integer(line, "comp_target_ns", comp_target(o, p->at));
-    json_put_integer(line, "message_bytes", (int64_t)o->point.work.message_bytes);
-    json_put_integer(line, "work_size", (int64_t)o->point.work.work_size);
-}
+struct moved {
+    double comm;
+    double comp;
+};
+static const struct field moved_fields[] = {
+    FIELD(struct moved, comm, "of the communication's reference"),
+    FIELD(struct moved, comp, "of the computation's reference"),
+    FIELDS_END,
+};
 
-static void put_drift(json_line *line, const char *name, const struct series_drift *drift) {
-    json_open_object(line, name);
-    json_put_real(line, "change_relative", drift->change_relative);
-    json_put_real(line, "p_value", drift->p_value);
-    json_close_object(line);
-}
+static const struct field drift_fields[] = {
+    FIELD(struct series_drift, change_relative,
+          "how far the reference drifted from the first to the last repetition (Theil-Sen), relative to its median; "
+          "null with too few repetitions"),
+    FIELD(struct series_drift, p_value, "the probability of such a trend by chance (Mann-Kendall)"),
+    FIELDS_END,
+};
 
-static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+struct drifts {
+    struct series_drift comm;
+    struct series_drift comp;
+};
+static const struct field drifts_fields[] = {
+    FIELD_STRUCT(struct drifts, comm, drift_fields, "of the communication's reference"),
+    FIELD_STRUCT(struct drifts, comp, drift_fields, "of the computation's reference"),
+    FIELDS_END,
+};
+
+struct row {
+    uint64_t message_bytes;
+    uint64_t work_size;
+    struct size_report comm_calibration;
+    struct size_report comp_calibration;
+    int64_t recalibrations;
+    size_t buffer_sets;
+    struct drifts reference_drift;
+    struct moved reference_moved;
+    int64_t test_calls;
+};
+
+static const struct field parameter_fields[] = {
+    FIELD(struct row, message_bytes,
+          "what one rank hands to the collective (collectives.h says what that is for each)"),
+    FIELD(struct row, work_size, "work of each computing thread: the order of its matrices (dgemm), elements (triad)"),
+    FIELDS_END,
+};
+
+static const struct field own_fields[] = {
+    FIELD_STRUCT(struct row, comm_calibration, size_report_fields, "how well the message meets its target"),
+    FIELD_STRUCT(struct row, comp_calibration, size_report_fields, "how well the work meets its target"),
+    FIELD(struct row, recalibrations, "how often a size was measured again because a reference had moved or drifted"),
+    FIELD(struct row, buffer_sets, "the sets of buffers that took turns; 1 for warm caches"),
+    FIELD_STRUCT(struct row, reference_drift, drifts_fields, "trends of the references within the point"),
+    FIELD_STRUCT(struct row, reference_moved, moved_fields,
+                 "median of the reference divided by the calibrated or given time of its size, minus 1"),
+    FIELD(struct row, test_calls, "calls of MPI_Test in an overlapped repetition: the median, of the rank with most"),
+    FIELDS_END,
+};
+
+static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
     const struct overlap *o = context;
     const samples *repetitions = sampler_samples(s);
-    const struct series_drift comm = samples_drift(repetitions, T_COMM_ALONE);
-    const struct series_drift comp = samples_drift(repetitions, T_COMP_ALONE);
-    size_search_put(line, "comm_calibration", overlap_comm(o, p));
-    size_search_put(line, "comp_calibration", overlap_comp(o, p));
-    json_put_integer(line, "recalibrations", o->point.recalibrations);
-    json_put_integer(line, "buffer_sets", (int64_t)exchange_sets(o->bench.x));
-    json_open_object(line, "reference_drift");
-    put_drift(line, "comm", &comm);
-    put_drift(line, "comp", &comp);
-    json_close_object(line);
-    json_open_object(line, "reference_moved");
-    json_put_real(line, "comm", recalibration_moved(s, T_COMM_ALONE, overlap_comm(o, p)));
-    json_put_real(line, "comp", recalibration_moved(s, T_COMP_ALONE, overlap_comp(o, p)));
-    json_close_object(line);
-    json_put_integer(line, "test_calls", samples_largest_median(repetitions, TEST_CALLS));
+    *(struct row *)row = (struct row){
+        .message_bytes = o->point.work.message_bytes,
+        .work_size = o->point.work.work_size,
+        .comm_calibration = size_search_report(overlap_comm(o, p)),
+        .comp_calibration = size_search_report(overlap_comp(o, p)),
+        .recalibrations = o->point.recalibrations,
+        .buffer_sets = exchange_sets(o->bench.x),
+        .reference_drift = {samples_drift(repetitions, T_COMM_ALONE), samples_drift(repetitions, T_COMP_ALONE)},
+        .reference_moved = {recalibration_moved(s, T_COMM_ALONE, overlap_comm(o, p)),
+                            recalibration_moved(s, T_COMP_ALONE, overlap_comp(o, p))},
+        .test_calls = samples_largest_median(repetitions, TEST_CALLS)};
 }
 
 static int64_t faults(void *context, char *text, size_t text_size) {
@@ -154,30 +193,52 @@ static void print_head(void *context) {
 /* ---- all of it ---- */
 
 static const struct repetition_series series[SERIES] = {
-    [T_MEASURED] =
-        {.name = "t_measured_ns", .over = OVER_SPAN, .term = OVERLAP_AGREED, .end = OVERLAP_END, .stops = true},
-    [T_COMM_ALONE] = {.name = "t_comm_ref_ns", .over = OVER_SPAN, .term = REF_AGREED, .end = REF_END, .stops = true},
-    [T_COMP_ALONE] = {.name = "t_comp_ref_ns", .over = OVER_LARGEST, .term = T_COMP_ALL, .stops = true},
+    [T_MEASURED] = {.name = "t_measured_ns",
+                    .over = OVER_SPAN,
+                    .term = OVERLAP_AGREED,
+                    .end = OVERLAP_END,
+                    .stops = true,
+                    .help = "communication and computation overlapped: max(end) - min(start) over ranks"},
+    [T_COMM_ALONE] = {.name = "t_comm_ref_ns",
+                      .over = OVER_SPAN,
+                      .term = REF_AGREED,
+                      .end = REF_END,
+                      .stops = true,
+                      .help = "communication alone, the nonblocking call followed at once by MPI_Wait: max(end) - "
+                              "min(start) over ranks"},
+    [T_COMP_ALONE] = {.name = "t_comp_ref_ns",
+                      .over = OVER_LARGEST,
+                      .term = T_COMP_ALL,
+                      .stops = true,
+                      .help = "computation alone: the slowest thread of all ranks"},
     [START_IMBALANCE] = {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = OVERLAP_START},
     [ORDER] = {.name = "order", .over = OVER_ORDER},
     [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE},
 };
 
-static const struct samples_sum spreads[] = {[SPREAD_CALL] = {"t_call_ns", 1, {T_CALL}},
-                                             [SPREAD_COMP] = {"t_comp_ns", 1, {T_COMP}},
-                                             [SPREAD_TEST] = {"t_test_ns", 1, {T_TEST}},
-                                             [SPREAD_WAIT] = {"t_wait_ns", 1, {T_WAIT}}};
+static const struct samples_sum spreads[] = {
+    [SPREAD_CALL] = {"t_call_ns", 1, {T_CALL}, "in the nonblocking call; of a persistent form in MPI_Start"},
+    [SPREAD_COMP] = {"t_comp_ns",
+                     1,
+                     {T_COMP},
+                     "of the slowest thread, from the start of the computation, without the time in MPI_Test"},
+    [SPREAD_TEST] = {"t_test_ns", 1, {T_TEST}, "in all calls of MPI_Test, on the thread that makes them"},
+    [SPREAD_WAIT] = {"t_wait_ns", 1, {T_WAIT}, "in MPI_Wait"}};
 
-static const struct samples_sum rank_medians[] = {[MEDIAN_MPI] = {"t_mpi_ns", 3, {T_CALL, T_TEST, T_WAIT}},
-                                                  [MEDIAN_COMM_REF] = {"t_comm_ref_ns", 1, {T_COMM_REF}},
-                                                  [MEDIAN_COMP] = {"t_comp_ns", 1, {T_COMP}},
-                                                  [MEDIAN_COMP_REF] = {"t_comp_ref_ns", 1, {T_COMP_REF}}};
+static const struct samples_sum rank_medians[] = {
+    [MEDIAN_MPI] = {"t_mpi_ns", 3, {T_CALL, T_TEST, T_WAIT}, "time inside MPI: t_call + t_test + t_wait"},
+    [MEDIAN_COMM_REF] = {"t_comm_ref_ns", 1, {T_COMM_REF}, "the rank's own, from its own start to its own end"},
+    [MEDIAN_COMP] = {"t_comp_ns", 1, {T_COMP}, "as in the spreads"},
+    [MEDIAN_COMP_REF] = {"t_comp_ref_ns", 1, {T_COMP_REF}, "of the rank's own slowest thread"}};
 
 static const struct samples_sum rank_samples[] = {
-    {"t_call_ns", 1, {T_CALL}}, {"t_comp_ns", 1, {T_COMP}},         {"t_test_ns", 1, {T_TEST}},
-    {"t_wait_ns", 1, {T_WAIT}}, {"t_comm_ref_ns", 1, {T_COMM_REF}}, {"t_comp_ref_ns", 1, {T_COMP_REF}}};
+    {"t_call_ns", 1, {T_CALL}, NULL},         {"t_comp_ns", 1, {T_COMP}, NULL},
+    {"t_test_ns", 1, {T_TEST}, NULL},         {"t_wait_ns", 1, {T_WAIT}, NULL},
+    {"t_comm_ref_ns", 1, {T_COMM_REF}, NULL}, {"t_comp_ref_ns", 1, {T_COMP_REF}, NULL}};
 
-static const char *const thread_medians[] = {"t_comp_ns", "t_comp_ref_ns"};
+static const struct samples_sum thread_medians[] = {
+    {.name = "t_comp_ns", .help = "from the start of the computation to the end of the thread, without MPI_Test"},
+    {.name = "t_comp_ref_ns", .help = "the same of the computation alone"}};
 
 static const struct repetition_part *const parts[] = {&bench_communication, &bench_computation, &bench_overlap};
 
@@ -206,8 +267,10 @@ const struct sampler_kind overlap_points = {
     .doubts = recalibration_doubts,
     .review = recalibration_review,
     .faults = faults,
-    .parameters = put_parameters,
-    .own = put_own,
+    .parameters = parameter_fields,
+    .own = own_fields,
+    .row_bytes = sizeof(struct row),
+    .fill = fill,
     .name = name_point,
     .print_head = print_head,
     .print_row = overlap_table_row,

@@ -550,13 +550,7 @@ const struct approach approach_table[APPROACH_COUNT] = {
                             .receive = {.start = fence_begin, .wait = fence_end}},
 };
 
-const char *const *approach_names(void) {
-    static const char *names[APPROACH_COUNT + 1];
-    for (int i = 0; i < APPROACH_COUNT; i++) {
-        names[i] = approach_table[i].name;
-    }
-    return names;
-}
+OPTION_CHOICES_FROM(approach_choices, approach_table, APPROACH_COUNT, what)
 
 const char *approach_lacks(const struct approach *approach) {
     if (approach->partitioned && !HAS_PARTITIONED) {

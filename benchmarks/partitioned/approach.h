@@ -14,6 +14,7 @@
 #define CAMPAIGN_APPROACH_H
 
 #include "mpi_forms.h"
+#include "options.h"
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -104,8 +105,8 @@ enum {
 };
 extern const struct approach approach_table[APPROACH_COUNT];
 
-/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
-const char *const *approach_names(void);
+/* Returns the table as the choices of an option. */
+const struct option_choice *approach_choices(void);
 
 /* Returns the function that the approach calls and this MPI library lacks; NULL where it lacks none. */
 const char *approach_lacks(const struct approach *approach);

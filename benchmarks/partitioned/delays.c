@@ -161,7 +161,7 @@ bool delays_write(const char *path, const struct program *program, const struct 
     json_open_object(line, NULL);
     json_put_string(line, "schema", SCHEMA);
     json_put_integer(line, "schema_version", VERSION);
-    json_put_string(line, "computation", compute_names()[program->computation]);
+    json_put_string(line, "computation", compute_choices()[program->computation].name);
     json_put_integer(line, "threads_per_rank", program->threads);
     json_put_string(line, "bandwidth", bandwidth_words[delays->guessed]);
     json_open_array(line, "delays");
@@ -233,8 +233,9 @@ static void take_file(const json_value *file, const struct program *program, str
     if (schema == NULL || strcmp(schema, SCHEMA) != 0 || !read_count(file, "schema_version", &version) ||
         version != VERSION) {
         snprintf(error, error_size, "it is no file of delays of version %d, as --save-sizes writes it", VERSION);
-    } else if (computation == NULL || strcmp(computation, compute_names()[program->computation]) != 0) {
-        snprintf(error, error_size, "it is of another computation than %s", compute_names()[program->computation]);
+    } else if (computation == NULL || strcmp(computation, compute_choices()[program->computation].name) != 0) {
+        snprintf(error, error_size, "it is of another computation than %s",
+                 compute_choices()[program->computation].name);
     } else if (!read_count(file, "threads_per_rank", &threads) || threads == 0) {
         snprintf(error, error_size, "it does not say of how many threads it is");
     }

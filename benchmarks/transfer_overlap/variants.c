@@ -57,10 +57,4 @@ bool variant_is_control(const struct variant *v) {
     return !v->early || v->way == HALO_NOTHING;
 }
 
-const char *const *variant_names(void) {
-    static const char *names[VARIANT_COUNT + 1]; /* the last stays NULL */
-    for (size_t i = 0; i < VARIANT_COUNT; i++) {
-        names[i] = variant_table[i].name;
-    }
-    return names;
-}
+OPTION_CHOICES_FROM(variant_choices, variant_table, VARIANT_COUNT, what)

@@ -10,6 +10,7 @@
 #define CAMPAIGN_VARIANTS_H
 
 #include "halo.h"
+#include "options.h"
 
 #include <stdbool.h>
 
@@ -33,7 +34,7 @@ struct variant variant_reference(const struct variant *v);
 /* Returns whether a variant cannot bring anything: the reference itself, and an exchange of nothing. */
 bool variant_is_control(const struct variant *v);
 
-/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
-const char *const *variant_names(void);
+/* Returns the table as the choices of an option. */
+const struct option_choice *variant_choices(void);
 
 #endif

@@ -19,6 +19,15 @@ struct fault {
     size_t size;
 };
 
+static const char *value_name(const struct option_entry *entry) {
+    return entry->value_name != NULL        ? entry->value_name
+           : option_is_list(entry->kind)    ? "LIST"
+           : entry->kind == OPTION_CHOICE   ? "NAME"
+           : entry->kind == OPTION_DURATION ? "T"
+           : entry->kind == OPTION_FLAG     ? ""
+                                            : "N";
+}
+
 static bool refuse(const struct fault *fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static bool refuse(const struct fault *fault, const char *format, ...) {
@@ -29,13 +38,13 @@ static bool refuse(const struct fault *fault, const char *format, ...) {
     return false;
 }
 
-bool options_fill_list(struct option_list *list, const int64_t *values, size_t count) {
+bool options_fill_list(struct option_list *list, const struct option_values *values) {
     if (list->count > 0) {
         return false;
     }
-    list->values = fail_alloc(count, sizeof *list->values);
-    list->count = count;
-    memcpy(list->values, values, count * sizeof *values);
+    list->values = fail_alloc(values->count, sizeof *list->values);
+    list->count = values->count;
+    memcpy(list->values, values->items, values->count * sizeof *values->items);
     return true;
 }
 
@@ -58,8 +67,7 @@ void options_free_list(struct option_list *list) {
 
 void options_free(const struct option_entry *entries) {
     for (; entries->name != NULL; entries++) {
-        if (entries->kind == OPTION_INTEGERS || entries->kind == OPTION_REALS || entries->kind == OPTION_CHOICES ||
-            entries->kind == OPTION_DURATIONS) {
+        if (option_is_list(entries->kind)) {
             options_free_list(entries->target);
         }
     }
@@ -101,18 +109,18 @@ bool options_parse_duration(const char *text, size_t length, int64_t *nanosecond
 }
 
 /* "a, b, c" of a table of choices. */
-static void list_choices(const char *const *choices, char *text, size_t size) {
+static void list_choices(const struct option_choice *choices, char *text, size_t size) {
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; choices[i] != NULL && used < size; i++) {
-        int put = snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", choices[i]);
+    for (size_t i = 0; choices[i].name != NULL && used < size; i++) {
+        int put = snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", choices[i].name);
         used += put > 0 ? (size_t)put : 0;
     }
 }
 
-static int find_choice(const char *const *choices, const char *text, size_t length) {
-    for (int i = 0; choices[i] != NULL; i++) {
-        if (strlen(choices[i]) == length && strncmp(choices[i], text, length) == 0) {
+static int find_choice(const struct option_choice *choices, const char *text, size_t length) {
+    for (int i = 0; choices[i].name != NULL; i++) {
+        if (strlen(choices[i].name) == length && strncmp(choices[i].name, text, length) == 0) {
             return i;
         }
     }
@@ -197,7 +205,7 @@ static bool parse_numbers(const struct option_entry *entry, const char *value, c
 
 static bool parse_value(const struct option_entry *entry, const char *value, const struct fault *fault) {
     if (value[0] == '\0') {
-        return refuse(fault, "--%s: its value is empty; it takes %s", entry->name, entry->value_name);
+        return refuse(fault, "--%s: its value is empty; it takes %s", entry->name, value_name(entry));
     }
     switch (entry->kind) {
     case OPTION_FLAG:
@@ -262,7 +270,7 @@ bool options_parse(const struct option_entry *entries, int argc, char *const *ar
             value = "yes";
         } else if (value == NULL) {
             if (i + 1 == argc) {
-                return refuse(&fault, "--%s needs a value: %s", entry->name, entry->value_name);
+                return refuse(&fault, "--%s needs a value: %s", entry->name, value_name(entry));
             }
             value = argv[++i];
         }
@@ -273,38 +281,123 @@ bool options_parse(const struct option_entry *entries, int argc, char *const *ar
     return true;
 }
 
-char *options_describe(const struct option_entry *entries) {
-    size_t capacity = 256;
-    for (const struct option_entry *entry = entries; entry->name != NULL; entry++) {
-        capacity += strlen(entry->name) + 2 * strlen(entry->help) + 128 + 600;
+/* Prints a text in lines of at most 100 columns, so far indented; `first` stands before its first word. */
+static void print_wrapped(FILE *file, int indent, const char *first, const char *text) {
+    int column = fprintf(file, "%*s%s", indent, "", first);
+    for (const char *word = text + strspn(text, " "); *word != '\0';) {
+        const int length = (int)strcspn(word, " ");
+        if (column > indent && column + 1 + length > 100) {
+            fputc('\n', file);
+            column = fprintf(file, "%*s", indent, "") - 1;
+        } else if (column > indent) {
+            fputc(' ', file);
+        } else {
+            column--;
+        }
+        fprintf(file, "%.*s", length, word);
+        column += 1 + length;
+        word += length;
+        word += strspn(word, " ");
     }
-    char *text = fail_alloc(capacity, 1);
-    size_t used = 0;
+    fputc('\n', file);
+}
+
+/* A short table with a line for each choice, a long one by names alone. */
+static void print_choices(FILE *file, const struct option_choice *choices) {
+    enum { SHORT = 20 };
+    char legal[MOST_LEGAL];
+    size_t count = 0;
+    while (choices[count].name != NULL) {
+        count++;
+    }
+    if (choices->help == NULL || count > SHORT) {
+        list_choices(choices, legal, sizeof legal);
+        fprintf(file, "        (%s)\n", legal);
+        return;
+    }
+    for (; choices->name != NULL; choices++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s:", choices->name);
+        print_wrapped(file, 10, name, choices->help);
+    }
+}
+
+char *options_help(const struct option_entry *entries) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (file == NULL) {
+        fail_die("open_memstream failed");
+    }
     for (const struct option_entry *entry = entries; entry->name != NULL; entry++) {
-        used +=
-            (size_t)snprintf(text + used, capacity - used, "  --%s%s%s\n", entry->name,
-                             entry->value_name != NULL ? " " : "", entry->value_name != NULL ? entry->value_name : "");
-        /* wrapped at 100 columns */
-        const char *rest = entry->help;
-        while (*rest != '\0') {
-            size_t length = strlen(rest);
-            size_t cut = length;
-            if (length > 90) {
-                cut = 90;
-                while (cut > 0 && rest[cut] != ' ') {
-                    cut--;
-                }
-                cut = cut > 0 ? cut : 90;
-            }
-            used += (size_t)snprintf(text + used, capacity - used, "        %.*s\n", (int)cut, rest);
-            rest += cut;
-            rest += strspn(rest, " ");
-        }
+        fprintf(file, "  --%s%s%s\n", entry->name, entry->kind == OPTION_FLAG ? "" : " ", value_name(entry));
+        print_wrapped(file, 8, "", entry->help);
         if (entry->choices != NULL) {
-            char legal[MOST_LEGAL];
-            list_choices(entry->choices, legal, sizeof legal);
-            used += (size_t)snprintf(text + used, capacity - used, "        (%s)\n", legal);
+            print_choices(file, entry->choices);
         }
+    }
+    if (fclose(file) != 0) {
+        fail_die("out of memory");
     }
     return text;
+}
+
+/* ---- describing ---- */
+
+static const char *const kind_names[] = {
+    [OPTION_FLAG] = "flag",           [OPTION_TEXT] = "text",       [OPTION_INTEGER] = "integer",
+    [OPTION_INTEGERS] = "integers",   [OPTION_REAL] = "number",     [OPTION_REALS] = "numbers",
+    [OPTION_CHOICE] = "choice",       [OPTION_CHOICES] = "choices", [OPTION_DURATION] = "duration",
+    [OPTION_DURATIONS] = "durations",
+};
+
+static void describe_choices(json_line *line, const struct option_choice *choices) {
+    json_open_array(line, "choices");
+    for (; choices->name != NULL; choices++) {
+        json_open_object(line, NULL);
+        json_put_string(line, "name", choices->name);
+        if (choices->help != NULL) {
+            json_put_string(line, "help", choices->help);
+        }
+        json_close_object(line);
+    }
+    json_close_array(line);
+}
+
+static void describe(json_line *line, const struct option_entry *entry, const struct option_choice *grids) {
+    json_open_object(line, NULL);
+    json_put_string(line, "name", entry->name);
+    json_put_string(line, "kind", kind_names[entry->kind]);
+    if (entry->maximum >= 1 && entry->kind != OPTION_REAL && entry->kind != OPTION_REALS) {
+        json_put_integer(line, "minimum", (int64_t)entry->minimum);
+        json_put_integer(line, "maximum", (int64_t)entry->maximum);
+    } else if (entry->maximum > 0) {
+        json_put_real(line, "minimum", entry->minimum);
+        json_put_real(line, "maximum", entry->maximum);
+    }
+    if (entry->parameter != NULL) {
+        json_put_string(line, "parameter", entry->parameter);
+        json_put_boolean(line, "of_plan", entry->of_plan);
+    }
+    json_put_string(line, "help", entry->help);
+    if (entry->choices != NULL) {
+        describe_choices(line, entry->choices);
+    }
+    if (entry->grids != NULL) {
+        json_open_object(line, "grids");
+        for (size_t i = 0; grids[i].name != NULL; i++) {
+            json_put_integers(line, grids[i].name, entry->grids[i].items, entry->grids[i].count);
+        }
+        json_close_object(line);
+    }
+    json_close_object(line);
+}
+
+void options_describe(json_line *line, const struct option_entry *entries, const struct option_entry *end,
+                      const struct option_choice *grids) {
+    json_open_array(line, "options");
+    for (; entries != end && entries->name != NULL; entries++) {
+        describe(line, entries, grids);
+    }
+    json_close_array(line);
 }

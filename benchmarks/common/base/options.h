@@ -9,6 +9,8 @@
 #ifndef CAMPAIGN_OPTIONS_H
 #define CAMPAIGN_OPTIONS_H
 
+#include "json.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,15 +35,46 @@ struct option_list {
     size_t count;
 };
 
+/* A legal value and what it means (NULL: its name says it). A table of them ends with a name of NULL. */
+struct option_choice {
+    const char *name;
+    const char *help;
+};
+
+/* Defines a function that returns the entries of a table, which have a name and this sentence, as choices. */
+#define OPTION_CHOICES_FROM(function, table, entries, sentence)                                                        \
+    const struct option_choice *function(void) {                                                                       \
+        static struct option_choice choices[(entries) + 1];                                                            \
+        for (size_t i = 0; i < (size_t)(entries); i++) {                                                               \
+            choices[i] = (struct option_choice){(table)[i].name, (table)[i].sentence};                                 \
+        }                                                                                                              \
+        return choices;                                                                                                \
+    }
+
+/* The values that an option has on a grid. */
+struct option_values {
+    int64_t items[24];
+    size_t count;
+};
+
+/* Whether the target of this kind is an option_list. */
+static inline bool option_is_list(enum option_kind kind) {
+    return kind == OPTION_INTEGERS || kind == OPTION_REALS || kind == OPTION_CHOICES || kind == OPTION_DURATIONS;
+}
+
 struct option_entry {
     const char *name; /* without the dashes */
     enum option_kind kind;
     void *target;
     double minimum; /* of numbers */
     double maximum;
-    const char *const *choices; /* NULL-terminated */
-    const char *value_name;     /* in --help: FILE, N, LIST */
+    const struct option_choice *choices;
+    const char *value_name; /* in --help: FILE, N; NULL: what the kind says */
     const char *help;
+    /* Of an option that is an axis, whose values the record has: */
+    const char *parameter;             /* their name there; NULL: it is no axis */
+    bool of_plan;                      /* only the plan has its values: no point takes one of them from it */
+    const struct option_values *grids; /* its values on each grid; NULL: a grid does not say them */
 };
 
 /* ---- an entry of each kind ---- */
@@ -52,41 +85,58 @@ static inline struct option_entry option_flag(const char *name, bool *target, co
 
 static inline struct option_entry option_text(const char *name, const char **target, const char *value_name,
                                               const char *help) {
-    return (struct option_entry){name, OPTION_TEXT, target, 0, 0, NULL, value_name, help};
+    return (struct option_entry){
+        .name = name, .kind = OPTION_TEXT, .target = target, .value_name = value_name, .help = help};
 }
 
 static inline struct option_entry option_integer(const char *name, int64_t *target, double minimum, double maximum,
                                                  const char *value_name, const char *help) {
-    return (struct option_entry){name, OPTION_INTEGER, target, minimum, maximum, NULL, value_name, help};
+    return (struct option_entry){.name = name,
+                                 .kind = OPTION_INTEGER,
+                                 .target = target,
+                                 .minimum = minimum,
+                                 .maximum = maximum,
+                                 .value_name = value_name,
+                                 .help = help};
 }
 
 static inline struct option_entry option_integers(const char *name, struct option_list *target, double minimum,
                                                   double maximum, const char *help) {
-    return (struct option_entry){name, OPTION_INTEGERS, target, minimum, maximum, NULL, "LIST", help};
+    return (struct option_entry){
+        .name = name, .kind = OPTION_INTEGERS, .target = target, .minimum = minimum, .maximum = maximum, .help = help};
 }
 
 static inline struct option_entry option_real(const char *name, double *target, double minimum, double maximum,
                                               const char *value_name, const char *help) {
-    return (struct option_entry){name, OPTION_REAL, target, minimum, maximum, NULL, value_name, help};
+    return (struct option_entry){.name = name,
+                                 .kind = OPTION_REAL,
+                                 .target = target,
+                                 .minimum = minimum,
+                                 .maximum = maximum,
+                                 .value_name = value_name,
+                                 .help = help};
 }
 
-static inline struct option_entry option_one_of(const char *name, int *target, const char *const *choices,
+static inline struct option_entry option_one_of(const char *name, int *target, const struct option_choice *choices,
                                                 const char *help) {
-    return (struct option_entry){name, OPTION_CHOICE, target, 0, 0, choices, "NAME", help};
+    return (struct option_entry){
+        .name = name, .kind = OPTION_CHOICE, .target = target, .choices = choices, .help = help};
 }
 
 static inline struct option_entry option_some_of(const char *name, struct option_list *target,
-                                                 const char *const *choices, const char *help) {
-    return (struct option_entry){name, OPTION_CHOICES, target, 0, 0, choices, "LIST", help};
+                                                 const struct option_choice *choices, const char *help) {
+    return (struct option_entry){
+        .name = name, .kind = OPTION_CHOICES, .target = target, .choices = choices, .help = help};
 }
 
 static inline struct option_entry option_time(const char *name, int64_t *target, const char *value_name,
                                               const char *help) {
-    return (struct option_entry){name, OPTION_DURATION, target, 0, 0, NULL, value_name, help};
+    return (struct option_entry){
+        .name = name, .kind = OPTION_DURATION, .target = target, .value_name = value_name, .help = help};
 }
 
 static inline struct option_entry option_times(const char *name, struct option_list *target, const char *help) {
-    return (struct option_entry){name, OPTION_DURATIONS, target, 0, 0, NULL, "LIST", help};
+    return (struct option_entry){.name = name, .kind = OPTION_DURATIONS, .target = target, .help = help};
 }
 
 /* --seed: a number that JSON and Python keep exactly. */
@@ -103,10 +153,14 @@ bool options_parse(const struct option_entry *entries, int argc, char *const *ar
 bool options_parse_duration(const char *text, size_t length, int64_t *nanoseconds);
 
 /* Returns the text about the options that --help prints, one paragraph per option. Free with free(). */
-char *options_describe(const struct option_entry *entries);
+char *options_help(const struct option_entry *entries);
+
+/* Writes the entries up to `end` (NULL: all) as an array of objects, "options". grids: the names of the grids. */
+void options_describe(json_line *line, const struct option_entry *entries, const struct option_entry *end,
+                      const struct option_choice *grids);
 
 /* Gives a list that was not given these values. Returns whether it was not given. */
-bool options_fill_list(struct option_list *list, const int64_t *values, size_t count);
+bool options_fill_list(struct option_list *list, const struct option_values *values);
 
 /* Gives a list that was not given the numbers from `first` on, so many of them. Returns whether it was not given. */
 bool options_fill_range(struct option_list *list, int64_t first, size_t count);

@@ -147,10 +147,11 @@ bool record_environment_allowed(const char *variable, const char *list) {
     return good;
 }
 
-static void put_environment(json_line *line, char *const *environment, const char *list) {
-    json_open_object(line, "environment");
-    for (; *environment != NULL; environment++) {
-        if (record_environment_allowed(*environment, list)) {
+static void put_environment(json_line *line, const char *name_of, const void *of) {
+    const struct record_header *header = of;
+    json_open_object(line, name_of);
+    for (char *const *environment = header->environment; *environment != NULL; environment++) {
+        if (record_environment_allowed(*environment, header->environment_list)) {
             const char *equals = strchr(*environment, '=');
             char *name = fail_strdup(*environment);
             name[equals - *environment] = '\0';
@@ -161,92 +162,194 @@ static void put_environment(json_line *line, char *const *environment, const cha
     json_close_object(line);
 }
 
-/* NULL: an empty object. */
-static void put_object(json_line *line, const char *name, const char *object) {
-    json_put_raw(line, name, object != NULL ? object : "{}");
-}
-
-static void put_truth(json_line *line, const char *name, int truth) {
-    if (truth == RECORD_UNKNOWN) {
-        json_put_null(line, name);
-    } else {
-        json_put_boolean(line, name, truth != 0);
-    }
-}
-
 /* ---- the header ---- */
 
-static void put_texts(json_line *line, const char *name, char *const *texts, size_t count) {
+/* Functions that write an object which is handed over as text; NULL: an empty one. */
+#define OBJECT_OF(line_of, member)                                                                                     \
+    static void put_##line_of##_##member(json_line *line, const char *name, const void *of) {                          \
+        const char *object = ((const struct record_##line_of *)of)->member;                                            \
+        json_put_raw(line, name, object != NULL ? object : "{}");                                                      \
+    }
+OBJECT_OF(header, own)
+OBJECT_OF(header, metadata)
+OBJECT_OF(header, mpi_variables)
+OBJECT_OF(plan, own)
+OBJECT_OF(plan, parameters)
+OBJECT_OF(point, own)
+OBJECT_OF(point, parameters)
+OBJECT_OF(footer, own)
+
+static void put_command_line(json_line *line, const char *name, const void *of) {
+    const struct record_header *header = of;
     json_open_array(line, name);
-    for (size_t i = 0; i < count; i++) {
-        json_put_string(line, NULL, texts[i]);
+    for (size_t i = 0; i < header->command_line_count; i++) {
+        json_put_string(line, NULL, header->command_line[i]);
     }
     json_close_array(line);
 }
 
-static void put_progress(json_line *line, const struct record_progress *progress) {
-    json_open_object(line, "progress");
-    json_put_string(line, "source", progress->source);
-    json_put_string(line, "pinned_by", progress->pinned_by);
-    json_put_integer(line, "given_up_cores", progress->given_up_cores);
-    json_close_object(line);
-}
-
-static void put_placements(json_line *line, char *const *placements, int ranks) {
-    json_open_array(line, "placement");
-    for (int i = 0; i < ranks; i++) {
-        json_put_raw(line, NULL, placements[i]);
+static void put_placements(json_line *line, const char *name, const void *of) {
+    const struct record_header *header = of;
+    json_open_array(line, name);
+    for (int i = 0; i < header->ranks; i++) {
+        json_put_raw(line, NULL, header->placements[i]);
     }
     json_close_array(line);
 }
 
-static void put_timer(json_line *line, const struct record_header *header) {
-    json_open_object(line, "timer");
-    json_put_string(line, "name", header->timer_name);
-    json_put_integer(line, "resolution_ns", header->timer_resolution_ns);
-    json_put_real(line, "overhead_ns", header->timer_overhead_ns);
-    json_close_object(line);
-}
+static const char *const thread_levels[] = {"single", "funneled", "serialized", "multiple", NULL};
+static const char *const clock_methods[] = {"shared", "interpolated", "none", NULL};
+static const char *const start_methods[] = {"deadline", "barrier", NULL};
+static const char *const sources[] = {"none", "library", "application", NULL};
+static const char *const binders[] = {"none", "library", "program", NULL};
 
-static void put_build(json_line *line, const struct record_header *header) {
-    json_open_object(line, "build");
-    json_put_string(line, "compiler", header->build_compiler);
-    json_put_string(line, "flags", header->build_flags);
-    json_put_string(line, "commit", header->build_commit);
-    put_truth(line, "dirty", header->build_dirty);
-    json_put_string(line, "blas", header->build_blas);
-    json_close_object(line);
-}
+static const struct field progress_fields[] = {
+    FIELD_ONE_OF(struct record_progress, source, sources,
+                 "whose progress thread the configuration asks for: none, the MPI library's, or the application's"),
+    FIELD_ONE_OF(struct record_progress, pinned_by, binders,
+                 "what binds this thread to the dedicated core: nothing, variables of the library, or the program "
+                 "after MPI_Init"),
+    FIELD(struct record_progress, given_up_cores,
+          "cores of each rank's share that the configuration keeps free of computation: 0 where it keeps none, or "
+          "where a rank has one core"),
+    FIELDS_END,
+};
 
-static void put_clock(json_line *line, const struct record_clock *clock) {
-    if (clock == NULL) {
-        json_put_null(line, "clock");
-        return;
-    }
-    json_open_object(line, "clock");
-    json_put_string(line, "method", clock->method);
-    json_put_string(line, "refusal", clock->refusal);
-    json_put_integer(line, "clocks", clock->clocks);
-    json_put_integer(line, "rounds", clock->rounds);
-    json_put_real(line, "residual_ns", clock->residual_ns);
-    json_put_real(line, "shortest_trip_ns", clock->shortest_trip_ns);
-    json_put_real(line, "drift_ppm", clock->drift_ppm);
-    json_put_real(line, "synchronisation_seconds", clock->synchronisation_seconds);
-    json_close_object(line);
-}
+static const struct field thread_fields[] = {
+    {.name = "name", .kind = FIELD_TEXT, .help = "the name of the thread"},
+    {.name = "cpuset", .kind = FIELD_TEXT, .help = "the CPUs that it may use"},
+    FIELDS_END,
+};
 
-static void put_plan(json_line *line, const struct record_plan *plan) {
-    json_open_object(line, "plan");
-    put_object(line, "parameters", plan->parameters);
-    json_put_count(line, "points", plan->points);
-    json_put_real(line, "budget_seconds", plan->budget_seconds);
-    json_put_real(line, "interval_relative", plan->interval_relative);
-    json_put_count(line, "min_repetitions", plan->min_repetitions);
-    json_put_count(line, "max_repetitions", plan->max_repetitions);
-    put_truth(line, "sizes_given", plan->sizes_given);
-    put_object(line, "own", plan->own);
-    json_close_object(line);
-}
+/* placement_text writes them. */
+static const struct field placement_fields[] = {
+    {.name = "rank", .kind = FIELD_INT, .help = "its number"},
+    {.name = "host", .kind = FIELD_TEXT, .help = "the name of its host"},
+    {.name = "node",
+     .kind = FIELD_INT,
+     .help = "the number of its node, 0 of rank 0: ranks of one host name and one boot of a kernel are on one node"},
+    {.name = "cpuset",
+     .kind = FIELD_TEXT,
+     .help = "CPUs that the rank may use when main starts, as the kernel lists them: 0-3,8"},
+    {.name = "physical_cores", .kind = FIELD_INT, .help = "distinct physical cores in cpuset"},
+    {.name = "compute_cpusets",
+     .kind = FIELD_OTHER,
+     .shape = "texts",
+     .help = "CPUs of each computing thread, as bound while it computes"},
+    {.name = "mpi_threads",
+     .kind = FIELD_OBJECTS,
+     .members = thread_fields,
+     .help = "threads that MPI had started when measuring began"},
+    {.name = "helper_threads",
+     .kind = FIELD_OBJECTS,
+     .members = thread_fields,
+     .help = "the benchmark's own progress threads, as bound; only in apphelper"},
+    {.name = "dedicated_cpuset",
+     .kind = FIELD_TEXT,
+     .help = "CPUs for a progress thread, on which the rank does not compute unless it has one core only; empty where "
+             "the configuration has none"},
+    FIELDS_END,
+};
+
+static const struct field timer_fields[] = {
+    FIELD(struct record_timer, name, "the clock"),
+    FIELD(struct record_timer, resolution_ns, "its smallest step"),
+    FIELD(struct record_timer, overhead_ns, "the time that a reading takes"),
+    FIELDS_END,
+};
+
+const struct field record_build_fields[] = {
+    FIELD(struct record_build, compiler, "the compiler and its version"),
+    FIELD(struct record_build, flags, "its flags"),
+    FIELD(struct record_build, commit, "the commit of this project"),
+    FIELD_TRUTH_OR_NULL(struct record_build, dirty, "whether files differed from that commit"),
+    FIELD(struct record_build, blas, "the BLAS library"),
+    FIELDS_END,
+};
+
+static const struct field clock_fields[] = {
+    FIELD_ONE_OF(struct record_clock, method, clock_methods,
+                 "shared: all ranks read one clock. interpolated: several clocks, synchronised before and after each "
+                 "point. none: there is no common clock"),
+    FIELD(struct record_clock, refusal, "why there is no common clock; empty where there is one"),
+    FIELD(struct record_clock, clocks, "distinct clocks among the ranks"),
+    FIELD(struct record_clock, rounds, "rounds of the exchange in one synchronisation"),
+    FIELD(struct record_clock, residual_ns,
+          "the largest difference between the offset that a clock's line predicted and the measured one"),
+    FIELD(struct record_clock, shortest_trip_ns,
+          "mean of the shortest round trips of a pair, the largest over pairs: an offset is known to half of it"),
+    FIELD(struct record_clock, drift_ppm, "the largest drift against rank 0's clock"),
+    FIELD(struct record_clock, synchronisation_seconds, "the time that it took"),
+    FIELDS_END,
+};
+
+static const struct field plan_fields[] = {
+    FIELD_BY("parameters", put_plan_parameters, "values by name",
+             "the values of each parameter, in the order in which they were asked for. A parameter that is the same in "
+             "all points has one value here, and no point repeats it"),
+    FIELD_OR_NULL(struct record_plan, points, "the number of points; null where it is not known before"),
+    FIELD(struct record_plan, budget_seconds, "0: there is no budget"),
+    FIELD(struct record_plan, interval_relative,
+          "a point is done when the 95 % intervals of its medians are at most so wide, relative to the median"),
+    FIELD_OR_NULL(struct record_plan, min_repetitions, "the fewest repetitions of a point"),
+    FIELD_OR_NULL(struct record_plan, max_repetitions, "the most"),
+    FIELD_TRUTH_OR_NULL(struct record_plan, sizes_given, "whether sizes came from a file, so that none was calibrated"),
+    FIELD_BY("own", put_plan_own, "object", "what only this family plans"),
+    FIELDS_END,
+};
+
+#define HEADER_FIELD(member, sentence) FIELD(struct record_header, member, sentence)
+const struct field record_header_fields[] = {
+    HEADER_FIELD(family, "what is measured"),
+    HEADER_FIELD(method,
+                 "the number of the method of measuring, from 1. A family that measures in a new way raises it; "
+                 "times of different methods are never compared"),
+    HEADER_FIELD(description, "the hash of what the program's --describe printed; older records lack it"),
+    HEADER_FIELD(benchmark, "the program, or the other benchmark, that measured"),
+    HEADER_FIELD(toolchain, "the MPI library, such as openmpi@5.0.11"),
+    HEADER_FIELD(provider, "where it came from: wheels, prefix, spack"),
+    HEADER_FIELD(configuration, "which thread makes communication progress, and which cores compute"),
+    HEADER_FIELD(network, "shm, wire:<rate>:duplex, tcp or native"),
+    FIELD_BY("command_line", put_command_line, "texts", "the program and its options"),
+    HEADER_FIELD(started_utc, "ISO 8601, in seconds, ends in Z"),
+    HEADER_FIELD(mpi_library_version, "what the library says of itself"),
+    HEADER_FIELD(mpi_standard, "the version of the standard that it says it follows"),
+    FIELD_ONE_OF(struct record_header, thread_level_required, thread_levels, "the thread level that was asked for"),
+    FIELD_ONE_OF(struct record_header, thread_level_provided, thread_levels, "the thread level that MPI provides"),
+    HEADER_FIELD(ranks, "the ranks of MPI_COMM_WORLD"),
+    HEADER_FIELD(nodes, "the nodes that they run on"),
+    HEADER_FIELD(threads_per_rank, "computing threads of each rank"),
+    HEADER_FIELD(physical_cores, "distinct physical cores that the ranks may use, over all nodes"),
+    HEADER_FIELD(oversubscribed,
+                 "on a node there are more computing, dedicated and helper threads than physical cores"),
+    HEADER_FIELD(shared_core, "the configuration asks for a progress thread, which may run on a core that computes"),
+    FIELD_STRUCT(struct record_header, progress, progress_fields, "what the configuration asks for"),
+    {.name = "placement",
+     .kind = FIELD_OTHER,
+     .shape = "objects",
+     .put = put_placements,
+     .members = placement_fields,
+     .help = "where each rank runs"},
+    FIELD_STRUCT(struct record_header, timer, timer_fields, "the local clock that times are read from"),
+    {FIELD_BEGIN(struct record_header, start_method,
+                 "deadline: ranks wait for an agreed time of the common clock. barrier: they leave a dissemination "
+                 "barrier, because that was asked for or because there is no clock. null: they do not start together"),
+     .or_null = true, .values = start_methods},
+    FIELD_OR_NULL(struct record_header, seed, "of the contents of messages; null where there are none"),
+    FIELD_STRUCT(struct record_header, build, record_build_fields, "how the program was built"),
+    FIELD_BY("environment", put_environment, "texts by name",
+             "variables that steer MPI, its network layers, OpenMP and BLAS, as --record-environment chooses them. "
+             "Variables of launchers for their own processes, and names like that of a secret, are left out"),
+    FIELD_BY("mpi_variables", put_header_mpi_variables, "texts by name",
+             "control variables of MPI_T that --record-controls asks for, as the library reports them: a setting or a "
+             "default, not necessarily what the library used"),
+    FIELD_STRUCT_OR_NULL(struct record_header, clock, clock_fields,
+                         "the common clock when it was set up; null where no times of different ranks are compared"),
+    FIELD_STRUCT(struct record_header, plan, plan_fields, "what the program planned to measure"),
+    FIELD_BY("own", put_header_own, "object", "what only this family knows"),
+    FIELD_BY("metadata", put_header_metadata, "object", "the object of the file of --metadata, unchanged"),
+    FIELDS_END,
+};
 
 bool record_write_header(record_file *record, const struct record_header *header) {
     json_line *line = begin_line(record);
@@ -254,37 +357,7 @@ bool record_write_header(record_file *record, const struct record_header *header
     json_put_string(line, "type", "header");
     json_put_string(line, "schema", RECORD_SCHEMA);
     json_put_integer(line, "schema_version", RECORD_VERSION);
-    json_put_string(line, "family", header->family);
-    json_put_integer(line, "method", header->method);
-    json_put_string(line, "benchmark", header->benchmark);
-    json_put_string(line, "toolchain", header->toolchain);
-    json_put_string(line, "provider", header->provider);
-    json_put_string(line, "configuration", header->configuration);
-    json_put_string(line, "network", header->network);
-    put_texts(line, "command_line", header->command_line, header->command_line_count);
-    json_put_string(line, "started_utc", header->started_utc);
-    json_put_string(line, "mpi_library_version", header->mpi_library_version);
-    json_put_string(line, "mpi_standard", header->mpi_standard);
-    json_put_string(line, "thread_level_required", header->thread_level_required);
-    json_put_string(line, "thread_level_provided", header->thread_level_provided);
-    json_put_integer(line, "ranks", header->ranks);
-    json_put_integer(line, "nodes", header->nodes);
-    json_put_integer(line, "threads_per_rank", header->threads_per_rank);
-    json_put_integer(line, "physical_cores", header->physical_cores);
-    json_put_boolean(line, "oversubscribed", header->oversubscribed);
-    json_put_boolean(line, "shared_core", header->shared_core);
-    put_progress(line, &header->progress);
-    put_placements(line, header->placements, header->ranks);
-    put_timer(line, header);
-    json_put_string(line, "start_method", header->start_method);
-    json_put_count(line, "seed", header->seed);
-    put_build(line, header);
-    put_environment(line, header->environment, header->environment_list);
-    put_object(line, "mpi_variables", header->mpi_variables);
-    put_clock(line, header->clock);
-    put_plan(line, &header->plan);
-    put_object(line, "own", header->own);
-    put_object(line, "metadata", header->metadata);
+    fields_put(line, record_header_fields, header);
     json_close_object(line);
     return write_line(record, HEADER);
 }
@@ -295,19 +368,6 @@ bool record_write_first(record_file *record, const char *object) {
 }
 
 /* ---- a point ---- */
-
-static void put_point_clock(json_line *line, const struct record_point_clock *clock) {
-    if (clock == NULL) {
-        json_put_null(line, "clock");
-        return;
-    }
-    json_open_object(line, "clock");
-    json_put_string(line, "method", clock->method);
-    json_put_real(line, "residual_ns", clock->residual_ns);
-    json_put_integer(line, "synchronisations", clock->synchronisations);
-    json_put_real(line, "drift_ppm", clock->drift_ppm);
-    json_close_object(line);
-}
 
 /* count values of each. */
 static void put_list(json_line *line, const char *name, const struct record_list *list, size_t count) {
@@ -334,41 +394,111 @@ static void put_by_rank(json_line *line, const char *name, const struct record_l
     json_close_object(line);
 }
 
-static void put_spreads(json_line *line, const struct record_spread *spreads, size_t spread_count, size_t count) {
-    json_open_object(line, "spreads");
-    for (size_t i = 0; i < spread_count; i++) {
-        json_open_object(line, spreads[i].name);
-        json_put_integers(line, "min", spreads[i].min, count);
-        json_put_integers(line, "median", spreads[i].median, count);
-        json_put_integers(line, "max", spreads[i].max, count);
-        json_put_integers(line, "max_rank", spreads[i].max_rank, count);
+static void put_series(json_line *line, const char *name, const void *of) {
+    const struct record_point *point = of;
+    put_list(line, name, &point->series, point->repetitions);
+}
+
+static void put_warmup(json_line *line, const char *name, const void *of) {
+    const struct record_point *point = of;
+    put_list(line, name, &point->warmup, point->warmup_repetitions);
+}
+
+static void put_spreads(json_line *line, const char *name, const void *of) {
+    const struct record_point *point = of;
+    json_open_object(line, name);
+    for (size_t i = 0; i < point->spread_count; i++) {
+        const struct record_spread *spread = &point->spreads[i];
+        json_open_object(line, spread->name);
+        json_put_integers(line, "min", spread->min, point->repetitions);
+        json_put_integers(line, "median", spread->median, point->repetitions);
+        json_put_integers(line, "max", spread->max, point->repetitions);
+        json_put_integers(line, "max_rank", spread->max_rank, point->repetitions);
         json_close_object(line);
     }
     json_close_object(line);
 }
 
+static void put_rank_medians(json_line *line, const char *name, const void *of) {
+    const struct record_point *point = of;
+    put_list(line, name, &point->rank_medians, point->ranks);
+}
+
+static void put_thread_medians(json_line *line, const char *name, const void *of) {
+    const struct record_point *point = of;
+    put_by_rank(line, name, &point->thread_medians, point->ranks, point->threads);
+}
+
+static void put_rank_samples(json_line *line, const char *name, const void *of) {
+    const struct record_point *point = of;
+    put_by_rank(line, name, &point->rank_samples, point->ranks, point->repetitions);
+}
+
+static const struct field point_clock_fields[] = {
+    FIELD_ONE_OF(struct record_point_clock, method, clock_methods,
+                 "as in the header; with none, each time is the longest of the ranks' own durations"),
+    FIELD(struct record_point_clock, residual_ns,
+          "the largest disagreement with rank 0's clock at the synchronisations after the point and its parts; where "
+          "all ranks read one clock, what exceeds the uncertainty of the exchange"),
+    FIELD(struct record_point_clock, synchronisations, "how many were made during the point"),
+    FIELD(struct record_point_clock, drift_ppm, "the largest drift against rank 0's clock"),
+    FIELDS_END,
+};
+
+static const char *const stop_reasons[] = {"interval", "repetitions", "budget", "spoilt", "not_measured", NULL};
+
+#define POINT_FIELD(member, sentence) FIELD(struct record_point, member, sentence)
+const struct field record_point_fields[] = {
+    POINT_FIELD(index, "the number of the point in the order of measuring, from 0"),
+    FIELD_BY("parameters", put_point_parameters, "value by name", "what the point is"),
+    POINT_FIELD(repetitions, "those that count: the length of every array of samples"),
+    POINT_FIELD(warmup_repetitions, "first repetitions that were slower than the rest and do not count"),
+    POINT_FIELD(late_repetitions,
+                "repetitions that a rank began later than agreed. They count, and their times run from the agreed "
+                "moment; in older records without the series late_starts, parts that were thrown away"),
+    POINT_FIELD(discarded_repetitions,
+                "repetitions that were thrown away because the point was calibrated again, its clock was refused, or a "
+                "rank came too late to a step"),
+    {FIELD_BEGIN(struct record_point, stop_reason,
+                 "interval: the intervals are narrow enough, or answer a step of a search. repetitions: the most were "
+                 "made, or data were wrong. spoilt: too many went another way than planned (late in older records: too "
+                 "many started late). budget: no time was left. not_measured: no repetition counts. null: the number "
+                 "of repetitions was fixed"),
+     .or_null = true, .values = stop_reasons},
+    POINT_FIELD(interval_relative_reached,
+                "the widest 95 % interval of the medians that stop the point, relative to its median"),
+    POINT_FIELD(data_errors, "wrong elements received, over all ranks"),
+    {FIELD_BEGIN(struct record_point, start_method, "as in the header, of this point"), .or_null = true,
+     .values = start_methods},
+    FIELD_STRUCT_OR_NULL(struct record_point, clock, point_clock_fields, "the clock while the point was measured"),
+    FIELD_BY("series", put_series, "series", "over all ranks, a value per repetition that counts"),
+    FIELD_BY("warmup", put_warmup, "series", "the same of the warm-up, of the series that stop the point"),
+    FIELD_BY("spreads", put_spreads, "spreads",
+             "what each rank times: min, median and max over ranks, and the rank with the maximum, per repetition"),
+    FIELD_BY("rank_medians", put_rank_medians, "series", "each rank's medians over the repetitions"),
+    {.name = "thread_medians",
+     .kind = FIELD_OTHER,
+     .shape = "tables",
+     .put = put_thread_medians,
+     .may_lack = true,
+     .help = "each computing thread's medians, [rank][thread]: for up to 64 ranks, or with --rank-samples"},
+    {.name = "rank_samples",
+     .kind = FIELD_OTHER,
+     .shape = "tables",
+     .put = put_rank_samples,
+     .may_lack = true,
+     .help = "every rank's own samples, [rank][repetition]: likewise"},
+    FIELD_BY("own", put_point_own, "object", "what only this family knows"),
+    FIELDS_END,
+};
+
 bool record_write_point(record_file *record, const struct record_point *point) {
     json_line *line = begin_line(record);
+    struct record_point numbered = *point;
+    numbered.index = record->points;
     json_open_object(line, NULL);
     json_put_string(line, "type", "point");
-    json_put_integer(line, "index", record->points);
-    put_object(line, "parameters", point->parameters);
-    json_put_integer(line, "repetitions", (int64_t)point->repetitions);
-    json_put_integer(line, "warmup_repetitions", (int64_t)point->warmup_repetitions);
-    json_put_integer(line, "late_repetitions", point->late_repetitions);
-    json_put_integer(line, "discarded_repetitions", point->discarded_repetitions);
-    json_put_string(line, "stop_reason", point->stop_reason);
-    json_put_real(line, "interval_relative_reached", point->interval_relative_reached);
-    json_put_integer(line, "data_errors", point->data_errors);
-    json_put_string(line, "start_method", point->start_method);
-    put_point_clock(line, point->clock);
-    put_list(line, "series", &point->series, point->repetitions);
-    put_list(line, "warmup", &point->warmup, point->warmup_repetitions);
-    put_spreads(line, point->spreads, point->spread_count, point->repetitions);
-    put_list(line, "rank_medians", &point->rank_medians, point->ranks);
-    put_by_rank(line, "thread_medians", &point->thread_medians, point->ranks, point->threads);
-    put_by_rank(line, "rank_samples", &point->rank_samples, point->ranks, point->repetitions);
-    put_object(line, "own", point->own);
+    fields_put(line, record_point_fields, &numbered);
     json_close_object(line);
     return write_line(record, POINT);
 }
@@ -385,44 +515,65 @@ static void put_cpu_times(json_line *line, const char *name, const int64_t *cons
     json_close_array(line);
 }
 
-static void put_spent(json_line *line, const struct record_spent *spent) {
-    if (spent == NULL) {
-        json_put_null(line, "spent_seconds");
-        return;
-    }
-    json_open_object(line, "spent_seconds");
-    json_put_real(line, "start_up", spent->start_up);
-    json_put_real(line, "calibration", spent->calibration);
-    json_put_real(line, "warm_up", spent->warm_up);
-    json_put_real(line, "thrown_away", spent->thrown_away);
-    json_put_real(line, "clock", spent->clock);
-    json_put_real(line, "between", spent->between);
-    json_close_object(line);
+static void put_mpi_threads(json_line *line, const char *name, const void *of) {
+    const struct record_footer *footer = of;
+    put_cpu_times(line, name, footer->mpi_thread_cpu_ns, footer->mpi_thread_counts, footer->ranks);
 }
+
+static void put_helper_threads(json_line *line, const char *name, const void *of) {
+    const struct record_footer *footer = of;
+    put_cpu_times(line, name, footer->helper_thread_cpu_ns, footer->helper_thread_counts, footer->ranks);
+}
+
+static void put_tcp_bytes(json_line *line, const char *name, const void *of) {
+    const struct record_footer *footer = of;
+    json_open_array(line, name);
+    for (size_t i = 0; i < footer->ranks; i++) {
+        json_put_count(line, NULL, footer->tcp_bytes_sent[i]);
+    }
+    json_close_array(line);
+}
+
+static const struct field spent_fields[] = {
+    FIELD(struct record_spent, start_up, "until the header was written"),
+    FIELD(struct record_spent, calibration, "from the header to the first point"),
+    FIELD(struct record_spent, warm_up, "in warm-ups"),
+    FIELD(struct record_spent, thrown_away, "in repetitions that were thrown away"),
+    FIELD(struct record_spent, clock, "synchronising the clock, from the first point on"),
+    FIELD(struct record_spent, between,
+          "between repetitions, where messages are filled in and checked and ranks agree on starts"),
+    FIELDS_END,
+};
+
+#define FOOTER_FIELD(member, sentence) FIELD(struct record_footer, member, sentence)
+const struct field record_footer_fields[] = {
+    FOOTER_FIELD(complete, "false: the record was cut off or refused, and may have no point"),
+    FOOTER_FIELD(reason, "why it is not complete; empty where it is"),
+    FOOTER_FIELD(points, "how many lines of points stand before it"),
+    FOOTER_FIELD(wall_seconds, "from the start of the process to this line"),
+    FOOTER_FIELD(measured_seconds, "the part of it in repetitions that count; null where that is not counted"),
+    FIELD_STRUCT_OR_NULL(struct record_footer, spent_seconds, spent_fields,
+                         "where the rest went, on rank 0; what is left is the end of the run"),
+    FOOTER_FIELD(clock_residual_ns, "the clock's residual, measured once more at the end"),
+    FIELD_OR_NULL(struct record_footer, clock_synchronisations, "how many were made"),
+    FOOTER_FIELD(clock_synchronisation_seconds, "the time that they took on rank 0"),
+    FOOTER_FIELD(clock_refusal, "why there is no common clock any more; empty where there is one"),
+    FIELD_BY("mpi_thread_cpu_ns", put_mpi_threads, "lists",
+             "CPU time of the threads that MPI started, [rank][thread]: those of the header's placement first, then "
+             "those that it started later"),
+    FIELD_BY("helper_thread_cpu_ns", put_helper_threads, "lists", "the same of the application's progress threads"),
+    FIELD_BY("tcp_bytes_sent", put_tcp_bytes, "counts or nulls",
+             "by rank: bytes that the peers acknowledged on TCP connections that were open at the end; null where the "
+             "kernel does not tell"),
+    FIELD_BY("own", put_footer_own, "object", "what only this family knows"),
+    FIELDS_END,
+};
 
 bool record_write_footer(record_file *record, const struct record_footer *footer) {
     json_line *line = begin_line(record);
     json_open_object(line, NULL);
     json_put_string(line, "type", "footer");
-    json_put_boolean(line, "complete", footer->complete);
-    json_put_string(line, "reason", footer->reason);
-    json_put_integer(line, "points", footer->points);
-    json_put_real(line, "wall_seconds", footer->wall_seconds);
-    json_put_real(line, "measured_seconds", footer->measured_seconds);
-    put_spent(line, footer->spent);
-    json_put_real(line, "clock_residual_ns", footer->clock_residual_ns);
-    json_put_count(line, "clock_synchronisations", footer->clock_synchronisations);
-    json_put_real(line, "clock_synchronisation_seconds", footer->clock_synchronisation_seconds);
-    json_put_string(line, "clock_refusal", footer->clock_refusal);
-    put_cpu_times(line, "mpi_thread_cpu_ns", footer->mpi_thread_cpu_ns, footer->mpi_thread_counts, footer->ranks);
-    put_cpu_times(line, "helper_thread_cpu_ns", footer->helper_thread_cpu_ns, footer->helper_thread_counts,
-                  footer->ranks);
-    json_open_array(line, "tcp_bytes_sent");
-    for (size_t i = 0; i < footer->ranks; i++) {
-        json_put_count(line, NULL, footer->tcp_bytes_sent[i]);
-    }
-    json_close_array(line);
-    put_object(line, "own", footer->own);
+    fields_put(line, record_footer_fields, footer);
     json_close_object(line);
     return write_line(record, FOOTER);
 }

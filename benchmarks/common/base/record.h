@@ -1,17 +1,19 @@
 /*
- * record - writes the record file: JSON Lines of schema mpi-campaign.record, version 4 (results/schema/header-v4,
- * point-v4 and footer-v4). No MPI.
+ * record - writes the record file: JSON Lines of schema mpi-campaign.record, version 4. No MPI.
  *
- * The lines are the same for every family of benchmarks; what only a family knows goes into `own`, a JSON object that
- * the family hands over. The file is created anew, never over an existing one, and is flushed to the disk after every
- * line: a reader finds what was measured up to the last complete line. A file without a footer was cut off. Every
- * function that writes returns false when the disk refuses; record_error then says why, in one line.
+ * The lines are the same for every family of benchmarks, and record.c has the tables of their fields. What only a
+ * family knows goes into `own`, a JSON object that the family hands over. The file is created anew, never over an
+ * existing one, and is flushed to the disk after every line: a reader finds what was measured up to the last complete
+ * line. A file without a footer was cut off. Every function that writes returns false when the disk refuses;
+ * record_error then says why, in one line.
  *
  * A value that is not known is NAN where it is real, RECORD_UNKNOWN where it is an integer, NULL where it is a text or
  * a struct. It is written as null, or as an empty object where the field says so.
  */
 #ifndef CAMPAIGN_RECORD_H
 #define CAMPAIGN_RECORD_H
+
+#include "fields.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,6 +30,20 @@ struct record_progress {
     const char *source;    /* "none", "library", "application" */
     const char *pinned_by; /* "none", "library", "program" */
     int64_t given_up_cores;
+};
+
+struct record_timer {
+    const char *name;
+    int64_t resolution_ns;
+    double overhead_ns;
+};
+
+struct record_build {
+    const char *compiler;
+    const char *flags;
+    const char *commit;
+    int dirty; /* 0, 1 */
+    const char *blas;
 };
 
 /* The clock after its first synchronisation (struct clock_quality). */
@@ -57,6 +73,7 @@ struct record_plan {
 struct record_header {
     const char *family;
     int method;
+    const char *description;
     const char *benchmark;
     const char *toolchain;
     const char *provider;
@@ -77,16 +94,10 @@ struct record_header {
     bool shared_core;
     struct record_progress progress;
     char *const *placements; /* [ranks]: a JSON object for each rank */
-    const char *timer_name;
-    int64_t timer_resolution_ns;
-    double timer_overhead_ns;
+    struct record_timer timer;
     const char *start_method;
     int64_t seed;
-    const char *build_compiler;
-    const char *build_flags;
-    const char *build_commit;
-    int build_dirty; /* 0, 1 */
-    const char *build_blas;
+    struct record_build build;
     char *const *environment;         /* NAME=VALUE, NULL-terminated; record_environment_allowed filters it */
     const char *environment_list;     /* the second argument of record_environment_allowed; NULL: none */
     const char *mpi_variables;        /* JSON object: control variables of MPI_T by name */
@@ -129,6 +140,7 @@ struct record_spread {
 
 struct record_point {
     const char *parameters; /* JSON object: what the point is */
+    int64_t index;          /* record_write_point fills it in */
     size_t repetitions;     /* that count */
     size_t warmup_repetitions;
     int64_t late_repetitions;
@@ -169,7 +181,7 @@ struct record_footer {
     int64_t points;
     double wall_seconds;
     double measured_seconds;
-    const struct record_spent *spent; /* NULL: not counted */
+    const struct record_spent *spent_seconds; /* NULL: not counted */
     double clock_residual_ns;
     int64_t clock_synchronisations;
     double clock_synchronisation_seconds;
@@ -194,6 +206,13 @@ enum { RECORD_VERSION = 4 };
 record_file *record_create(const char *path, char *error, size_t error_size);
 
 bool record_write_header(record_file *record, const struct record_header *header);
+
+/* The fields of the three lines, but for `type` and, in a header, schema and version. */
+extern const struct field record_header_fields[];
+extern const struct field record_point_fields[];
+extern const struct field record_footer_fields[];
+/* Those of `build`, for a line of another kind. */
+extern const struct field record_build_fields[];
 
 /* Writes a point. Its index is the number of points written before. */
 bool record_write_point(record_file *record, const struct record_point *point);

@@ -85,6 +85,7 @@ const struct compute_kernel compute_kernels[COMPUTE_KINDS] = {
     [COMPUTE_DGEMM] =
         {
             .name = "dgemm",
+            .help = "a matrix multiplication per thread (Denis et al. 2022)",
             .exponent = 3,
             .first_guess = 200,
             .least = 2,
@@ -98,6 +99,7 @@ const struct compute_kernel compute_kernels[COMPUTE_KINDS] = {
     [COMPUTE_TRIAD] =
         {
             .name = "triad",
+            .help = "a[i] = b[i] + s c[i] per thread, over vectors larger than the caches",
             .exponent = 1,
             .first_guess = 500000,
             .least = 512,
@@ -109,13 +111,7 @@ const struct compute_kernel compute_kernels[COMPUTE_KINDS] = {
         },
 };
 
-const char *const *compute_names(void) {
-    static const char *names[COMPUTE_KINDS + 1];
-    for (int i = 0; i < COMPUTE_KINDS; i++) {
-        names[i] = compute_kernels[i].name;
-    }
-    return names;
-}
+OPTION_CHOICES_FROM(compute_choices, compute_kernels, COMPUTE_KINDS, help)
 
 double compute_bytes(enum compute_kind kind, uint64_t work_size, int threads) {
     return (double)ARRAYS * sizeof(double) * (double)compute_kernels[kind].elements(work_size, threads) * threads;

@@ -7,6 +7,7 @@
 #ifndef CAMPAIGN_COMPUTE_H
 #define CAMPAIGN_COMPUTE_H
 
+#include "options.h"
 #include "topology.h"
 
 #include <stdbool.h>
@@ -32,6 +33,7 @@ struct compute_worker;
 /* A kernel. work_size, size, first and end are in its own unit, as above. */
 struct compute_kernel {
     const char *name;
+    const char *help;
     double exponent;      /* e where its time grows as work_size^e */
     uint64_t first_guess; /* work_size from which a calibration may start */
     uint64_t least;       /* smallest work_size; every other is this plus a multiple of step */
@@ -45,8 +47,8 @@ struct compute_kernel {
 };
 extern const struct compute_kernel compute_kernels[COMPUTE_KINDS];
 
-/* Returns the kernels' names, NULL-terminated, as the choices of an option. */
-const char *const *compute_names(void);
+/* Returns the kernels as the choices of an option. */
+const struct option_choice *compute_choices(void);
 
 /* Returns the bytes that a rank of so many threads needs for a work_size. */
 double compute_bytes(enum compute_kind kind, uint64_t work_size, int threads);

@@ -649,13 +649,7 @@ uint64_t collective_most_bytes(const struct collective *collective, int ranks) {
     return (most - longest * gap_of(message)) / longest * COLLECTIVE_ELEMENT;
 }
 
-const char *const *collective_names(void) {
-    static const char *names[COLLECTIVE_COUNT + 1]; /* the last stays NULL */
-    for (size_t i = 0; i < COLLECTIVE_COUNT; i++) {
-        names[i] = collective_table[i].name;
-    }
-    return names;
-}
+OPTION_CHOICES_FROM(collective_choices, collective_table, COLLECTIVE_COUNT, mpi_name)
 
 int collective_find(const char *name) {
     for (int i = 0; i < COLLECTIVE_COUNT; i++) {

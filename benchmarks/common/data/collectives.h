@@ -20,6 +20,7 @@
 #ifndef CAMPAIGN_COLLECTIVES_H
 #define CAMPAIGN_COLLECTIVES_H
 
+#include "options.h"
 #include "pattern.h"
 
 #include <mpi.h>
@@ -120,7 +121,7 @@ uint64_t collective_most_bytes(const struct collective *collective, int ranks);
 /* Returns the index of a name in the table; -1: there is no such name. */
 int collective_find(const char *name);
 
-/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
-const char *const *collective_names(void);
+/* Returns the table as the choices of an option. */
+const struct option_choice *collective_choices(void);
 
 #endif

@@ -8,6 +8,8 @@
 #ifndef CAMPAIGN_CONFIGURATION_H
 #define CAMPAIGN_CONFIGURATION_H
 
+#include "options.h"
+
 #include <stdbool.h>
 
 /* Whose progress thread there is: none, the MPI library's, the application's own (helper.h). */
@@ -15,6 +17,7 @@ enum progress_source { PROGRESS_NONE, PROGRESS_LIBRARY, PROGRESS_APPLICATION };
 
 struct configuration {
     const char *name;
+    const char *help;
     enum progress_source source;
     bool gives_up_core; /* no thread computes on the dedicated core: n - 1 threads compute on a share of n cores */
     bool bound;         /* the progress thread must be bound to the dedicated core */
@@ -32,8 +35,8 @@ enum {
 };
 extern const struct configuration configuration_table[CONFIGURATION_COUNT];
 
-/* Returns the names of the table in its order, NULL-terminated, as the choices of an option. */
-const char *const *configuration_names(void);
+/* Returns the table as the choices of an option. */
+const struct option_choice *configuration_choices(void);
 
 /* Returns the record schema's word: "none", "library" or "application". */
 const char *configuration_source_name(enum progress_source source);

@@ -84,7 +84,7 @@ bool program_write_footer(struct program *program, const struct program_footer *
                                              .points = points,
                                              .wall_seconds = wall_seconds,
                                              .measured_seconds = own->measured_seconds,
-                                             .spent = own->spent,
+                                             .spent_seconds = own->spent,
                                              .clock_residual_ns = clock.method != CLOCK_NONE ? clock.residual_ns : NAN,
                                              .clock_synchronisations =
                                                  clockless ? RECORD_UNKNOWN : clock.synchronisations,
@@ -95,8 +95,7 @@ bool program_write_footer(struct program *program, const struct program_footer *
                                              .mpi_thread_counts = all.mpi_counts,
                                              .helper_thread_cpu_ns = (const int64_t *const *)all.helpers,
                                              .helper_thread_counts = all.helper_counts,
-                                             .tcp_bytes_sent = all.tcp_bytes,
-                                             .own = own->own};
+                                             .tcp_bytes_sent = all.tcp_bytes};
         good = record_write_footer(program->record, &footer);
     }
     free_gathered(&all);

@@ -1,4 +1,4 @@
-#include "program.h"
+#include "program_internal.h"
 
 #include "build_info.h"
 #include "fail_mpi.h"
@@ -62,11 +62,15 @@ static bool write_on_rank_0(struct program *program, const struct program_header
     MPI_CHECK(MPI_Get_library_version(library, &length));
     MPI_CHECK(MPI_Get_version(&version, &subversion));
     snprintf(standard, sizeof standard, "%d.%d", version, subversion);
+    char hash[PROGRAM_HASH];
+    program_describe_hash(program, hash);
+    char *own_text = fields_text(program->kind->header, own->own);
     char *variables = transport_variables(s->record_controls);
     const struct record_clock clock = clock_of(program->clock);
     const struct record_header header = {
         .family = program->kind->family,
         .method = program->kind->method,
+        .description = hash,
         .benchmark = program->kind->name,
         .toolchain = s->toolchain,
         .provider = s->provider,
@@ -87,26 +91,21 @@ static bool write_on_rank_0(struct program *program, const struct program_header
         .shared_core = summary->shared_core,
         .progress = progress_of(program),
         .placements = placements,
-        .timer_name = TIMER_NAME,
-        .timer_resolution_ns = timer_resolution_ns(),
-        .timer_overhead_ns = timer_overhead_ns(),
+        .timer = {TIMER_NAME, timer_resolution_ns(), timer_overhead_ns()},
         .clock = program->kind->clockless ? NULL : &clock,
         .start_method = own->start_method,
         .seed = own->seed,
-        .build_compiler = BUILD_COMPILER,
-        .build_flags = BUILD_FLAGS,
-        .build_commit = BUILD_COMMIT,
-        .build_dirty = BUILD_DIRTY,
-        .build_blas = compute_blas_description(),
+        .build = {BUILD_COMPILER, BUILD_FLAGS, BUILD_COMMIT, BUILD_DIRTY, compute_blas_description()},
         .environment = environ,
         .environment_list = s->record_environment,
         .mpi_variables = variables,
         .plan = own->plan,
-        .own = own->own,
+        .own = own_text,
         .metadata = program->metadata,
     };
     bool good = record_write_header(program->record, &header);
     free(variables);
+    free(own_text);
     atomic_store_explicit(&program->unfinished, program->record, memory_order_release);
     if (!s->quiet) {
         print_who(program, summary);

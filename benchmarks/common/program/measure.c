@@ -11,10 +11,14 @@
 /* Spoilt repetitions that a point may have: so many, and so many for each of --max-repetitions. */
 enum { SPOILT = 50, SPOILT_PER_REPETITION = 10 };
 
-struct sampler_plan program_plan(const struct program *program, const struct sampler_axis *axes, size_t axis_count) {
+struct sampler_plan program_plan(const struct program *program, struct sampler_axis axes[SAMPLER_MOST_AXES],
+                                 size_t count) {
     const struct program_settings *s = &program->settings;
+    if (sampler_axes(program->options, axes) != count) {
+        fail_die("%s has not %zu options that are axes", program->kind->name, count);
+    }
     return (struct sampler_plan){.axes = axes,
-                                 .axis_count = axis_count,
+                                 .axis_count = count,
                                  .rule = {.interval_relative = s->interval,
                                           .warmup_relative = s->interval / 2,
                                           .min_repetitions = s->min_repetitions,
@@ -26,7 +30,7 @@ struct sampler_plan program_plan(const struct program *program, const struct sam
                                  .every_rank = s->rank_samples};
 }
 
-/* Returns the plan for the header; its parameters must be freed. */
+/* Returns the plan for the header; free it with free_header. */
 static struct program_header header_of(const struct program *program, const struct program_measurement *m) {
     const struct sampler_plan *plan = &m->plan;
     const bool refused = program->clock != NULL && clock_quality_of(program->clock).method == CLOCK_NONE;
@@ -40,12 +44,13 @@ static struct program_header header_of(const struct program *program, const stru
                  .min_repetitions = plan->rule.min_repetitions,
                  .max_repetitions = plan->rule.max_repetitions,
                  .sizes_given = m->sizes_given,
-                 .own = m->plan_own},
+                 .own = fields_text(program->kind->plan, m->plan_own)},
         .own = m->own};
 }
 
 static void free_header(struct program_header *header) {
     free((char *)header->plan.parameters);
+    free((char *)header->plan.own);
 }
 
 int program_refuse(struct program *program, const struct program_header *header, const char *reason) {

@@ -95,7 +95,7 @@ static void begin(struct program *program, int argc, char **argv) {
 }
 
 static void print_help(const struct program *program, const struct option_entry *entries) {
-    char *options = options_describe(entries);
+    char *options = options_help(entries);
     const char *usual = "0 good; 1 wrong data, a full disk or an MPI error; 2 wrong use, or nothing could be measured";
     const char *exits = program->kind->exits != NULL ? program->kind->exits : usual;
     printf("%s\noptions:\n%s\nexit codes: %s\n", program->kind->help, options, exits);
@@ -117,10 +117,16 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
     fail_setup(kind->name, -1, NULL);
     /* Parsed before MPI_Init, which must know the thread level. A fault is reported after it, once. */
     program_describe_options(&program, entries);
+    program.options = entries;
     const bool parsed = options_parse(entries, argc, argv, error, sizeof error);
     if (parsed) {
         program.configuration = &configuration_table[program.settings.configuration];
         program_check_options(&program, error, sizeof error);
+    }
+    if (parsed && program.settings.describe != DESCRIBE_NOTHING) {
+        program_describe(&program, (enum program_description)program.settings.describe);
+        options_free(entries);
+        return PROGRAM_GOOD;
     }
     begin(&program, argc, argv);
     int code = PROGRAM_GOOD;

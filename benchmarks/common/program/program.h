@@ -33,6 +33,7 @@ struct program_settings {
     bool version;
     bool list;
     bool quiet;
+    int describe;    /* enum program_description */
     int64_t threads; /* 0: not given */
     const char *record;
     const char *metadata;
@@ -59,6 +60,7 @@ struct program_settings {
 
 struct program {
     const struct program_kind *kind;
+    const struct option_entry *options; /* the table of all options */
     struct program_settings settings;
     int argc;
     char **argv;
@@ -93,15 +95,9 @@ void program_add_options(struct option_entry *entries, const struct option_entry
 enum { GRID_SMOKE, GRID_NIGHTLY, GRID_FULL };
 enum { METHOD_CAMPAIGN, METHOD_PAPER };
 enum { CACHE_WARM, CACHE_COLD };
-extern const char *const program_grid_names[];
-extern const char *const program_method_names[];
-extern const char *const program_cache_names[];
-
-/* Values of an axis in a grid. */
-struct program_values {
-    int64_t items[24];
-    size_t count;
-};
+extern const struct option_choice program_grid_choices[];
+extern const struct option_choice program_method_choices[];
+extern const struct option_choice program_cache_choices[];
 
 /* Bytes of a line about wrong use, which may list all legal values. */
 enum { PROGRAM_MOST_ERROR = 1536 };
@@ -122,8 +118,12 @@ struct program_kind {
     bool repeats;        /* it has the options about repetitions: --budget-seconds, --interval, ... */
     int64_t max_repetitions;     /* the default of --max-repetitions; 0: 100 */
     double usual_budget_seconds; /* the budget where --budget-seconds is not given; 0: none */
-    bool clockless;    /* it never compares times of different ranks: they start from a barrier, and the record has no
-                          clock */
+    bool clockless; /* it never compares times of different ranks: they start from a barrier, and the record has no
+                       clock */
+    const struct field *header; /* the fields of the header's `own`, and of that of its plan. NULL: none */
+    const struct field *plan;
+    /* The kinds of its points, NULL-terminated, where they are not `points` alone. */
+    const struct sampler_kind *const *kinds;
     const char *help;  /* the text of --help above the options: usage and purpose */
     const char *exits; /* its exit codes, in one line; NULL: the usual ones */
     /* Writes its own options with program_add_options. */
@@ -156,14 +156,16 @@ struct program_measurement {
     struct sampler_plan plan; /* from program_plan or the benchmark's own */
     int64_t seed;             /* of the contents of messages; RECORD_UNKNOWN: there are no messages */
     int sizes_given;          /* 1: sizes came from a file, 0: they did not; RECORD_UNKNOWN: there are no sizes */
-    const char *plan_own;     /* JSON objects for the header; NULL: empty ones */
-    const char *own;
+    const void *plan_own;     /* the structs of the kind's fields in plan and header; NULL: they have none */
+    const void *own;
     const char *impossible; /* why these ranks cannot measure it, the same text on all ranks; printed as one line and
                                written in a record. "": they can measure it */
 };
 
-/* Returns the plan that the options about repetitions ask for. The axes must outlive it. */
-struct sampler_plan program_plan(const struct program *program, const struct sampler_axis *axes, size_t axis_count);
+/* Returns the plan that the options ask for: its axes are those of the table of options (sampler_axes), which the
+ * caller may change. count: how many the benchmark has. axes must outlive the plan. */
+struct sampler_plan program_plan(const struct program *program, struct sampler_axis axes[SAMPLER_MOST_AXES],
+                                 size_t count);
 
 /* Collective: prepares, writes the header, measures all points of the kind, writes the footer. Returns the exit code.
  */
@@ -216,7 +218,7 @@ struct program_header {
     const char *start_method; /* NULL: ranks do not start together */
     int64_t seed;
     struct record_plan plan;
-    const char *own;
+    const void *own; /* the struct of the kind's `header` fields */
 };
 
 /* Collective: rank 0 writes the header, and prints the table's first line unless --quiet. Returns false on all ranks
@@ -241,7 +243,6 @@ struct program_footer {
     double measured_seconds;          /* NAN: not counted */
     const struct record_spent *spent; /* NULL: not counted */
     const struct program_cpu *cpu;    /* NULL: program_cpu_so_far */
-    const char *own;
 };
 
 /* Collective: synchronises the clock once more, and rank 0 writes the footer. Returns false on all ranks where the disk

@@ -6,9 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const program_grid_names[] = {"smoke", "nightly", "full", NULL};
-const char *const program_method_names[] = {"campaign", "paper", NULL};
-const char *const program_cache_names[] = {"warm", "cold", NULL};
+const struct option_choice program_grid_choices[] = {{"smoke", NULL}, {"nightly", NULL}, {"full", NULL}, {NULL, NULL}};
+const struct option_choice program_method_choices[] = {
+    {"campaign", "repetitions until the intervals are narrow"}, {"paper", "as the paper did"}, {NULL, NULL}};
+const struct option_choice program_cache_choices[] = {
+    {"warm", "every repetition uses the same buffers"},
+    {"cold", "buffers in turn, so many that none is found in a cache"},
+    {NULL, NULL}};
 
 void program_add_options(struct option_entry *entries, const struct option_entry *table, size_t size) {
     size_t own = 0;
@@ -25,12 +29,10 @@ void program_add_options(struct option_entry *entries, const struct option_entry
 static void describe_configuration(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {
-        option_one_of("configuration", &s->configuration, configuration_names(),
-                      "which thread makes communication progress: basic, none (default); async, a thread of the MPI "
-                      "library; dedicated, such a thread on a core that does not compute; apphelper, a thread of this "
-                      "program on such a core. Two controls compute on one core less: dedicated_unbound, the library's "
-                      "thread bound to no core, and basic_reduced, no thread. The launch must ask the MPI library for "
-                      "its thread; this program verifies that it is there"),
+        option_one_of(
+            "configuration", &s->configuration, configuration_choices(),
+            "which thread makes communication progress; default: basic. The launch must ask the MPI library for "
+            "its thread; this program verifies that it is there"),
         option_integers("dedicated-cpus", &s->dedicated_cpus, 0, TOPOLOGY_MOST_CPUS - 1,
                         "the CPU whose core does not compute, for each rank of a node in the order of ranks; default: "
                         "the last core of each rank's share"),
@@ -52,7 +54,8 @@ static void describe_configuration(struct program *program, struct option_entry 
 
 /* Appends the options of programs that repeat points. */
 static void describe_repetitions(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
-    static const char *const start_names[] = {"deadline", "barrier", NULL}; /* enum start_method */
+    static const struct option_choice start_choices[] = {
+        {"deadline", "on a synchronised clock"}, {"barrier", "for comparison"}, {NULL, NULL}}; /* enum start_method */
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {
         option_real(
@@ -70,9 +73,9 @@ static void describe_repetitions(struct program *program, struct option_entry en
         option_integer("max-repetitions", &s->max_repetitions, 1, 100000, "N",
                        "at most this many valid repetitions per point; default: 100, where nothing else is said above"),
         option_one_of(
-            "start", &s->start, start_names,
-            "how ranks begin together: deadline, on a synchronised clock (default), or barrier, for comparison; where "
-            "a clock is refused ranks start from a barrier in any case, and the record says so"),
+            "start", &s->start, start_choices,
+            "how ranks begin together; default: deadline. Where a clock is refused ranks start from a barrier in any "
+            "case, and the record says so"),
         option_time("settle", &s->settle_ns, "T",
                     "nothing is sent for this long before every start, such as 300us: a network that is faster after a "
                     "pause then serves all timed parts alike; ignored where ranks start from a barrier; default: 0"),
@@ -83,6 +86,11 @@ static void describe_repetitions(struct program *program, struct option_entry en
 
 /* The options of all programs are appended to the benchmark's own. */
 void program_describe_options(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
+    static const struct option_choice describe_choices[] = {
+        [DESCRIBE_NOTHING] = {"nothing", "the default"},
+        [DESCRIBE_PROGRAM] = {"program", "what this program has of its own"},
+        [DESCRIBE_RECORD] = {"record", "what all records and all programs have"},
+        {NULL, NULL}};
     struct program_settings *s = &program->settings;
     const struct option_entry table[] = {
         option_integer(
@@ -101,6 +109,8 @@ void program_describe_options(struct program *program, struct option_entry entri
         option_text("network", &s->network, "NAME", "label in the record's header; default: native"),
         option_flag("quiet", &s->quiet, "no table, no progress"),
         option_flag("version", &s->version, "print the version and end"),
+        option_one_of("describe", &s->describe, describe_choices,
+                      "print, as JSON, the tables from which options are read and records are written, and end"),
         option_flag("help", &s->help, "print this and end"),
     };
     if (program->kind->describe != NULL) {

@@ -51,9 +51,11 @@ enum repetition_over {
 struct repetition_series {
     const char *name; /* in the record */
     enum repetition_over over;
-    int term;   /* the term, or the first moment */
-    int end;    /* of OVER_SPAN: the last moment */
-    bool stops; /* the point is repeated until the interval of this series is narrow */
+    int term;         /* the term, or the first moment */
+    int end;          /* of OVER_SPAN: the last moment */
+    bool stops;       /* the point is repeated until the interval of this series is narrow */
+    bool may_lack;    /* of another number of parts, which lacks it */
+    const char *help; /* one sentence for the description; NULL: `over` says it */
 };
 
 enum { REPETITION_MOST_SERIES = 20 };

@@ -275,21 +275,10 @@ static const char *stop_name(enum decision decision, bool measured) {
                                      : "repetitions";
 }
 
-/* Returns the kind's own JSON object of a point. Free it. */
-static char *own_text(const sampler *s, const struct sampler_point *p) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    if (s->kind->own != NULL) {
-        s->kind->own(s->context, p, s, line);
-    }
-    json_close_object(line);
-    return json_line_take(line);
-}
-
 /* Writes a value of an axis as a member of an object; name NULL: as an item of an array. */
 static void put_value(json_line *line, const char *name, const struct sampler_axis *axis, size_t number) {
-    if (axis->texts != NULL) {
-        json_put_string(line, name, axis->texts[number]);
+    if (axis->choices != NULL) {
+        json_put_string(line, name, axis->choices[axis->numbers[number]].name);
     } else if (axis->millionths) {
         json_put_real(line, name, (double)axis->numbers[number] / 1e6);
     } else {
@@ -297,17 +286,16 @@ static void put_value(json_line *line, const char *name, const struct sampler_ax
     }
 }
 
-static char *parameters_text(const sampler *s, const struct sampler_point *p) {
+/* Returns the parameters of a point as a JSON object. Free it. */
+static char *parameters_text(const sampler *s, const struct sampler_point *p, const void *row) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
-    for (size_t i = 0; s->kind->parameters == NULL && i < s->plan->axis_count; i++) {
-        if (!s->plan->axes[i].constant) {
+    for (size_t i = 0; i < s->plan->axis_count; i++) {
+        if (!s->plan->axes[i].of_plan) {
             put_value(line, s->plan->axes[i].name, &s->plan->axes[i], p->at[i]);
         }
     }
-    if (s->kind->parameters != NULL) {
-        s->kind->parameters(s->context, p, line);
-    }
+    fields_put(line, s->kind->parameters, row);
     json_close_object(line);
     return json_line_take(line);
 }
@@ -329,8 +317,12 @@ static bool write_point(sampler *s, struct sampler_point *p, enum decision decis
                                              .synchronisations = quality.synchronisations - p->synchronisations,
                                              .drift_ppm = timed ? quality.drift_ppm : NAN};
     p->stop_reason = stop_name(decision, samples_count(s->samples) > 0);
-    char *parameters = parameters_text(s, p);
-    char *own = own_text(s, p);
+    void *row = fail_alloc(s->kind->row_bytes + 1, 1);
+    if (s->kind->fill != NULL) {
+        s->kind->fill(s->context, p, s, row);
+    }
+    char *parameters = parameters_text(s, p, row);
+    char *own = fields_text(s->kind->own, row);
     struct record_point record = {.parameters = parameters,
                                   .late_repetitions = samples_late(s->samples),
                                   .discarded_repetitions = p->discarded,
@@ -351,6 +343,7 @@ static bool write_point(sampler *s, struct sampler_point *p, enum decision decis
     const bool good = record_write_point(s->session.record, &record);
     free(parameters);
     free(own);
+    free(row);
     return good;
 }
 
@@ -575,4 +568,87 @@ char *sampler_plan_parameters(const struct sampler_plan *plan) {
     }
     json_close_object(line);
     return json_line_take(line);
+}
+
+size_t sampler_axes(const struct option_entry *entries, struct sampler_axis axes[SAMPLER_MOST_AXES]) {
+    size_t count = 0;
+    for (; entries->name != NULL; entries++) {
+        if (entries->parameter == NULL) {
+            continue;
+        }
+        if (count == SAMPLER_MOST_AXES) {
+            fail_die("more than %d options are axes", SAMPLER_MOST_AXES);
+        }
+        struct sampler_axis *axis = &axes[count++];
+        *axis = (struct sampler_axis){.name = entries->parameter,
+                                      .choices = entries->choices,
+                                      .of_plan = entries->of_plan,
+                                      .millionths = entries->kind == OPTION_REALS};
+        if (option_is_list(entries->kind)) {
+            const struct option_list *list = entries->target;
+            axis->numbers = list->values;
+            axis->count = list->count;
+        } else {
+            axis->only = entries->kind == OPTION_CHOICE ? *(int *)entries->target : *(int64_t *)entries->target;
+            axis->numbers = &axis->only;
+            axis->count = 1;
+        }
+    }
+    return count;
+}
+
+/* ---- describing ---- */
+
+/* What the series say that every benchmark can have. */
+static const char *help_of(const struct repetition_series *series) {
+    static const char *const usual[] = {
+        [OVER_IMBALANCE] = "max(start) - min(start) over ranks; left out without a clock",
+        [OVER_ELAPSED] = "the time since the point began",
+        [OVER_ORDER] = "in which order the parts ran: a digit each, counted as the family lists them",
+        [OVER_LATE] = "at how many of its starts a rank was late",
+    };
+    return series->help != NULL ? series->help : usual[series->over];
+}
+
+static void describe_series(json_line *line, const struct repetition_series *series) {
+    json_open_object(line, NULL);
+    json_put_string(line, "name", series->name);
+    if (series->stops) {
+        json_put_boolean(line, "stops", true);
+    }
+    if (series->over == OVER_IMBALANCE || series->may_lack) {
+        json_put_boolean(line, "may_lack", true);
+    }
+    json_put_string(line, "help", help_of(series));
+    json_close_object(line);
+}
+
+static void describe_sums(json_line *line, const char *name, const struct samples_sum *sums, size_t count) {
+    json_open_array(line, name);
+    for (size_t i = 0; i < count; i++) {
+        json_open_object(line, NULL);
+        json_put_string(line, "name", sums[i].name);
+        if (sums[i].help != NULL) {
+            json_put_string(line, "help", sums[i].help);
+        }
+        json_close_object(line);
+    }
+    json_close_array(line);
+}
+
+void sampler_describe(json_line *line, const struct sampler_kind *kind) {
+    const struct samples_kind *samples = &kind->samples;
+    json_open_object(line, NULL);
+    fields_describe(line, "parameters", kind->parameters);
+    json_open_array(line, "series");
+    for (size_t i = 0; i < samples->repeated.series_count; i++) {
+        describe_series(line, &samples->repeated.series[i]);
+    }
+    json_close_array(line);
+    describe_sums(line, "spreads", samples->spreads, samples->spread_count);
+    describe_sums(line, "rank_medians", samples->rank_medians, samples->rank_median_count);
+    describe_sums(line, "thread_medians", samples->thread_medians, samples->thread_median_count);
+    describe_sums(line, "rank_samples", samples->rank_samples, samples->rank_sample_count);
+    fields_describe(line, "own", kind->own);
+    json_close_object(line);
 }

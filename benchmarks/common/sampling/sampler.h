@@ -19,7 +19,8 @@
 
 #include "budget.h"
 #include "clock.h"
-#include "json.h"
+#include "fields.h"
+#include "options.h"
 #include "record.h"
 #include "samples.h"
 #include "start.h"
@@ -40,26 +41,23 @@ struct sampler_rule {
     int64_t most_spoilt; /* a point ends when so many of its repetitions were spoilt (start_spoil) */
 };
 
-/* A parameter and the values that are asked for, numbers or texts. */
+/* A parameter and the values that are asked for: numbers, or texts of a table. */
 struct sampler_axis {
     const char *name;
-    const int64_t *numbers;
-    const char *const *texts; /* NULL: numbers */
+    const int64_t *numbers;              /* of texts: their indices in choices */
+    const struct option_choice *choices; /* NULL: numbers */
     size_t count;
-    bool constant;   /* it has one value, and stands in the plan only, not in each point */
+    bool of_plan;    /* it stands in the plan only, not in each point */
     bool millionths; /* the numbers are millionths of the values, as those of OPTION_REALS */
+    int64_t only;    /* room for the one number of an axis that has one */
 };
 
-/* An axis with one text, which tells what a run is and no point. */
-static inline struct sampler_axis sampler_constant(const char *name, const char *const *text) {
-    return (struct sampler_axis){.name = name, .texts = text, .count = 1, .constant = true};
-}
-
-static inline struct sampler_axis sampler_numbers(const char *name, const int64_t *numbers, size_t count) {
-    return (struct sampler_axis){.name = name, .numbers = numbers, .count = count};
-}
-
 enum { SAMPLER_MOST_AXES = 10 };
+
+/* Fills in the axes of a table of options, in its order. Returns how many there are. They point at the options' targets
+ * and into `axes`. */
+size_t sampler_axes(const struct option_entry *entries, struct sampler_axis axes[SAMPLER_MOST_AXES]);
+
 struct sampler_plan {
     const struct sampler_axis *axes; /* the points are the product of the axes; the last axis changes fastest */
     size_t axis_count;
@@ -145,10 +143,12 @@ struct sampler_kind {
      * repeated.wrong. */
     int64_t (*faults)(void *context, char *text, size_t text_size);
 
-    /* Rank 0: write the members of the point's parameters and of its `own` object. Without `parameters` they are the
-     * values of the axes. */
-    void (*parameters)(void *context, const struct sampler_point *point, json_line *line);
-    void (*own)(void *context, const struct sampler_point *point, const sampler *s, json_line *line);
+    /* The fields of a point's parameters beside its axes, and of its `own` object, in a struct of row_bytes that `fill`
+     * fills in on rank 0. It is zero before, and what it points at must live until the point ends. NULL: none. */
+    const struct field *parameters;
+    const struct field *own;
+    size_t row_bytes;
+    void (*fill)(void *context, const struct sampler_point *point, const sampler *s, void *row);
 
     /* Names the point, such as "8 ms x 16 ms", for the line of a run that hangs. */
     void (*name)(void *context, const struct sampler_point *point, char *text, size_t text_size);
@@ -217,5 +217,8 @@ int64_t sampler_count_points(const struct sampler_kind *kind, void *context, con
 
 /* Returns the plan's parameters for the header as a JSON object. Free with free(). */
 char *sampler_plan_parameters(const struct sampler_plan *plan);
+
+/* Writes what the record has of a point of this kind as an object. */
+void sampler_describe(json_line *line, const struct sampler_kind *kind);
 
 #endif

@@ -527,8 +527,8 @@ static void describe_ranks(const samples *s, const struct samples_look *look, st
     record->thread_medians.items = next;
     record->thread_medians.count = s->kind->thread_median_count;
     for (size_t i = 0; i < s->kind->thread_median_count; i++) {
-        *next++ =
-            (struct record_values){s->kind->thread_medians[i], s->gathered.thread_medians + i * ranks * s->threads};
+        *next++ = (struct record_values){s->kind->thread_medians[i].name,
+                                         s->gathered.thread_medians + i * ranks * s->threads};
     }
     describe_sums(s->kind->rank_samples, s->kind->rank_sample_count, s->gathered.ranks, ranks * look->count, next,
                   &record->rank_samples);

@@ -27,6 +27,7 @@ struct samples_sum {
     const char *name;
     size_t count;
     int terms[3];
+    const char *help; /* one sentence for the description; NULL: that of the series or spread of this name */
 };
 
 /* The ratio of two series within a repetition, where that is what a benchmark reports. The point is repeated until the
@@ -47,7 +48,7 @@ struct samples_kind {
     size_t rank_median_count;
     const struct samples_sum *rank_samples; /* the record has every repetition of each rank */
     size_t rank_sample_count;
-    const char *const *thread_medians; /* names: the record has the median of each computing thread of each rank */
+    const struct samples_sum *thread_medians; /* names: the record has the median of each computing thread */
     size_t thread_median_count;
     /* Returns the time of each computing thread of this rank in the last repetition, ns, for thread_medians[number]. */
     const int64_t *(*threads)(void *context, size_t number);

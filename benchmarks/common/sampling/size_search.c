@@ -24,9 +24,10 @@ struct search {
 };
 
 static const char *const status_names[] = {
-    [SIZE_CONVERGED] = "converged",         [SIZE_OFF_TARGET] = "off_target",     [SIZE_UNREACHABLE] = "unreachable",
-    [SIZE_NOT_MONOTONIC] = "not_monotonic", [SIZE_NOT_SEARCHED] = "not_searched", [SIZE_GIVEN] = "given",
-    [SIZE_NO_MESSAGE] = "no_message",
+    [SIZE_CONVERGED] = "converged",       [SIZE_OFF_TARGET] = "off_target",
+    [SIZE_UNREACHABLE] = "unreachable",   [SIZE_NOT_MONOTONIC] = "not_monotonic",
+    [SIZE_NOT_SEARCHED] = "not_searched", [SIZE_GIVEN] = "given",
+    [SIZE_NO_MESSAGE] = "no_message",     NULL,
 };
 
 const char *size_status_name(enum size_status status) {
@@ -34,7 +35,7 @@ const char *size_status_name(enum size_status status) {
 }
 
 bool size_status_parse(const char *name, enum size_status *status) {
-    for (size_t i = 0; i < sizeof status_names / sizeof *status_names; i++) {
+    for (size_t i = 0; status_names[i] != NULL; i++) {
         if (strcmp(name, status_names[i]) == 0) {
             *status = (enum size_status)i;
             return true;
@@ -330,11 +331,24 @@ bool size_search_may_recheck(int64_t lost_ns, int64_t elapsed_ns) {
     return (double)lost_ns <= DOUBT_NS + DOUBT_SHARE * (double)elapsed_ns;
 }
 
-void size_search_put(json_line *line, const char *name, const struct size_search_result *result) {
-    json_open_object(line, name);
-    json_put_string(line, "status", size_status_name(result->status));
-    json_put_integer(line, "time_ns", (int64_t)result->time_ns);
-    json_put_real(line, "error_relative", result->error_relative);
-    json_put_integer(line, "measurements", result->measurements);
-    json_close_object(line);
+const struct field size_report_fields[] = {
+    FIELD_ONE_OF(
+        struct size_report, status, status_names,
+        "converged: within tolerance of the target. off_target: the closest size found is not. unreachable: no "
+        "size takes this time. not_monotonic: larger sizes were faster, and none within tolerance was found. "
+        "not_searched: the time was up before one was measured. given: from a sizes file. no_message: the "
+        "collective has no data, so its time cannot be chosen"),
+    FIELD(struct size_report, time_ns,
+          "median time of the chosen size when it was calibrated; of a given size the time in the sizes file, 0 where "
+          "that has none"),
+    FIELD(struct size_report, error_relative, "(time_ns - target) / target"),
+    FIELD(struct size_report, measurements, "sizes tried"),
+    FIELDS_END,
+};
+
+struct size_report size_search_report(const struct size_search_result *result) {
+    return (struct size_report){.status = size_status_name(result->status),
+                                .time_ns = (int64_t)result->time_ns,
+                                .error_relative = result->error_relative,
+                                .measurements = result->measurements};
 }

@@ -11,7 +11,7 @@
 #ifndef CAMPAIGN_SIZE_SEARCH_H
 #define CAMPAIGN_SIZE_SEARCH_H
 
-#include "json.h"
+#include "fields.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,7 +84,14 @@ const char *size_status_name(enum size_status status);
 /* Finds the status of such a word. Returns false where there is none. */
 bool size_status_parse(const char *name, enum size_status *status);
 
-/* Writes a result as an object of that name into a record's line. */
-void size_search_put(json_line *line, const char *name, const struct size_search_result *result);
+/* What the record has of a result: how well a size meets its target. */
+struct size_report {
+    const char *status;
+    int64_t time_ns;
+    double error_relative;
+    int64_t measurements;
+};
+extern const struct field size_report_fields[];
+struct size_report size_search_report(const struct size_search_result *result);
 
 #endif

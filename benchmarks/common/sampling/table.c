@@ -22,7 +22,7 @@ void table_print_head(const struct sampler_kind *kind, const struct sampler_plan
         printf("%*s ", NARROWEST, "point");
     }
     for (size_t i = 0; i < plan->axis_count && kind->next_point == NULL; i++) {
-        if (!plan->axes[i].constant) {
+        if (!plan->axes[i].of_plan) {
             printf("%*s ", NARROWEST, plan->axes[i].name);
         }
     }
@@ -45,11 +45,11 @@ static void print_parameters(const struct sampler_kind *kind, void *context, con
     }
     for (size_t i = 0; i < plan->axis_count && kind->next_point == NULL; i++) {
         const struct sampler_axis *axis = &plan->axes[i];
-        if (!axis->constant && axis->texts != NULL) {
-            printf("%*s ", NARROWEST, axis->texts[point->at[i]]);
-        } else if (!axis->constant && axis->millionths) {
+        if (!axis->of_plan && axis->choices != NULL) {
+            printf("%*s ", NARROWEST, axis->choices[axis->numbers[point->at[i]]].name);
+        } else if (!axis->of_plan && axis->millionths) {
             printf("%*g ", NARROWEST, (double)axis->numbers[point->at[i]] / 1e6);
-        } else if (!axis->constant) {
+        } else if (!axis->of_plan) {
             printf("%*" PRId64 " ", NARROWEST, axis->numbers[point->at[i]]);
         }
     }
