@@ -128,7 +128,7 @@ static void test_file(void) {
                                          .points = record_points(record),
                                          .wall_seconds = 1.5,
                                          .measured_seconds = 0.5,
-                                         .spent = &(struct record_spent){.calibration = 0.25},
+                                         .spent_seconds = &(struct record_spent){.calibration = 0.25},
                                          .clock_residual_ns = 10,
                                          .clock_refusal = "",
                                          .ranks = 2,
