@@ -176,7 +176,15 @@ static bool parse_number(const struct option_entry *entry, const char *value, co
         return refuse(fault, "--%s: '%s' is not %s from %.15g to %.15g", entry->name, value,
                       integer ? "a whole number" : "a number", entry->minimum, entry->maximum);
     }
+    if (entry->multiple_of > 0 && whole % entry->multiple_of != 0) {
+        return refuse(fault, "--%s: %lld is no multiple of %lld", entry->name, whole, (long long)entry->multiple_of);
+    }
     if (entry->kind == OPTION_INTEGERS) {
+        const struct option_list *list = entry->target;
+        if (entry->ascending && list->count > 0 && list->values[list->count - 1] >= whole) {
+            return refuse(fault, "--%s: the values must ascend, %lld follows %lld", entry->name, whole,
+                          (long long)list->values[list->count - 1]);
+        }
         append(entry->target, whole);
     } else if (entry->kind == OPTION_REALS) {
         append(entry->target, (int64_t)floor(number * 1e6 + 0.5));
@@ -388,6 +396,12 @@ static void describe(json_line *line, const struct option_entry *entry, const st
         json_put_real(line, "maximum", entry->maximum);
     }
     describe_default(line, entry);
+    if (entry->multiple_of > 0) {
+        json_put_integer(line, "multiple_of", entry->multiple_of);
+    }
+    if (entry->ascending || entry->kind == OPTION_DURATIONS) {
+        json_put_boolean(line, "ascending", true);
+    }
     if (entry->parameter != NULL) {
         json_put_string(line, "parameter", entry->parameter);
         json_put_boolean(line, "of_plan", entry->of_plan);
