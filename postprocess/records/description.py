@@ -47,7 +47,8 @@ class Option:
     """An option of a program.
 
     parameter: the name of its values in a record; empty where it is no axis.  of_plan: no point takes its value from it.
-    choices: the legal texts and what each means.  minimum, maximum: of numbers; None where there is no choice to make.
+    choices: the legal texts and what each means.  minimum, maximum: of numbers; None for other kinds.  multiple_of: what
+    each number is a multiple of.  ascending: whether a list must ascend.
     default: the value where the option is not given; None where there is none, or where it is a list.
     grids: the values on each grid, by its name.
     """
@@ -59,6 +60,8 @@ class Option:
     of_plan: bool = False
     minimum: float | None = None
     maximum: float | None = None
+    multiple_of: int = 1
+    ascending: bool = False
     default: int | float | str | None = None
     choices: Mapping[str, str] = field(default_factory=dict, hash=False)
     grids: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)

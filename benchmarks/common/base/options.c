@@ -372,9 +372,10 @@ static void describe_choices(json_line *line, const struct option_choice *choice
     json_close_array(line);
 }
 
-/* What the target holds before an option is parsed. A number below the smallest legal one stands for none. */
+/* What the target holds before an option is parsed. A number below the smallest legal one, or a
+ * choice below 0, stands for none. */
 static void describe_default(json_line *line, const struct option_entry *entry) {
-    if (entry->kind == OPTION_CHOICE) {
+    if (entry->kind == OPTION_CHOICE && *(int *)entry->target >= 0) {
         json_put_string(line, "default", entry->choices[*(int *)entry->target].name);
     } else if ((entry->kind == OPTION_INTEGER || entry->kind == OPTION_DURATION) &&
                (double)*(int64_t *)entry->target >= entry->minimum) {
