@@ -23,6 +23,7 @@ from postprocess.families.axes import (
     UNKNOWNS,
 )
 from postprocess.families.family import Axis, Value
+from postprocess.records.description import descriptions
 from postprocess.records.header import keeps_apart
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
@@ -30,15 +31,9 @@ PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
 FIVE = (*PAPERS_FOUR, "iallreduce")
 # One version of each library that comes in wheels.
 THREE_LIBRARIES = (*resolving.DEFAULT_TOOLCHAINS, "intel@2021.18.1")
-# All collectives that can be measured: the nonblocking ones of MPI-3, and their persistent forms of MPI-4.
-NONBLOCKING = (
-    *FIVE,
-    "ibarrier", "igather", "igatherv", "iscatter", "iscatterv", "iallgatherv", "ialltoallv", "ialltoallw",
-    "ireduce_scatter_block", "ireduce_scatter", "iscan", "iexscan",
-    "ineighbor_allgather", "ineighbor_allgatherv",
-    "ineighbor_alltoall", "ineighbor_alltoallv", "ineighbor_alltoallw",
-)  # fmt: skip
-COLLECTIVES = (*NONBLOCKING, *(f"{name[1:]}_init" for name in NONBLOCKING))
+_COLLECTIVES = descriptions()["nbc_overlap"].option("collective")
+COLLECTIVES = tuple(_COLLECTIVES.choices)
+"""All collectives that can be measured: the nonblocking ones of MPI-3, and their persistent forms of MPI-4."""
 
 # The approaches of partitioned communication that a first look compares: MPI's own, and the two that need no MPI 4.
 FIRST_APPROACHES = ("part", "many", "layer")
@@ -141,16 +136,13 @@ def nanoseconds(option: str, text: str, *, zero: bool = True) -> int:
     return time_ns
 
 
-def _square(name: str, first_ns: int, count: int) -> Grid:
-    times = tuple(first_ns << power for power in range(count))
-    return Grid(name, times, times, name)
+def _grids() -> Iterable[Grid]:
+    comm, comp = (descriptions()["nbc_overlap"].option(name).grids for name in ("comm_target_ns", "comp_target_ns"))
+    return (Grid(name, comm[name], comp[name], name) for name in comm)
 
 
-# As the benchmark has them (--grid).
-GRIDS: Mapping[str, Grid] = {
-    grid.name: grid
-    for grid in (_square("smoke", 8_000_000, 3), _square("nightly", 1_000_000, 6), _square("full", 500_000, 12))
-}
+GRIDS: Mapping[str, Grid] = {grid.name: grid for grid in _grids()}
+"""The grids of the program, `--grid`."""
 
 
 def grid_with(name: str, comm_times_ns: Iterable[int] = (), comp_times_ns: Iterable[int] = ()) -> Grid:

@@ -124,11 +124,6 @@ def _listed(programs: Path, name: str) -> list[str]:
     return listed.read_text().split() if listed is not None else []
 
 
-def mpi_function(collective: str) -> str:
-    """The MPI function of a collective's name: `MPI_Bcast_init` of `bcast_init`."""
-    return f"MPI_{collective.capitalize()}"
-
-
 def environment(family: str, version: str, prefix: str) -> dict[str, str]:
     """Variables that the library's compiler wrapper needs."""
     request = Request(Path(prefix), version, "basic", "native", Placement(1, 1, 1))

@@ -8,13 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from postprocess.drawing.text import cores, duration, plural
 from postprocess.families.family import Axis, Value
+from postprocess.records.description import descriptions
+
+_KINDS: Mapping[str, Literal["text", "integer", "number"]] = {
+    **dict.fromkeys(("choice", "choices"), "text"),
+    **dict.fromkeys(("integer", "integers", "duration", "durations"), "integer"),
+    **dict.fromkeys(("number", "numbers"), "number"),
+}
+
+
+def described(program: str, parameter: str, title: str, **more: Any) -> Axis:
+    """An axis that is an option of a program: its kind, unit, legal values and usual value are the option's.
+
+    more: fields of the axis that the option does not tell, or tells otherwise. Raises KeyError where no option of the
+    program has the values of this parameter.
+    """
+    option = descriptions()[program].option(parameter)
+    unit = "ns" if parameter.endswith("_ns") else "bytes" if parameter.endswith("_bytes") else ""
+    told = {"usual": option.default, "kind": _KINDS[option.kind], "unit": unit, "values": option.choices}
+    return Axis(parameter, title, **{**told, **more})
+
 
 BENCHMARK = Axis("benchmark", "benchmark")
-COLLECTIVE = Axis("collective", "collective", usual="")  # empty for a benchmark without collectives
+COLLECTIVE = described("nbc_overlap", "collective", "collective", usual="")  # empty for a benchmark without one
 SYSTEM = Axis("system", "system", words="system {}".format)
 TOOLCHAIN = Axis("toolchain", "toolchain")
 PROVIDER = Axis("provider", "provider", words="from {}".format)
@@ -34,223 +54,57 @@ GIVEN_UP = Axis("given_up_cores", "cores given up", kind="integer", words="{} co
 NAMED_CORES = Axis("named_cores", "cores per rank", usual=0, kind="integer", words=cores)
 """The cores per rank, in a run with several such numbers, so that names include it. It follows from the other axes of
 placement, so cases are not matched by it."""
-CACHE = Axis(
-    "cache",
-    "caches",
-    usual="warm",
-    values={
-        "warm": "every repetition uses the same buffers",
-        "cold": "buffers in turn, so many that none is found in a cache",
-    },
-    words="{} caches".format,
-)
-COMPUTATION = Axis(
-    "computation",
-    "computation",
-    usual="dgemm",
-    values={
-        "dgemm": "a matrix multiplication per thread (Denis et al. 2022)",
-        "triad": "a[i] = b[i] + s c[i] per thread, over vectors larger than the caches",
-    },
-)
-TEST_INTERVAL = Axis(
-    "test_interval_ns", "MPI_Test", usual=0, kind="integer", unit="ns", of_basic=False,
+CACHE = described("nbc_overlap", "cache", "caches", words="{} caches".format)
+COMPUTATION = described("nbc_overlap", "computation", "computation")
+TEST_INTERVAL = described(
+    "nbc_overlap", "test_interval_ns", "MPI_Test", of_basic=False,
     words=lambda interval_ns: f"MPI_Test every {duration(interval_ns)}", in_file_name="test{}ns".format,
 )  # fmt: skip
-APPROACH = Axis(
-    "approach",
-    "approach",
-    usual="part",
-    values={
-        "part": "MPI_Psend_init: one call of MPI_Pready per partition (Gillis et al. 2023)",
-        "part_parrived": "the same, and the receiving threads take each partition as MPI_Parrived announces it",
-        "part_coarse": "the same, and the receiver has half of the sender's partitions",
-        "part_neighbours": "part to 2 neighbours, a request for each, started one by one",
-        "part_neighbours_4": "the same to 4 neighbours",
-        "part_neighbours_6": "the same to 6 neighbours",
-        "part_startall": "part to 2 neighbours, their requests started by one MPI_Startall",
-        "part_polling": "part; first the last partition is late and the sender calls MPI_Iprobe meanwhile",
-        "single": "one message, sent when all partitions are ready: bulk synchronisation",
-        "many": "a message per partition, on a communicator per thread",
-        "streams": "many with a stream communicator per thread (MPIX_Stream_comm_create)",
-        "persistent": "a message per partition, all on one communicator, with a tag each",
-        "layer": "our own partitions over persistent messages, small ones sent together",
-        "rma_single_passive": "MPI_Put into one window that stays locked, with a message at either end",
-        "rma_many_passive": "the same with a window per thread",
-        "rma_single_active": "MPI_Put into one window, between MPI_Win_start and MPI_Win_complete",
-        "rma_many_active": "the same with a window per thread",
-        "rma_fence": "MPI_Put into one window, between two calls of MPI_Win_fence",
-    },
-    in_every_label=True,
-)
+APPROACH = described("partitioned", "approach", "approach", in_every_label=True)
 """How a buffer that several threads fill is sent."""
-NOISE = Axis(
-    "noise",
-    "noise",
-    usual="last",
-    values={
-        "last": "the last partition is late (Gillis et al. 2023, figure 8)",
-        "none": "a computation before each partition, always as long",
-        "uniform": "the same, as long as a uniform distribution says (Temuçin et al. 2022)",
-        "normal": "the same from a normal distribution (appendix A of Gillis et al.)",
-        "single": "the same, and one partition, another one each time, takes longer (Temuçin et al.)",
-    },
-    words="noise {}".format,
-    in_file_name="noise_{}".format,
-)
+NOISE = described("partitioned", "noise", "noise", words="noise {}".format, in_file_name="noise_{}".format)
 """Which partitions are ready late."""
-INTERFACES = Axis(
-    "interfaces",
-    "virtual interfaces",
-    usual="usual",
-    values={
-        "usual": "as the library comes: one per process",
-        "per_thread": "as many virtual interfaces as a rank has threads (Gillis et al. 2023, figure 6)",
-    },
+INTERFACES = described(
+    "partitioned", "interfaces", "virtual interfaces", in_file_name="interfaces_{}".format, sets_library=True,
     words=lambda value: "a virtual interface per thread" if value == "per_thread" else f"interfaces {value}",
-    in_file_name="interfaces_{}".format,
-    sets_library=True,
-)
+)  # fmt: skip
 """How many independent ways to the network the library has, so that threads need not wait for each other."""
-METHOD = Axis(
-    "method",
-    "method",
-    usual="campaign",
-    values={
-        "campaign": "repetitions until the intervals are narrow",
-        "paper": "as the paper did: 150 repetitions, their mean, and delays that are times (Gillis et al. 2023); "
-        "10000 calls at a time (Hoefler et al. 2006); 20 solves of a kernel, the mean of 10000 calls of a collective "
-        "(Zhou et al. 2020)",
-    },
-    words="method of the {}".format,
-)
+METHOD = described("partitioned", "method", "method", words="method of the {}".format)
 """How it is measured: as this project does, or as the paper did that the benchmark measures again."""
-FIGURE = Axis(
-    "figure",
-    "figure",
-    usual="none",
-    values={
-        "none": "the points of the suite",
-        "4": "figure 4 of Gillis et al. 2023: one thread, one partition",
-        "5": "figure 5: 32 threads, a partition each; with --interfaces per_thread figure 6",
-        "7": "figure 7: 4 threads, 32 partitions each, sent together up to 512 to 16384 bytes",
-        "8": "figure 8: 4 threads, a partition each, gamma beta 2.5",
-    },
-    words="figure {}".format,
-    in_file_name="figure_{}".format,
-)
+FIGURE = described("partitioned", "figure", "figure", words="figure {}".format, in_file_name="figure_{}".format)
 """The settings of a figure of the paper, instead of the suite's points."""
-LIBRARY_SETTING = Axis(
-    "library_setting",
-    "library setting",
-    usual="usual",
-    of_basic=False,
-    values={
-        "usual": "as the library comes",
-        "yielding": "the library is told to give the CPU up while it waits",
-        "blocking": "the library is told to wait without polling",
-        "modelled": "barrier, bcast and allreduce by the algorithms of equations 1 to 3 (Hoefler et al. 2006)",
-    },
-    words="library {}".format,
-    sets_library=True,
+LIBRARY_SETTING = described(
+    "cpu_overhead", "library_setting", "library setting", of_basic=False, words="library {}".format, sets_library=True
 )
 """How the MPI library is set, beside the configuration."""
-INTRANODE = Axis(
-    "intranode",
-    "collectives within a node",
-    short="within a node",
-    usual="usual",
+INTRANODE = described(
+    "hybrid", "intranode", "collectives within a node", short="within a node", sets_library=True,
     of_basic=False,  # no case takes sizes from `basic`
-    values={
-        "usual": "as the library chooses",
-        "shared_memory": "through memory that the ranks of a node share",
-        "point_to_point": "by messages between ranks",
-    },
-    words=lambda value: f"within a node by {str(value).replace('_', ' ')}",
-    in_file_name="intranode_{}".format,
-    sets_library=True,
-)
+    words=lambda value: f"within a node by {str(value).replace('_', ' ')}", in_file_name="intranode_{}".format,
+)  # fmt: skip
 """How the MPI library makes collectives within a node."""
-VIRTUAL_NODE_RANKS = Axis(
-    "virtual_node_ranks",
-    "ranks of a virtual node",
-    short="virtual node",
-    usual=0,  # the nodes there are
-    kind="integer",
-    of_basic=False,  # likewise
-    words=lambda count: f"virtual nodes of {plural(count, 'rank')}",
-    in_file_name="virtual{}".format,
-)
+VIRTUAL_NODE_RANKS = described(
+    "hybrid", "virtual_node_ranks", "ranks of a virtual node", short="virtual node", of_basic=False,
+    words=lambda count: f"virtual nodes of {plural(count, 'rank')}", in_file_name="virtual{}".format,
+)  # fmt: skip
 """The most ranks of a virtual node, a group of ranks of which the MPI library does not know."""
-OPERATION = Axis(
-    "operation",
-    "operation",
-    usual="",  # empty for a benchmark without blocking collectives
-    of_basic=False,  # no case takes sizes from `basic`
-    values={
-        "barrier": "MPI_Barrier",
-        "bcast": "MPI_Bcast",
-        "gather": "MPI_Gather",
-        "scatter": "MPI_Scatter",
-        "allgather": "MPI_Allgather",
-        "alltoall": "MPI_Alltoall",
-        "reduce": "MPI_Reduce",
-        "allreduce": "MPI_Allreduce",
-        "reduce_scatter_block": "MPI_Reduce_scatter_block",
-        "scan": "MPI_Scan",
-    },
-)
+OPERATION = described("cpu_overhead", "operation", "operation", usual="", of_basic=False)
 """The blocking collective. `COLLECTIVE` has the nonblocking and persistent ones, which other programs measure."""
-GRID_POINTS = Axis(
-    "grid_points",
-    "points of the grid",
-    short="points",
-    usual=0,  # for a benchmark without a grid
-    kind="integer",
-    of_basic=False,  # no case takes sizes from `basic`
-    words="{} points".format,
-    in_file_name="{}points".format,
-)
+GRID_POINTS = described(
+    "transfer_overlap", "grid_points", "points of the grid", short="points", usual=0, of_basic=False,
+    words="{} points".format, in_file_name="{}points".format,
+)  # fmt: skip
 """The points of the grid on which a solver is measured."""
-UNKNOWNS = Axis(
-    "unknowns",
-    "unknowns per point",
-    short="unknowns",
-    usual=0,  # likewise
-    kind="integer",
-    of_basic=False,
-    words=lambda count: f"{plural(count, 'unknown')} per point",
-    in_file_name="{}unknowns".format,
-)
+UNKNOWNS = described(
+    "transfer_overlap", "unknowns", "unknowns per point", short="unknowns", usual=0, of_basic=False,
+    words=lambda count: f"{plural(count, 'unknown')} per point", in_file_name="{}unknowns".format,
+)  # fmt: skip
 """The unknowns of each point."""
-SEND = Axis(
-    "send",
-    "send",
-    usual="early",
-    of_basic=False,  # no case takes sizes from `basic`
-    values={
-        "early": "MPI_Isend, then computation (White & Bova 1999)",
-        "late": "MPI_Isend only when the computation is done: the negative control, which has nothing to overlap",
-        "never": "no message: only the memory of idle ranks, of as many as there are",
-    },
-    words="sent {}".format,
-    in_file_name="sent_{}".format,
-)
+SEND = described("sync_overlap", "send", "send", of_basic=False, words="sent {}".format)
 """When the sender of a message to a late receiver sends it."""
 SENT_LATE, SENT_NEVER = "late", "never"
-PROTOCOL = Axis(
-    "protocol",
-    "protocol",
-    usual="default",
-    of_basic=False,
-    values={
-        "default": "the library as it comes",
-        "copied": "within a node: no single copy by the kernel, so that data go through a shared buffer",
-        "eager": "the eager limit raised to 256 KiB",
-        "rendezvous": "the eager limit as low as the library allows",
-    },
-    words="protocol {}".format,
-    sets_library=True,
+PROTOCOL = described(
+    "sync_overlap", "protocol", "protocol", of_basic=False, words="protocol {}".format, sets_library=True
 )
 """How a library is told to transfer a message."""
 CORES_PER_RANK = Axis(

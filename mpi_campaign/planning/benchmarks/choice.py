@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning import suites
 from postprocess.families.family import Axis, Value
@@ -37,19 +38,19 @@ class Choice:
 
     several: a run can have any number of values; else it has a single value, which all of its cases share.
     always: values that are measured whatever is asked for.
-    values: the legal values, each with a description, where the axis itself does not list them.
     tests, variable: `variable` is the environment variable that selects of which values ReFrame makes tests, and
     `tests` returns those values from what the variable holds. `variable` is empty where ReFrame makes tests of all.
     told: returns the words of a program's command line from the option's name and a value.
     impossible: why a case cannot have a value; None where it can.
     about, metavar: the option's help text and placeholder. Without `about` the help names the values.
     chosen: what is chosen, before the names of the values in that help.
+    of_placement: the value that a placement of ranks has, of an axis whose values follow from it, not from what was
+    asked for.  if_several: cases have that value only in a run whose placements differ in it; else the usual one.
     """
 
     axis: Axis
     several: bool = True
     always: tuple[Value, ...] = ()
-    values: Mapping[str, str] = field(default_factory=dict, hash=False)
     tests: Callable[[str], Sequence[Value]] | None = None
     variable: str = ""
     told: Callable[[str, Any], Sequence[str]] | None = None
@@ -57,6 +58,8 @@ class Choice:
     about: str = ""
     metavar: str = ""
     chosen: str = ""
+    of_placement: Callable[[Placement], Value] | None = None
+    if_several: bool = False
 
     def __post_init__(self) -> None:
         if self.axis.usual is None:
@@ -74,7 +77,7 @@ class Choice:
     @property
     def legal(self) -> Mapping[str, str]:
         """The legal values, each with a description; empty where any text or number is legal."""
-        return self.values or self.axis.values
+        return self.axis.values
 
     @property
     def word(self) -> str:

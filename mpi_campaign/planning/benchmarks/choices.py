@@ -17,7 +17,7 @@ from postprocess.families.family import Axis, Value
 
 def _lacks_function(collective: str, where: Where) -> Impossible | None:
     """Why a collective cannot be measured. What a library lacks is known after the benchmarks were built with it."""
-    function = builds.mpi_function(collective)
+    function = axes.COLLECTIVE.values[collective]
     lacking = where.programs is not None and function in builds.missing_functions(where.programs)
     return Impossible(f"{where.toolchain} has no {function}") if lacking else None
 
@@ -78,7 +78,6 @@ FIGURES = "CAMPAIGN_FIGURES"
 _ENTRIES = (
     Choice(
         axes.COLLECTIVE,
-        values={name: builds.mpi_function(name) for name in suites.COLLECTIVES},
         tests=suites.loaded,
         variable=suites.LOADED,
         impossible=_lacks_function,

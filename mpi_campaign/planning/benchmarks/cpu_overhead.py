@@ -3,18 +3,12 @@
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.point_values import MESSAGE_BYTES, PointValues, check_whole_words
+from mpi_campaign.planning.benchmarks.point_values import values_of
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.axes import WAY
 from postprocess.statistics.limits import MIN_REPETITIONS
 
-WAYS = PointValues(
-    "ways", "--ways", "How ranks spend the time of a collective. `once` is for the model's predictions.",
-    legal=tuple(WAY.values),
-)  # fmt: skip
-LATENESS = PointValues(
-    "lateness_ms", "--lateness-ms", "By how many milliseconds the last rank comes late, of the way late.", most=10_000
-)
+WAYS = values_of("cpu_overhead", "ways")
 
 
 def impossible(question: Question) -> Impossible | None:
@@ -22,7 +16,7 @@ def impossible(question: Question) -> Impossible | None:
     other = next((way for way in question.points.get(WAYS.name, ()) if way != WAY.usual), None)
     if other is not None and question.parameters[axes.METHOD.name] == "paper":
         return Impossible(f"--ways: with --method paper only blocking calls are measured, no `{other}`")
-    return check_whole_words(question.points.get(MESSAGE_BYTES.name, ()))
+    return None
 
 
 CPU_OVERHEAD = Benchmark(
@@ -31,7 +25,7 @@ CPU_OVERHEAD = Benchmark(
     choices=choices.of_family("cpu_overhead"),
     configurations=("basic", "async", "dedicated"),
     most_seconds={"smoke": 2, "nightly": 8, "full": 60},
-    point_values=(MESSAGE_BYTES, WAYS, LATENESS),
+    point_values=(values_of("cpu_overhead", "message-bytes"), WAYS, values_of("cpu_overhead", "lateness-ms")),
     impossible=impossible,
 )
 

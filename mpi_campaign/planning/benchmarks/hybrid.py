@@ -3,14 +3,10 @@
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.point_values import MESSAGE_BYTES, PointValues, check_whole_words
+from mpi_campaign.planning.benchmarks.point_values import values_of
 from postprocess.families import axes
-from postprocess.families.hybrid import operations
 
-OPERATIONS = PointValues(
-    axes.OPERATION.name, "--operation", "The collective.", legal=tuple(operations.OPERATIONS),
-    of_axis=axes.OPERATION,
-)  # fmt: skip
+OPERATIONS = values_of("hybrid", "operation", of_axis=axes.OPERATION)
 
 
 def impossible(question: Question) -> Impossible | None:
@@ -22,7 +18,7 @@ def impossible(question: Question) -> Impossible | None:
         )
     if question.points.get(OPERATIONS.name) == ():
         return Impossible(f"hybrid has the operations {', '.join(OPERATIONS.legal)} only")
-    return check_whole_words(question.points.get(MESSAGE_BYTES.name, ())) or too_large_nodes(question)
+    return too_large_nodes(question)
 
 
 def too_large_nodes(question: Question) -> Impossible | None:
@@ -44,6 +40,6 @@ HYBRID = Benchmark(
     configurations=("basic",),
     within_a_node=True,
     most_seconds={"smoke": 25, "nightly": 40, "full": 300},
-    point_values=(OPERATIONS, MESSAGE_BYTES),
+    point_values=(OPERATIONS, values_of("hybrid", "message-bytes")),
     impossible=impossible,
 )

@@ -7,12 +7,9 @@ from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.hybrid import too_large_nodes
-from mpi_campaign.planning.benchmarks.point_values import PointValues
+from mpi_campaign.planning.benchmarks.point_values import values_of
 
-MOST_SIZE = 10**9
-LEAST_ITEMS = 64
-"""The program's own limits. Which sizes fit the memory and the grid of the nodes, it says itself."""
-KERNELS = PointValues("kernel", "--kernel", "The kernel that is solved.", legal=("summa", "poisson", "bpmf"))
+KERNELS = values_of("hybrid_kernels", "kernel")
 _SIZES = {"summa_order": "summa", "poisson_rows": "poisson", "bpmf_items": "bpmf"}
 """The kernel of each option for sizes."""
 
@@ -60,20 +57,6 @@ HYBRID_KERNELS = Benchmark(
     configurations=("basic",),
     within_a_node=True,
     most_seconds={"smoke": 20, "nightly": 30, "full": 300},
-    point_values=(
-        KERNELS,
-        PointValues(
-            "summa_order", "--summa-order", "Orders n of the matrices that SUMMA multiplies, such as 512.",
-            most=MOST_SIZE,
-        ),
-        PointValues(
-            "poisson_rows", "--poisson-rows", "Rows of the square grid of the Poisson equation, such as 512.",
-            most=MOST_SIZE,
-        ),
-        PointValues(
-            "bpmf_items", "--bpmf-items", "Rows, and columns, of the generated matrix of ratings, such as 2000.",
-            least=LEAST_ITEMS, most=MOST_SIZE,
-        ),
-    ),
+    point_values=(KERNELS, *(values_of("hybrid_kernels", name.replace("_", "-")) for name in _SIZES)),
     impossible=impossible,
-)  # fmt: skip
+)

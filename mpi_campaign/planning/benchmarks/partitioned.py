@@ -6,41 +6,29 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.point_values import MESSAGE_BYTES, MOST_BYTES, PointValues
+from mpi_campaign.planning.benchmarks.point_values import values_of
 from postprocess.drawing.text import plural
 from postprocess.families.axes import APPROACH, FIGURE
 from postprocess.families.family import Value
 
 WORD_BYTES = 8
-MOST_PARTITIONS = 16384
 THREADS_OF_FIGURE: Mapping[Value, int] = {"4": 1, "5": 32, "7": 4, "8": 4}
-PARTITIONS_PER_THREAD: Mapping[str, tuple[int, ...]] = {"smoke": (4,), "nightly": (1, 4, 32), "full": (1, 4, 32)}
-"""Those of the program's grids. A figure has its own sizes with its own partitions."""
 _REGROUPS = ("part", "part_parrived", "layer")
 
+PARTITIONS = values_of("partitioned", "partitions-per-thread")
+MOST_PARTITIONS = int(PARTITIONS.program.maximum or 0)
 POINT_VALUES = (
-    MESSAGE_BYTES,
-    PointValues(
-        "partitions_per_thread", "--partitions-per-thread", "Partitions that each thread fills (theta).",
-        most=MOST_PARTITIONS,
-    ),
-    PointValues(
-        "receive_partitions", "--receive-partitions",
-        "Partitions of the receiver, where an approach can have others than the sender's.",
-        most=MOST_PARTITIONS, several=False,
+    values_of("partitioned", "message-bytes"),
+    PARTITIONS,
+    values_of(
+        "partitioned", "receive-partitions", of=f"approach {', '.join(_REGROUPS[:-1])} or {_REGROUPS[-1]}",
         has=lambda parameters: parameters[APPROACH.name] in _REGROUPS,
-        of=f"approach {', '.join(_REGROUPS[:-1])} or {_REGROUPS[-1]}",
     ),
-    PointValues(
-        "aggregation_bytes", "--aggregation-bytes",
-        "Of approach layer: partitions are sent together up to so many bytes; 0: each alone.",
-        least=0, most=MOST_BYTES, has=lambda parameters: parameters[APPROACH.name] == "layer", of="approach layer",
+    values_of(
+        "partitioned", "aggregation-bytes", of="approach layer",
+        has=lambda parameters: parameters[APPROACH.name] == "layer",
     ),
-    PointValues(
-        "delay_ratio", "--delay-ratios",
-        "Delays of the last partition as gamma beta, in units of the time that one partition takes, such as 2.5.",
-        whole=False, least=0, most=1000,
-    ),
+    values_of("partitioned", "delay-ratios", "delay_ratio"),
 )  # fmt: skip
 
 
@@ -65,7 +53,7 @@ def impossible(question: Question) -> Impossible | None:
 
 def _usual_partitions(question: Question) -> tuple[int, ...]:
     of_figure = {"7": (32,)}.get(str(question.parameters[FIGURE.name]), (1,))
-    return PARTITIONS_PER_THREAD[question.grid] if question.parameters[FIGURE.name] == FIGURE.usual else of_figure
+    return PARTITIONS.program.grids[question.grid] if question.parameters[FIGURE.name] == FIGURE.usual else of_figure
 
 
 def _check_division(sent: list[int], received: list[int], sizes: list[int]) -> None:

@@ -8,11 +8,11 @@ cases of a run have the same ones. ReFrame gets them as one text (`as_text`), an
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.libraries.settings import Impossible
 from postprocess.families.family import Axis, Value
+from postprocess.records.description import Option, descriptions
 
 Number: TypeAlias = int | float
 PointValue: TypeAlias = int | float | str
@@ -26,30 +26,40 @@ def _always(_parameters: Mapping[str, Value]) -> bool:
 
 @dataclass(frozen=True)
 class PointValues:
-    """One such axis.
+    """One such axis: an option of the program, which says what is legal.
 
     name: its name in manifests, from which the option follows: `--delay-ratio` for delay_ratio.
-    told: the program's option that takes the values, comma-separated.
-    legal: the legal words, in the order of the program; empty where the values are numbers.
     of_axis: the axis of other benchmarks' cases that has the same option; None where there is none. What is asked for
     then goes to all benchmarks, and words that this one does not know are left out.
-    whole: whether the values are whole numbers. least, most: the smallest and the largest legal number.
-    about: the option's help text.
-    several: whether a run may have more than one value.
     has: returns whether a case with these values of its axes has the axis. of: such cases in words, for a refusal.
     """
 
     name: str
-    told: str
-    about: str
-    legal: tuple[str, ...] = ()
+    program: Option
     of_axis: Axis | None = None
-    whole: bool = True
-    least: float = 1
-    most: float = math.inf
-    several: bool = True
     has: Callable[[Mapping[str, Value]], bool] = _always
     of: str = ""
+
+    @property
+    def told(self) -> str:
+        """The program's option that takes the values, comma-separated."""
+        return f"--{self.program.name}"
+
+    @property
+    def legal(self) -> tuple[str, ...]:
+        """The legal words, in the order of the program; empty where the values are numbers."""
+        return tuple(self.program.choices)
+
+    @property
+    def several(self) -> bool:
+        """Whether a run may have more than one value."""
+        return self.program.kind not in ("integer", "number")
+
+    @property
+    def about(self) -> str:
+        """The option's help text."""
+        text = self.program.help
+        return f"{text[0].upper()}{text[1:]}."
 
     @property
     def option(self) -> str:
@@ -86,35 +96,30 @@ class PointValues:
         return tuple(numbers)
 
     def _number(self, text: str) -> Number:
+        whole = self.program.kind in ("integer", "integers")
+        least, most = self.program.minimum or 0, self.program.maximum or math.inf
         try:
-            number: Number = int(text) if self.whole else float(text)
+            number: Number = int(text) if whole else float(text)
         except ValueError:
             number = math.nan
-        if not self.least <= number <= self.most:
-            kind = "a whole number" if self.whole else "a number"
-            raise CampaignError(f"{self.option} {text}: {kind} from {self.least:.12g} to {self.most:.12g}")
+        if not least <= number <= most:
+            kind = "a whole number" if whole else "a number"
+            raise CampaignError(f"{self.option} {text}: {kind} from {least:.12g} to {most:.12g}")
+        if number % self.program.multiple_of:
+            part = self.program.multiple_of
+            raise CampaignError(
+                f"{self.option} {text}: a multiple of {part}, such as {(int(number) // part + 1) * part}"
+            )
         return number
 
 
-MOST_BYTES = 2**31 - 1
-"""MPI counts elements as int."""
-MESSAGE_BYTES = PointValues(
-    "message_bytes", "--message-bytes", "Sizes of messages in bytes, such as 1048576.", least=8, most=MOST_BYTES
-)
+def values_of(program: str, option: str, name: str = "", **more: Any) -> PointValues:
+    """An option of a program as an axis of points. name: where manifests know it by another name than the program.
 
-
-WORD_BYTES = 8
-
-
-def check_whole_words(sizes: Iterable[PointValue]) -> Impossible | None:
-    """Why messages cannot have these sizes, of a program whose messages are of whole words."""
-    wrong = next((int(size) for size in sizes if int(size) % WORD_BYTES), None)
-    if wrong is None:
-        return None
-    return Impossible(
-        f"{MESSAGE_BYTES.option} {wrong}: messages are of whole words of {WORD_BYTES} bytes, so ask for "
-        f"{(wrong // WORD_BYTES + 1) * WORD_BYTES}"
-    )
+    more: the other fields of `PointValues`. Raises KeyError where the program has no such option.
+    """
+    options = {told.name: told for told in descriptions()[program].options}
+    return PointValues(name or option.replace("-", "_"), options[option], **more)
 
 
 def words(own: Iterable[PointValues], asked: Asked, parameters: Mapping[str, Value]) -> list[str]:

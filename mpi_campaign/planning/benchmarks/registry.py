@@ -43,7 +43,7 @@ POINT_VALUES: Mapping[str, PointValues] = {
 }
 """Every axis of points within a case of which values can be asked for. Benchmarks may differ in the legal values."""
 
-_ALL: Mapping[str, Choice] = {**CHOICES, **{name: entry.choice for name, entry in PLACED.items()}}
+_ALL: Mapping[str, Choice] = {**CHOICES, **PLACED}
 
 AXES: Mapping[str, Axis] = {name: choice.axis for name, choice in _ALL.items()}
 """Every axis of a case, in the order of words and of file names."""

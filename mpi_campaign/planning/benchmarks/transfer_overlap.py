@@ -5,23 +5,23 @@ from collections.abc import Mapping
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.point_values import PointValues
+from mpi_campaign.planning.benchmarks.point_values import values_of
 from postprocess.drawing.text import plural, size
 from postprocess.families.axes import GRID_POINTS, UNKNOWNS
 from postprocess.families.family import Value
+from postprocess.records.description import descriptions
 
 SECONDS_PER_POINT, SECONDS_PER_UNKNOWN = 6e-5, 2e-5
 """For nine repetitions of all versions of the solver, which converges in about 45 iterations, and for dividing the
 grid; an estimate. On 2 cores a grid of a million points took 77 s with one unknown each. With 16 it took 134 s for two
 of the eight versions, of which repetitions were 72 s."""
 
-MOST_POINTS = 100_000_000
-MOST_UNKNOWNS = 1024
+_PROGRAM = descriptions()["transfer_overlap"]
+MOST_POINTS, MOST_UNKNOWNS = (int(_PROGRAM.option(axis.name).maximum or 0) for axis in (GRID_POINTS, UNKNOWNS))
 MOST_VALUES = 2**31 - 1
 """MPI counts elements as int."""
 LEAST_POINTS_OF_PART = 8
 MOST_PARTS = 1024
-MOST_ITERATIONS = 1_000_000
 VECTORS = 8
 WORD_BYTES = 8
 """The program's own limits, and the vectors of its solver. It refuses these sizes too, and knows the memory of all
@@ -75,13 +75,6 @@ TRANSFER_OVERLAP = Benchmark(
     configurations=("basic", "async", "dedicated", "apphelper"),
     most_seconds={"smoke": 12, "nightly": 20, "full": 60},
     needed_seconds=_needed_seconds,
-    point_values=(
-        PointValues(
-            "max_iterations", "--max-iterations",
-            "Iterations after which a solver does not converge: then its case fails, and says the residual. "
-            "Default: 1000.",
-            most=MOST_ITERATIONS, several=False,
-        ),
-    ),
+    point_values=(values_of("transfer_overlap", "max-iterations"),),
     impossible=impossible,
-)  # fmt: skip
+)
