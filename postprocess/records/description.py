@@ -46,9 +46,9 @@ class Described:
 class Option:
     """An option of a program.
 
-    parameter: the name of its values in a record; empty where it is no axis.  of_plan: no point takes its value from it.
-    choices: the legal texts and what each means.  minimum, maximum: of numbers; None for other kinds.  multiple_of: what
-    each number is a multiple of.  ascending: whether a list must ascend.
+    parameter: the name of its values in a record; empty where it is no axis.  of_plan: no point takes its value from
+    it.  choices: the legal texts and what each means.  minimum, maximum: of numbers; None for other kinds.
+    multiple_of: what each number is a multiple of.  ascending: whether a list must ascend.
     default: the value where the option is not given; None where there is none, or where it is a list.
     grids: the values on each grid, by its name.
     """
