@@ -74,8 +74,8 @@ def page() -> str:
     lines = [
         "# The fields of a record",
         "",
-        "This page is made of what the programs print (`PROGRAM --describe program`). [records.md](records.md) says how",
-        "they belong together.",
+        "This page is made of what the programs print (`PROGRAM --describe program`). [records.md](records.md) says",
+        "how they belong together.",
     ]
     for title, fields in (("Header", record.header), ("Point", record.point), ("Footer", record.footer)):
         lines += ["", f"## {title}", *_table("Of every program", _rows(fields))]

@@ -18,7 +18,7 @@ from mpi_campaign.planning import checks, options, placing, plan, suites
 from mpi_campaign.planning.benchmarks import choices, point_values, transfer_overlap
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.hybrid_kernels import grid_of_ranks
-from mpi_campaign.planning.benchmarks.partitioned import PARTITIONS_PER_THREAD, THREADS_OF_FIGURE
+from mpi_campaign.planning.benchmarks.partitioned import THREADS_OF_FIGURE
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.making import make_plan
@@ -314,10 +314,8 @@ def test_points_that_cannot_be_are_refused(asked: dict[str, Any], says: str) -> 
         planned(MPICH, **options)
 
 
-def test_the_usual_partitions_are_those_of_the_programs_grids() -> None:
+def test_the_threads_of_a_figure_are_those_of_the_program() -> None:
     source = (ROOT / "benchmarks" / "partitioned" / "main.c").read_text()
-    found = re.findall(r"\[GRID_(\w+)\].*?\.partitions_per_thread = \{\{([\d, ]+)\}", source, re.DOTALL)
-    assert {name.lower(): tuple(map(int, values.split(","))) for name, values in found} == PARTITIONS_PER_THREAD
     threads = re.findall(r"\[FIGURE_(\d)\] = \{\.threads = (\d+)", source)
     assert {name: int(number) for name, number in threads} == THREADS_OF_FIGURE
 
@@ -326,11 +324,6 @@ def test_sizes_of_kernels_are_asked_for_within_the_limits_of_the_program() -> No
     own = BENCHMARKS["hybrid_kernels"].point_values
     asked = {"bpmf_items": ("8000", "640"), "summa_order": ("512",)}
     assert point_values.words(own, asked, {}) == ["--summa-order", "512", "--bpmf-items", "640,8000"]
-    source = (ROOT / "benchmarks" / "hybrid_kernels" / "main.c").read_text()
-    limits = {name: int(value) for name, value in re.findall(r"(MOST_SIZE|LEAST_ITEMS) = (\d+)", source)}
-    of_numbers = [values for values in own if not values.legal]
-    assert {values.most for values in of_numbers} == {limits["MOST_SIZE"]}
-    assert [values.least for values in of_numbers] == [1, 1, limits["LEAST_ITEMS"]]
     grids = {1: (1, 1), 2: (2, 1), 6: (3, 2), 7: (7, 1), 8: (4, 2), 12: (4, 3), 16: (4, 4)}  # MPI_Dims_create's
     assert {ranks: grid_of_ranks(ranks) for ranks in grids} == grids
 
@@ -487,9 +480,7 @@ def test_messages_have_the_sizes_that_are_asked_for() -> None:
     asked: dict[str, Any] = {"benchmarks": ("sync_overlap",), "configurations": ("basic",)}
     sized = planned(MPICH, **asked, sends=("early", "never"), message_bytes=("64", "1048576"))
     assert len(sized.to_measure) == 2
-    with pytest.raises(
-        CampaignError, match="--message-bytes 100: a multiple of 8, such as 104"
-    ):
+    with pytest.raises(CampaignError, match="--message-bytes 100: a multiple of 8, such as 104"):
         planned(MPICH, **asked, message_bytes=("100",))
     with pytest.raises(CampaignError, match="--message-bytes is for messages that are sent, early or late only"):
         planned(MPICH, **asked, sends=("never",), message_bytes=("64",))

@@ -31,7 +31,7 @@ def key(case: Case, grid: str, ranks: int, threads_per_rank: int) -> str:
 
     What `ranks` and `threads_per_rank` tell is left out of the case's own name.
     """
-    placed = {name: entry.choice.usual for name, entry in PLACED.items() if entry.if_several}
+    placed = {name: choice.usual for name, choice in PLACED.items() if choice.if_several}
     usual = replace(case, repeat=1, parameters={**case.parameters, **placed})
     return f"{grid}.{ranks}x{threads_per_rank}.{usual.stem}"
 

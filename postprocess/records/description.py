@@ -27,8 +27,8 @@ class Described:
 
     kind: ``integer``, ``number``, ``text``, ``truth``, ``integers``, ``object``, ``objects``, or in words what stands
     there.  members: the fields of an object, or of each object.  values: the legal texts; empty where any is.
-    or_null, may_lack: whether it may be null, or be left out.  stops: a series until whose interval is narrow a point is
-    repeated.
+    or_null, may_lack: whether it may be null, or be left out.  stops: a series until whose interval is narrow a point
+    is repeated.
     """
 
     name: str

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from postprocess.families.cpu_overhead.axes import FAMILY
 from postprocess.families.sampled import Sampling, sampling_of
 from postprocess.records.fields import Fields, fail
@@ -22,7 +20,7 @@ LOGGP = "loggp"
 """The name of the program, and of its benchmark."""
 SERIES = (
     "t_round_trips_ns", "t_trains_ns", "t_delayed_trains_ns", "t_delays_ns", "t_receives_ns", "t_reductions_hot_ns",
-    "t_reductions_cold_ns",
+    "t_reductions_cold_ns", "t_sends_ns",
 )  # fmt: skip
 
 
@@ -30,11 +28,10 @@ SERIES = (
 class MessagePoint(Sampling):
     """Messages of one size between rank 0 and `partner_rank`.
 
-    pair: within_node or between_nodes.  times: of one exchange, a value per valid repetition.
-    is_asked: the size was asked for. Other sizes were measured to find the eager threshold; no line goes through them.
-    late_sends: MPI_Send to a receiver that comes late by a delay, relative to the delay, a value per valid repetition;
-    empty in records that are older than it.
-    round_trips: of each repetition.  part_ns: the time of all of them, of all valid repetitions.
+    times: of one exchange, a value per valid repetition.  is_asked: the size was asked for. Other sizes were measured
+    to find the eager threshold; no line goes through them.  late_sends: MPI_Send to a receiver that comes late by a
+    delay, relative to the delay, a value per valid repetition.  part_ns: the time of all round trips of all valid
+    repetitions.
     """
 
     pair: str
@@ -76,14 +73,13 @@ def _point(point: Point, asked: Sequence[Parameter]) -> MessagePoint:
     round_trips, trains, reductions = (own.positive(name) for name in ("round_trips", "trains", "reductions"))
     series = point.series
     delay = series["t_delays_ns"] / (trains * (messages - 1))
-    sends = series.get("t_sends_ns", np.zeros(0, dtype=np.int64))
     return MessagePoint(
         **sampling,
         pair=parameters.text("pair"),
         partner_rank=own.positive("partner_rank"),
         message_bytes=message_bytes,
         is_asked=message_bytes in asked,
-        late_sends=sends / round_trips / delay if sends.size else np.zeros(0),
+        late_sends=series["t_sends_ns"] / round_trips / delay,
         round_trips=round_trips,
         part_ns=float(series["t_round_trips_ns"].sum()),
         times=Times(

@@ -22,15 +22,10 @@ repetition, in an order that changes from method 2 on."""
 
 @dataclass(frozen=True)
 class VariantOfKernel:
-    """One variant of a kernel.
+    """One variant of a kernel. Memory is NaN where the kernel does not tell, replicated_pss_bytes also before method 2.
 
-    t_ns, t_compute_ns: int64, a value per valid repetition: from the first rank's begin to the last rank's end of a
-    solve, and the computation of the rank that computed longest.
-    lines: of source with which it makes, uses and frees what not all variants need; before method 2, uses.
-    memory_bytes: PSS of the processes that compute, summed over the node that needs most; growth_bytes: how much of it
-    the kernel's data added; shared_bytes: pages that several of them have. NaN where the kernel does not tell.
-    replicated_bytes: what was allocated on that node for data that several of its ranks need.
-    replicated_pss_bytes: how much less PSS the node has when these are freed; NaN likewise, and before method 2.
+    t_ns, t_compute_ns: int64, a value per valid repetition: a solve, and the computation of the rank that computed
+    longest.
     """
 
     t_ns: Nanoseconds
@@ -45,15 +40,7 @@ class VariantOfKernel:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelPoint(Sampling):
-    """One kernel of one size, in all variants.
-
-    error: what is left of the solution's error, as the kernel defines it.  digest: of all bits of the result, the same
-    in all variants.  collective: that which is timed apart.  copy_bytes: one copy of the data that several
-    ranks of a node need.  pinned: whether each thread of the variant `openmp` ran on one CPU of its own.
-    t_mpi_again_ns: the times of the control, pure MPI once more with the same data.
-    handover_least_ns, handover_most_ns: as in `families.handovers`.
-    These three are int64, a value per valid repetition, and empty before method 2.
-    """
+    """One kernel of one size, in all variants. What is new in method 2 is empty before it."""
 
     kernel: str
     size: Positive
@@ -71,12 +58,7 @@ class KernelPoint(Sampling):
 
 @dataclass(frozen=True)
 class KernelsRecord(RecordFile):
-    """A record of `hybrid_kernels`.
-
-    shared_nodes: the groups of ranks that share a copy.  virtual_node_ranks: the ranks of a virtual node, of which the
-    MPI library does not know; 0 without.  dgemm: the library that multiplies matrices.  ratings: the file of the
-    ratings, or `generated`.  noise: their standard deviation about the model.  memory_only: points have no times.
-    """
+    """A record of `hybrid_kernels`. memory_only: points have no times; not so before it was recorded."""
 
     shared_nodes: Positive
     virtual_node_ranks: int

@@ -39,26 +39,11 @@ _NAN = np.asarray(math.nan)
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionedPoint(Sampling):
-    """One buffer that was sent in one way. Arrays are int64 nanoseconds, with a value per valid repetition.
+    """One buffer that was sent in one way (Gillis et al. 2023, section 2.1). Arrays are int64, with a value per valid
+    repetition. t_delay_ns is D; latency_ns and bytes_per_second are alpha and beta.
 
-    message_bytes: the buffer for one neighbour, like the numbers of partitions.
-    aggregation_bytes: the most bytes of partitions in one message; 0: a message per partition.
-    delay_ratio: the planned delay relative to the time of one partition, gamma beta.
-    t_ns: the time of the approach, from its start to the completion at the receiver, without the computation (section
-    2.1).  t_ref_ns: the same of one message after all partitions are ready, in the same repetition.
-    t_delay_ns: D, from the first partition that is ready to the last one.  t_after_last_ns: from the moment when the
-    last partition is ready to the completion at the receiver.  start_imbalance_ns: empty without a common clock.
-    t_computing_cpu_ns, t_computing_waiting_ns: of the thread that computes longest, while it computes: its CPU time,
-    and the time that it waits for a CPU. 0 where the planned delay is too short for that to be read; empty in older
-    records.
-    delay_target_ns, work_size: the planned D, and the work that gives it.  delay_calibration: None where no work was
-    calibrated for it.  delay_guessed: D was planned with a guessed bandwidth, because none could be measured.
-    messages: the messages that the approach sends for one buffer, to all neighbours.
-    neighbours: the receivers of each sender.  different_neighbours: how many of them are different ranks.
-    latency_ns, bytes_per_second: alpha and beta by which the delays were planned, read before the points with one
-    message of 8 bytes and one of transfer_bytes; NaN where they were not measured.
-    latency_readings_ns, transfer_readings_ns: the times of these messages that were read since the last point, as many
-    of one as of the other. Older records have none, and transfer_bytes 0.
+    t_computing_cpu_ns, t_computing_waiting_ns: empty in records that are older than they.  delay_calibration: None
+    where no work was calibrated for the delay.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ("t_ns", "t_ref_ns")
@@ -87,7 +72,7 @@ class PartitionedPoint(Sampling):
     bytes_per_second: float
     latency_readings_ns: Nanoseconds
     transfer_readings_ns: Nanoseconds
-    transfer_bytes: int
+    transfer_bytes: Positive
 
 
 @dataclass(frozen=True)
@@ -111,16 +96,11 @@ class PartitionedRecord(RecordFile):
     def network(self) -> Network:
         """alpha and beta by all readings of the launch: of the medians of both times.
 
-        beta's interval holds both intervals of these times. An older record has the numbers of its first point, without
-        intervals.
+        beta's interval holds both intervals of these times.
         """
         latency = median_estimate(_readings(point.latency_readings_ns for point in self.points))
         transfer = median_estimate(_readings(point.transfer_readings_ns for point in self.points))
-        if not np.isfinite(latency.value):
-            planned = self.points[0] if self.points else None
-            known = (planned.latency_ns, planned.bytes_per_second) if planned else (math.nan, math.nan)
-            return Network(*(Estimate(np.asarray(value), _NAN, _NAN) for value in known))
-        size = max(point.transfer_bytes for point in self.points) - LATENCY_BYTES
+        size = max((point.transfer_bytes for point in self.points), default=0) - LATENCY_BYTES
         if not transfer.value > latency.value:
             return Network(Estimate(_NAN, _NAN, _NAN), Estimate(_NAN, _NAN, _NAN))
         rates = (
@@ -144,9 +124,7 @@ def partitioned_record(record: Record) -> PartitionedRecord:
     """A record of this family from a record of any family. Raises RecordError where the record does not fit."""
     check_family(record, FAMILY)
     header = record.header
-    older = {axes.INTERFACES.name: ("usual",), axes.FIGURE.name: ("none",)}  # of records from before they existed
-    given = {**older, **header.plan.parameters}
-    asked = {axis.name: _only(given, axis.name, header.where) for axis in axes.PARAMETERS[FAMILY]}
+    asked = {axis.name: _only(header.plan.parameters, axis.name, header.where) for axis in axes.PARAMETERS[FAMILY]}
     approach, noise, cache = (asked[axis.name] for axis in (axes.APPROACH, axes.NOISE, axes.CACHE))
     return record_as(
         PartitionedRecord,
@@ -179,27 +157,17 @@ def _point(point: Point, approach: str) -> PartitionedPoint:
     sent, received = parameters.positive("partitions_send"), parameters.positive("partitions_receive")
     if max(sent, received) % min(sent, received):
         fail(where, f"parameters: of {sent} partitions sent and {received} received, none is a multiple of the other")
-    older = {"neighbours": 1, "different_neighbours": point.own.get("neighbours", 1), "delay_guessed": False}
     return point_as(
         PartitionedPoint,
         point,
         ("approach", "message_bytes", "partitions_send", "partitions_receive", "aggregation_bytes"),
-        older,
         delay_ratio=_from_0(parameters, "delay_ratio"),
         delay_calibration=_calibration(own),
         latency_ns=_above_0_or_nan(own, "latency_ns"),
         bytes_per_second=_above_0_or_nan(own, "bytes_per_second"),
-        latency_readings_ns=_readings_of(own, "latency_readings_ns"),
-        transfer_readings_ns=_readings_of(own, "transfer_readings_ns", "latency_readings_ns"),
-        transfer_bytes=own.positive("transfer_bytes") if "transfer_bytes" in point.own else 0,
+        latency_readings_ns=own.times("latency_readings_ns"),
+        transfer_readings_ns=own.times("transfer_readings_ns", len(own.items("latency_readings_ns"))),
     )
-
-
-def _readings_of(own: Fields, key: str, as_many_as: str = "") -> Nanoseconds:
-    """The times of a list; none in older records."""
-    if key not in own.value:
-        return _NONE
-    return own.times(key, len(own.items(as_many_as)) if as_many_as else None)
 
 
 def _calibration(own: Fields) -> Calibration | None:

@@ -21,18 +21,8 @@ FAMILY = "sync_overlap"
 class SyncPoint(Sampling):
     """One message size. Arrays are int64, with a value per valid repetition; moments are since the common start.
 
-    t_recv_ns: when MPI_Recv completed.  t_wait_ns: when the sender called MPI_Wait.
-    t_whole_recv_ns, t_whole_send_ns: in the reference, when MPI_Recv completed and when MPI_Isend was called.
-    t_round_trip_ns: the time of a message of nothing, there and back.
-    t_receiver_recv_ns, t_receiver_wait_ns: like the first two, where the receiver is inside MPI from the beginning.
-    arrived_neither_bytes, arrived_sender_bytes: bytes in the receive buffer after a delay in which neither rank, and
-    only the sender, was inside MPI.
-    delay_ns: what the delay was chosen for.  delay_units: its work.
     t_isend_ns, t_delay_ns: the sender's median time in MPI_Isend, and the receiver's median delay; NaN without
-    repetitions.
-    idle_pss_total_bytes, idle_pss_largest_bytes: memory (PSS) of all ranks, and of the rank with the most, before the
-    points, when every pair had exchanged a message; NaN where the kernel does not tell.  idle_pss_anonymous_bytes,
-    idle_pss_shared_bytes: of the first, memory of one process each, and shared memory; NaN also in older records.
+    repetitions.  idle_pss_…_bytes: NaN where the kernel does not tell, of the last two also in records older than they.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ("t_recv_ns", "t_whole_recv_ns", "t_round_trip_ns")
@@ -59,11 +49,7 @@ class SyncPoint(Sampling):
 
 @dataclass(frozen=True)
 class SyncRecord(RecordFile):
-    """A record of `sync_overlap`.
-
-    sender, receiver: their ranks.  asked: the sizes that were asked for; the others lie where the outcome changes.
-    bisects: whether sizes between those were to be measured.
-    """
+    """A record of `sync_overlap`. asked: the sizes that were asked for; the others lie where the outcome changes."""
 
     sender: int
     receiver: int

@@ -22,18 +22,7 @@ SERIES = ("t_nonoverlap_ns", "t_overlap_ns", "t_comm_ns", "t_comp_ns")
 
 @dataclass(frozen=True, kw_only=True)
 class TransferPoint(Sampling):
-    """One version of the solver on one system. Arrays are int64 nanoseconds, with a value per valid repetition.
-
-    grid_points, unknowns: the points of the grid, and the unknowns of each.  variant: the version of the solver.
-    t_nonoverlap_ns: a solve that computes all, then exchanges.  t_overlap_ns: a solve by the version, in the same
-    repetition.  t_comm_ns: the exchanges of a solve alone, for a pipelined version with its sums.  t_comp_ns: the
-    computation of a solve alone.
-    iterations, residual: how the version's solve ends, relative to the first residual.  history: a digest of the bits
-    of all its residuals.  reference_iterations, reference_residual: the same of the solve that does not overlap.
-    partitioner: what divided the grid.  edge_cut: edges between points of different ranks.  interface_points: points
-    with such an edge.  imbalance: points of the largest part, relative to the mean.
-    messages, exchanged_bytes: of all ranks in one exchange.
-    """
+    """One version of the solver on one system. Arrays are int64, with a value per valid repetition."""
 
     PARTS: ClassVar[tuple[str, ...]] = ("t_comm_ns", "t_comp_ns", "t_nonoverlap_ns", "t_overlap_ns")
 
