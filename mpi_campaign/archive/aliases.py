@@ -64,7 +64,7 @@ _ORDINARY = Path(__file__).with_name("ordinary_words.txt")
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Ordinary words, in small letters: _ORDINARY, words of the descriptions of programs, and names that the campaign gives."""
+    """Ordinary words, in small letters: _ORDINARY, those of the programs' descriptions, and names that we give."""
     values = [value for axis in AXES.values() for value in axis.values]
     ours = [*registry.LIBRARIES, *CONFIGURATIONS, *suites.SUITES, *BENCHMARKS, *values]
     texts = [path.read_text(encoding="utf-8") for path in (RECORD, _ORDINARY)]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from postprocess.drawing.text import duration, percent
-from postprocess.records.fields import Fields, Nanoseconds, fail
+from postprocess.records.fields import Fields, Json, Nanoseconds, fail
 from postprocess.records.header import Header, bucket_ns
 from postprocess.records.record import Clock, Point
 from postprocess.statistics import control
@@ -51,7 +51,7 @@ class Sampling:
     order: in which order the parts of each repetition ran, a decimal digit each, from 1.  late_starts: how many starts
     of each repetition a rank was late at. Both are int64, a value per valid repetition; empty in records that threw
     late repetitions away.  PARTS: the names of the series of the parts, in the order of their numbers.  part_times:
-    these series.
+    these series.  own: the point's own part, as the record has it.
     """
 
     PARTS: ClassVar[tuple[str, ...]] = ()
@@ -66,6 +66,7 @@ class Sampling:
     interval_relative_reached: float
     data_errors: int
     clock: Clock
+    own: Json
     order: LaterSeries
     late_starts: LaterSeries
 

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,7 @@ from postprocess.drawing.text import plural, ratio
 from postprocess.families import axes, sampled
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.sampled import Sampling
+from postprocess.records.description import descriptions
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import RecordFile
 from postprocess.statistics.launches import likely, of_rows
@@ -41,10 +43,37 @@ LAST_COLUMNS = (
 def rows_of(
     records: Sequence[Any], failed: Mapping[str, tuple[str, str]] | None, rows: Callable[[Any, str], Iterable[Row]]
 ) -> list[Row]:
-    """The rows of all records. failed: `failed_records` of the run.  rows: makes those of a record, from the record and
-    the reason why it failed, which is empty where it did not."""
+    """The rows of all records, with the columns of `with_own`. failed: `failed_records` of the run.
+
+    rows: makes those of a record, from the record and the reason why it failed, which is empty where it did not.
+    """
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    return [row for record in records for row in rows(record, why.get(record.name, ""))]
+    made = []
+    for record in records:
+        own = {point.index: _own(record.family, point) for point in record.points}
+        made += [{**own[row["index"]], **row} for row in rows(record, why.get(record.name, ""))]
+    return made
+
+
+def with_own(family: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """Columns, and before LAST_COLUMNS those of the fields that points of a family have of their own, each once."""
+    own = tuple(name for name in _own_fields(family) if name not in columns)
+    first = len(columns) - len(LAST_COLUMNS)
+    return (*columns[:first], *own, *columns[first:])
+
+
+@cache
+def _own_fields(family: str) -> Mapping[str, float | str]:
+    """The names of the numbers, texts and truth values that points of a family have of their own, each with what stands
+    where a point lacks it."""
+    kinds = (kind for described in descriptions().values() if described.family == family for kind in described.points)
+    fields = (field for kind in kinds for field in kind.own if field.kind in ("integer", "number", "text", "truth"))
+    return {field.name: "" if field.kind == "text" else math.nan for field in fields}
+
+
+def _own(family: str, point: Sampling) -> Row:
+    values = ((name, point.own.get(name), lacking) for name, lacking in _own_fields(family).items())
+    return {name: lacking if value is None else value for name, value, lacking in values}
 
 
 def table_of(rows: Iterable[Row], columns: Sequence[str], *truths: str) -> pd.DataFrame:
