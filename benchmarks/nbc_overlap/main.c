@@ -4,6 +4,7 @@
  * A. Denis et al., "A methodology for assessing computation/communication overlap of MPI nonblocking collectives",
  * 2022, section 5.
  */
+#include "available.h"
 #include "calibration.h"
 #include "collectives.h"
 #include "fail.h"
@@ -99,27 +100,6 @@ static void describe_options(struct option_entry *entries) {
     program_add_options(entries, table, sizeof table);
 }
 
-static void check_collectives(const struct option_list *collectives, char *error, size_t error_size) {
-    for (size_t i = 0; i < collectives->count && error[0] == '\0'; i++) {
-        const struct collective *collective = &collective_table[collectives->values[i]];
-        if (!collective->available) {
-            snprintf(error, error_size, "this MPI library has no %s; --list shows which collectives it has",
-                     collective->mpi_name);
-        }
-    }
-}
-
-static void list_collectives(void) {
-    for (int i = 0; i < COLLECTIVE_COUNT; i++) {
-        const struct collective *collective = &collective_table[i];
-        if (collective->available) {
-            printf("%s\n", collective->name);
-        } else {
-            printf("%-26s this MPI library has no %s\n", collective->name, collective->mpi_name);
-        }
-    }
-}
-
 /* Checks what the table of options cannot express. One line in error where options contradict each other. */
 static void check_settings(const struct program *program, char *error, size_t error_size) {
     const struct settings *s = &settings;
@@ -135,7 +115,7 @@ static void check_settings(const struct program *program, char *error, size_t er
                  "may test one request; leave it out, or use another configuration",
                  program->configuration->name);
     } else {
-        check_collectives(&s->collectives, error, error_size);
+        available_check(&s->collectives, error, error_size);
     }
 }
 
@@ -170,7 +150,12 @@ static struct plan plan_of(const struct program *program, const struct settings 
 }
 
 /* Collective: measures what was asked for. Returns the exit code. */
-static int measure(struct program *program, const struct settings *s) {
+static int run(struct program *program) {
+    struct settings *s = &settings;
+    program->computation = (enum compute_kind)s->computation;
+    options_fill_list(&s->comm_times, &times[s->grid]);
+    options_fill_list(&s->comp_times, &times[s->grid]);
+    options_fill_range(&s->collectives, 0, COLLECTIVE_DEFAULTS);
     char impossible[PROGRAM_MOST_REASON] = "";
     struct sampler_axis axes[SAMPLER_MOST_AXES];
     int *collectives = fail_alloc(s->collectives.count, sizeof *collectives);
@@ -194,25 +179,6 @@ static int measure(struct program *program, const struct settings *s) {
     return code;
 }
 
-static int run(struct program *program) {
-    struct settings *s = &settings;
-    program->computation = (enum compute_kind)s->computation;
-    options_fill_list(&s->comm_times, &times[s->grid]);
-    options_fill_list(&s->comp_times, &times[s->grid]);
-    options_fill_range(&s->collectives, 0, COLLECTIVE_DEFAULTS);
-    return measure(program, s);
-}
-
-/* Checks what else can be wrong before anything is measured: memory, and given sizes. */
-static void check_sizes(struct program *program, void *context, char *error, size_t error_size) {
-    struct overlap *o = context;
-    calibration_memory_check(o->plan, error, error_size);
-    if (program->rank == 0 && error[0] == '\0' && o->sizes_file != NULL &&
-        size_table_read(o->sizes_file, &o->sizes, error, error_size)) {
-        calibration_sizes_check(o->plan, &o->sizes, o->sizes_file, error, error_size);
-    }
-}
-
 int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "nbc_overlap",
@@ -232,9 +198,9 @@ int main(int argc, char **argv) {
         .describe = describe_options,
         .check_options = check_settings,
         .run = run,
-        .list = list_collectives,
+        .list = available_list,
         .points = &overlap_points,
-        .check = check_sizes,
+        .check = overlap_check,
         .begin = overlap_begin,
         .end = overlap_end,
     };
