@@ -385,10 +385,6 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
 
 /* ---- points ---- */
 
-int late_receiver_rank(const struct program *program) {
-    return program->ranks / 2;
-}
-
 /* Rank 0: the outcome of the last point, by which the search finds where outcomes change. The medians alone decide;
  * what is reported is judged by their intervals, later, from the record. A quarter of the transfer is what a change
  * must be worth to be searched. */
@@ -456,10 +452,10 @@ static int64_t time_transfer(struct late_receiver *o) {
 static int64_t choose_delay(const struct late_receiver_plan *plan, int64_t transfer_ns, int64_t lengthened) {
     const double per_run = DELAYS_PER_REPETITION * LEAST_REPETITIONS;
     const double wanted =
-        (double)lengthened * fmax((double)DELAY_PER_TRANSFER * (double)transfer_ns, (double)plan->delay_ns);
+        (double)lengthened * fmax((double)DELAY_PER_TRANSFER * (double)transfer_ns, (double)plan->least_delay_ns);
     const double longest = plan->budget.seconds > 0 ? plan->budget.seconds * 1e9 / per_run : wanted;
     const int64_t longer = (int64_t)(wanted < longest ? wanted : longest);
-    return longer > plan->delay_ns ? longer : plan->delay_ns;
+    return longer > plan->least_delay_ns ? longer : plan->least_delay_ns;
 }
 
 static bool sends_never(const struct late_receiver *o) {
@@ -476,7 +472,7 @@ static bool begin(void *context, struct sampler_point *p) {
     struct late_receiver *o = context;
     o->disordered = 0;
     if (sends_never(o)) {
-        o->point.delay_ns = o->plan->delay_ns;
+        o->point.delay_ns = o->plan->least_delay_ns;
         o->point.units = fixed_work_units(&o->delay, o->point.delay_ns);
         return false;
     }
@@ -508,23 +504,50 @@ static enum sampler_review review(void *context, struct sampler_point *p, const 
     return again != 0 ? SAMPLER_BEGIN_AGAIN : SAMPLER_ACCEPT;
 }
 
-static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
-    (void)p;
-    const struct late_receiver *o = context;
-    json_put_integer(line, "message_bytes", o->point.message_bytes);
-}
+struct row {
+    int64_t message_bytes;
+    int64_t delay_ns;
+    int64_t delay_units;
+    int64_t transfer_ns;
+    int64_t idle_pss_total_bytes;
+    int64_t idle_pss_largest_bytes;
+    int64_t idle_pss_anonymous_bytes;
+    int64_t idle_pss_shared_bytes;
+};
 
-static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+static const struct field parameter_fields[] = {
+    FIELD(struct row, message_bytes, "the size of the message"),
+    FIELDS_END,
+};
+
+static const struct field own_fields[] = {
+    FIELD(struct row, delay_ns, "the delay that was aimed at: the least one, or ten times transfer_ns"),
+    FIELD(struct row, delay_units, "the units of work of a delay"),
+    FIELD(struct row, transfer_ns,
+          "the shortest of ten times of the message and an empty answer, before the repetitions"),
+    FIELD_OR_NULL(struct row, idle_pss_total_bytes,
+                  "memory (PSS) of all ranks after every pair exchanged a word, before the points and the message "
+                  "buffers; null where the kernel does not tell"),
+    FIELD_OR_NULL(struct row, idle_pss_largest_bytes, "that of the rank with the most"),
+    FIELD_OR_NULL(struct row, idle_pss_anonymous_bytes,
+                  "of idle_pss_total_bytes, the memory of one process each: the heap; left out by older records"),
+    FIELD_OR_NULL(struct row, idle_pss_shared_bytes,
+                  "of idle_pss_total_bytes, shared memory; the rest is of files; left out by older records"),
+    FIELDS_END,
+};
+
+static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
     (void)p;
     (void)s;
     const struct late_receiver *o = context;
-    json_put_integer(line, "delay_ns", o->point.delay_ns);
-    json_put_integer(line, "delay_units", o->point.units);
-    json_put_integer(line, "transfer_ns", o->point.transfer_ns);
-    json_put_count(line, "idle_pss_total_bytes", o->memory.total_bytes);
-    json_put_count(line, "idle_pss_largest_bytes", o->memory.largest_bytes);
-    json_put_count(line, "idle_pss_anonymous_bytes", o->memory.anonymous_bytes);
-    json_put_count(line, "idle_pss_shared_bytes", o->memory.shared_bytes);
+    *(struct row *)row = (struct row){.message_bytes = o->point.message_bytes,
+                                      .delay_ns = o->point.delay_ns,
+                                      .delay_units = o->point.units,
+                                      .transfer_ns = o->point.transfer_ns,
+                                      .idle_pss_total_bytes = o->memory.total_bytes,
+                                      .idle_pss_largest_bytes = o->memory.largest_bytes,
+                                      .idle_pss_anonymous_bytes = o->memory.anonymous_bytes,
+                                      .idle_pss_shared_bytes = o->memory.shared_bytes};
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -564,23 +587,60 @@ static void print_row(void *context, const struct sampler_point *p, const sample
 }
 
 static const struct repetition_series series[] = {
-    [T_RECV] = {.name = "t_recv_ns", .over = OVER_SPAN, .term = LATE_START, .end = LATE_RECV, .stops = true},
-    [T_WAIT] = {.name = "t_wait_ns", .over = OVER_SPAN, .term = LATE_START, .end = LATE_WAIT},
-    [T_WHOLE_RECV] = {.name = "t_whole_recv_ns", .over = OVER_SPAN, .term = WHOLE_START, .end = WHOLE_RECV},
-    [T_WHOLE_SEND] = {.name = "t_whole_send_ns", .over = OVER_SPAN, .term = WHOLE_START, .end = WHOLE_SEND},
-    [SHOWN_TRIP] = {.name = "t_round_trip_ns", .over = OVER_LARGEST, .term = ROUND_TRIP},
-    {.name = "t_receiver_recv_ns", .over = OVER_SPAN, .term = ALONE_START, .end = ALONE_RECV},
-    {.name = "t_receiver_wait_ns", .over = OVER_SPAN, .term = ALONE_START, .end = ALONE_WAIT},
-    [SHOWN_NEITHER] = {.name = "arrived_neither_bytes", .over = OVER_LARGEST, .term = ARRIVED_NEITHER},
-    [SHOWN_SENDER] = {.name = "arrived_sender_bytes", .over = OVER_LARGEST, .term = ARRIVED_SENDER},
+    [T_RECV] = {.name = "t_recv_ns",
+                .over = OVER_SPAN,
+                .term = LATE_START,
+                .end = LATE_RECV,
+                .stops = true,
+                .help = "when MPI_Recv completed, which was called after a delay; this and the other moments are since "
+                        "the start of the part, that of the first of both ranks"},
+    [T_WAIT] = {.name = "t_wait_ns",
+                .over = OVER_SPAN,
+                .term = LATE_START,
+                .end = LATE_WAIT,
+                .help = "when the sender called MPI_Wait, after MPI_Isend and two delays"},
+    [T_WHOLE_RECV] = {.name = "t_whole_recv_ns",
+                      .over = OVER_SPAN,
+                      .term = WHOLE_START,
+                      .end = WHOLE_RECV,
+                      .help = "reference: when MPI_Recv completed, which was called at once"},
+    [T_WHOLE_SEND] = {.name = "t_whole_send_ns",
+                      .over = OVER_SPAN,
+                      .term = WHOLE_START,
+                      .end = WHOLE_SEND,
+                      .help = "reference: when the sender called MPI_Isend, after a delay"},
+    [SHOWN_TRIP] = {.name = "t_round_trip_ns",
+                    .over = OVER_LARGEST,
+                    .term = ROUND_TRIP,
+                    .help = "a message of nothing, there and back"},
+    {.name = "t_receiver_recv_ns",
+     .over = OVER_SPAN,
+     .term = ALONE_START,
+     .end = ALONE_RECV,
+     .help = "when the receive completed, where the receiver was inside MPI from the beginning and the sender "
+             "computed"},
+    {.name = "t_receiver_wait_ns",
+     .over = OVER_SPAN,
+     .term = ALONE_START,
+     .end = ALONE_WAIT,
+     .help = "when the sender called MPI_Wait in that part"},
+    [SHOWN_NEITHER] = {.name = "arrived_neither_bytes",
+                       .over = OVER_LARGEST,
+                       .term = ARRIVED_NEITHER,
+                       .help = "bytes of the message in the receive buffer after a delay in which neither rank was "
+                               "inside MPI"},
+    [SHOWN_SENDER] = {.name = "arrived_sender_bytes",
+                      .over = OVER_LARGEST,
+                      .term = ARRIVED_SENDER,
+                      .help = "the same, where the sender was inside MPI"},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
     {.name = "order", .over = OVER_ORDER},
     {.name = "late_starts", .over = OVER_LATE},
 };
 
 static const struct samples_sum rank_medians[] = {
-    {.name = "t_isend_ns", .count = 1, .terms = {ISEND}},
-    {.name = "t_delay_ns", .count = 1, .terms = {DELAY}},
+    {"t_isend_ns", 1, {ISEND}, "the sender's time in MPI_Isend; 0 of the other ranks"},
+    {"t_delay_ns", 1, {DELAY}, "the rank's own computation: two delays of the sender, one of the receiver"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -601,8 +661,10 @@ const struct sampler_kind late_receiver_points = {
     .doubts = doubts,
     .review = review,
     .faults = count_faults,
-    .parameters = put_parameters,
-    .own = put_own,
+    .parameters = parameter_fields,
+    .own = own_fields,
+    .row_bytes = sizeof(struct row),
+    .fill = fill,
     .name = name_point,
     .print_head = print_head,
     .print_row = print_row,
@@ -635,8 +697,8 @@ bool late_receiver_begin(struct program *program, void *context, sampler *s, cha
     o->program = program;
     o->lengthened = 1;
     o->shares_core = placement_summarise(program->place).shared_core;
-    o->sends = program->rank == 0;
-    o->receives = program->rank == late_receiver_rank(program);
+    o->sends = program->rank == o->plan->sender;
+    o->receives = program->rank == o->plan->receiver;
     o->changes = program->rank == 0 ? changes_create(o->plan->message_bytes, o->plan->message_count,
                                                      (int64_t)sizeof(uint64_t), o->plan->bisects)
                                     : NULL;

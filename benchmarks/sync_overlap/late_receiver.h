@@ -50,8 +50,10 @@ enum send { SEND_EARLY, SEND_LATE, SEND_NEVER };
 struct late_receiver_plan {
     const int64_t *message_bytes; /* multiples of 8, in any order */
     size_t message_count;
-    bool bisects;     /* sizes between those where the outcome changes are measured too */
-    int64_t delay_ns; /* the least delay */
+    bool bisects; /* sizes between those where the outcome changes are measured too */
+    int64_t least_delay_ns;
+    int sender; /* ranks */
+    int receiver;
     enum send send;
     uint64_t seed;
     struct budget budget; /* sizes that were not asked for are measured within it */
@@ -97,9 +99,6 @@ struct late_receiver {
         char text[256];
     } faults;
 };
-
-/* Returns the rank that receives. */
-int late_receiver_rank(const struct program *program);
 
 /* What sampler_measure measures. The context of its hooks is a struct late_receiver. */
 extern const struct sampler_kind late_receiver_points;

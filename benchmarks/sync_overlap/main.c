@@ -4,7 +4,6 @@
  * J. B. White III and S. W. Bova, "Where's the Overlap? An Analysis of Popular MPI Implementations", 1999, sections II
  * and III.
  */
-#include "json.h"
 #include "late_receiver.h"
 #include "options.h"
 #include "program.h"
@@ -12,24 +11,33 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Sizes of messages, bytes. */
-static const struct program_values grids[] = {
+static const struct option_values grids[] = {
     [GRID_SMOKE] = {{0, 64, 4096, 65536, 1048576}, 5},
     [GRID_NIGHTLY] = {{0, 8, 64, 512, 4096, 16384, 65536, 262144, 1048576, 4194304}, 10},
     [GRID_FULL] = {{0,    8,     16,    32,    64,     128,    256,    512,     1024,    2048,    4096,
                     8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152, 4194304, 16777216},
                    22},
 };
-static const struct program_values no_message = {{0}, 1};
+static const struct option_values no_message = {{0}, 1};
 
-static const char *const send_names[] = {[SEND_EARLY] = "early", [SEND_LATE] = "late", [SEND_NEVER] = "never", NULL};
+static const struct option_choice send_choices[] = {
+    [SEND_EARLY] = {"early", "MPI_Isend, then computation"},
+    [SEND_LATE] = {"late", "the negative control: MPI_Isend after the computation, so that nothing can overlap"},
+    [SEND_NEVER] = {"never", "no message, only the memory of idle ranks: one point without a repetition"},
+    {NULL, NULL}};
 
 /* How the library was told to transfer messages, by settings that the caller made. */
-static const char *const protocol_names[] = {"default", "copied", "eager", "rendezvous", NULL};
+static const struct option_choice protocol_choices[] = {
+    {"default", "no such setting"},
+    {"copied", "no single copy by the kernel"},
+    {"eager", "a larger limit of messages that do not wait for the receiver"},
+    {"rendezvous", "a smaller one"},
+    {NULL, NULL}};
 
-enum { WORD = 8, LEAST_DELAY_NS = 10000000, SHORTEST_DELAY_NS = 1000000 };
+enum { AXES = 3 }; /* which only the plan has */
+enum { LEAST_DELAY_NS = 10000000, SHORTEST_DELAY_NS = 1000000 };
 
 static struct settings {
     int grid;
@@ -44,11 +52,33 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        option_one_of("grid", &s->grid, program_grid_names,
+        {.name = "message-bytes",
+         .kind = OPTION_INTEGERS,
+         .target = &s->message_bytes,
+         .maximum = INT_MAX,
+         .multiple_of = sizeof(uint64_t),
+         .parameter = "message_bytes",
+         .of_plan = true,
+         .grids = grids,
+         .help = "sizes of messages to begin with, bytes, multiples of 8; sizes between them may be measured, too"},
+        {.name = "send",
+         .kind = OPTION_CHOICE,
+         .target = &s->send,
+         .choices = send_choices,
+         .parameter = "send",
+         .of_plan = true,
+         .help = "when the sender calls MPI_Isend; default: early"},
+        {.name = "protocol",
+         .kind = OPTION_CHOICE,
+         .target = &s->protocol,
+         .choices = protocol_choices,
+         .parameter = "protocol",
+         .of_plan = true,
+         .help = "how the library was told to transfer messages, by settings that the caller makes: a note for the "
+                 "record; default: default"},
+        option_one_of("grid", &s->grid, program_grid_choices,
                       "the sizes of messages to begin with, as far as the ranks have memory for them; --message-bytes "
                       "replaces them; default: smoke"),
-        option_integers("message-bytes", &s->message_bytes, 0, INT_MAX,
-                        "sizes of messages to begin with, bytes, multiples of 8"),
         option_flag("only-these", &s->only_these,
                     "measure no sizes between them; default: where the outcome changes, sizes between are measured "
                     "until the change is known to 8 bytes"),
@@ -56,13 +86,6 @@ static void describe_options(struct option_entry *entries) {
             "delay", &s->delay_ns, "TIME",
             "how late the receiver is, at least 1 ms: a fixed amount of work, and ten times the transfer as far "
             "as the budget has time for that; the sender computes twice as long; default: 10ms"),
-        option_one_of(
-            "send", &s->send, send_names,
-            "early: MPI_Isend, then computation (default); late: the negative control, MPI_Isend only when the "
-            "computation is done, so that nothing can overlap; never: no message, only the memory of idle ranks"),
-        option_one_of("protocol", &s->protocol, protocol_names,
-                      "which protocol the library was told to use, by settings that the caller makes: a note for the "
-                      "record; default: default"),
         option_seed(&s->seed, "seed of the contents of messages; default: 1"),
     };
     program_add_options(entries, table, sizeof table);
@@ -77,12 +100,6 @@ static void check_settings(const struct program *program, char *error, size_t er
     }
     if (s->send == SEND_NEVER && s->message_bytes.count > 0) {
         snprintf(error, error_size, "--send never sends no message: leave out --message-bytes");
-    }
-    for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
-        if (s->message_bytes.values[i] % WORD != 0) {
-            snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole words of %d bytes",
-                     s->message_bytes.values[i], WORD);
-        }
     }
 }
 
@@ -114,22 +131,13 @@ static void check_ranks(const struct program *program, char *error, size_t error
     }
 }
 
-/* The negative control has no changes to look for. */
-static bool bisects(const struct settings *s) {
-    return !s->only_these && s->send == SEND_EARLY;
-}
-
-/* Returns the header's own object. Free with free(). */
-static char *own_text(const struct program *program, const struct settings *s) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_integer(line, "sender", 0);
-    json_put_integer(line, "receiver", late_receiver_rank(program));
-    json_put_integer(line, "least_delay_ns", s->delay_ns);
-    json_put_boolean(line, "bisects", bisects(s));
-    json_close_object(line);
-    return json_line_take(line);
-}
+static const struct field header_fields[] = {
+    FIELD(struct late_receiver_plan, sender, "its rank"),
+    FIELD(struct late_receiver_plan, receiver, "its rank"),
+    FIELD(struct late_receiver_plan, least_delay_ns, "the shortest delay that was asked for"),
+    FIELD(struct late_receiver_plan, bisects, "whether sizes between neighbours with different outcomes are measured"),
+    FIELDS_END,
+};
 
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, struct settings *s, bool preset) {
@@ -139,33 +147,29 @@ static int measure(struct program *program, struct settings *s, bool preset) {
         check_ranks(program, impossible, sizeof impossible);
     }
     fit_sizes(program, &s->message_bytes, preset, impossible, sizeof impossible);
-    const struct sampler_axis axes[] = {
-        sampler_numbers("message_bytes", s->message_bytes.values, s->message_bytes.count),
-        sampler_constant("send", &send_names[s->send]), sampler_constant("protocol", &protocol_names[s->protocol])};
-    const struct sampler_plan plan_of_run = program_plan(program, axes, sizeof axes / sizeof *axes);
-    const struct late_receiver_plan plan = {.message_bytes = s->message_bytes.values,
-                                            .message_count = s->message_bytes.count,
-                                            .bisects = bisects(s),
-                                            .delay_ns = s->delay_ns,
-                                            .send = (enum send)s->send,
-                                            .seed = (uint64_t)s->seed,
-                                            .budget = plan_of_run.budget};
+    struct sampler_axis axes[SAMPLER_MOST_AXES];
+    const struct sampler_plan plan_of_run = program_plan(program, axes, AXES);
+    const struct late_receiver_plan plan = {
+        .message_bytes = s->message_bytes.values,
+        .message_count = s->message_bytes.count,
+        .bisects = !s->only_these && s->send == SEND_EARLY, /* the negative control has no changes to look for */
+        .least_delay_ns = s->delay_ns,
+        .receiver = program->ranks / 2,
+        .send = (enum send)s->send,
+        .seed = (uint64_t)s->seed,
+        .budget = plan_of_run.budget};
     struct late_receiver late_receiver = {.plan = &plan};
-    char *own = own_text(program, s);
-    const int code = program_measure(program, &(struct program_measurement){.context = &late_receiver,
-                                                                            .plan = plan_of_run,
-                                                                            .seed = s->seed,
-                                                                            .sizes_given = RECORD_UNKNOWN,
-                                                                            .own = own,
-                                                                            .impossible = impossible});
-    free(own);
-    return code;
+    return program_measure(program, &(struct program_measurement){.context = &late_receiver,
+                                                                  .plan = plan_of_run,
+                                                                  .seed = s->seed,
+                                                                  .sizes_given = RECORD_UNKNOWN,
+                                                                  .own = &plan,
+                                                                  .impossible = impossible});
 }
 
 static int run(struct program *program) {
     struct settings *s = &settings;
-    const struct program_values *grid = s->send == SEND_NEVER ? &no_message : &grids[s->grid];
-    const bool preset = options_fill_list(&s->message_bytes, grid->items, grid->count);
+    const bool preset = options_fill_list(&s->message_bytes, s->send == SEND_NEVER ? &no_message : &grids[s->grid]);
     return measure(program, s, preset);
 }
 
@@ -176,6 +180,7 @@ int main(int argc, char **argv) {
         .method = 2,
         .configurations = true,
         .repeats = true,
+        .header = header_fields,
         .help =
             "usage: mpiexec -n RANKS sync_overlap [OPTION]...\n\n"
             "Sends a message to a receiver that is late, while the sender computes (White & Bova 1999): does MPI_Recv\n"

@@ -176,7 +176,15 @@ static bool parse_number(const struct option_entry *entry, const char *value, co
         return refuse(fault, "--%s: '%s' is not %s from %.15g to %.15g", entry->name, value,
                       integer ? "a whole number" : "a number", entry->minimum, entry->maximum);
     }
+    if (entry->multiple_of > 0 && whole % entry->multiple_of != 0) {
+        return refuse(fault, "--%s: %lld is no multiple of %lld", entry->name, whole, (long long)entry->multiple_of);
+    }
     if (entry->kind == OPTION_INTEGERS) {
+        const struct option_list *list = entry->target;
+        if (entry->ascending && list->count > 0 && list->values[list->count - 1] >= whole) {
+            return refuse(fault, "--%s: the values must ascend, %lld follows %lld", entry->name, whole,
+                          (long long)list->values[list->count - 1]);
+        }
         append(entry->target, whole);
     } else if (entry->kind == OPTION_REALS) {
         append(entry->target, (int64_t)floor(number * 1e6 + 0.5));
@@ -364,6 +372,19 @@ static void describe_choices(json_line *line, const struct option_choice *choice
     json_close_array(line);
 }
 
+/* What the target holds before an option is parsed. A number below the smallest legal one, or a
+ * choice below 0, stands for none. */
+static void describe_default(json_line *line, const struct option_entry *entry) {
+    if (entry->kind == OPTION_CHOICE && *(int *)entry->target >= 0) {
+        json_put_string(line, "default", entry->choices[*(int *)entry->target].name);
+    } else if ((entry->kind == OPTION_INTEGER || entry->kind == OPTION_DURATION) &&
+               (double)*(int64_t *)entry->target >= entry->minimum) {
+        json_put_integer(line, "default", *(int64_t *)entry->target);
+    } else if (entry->kind == OPTION_REAL && *(double *)entry->target >= entry->minimum) {
+        json_put_real(line, "default", *(double *)entry->target);
+    }
+}
+
 static void describe(json_line *line, const struct option_entry *entry, const struct option_choice *grids) {
     json_open_object(line, NULL);
     json_put_string(line, "name", entry->name);
@@ -374,6 +395,13 @@ static void describe(json_line *line, const struct option_entry *entry, const st
     } else if (entry->maximum > 0) {
         json_put_real(line, "minimum", entry->minimum);
         json_put_real(line, "maximum", entry->maximum);
+    }
+    describe_default(line, entry);
+    if (entry->multiple_of > 0) {
+        json_put_integer(line, "multiple_of", entry->multiple_of);
+    }
+    if (entry->ascending || entry->kind == OPTION_DURATIONS) {
+        json_put_boolean(line, "ascending", true);
     }
     if (entry->parameter != NULL) {
         json_put_string(line, "parameter", entry->parameter);

@@ -68,6 +68,8 @@ struct option_entry {
     void *target;
     double minimum; /* of numbers */
     double maximum;
+    int64_t multiple_of; /* of integers; 0: any */
+    bool ascending;      /* of a list of integers */
     const struct option_choice *choices;
     const char *value_name; /* in --help: FILE, N; NULL: what the kind says */
     const char *help;
