@@ -215,7 +215,7 @@ def spack_build(**fields: Any) -> Build:
 
 
 _PARTS = (
-    "benchmarks", "docs/benchmarks", "mpi_campaign", "postprocess", "reframe", "results/schema", "systems", "tests",
+    "benchmarks", "docs/benchmarks", "mpi_campaign", "postprocess", "reframe", "systems", "tests",
 )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from postprocess.families import registry
 from postprocess.families.axes import SIZES
 from postprocess.families.family import Family
 from postprocess.records import reading
-from postprocess.records.envelope import SCHEMA_FOLDER
+from postprocess.records.description import descriptions
 from postprocess.records.fields import Json, lines_of
 from postprocess.records.reading import load_record
 from postprocess.records.run import load_run
@@ -124,21 +124,39 @@ def test_a_family_has_all_that_belongs_to_one(family: Family) -> None:
     if family.name not in NOT_OF_A_CAMPAIGN:
         assert (ROOT / "mpi_campaign" / "planning" / "benchmarks" / f"{family.name}.py").is_file()
         assert set(family.benchmarks) <= BENCHMARKS.keys()
-    schema = json.loads((SCHEMA_FOLDER / f"{family.name}-v4.schema.json").read_text())
-    assert schema["$schema"].startswith("https://json-schema.org/")
     page = (ROOT / "docs" / "benchmarks" / f"{family.name}.md").read_text()
     assert page.startswith(f"# {family.name}\n")
     names = [*(one.name for one in family.metrics), *(one.name for one in family.files)]
-    for word in (*(f"`{name}`" for name in names), f"{family.name}-v4.schema.json"):
+    for word in (*(f"`{name}`" for name in names)):
         assert word in page
+
+
+def _described(family: Family) -> set[str]:
+    """The names of the fields and axes that the programs of a family describe."""
+    own = [description for description in descriptions().values() if description.family == family.name]
+    names = {option.parameter for description in own for option in description.options}
+    fields = [
+        field
+        for description in own
+        for fields in (
+            description.header, *(getattr(kind, name) for kind in description.points for name in vars(kind)),
+        )
+        for field in fields
+    ]  # fmt: skip
+    while fields:
+        field = fields.pop()
+        names.add(field.name)
+        fields += field.members
+    return names
 
 
 @FAMILIES
 def test_every_column_of_a_table_is_explained(family: Family) -> None:
     page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+    common = page.partition("Columns that stand in every table")[2].partition("\n### ")[0]
     for file in family.files[:1]:
         section = page.partition(f"\n### {file.name}\n")[2].partition("\n### ")[0]
-        named = set(re.findall(r"`([^`]+)`", section))
+        named = set(re.findall(r"`([^`]+)`", section + common)) | _described(family)
         named |= {name.removesuffix("…") + other for name in named if name.endswith("…") for other in named}
         without_ends = {name: re.sub("_ci9[05]_(low|high)$", "", name) for name in family.columns}
         assert [name for name, short in without_ends.items() if not named & {name, short}] == []

@@ -38,6 +38,7 @@ static struct settings {
     const char *rank_variables;
     int64_t rank;
     double wait_seconds;
+    int describe; /* 1: program */
     bool version;
     bool help;
 } settings = {.rank = NO_RANK, .wait_seconds = 60};
@@ -89,47 +90,85 @@ static int find_rank(char *error, size_t error_size) {
     return rank;
 }
 
-static bool write_header(const struct process *process) {
+/* The first line of a process's file. */
+struct first_line {
+    const struct process *process;
+    const char *family;
+    const char *program;
+    int rank;
+    const char *host;
+    const char *started_utc;
+    char *cpuset;
+    struct record_build build;
+};
+
+static void put_command_line(json_line *line, const char *name, const void *of) {
+    const struct process *process = ((const struct first_line *)of)->process;
+    json_open_array(line, name);
+    for (int i = 0; i < process->argc; i++) {
+        json_put_string(line, NULL, process->argv[i]);
+    }
+    json_close_array(line);
+}
+
+static void put_cpusets(json_line *line, const char *name, const void *of) {
+    const struct process *process = ((const struct first_line *)of)->process;
+    json_open_array(line, name);
+    for (int i = 0; i < process->like.threads; i++) {
+        char *text = topology_cpus_format(&process->compute_cpus[i]);
+        json_put_string(line, NULL, text);
+        free(text);
+    }
+    json_close_array(line);
+}
+
+static const struct field first_line_fields[] = {
+    FIELD(struct first_line, family, "what is measured"),
+    FIELD(struct first_line, program, "compute_alone"),
+    FIELD(struct first_line, rank, "which process this is, as the launcher says"),
+    FIELD(struct first_line, host, "where it ran"),
+    FIELD(struct first_line, started_utc, "ISO 8601, in seconds, ends in Z"),
+    FIELD_BY("command_line", put_command_line, "texts", "the program and its options"),
+    FIELD(struct first_line, cpuset, "the CPUs that the process may use when it starts"),
+    FIELD_BY("compute_cpusets", put_cpusets, "texts", "the CPUs of each computing thread, as bound while it computes"),
+    FIELD_STRUCT(struct first_line, build, record_build_fields, "how the program was built"),
+    FIELDS_END,
+};
+
+static bool write_first_line(const struct process *process) {
+    const struct first_line first = {
+        .process = process,
+        .family = "mpi_impact",
+        .program = "compute_alone",
+        .rank = process->rank,
+        .host = process->host,
+        .started_utc = process->started_utc,
+        .cpuset = topology_cpus_format(&process->cpus),
+        .build = {BUILD_COMPILER, BUILD_FLAGS, BUILD_COMMIT, BUILD_DIRTY, compute_blas_description()}};
     json_line *line = json_line_create();
     json_open_object(line, NULL);
     json_put_string(line, "type", "process");
     json_put_string(line, "schema", RECORD_SCHEMA);
     json_put_integer(line, "schema_version", RECORD_VERSION);
-    json_put_string(line, "family", "mpi_impact");
-    json_put_string(line, "program", "compute_alone");
-    json_put_integer(line, "rank", process->rank);
-    json_put_string(line, "host", process->host);
-    json_put_string(line, "started_utc", process->started_utc);
-    json_open_array(line, "command_line");
-    for (int i = 0; i < process->argc; i++) {
-        json_put_string(line, NULL, process->argv[i]);
-    }
-    json_close_array(line);
-    char *text = topology_cpus_format(&process->cpus);
-    json_put_string(line, "cpuset", text);
-    free(text);
-    json_open_array(line, "compute_cpusets");
-    for (int i = 0; i < process->like.threads; i++) {
-        text = topology_cpus_format(&process->compute_cpus[i]);
-        json_put_string(line, NULL, text);
-        free(text);
-    }
-    json_close_array(line);
-    json_open_object(line, "build");
-    json_put_string(line, "compiler", BUILD_COMPILER);
-    json_put_string(line, "flags", BUILD_FLAGS);
-    json_put_string(line, "commit", BUILD_COMMIT);
-    if (BUILD_DIRTY < 0) {
-        json_put_null(line, "dirty");
-    } else {
-        json_put_boolean(line, "dirty", BUILD_DIRTY != 0);
-    }
-    json_put_string(line, "blas", compute_blas_description());
-    json_close_object(line);
+    fields_put(line, first_line_fields, &first);
     json_close_object(line);
     const bool good = record_write_first(process->record, json_line_text(line));
     json_line_destroy(line);
+    free(first.cpuset);
     return good;
+}
+
+static void describe(const struct option_entry *entries) {
+    json_line *line = json_line_create();
+    json_open_object(line, NULL);
+    json_put_string(line, "program", "compute_alone");
+    json_put_string(line, "family", "mpi_impact");
+    options_describe(line, entries, NULL, NULL);
+    fields_describe(line, "process", first_line_fields);
+    json_close_object(line);
+    char *text = json_line_take_broken(line);
+    printf("%s\n", text);
+    free(text);
 }
 
 static bool write_footer(const struct process *process) {
@@ -193,7 +232,7 @@ static bool write_points(const struct process *process, const struct impact_samp
 static int measure(struct process *process) {
     char error[768] = "";
     int64_t begin = 0;
-    if (!write_header(process)) {
+    if (!write_first_line(process)) {
         fail_report("rank %d: %s", process->rank, record_error(process->record));
         return FAILED;
     }
@@ -258,6 +297,8 @@ static int run(struct process *process) {
 }
 
 int main(int argc, char **argv) {
+    static const struct option_choice describe_choices[] = {
+        {"nothing", "the default"}, {"program", "what this program has of its own"}, {NULL, NULL}};
     const struct option_entry entries[] = {
         option_text(
             "like", &settings.like, "FILE",
@@ -274,6 +315,8 @@ int main(int argc, char **argv) {
             "order, and before PMI_RANK, PMIX_RANK and SLURM_PROCID"),
         option_real("wait-seconds", &settings.wait_seconds, 0.1, 3600, "S",
                     "how long to wait for the other processes of this host to get ready; default: 60"),
+        option_one_of("describe", &settings.describe, describe_choices,
+                      "print, as JSON, the tables from which options are read and the first line is written, and end"),
         option_flag("version", &settings.version, "print the version and end"),
         option_flag("help", &settings.help, "print this and end"),
         {.name = NULL},
@@ -286,7 +329,7 @@ int main(int argc, char **argv) {
         return WRONG_USE;
     }
     if (settings.help) {
-        char *options = options_describe(entries);
+        char *options = options_help(entries);
         printf("usage: mpiexec -n RANKS compute_alone --like FILE --record FILE [OPTION]...\n\n"
                "The computation of mpi_impact in a program that is linked without MPI: the reference of r_mpi_impact\n"
                "(Denis et al. 2022, equation 2). Start it as mpi_impact is started: by the same launcher, with the\n"
@@ -298,6 +341,10 @@ int main(int argc, char **argv) {
     }
     if (settings.version) {
         printf("compute_alone " BUILD_VERSION " (commit " BUILD_COMMIT ")\n");
+        return GOOD;
+    }
+    if (settings.describe != 0) {
+        describe(entries);
         return GOOD;
     }
     return run(&process);

@@ -22,7 +22,7 @@ enum { LEAST_NS = 50000000 };
 enum { LONGEST_WARMUP_NS = 100000000 };
 
 static int64_t expected_ns(const struct impact_target *target) {
-    return target->calibration.time_ns > 0 ? (int64_t)target->calibration.time_ns : target->target_ns;
+    return target->calibration.time_ns > 0 ? (int64_t)target->calibration.time_ns : target->comp_target_ns;
 }
 
 void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repetitions) {
@@ -33,7 +33,7 @@ void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repe
     for (size_t i = plan->count; i-- > 0;) {
         struct impact_target *target = &plan->targets[i];
         const double time = (double)expected_ns(target);
-        target->warmup_repetitions = target->target_ns <= LONGEST_WARMUP_NS ? 1 : 0;
+        target->warmup_repetitions = target->comp_target_ns <= LONGEST_WARMUP_NS ? 1 : 0;
         double repetitions = floor(left / (double)(i + 1) / slot_margin / time) - (double)target->warmup_repetitions;
         repetitions = fmin(fmax(repetitions, fmax(1, floor(LEAST_NS / time))), (double)most_repetitions);
         target->repetitions = (int64_t)repetitions;
@@ -51,40 +51,65 @@ int64_t impact_duration_ns(const struct impact_plan *plan) {
     return sum;
 }
 
-char *impact_plan_parameters(const struct impact_plan *plan) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_open_array(line, "comp_target_ns");
-    for (size_t i = 0; i < plan->count; i++) {
-        json_put_integer(line, NULL, plan->targets[i].target_ns);
-    }
-    json_close_array(line);
-    json_open_array(line, "computation");
-    json_put_string(line, NULL, compute_choices()[plan->computation].name);
-    json_close_array(line);
+/* ---- the record ---- */
+
+static void put_calibration(json_line *line, const char *name, const void *of) {
+    const struct size_report report = size_search_report(&((const struct impact_target *)of)->calibration);
+    json_open_object(line, name);
+    fields_put(line, size_report_fields, &report);
     json_close_object(line);
-    return json_line_take(line);
 }
 
-char *impact_plan_own(const struct impact_plan *plan) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_open_array(line, "targets");
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct impact_target *target = &plan->targets[i];
-        json_open_object(line, NULL);
-        json_put_integer(line, "comp_target_ns", target->target_ns);
-        json_put_integer(line, "work_size", (int64_t)target->work_size);
-        size_search_put(line, "calibration", &target->calibration);
-        json_put_integer(line, "warmup_repetitions", target->warmup_repetitions);
-        json_put_integer(line, "repetitions", target->repetitions);
-        json_put_integer(line, "slot_ns", target->slot_ns);
-        json_close_object(line);
+static const char work_size_help[] =
+    "work of each computing thread: the order of its matrices (dgemm), elements (triad)";
+
+#define TARGET(member, sentence) FIELD(struct impact_target, member, sentence)
+static const struct field target_fields[] = {
+    TARGET(comp_target_ns, "the computation time that the work was searched for"),
+    TARGET(work_size, work_size_help),
+    {.name = "calibration",
+     .kind = FIELD_OTHER,
+     .shape = "object",
+     .put = put_calibration,
+     .members = size_report_fields,
+     .help = "how well the work meets its target"},
+    TARGET(warmup_repetitions, "repetitions before the others, in every launch, which do not count"),
+    TARGET(repetitions, "repetitions that count, in every launch"),
+    TARGET(slot_ns, "from the beginning of this time to that of the next in the timetable of all processes; a process "
+                    "that is done earlier goes on computing, uncounted"),
+    FIELDS_END,
+};
+
+const struct field impact_plan_fields[] = {
+    FIELD_STRUCTS(struct impact_plan, targets, count, target_fields,
+                  "the computation times, ascending, and what every process of every launch does for each"),
+    FIELDS_END,
+};
+
+struct row {
+    uint64_t work_size;
+    const int64_t *windows; /* [ranks][2] */
+    size_t ranks;
+};
+
+static void put_windows(json_line *line, const char *name, const void *of) {
+    const struct row *row = of;
+    json_open_array(line, name);
+    for (size_t i = 0; i < row->ranks; i++) {
+        json_put_integers(line, NULL, row->windows + 2 * i, 2);
     }
     json_close_array(line);
-    json_close_object(line);
-    return json_line_take(line);
 }
+
+const struct field impact_parameter_fields[] = {FIELD(struct row, work_size, work_size_help), FIELDS_END};
+
+const struct field impact_own_fields[] = {
+    FIELD_BY("window_utc_ns", put_windows, "pairs of integers",
+             "by rank: the time of day, since 1970, at which its counted repetitions began and ended"),
+    FIELDS_END,
+};
+
+/* ---- its way back ---- */
 
 static bool parse_count(const json_value *value, const char *name, int64_t least, int64_t *number) {
     uint64_t count = 0;
@@ -100,9 +125,9 @@ static bool parse_target(const json_value *value, struct impact_target *target) 
     const char *status = json_string(json_member(calibration, "status"));
     int64_t size = 0;
     int64_t time = 0;
-    if (!parse_count(value, "comp_target_ns", 1, &target->target_ns) || !parse_count(value, "work_size", 1, &size) ||
-        status == NULL || !size_status_parse(status, &target->calibration.status) ||
-        !parse_count(calibration, "time_ns", 0, &time) ||
+    if (!parse_count(value, "comp_target_ns", 1, &target->comp_target_ns) ||
+        !parse_count(value, "work_size", 1, &size) || status == NULL ||
+        !size_status_parse(status, &target->calibration.status) || !parse_count(calibration, "time_ns", 0, &time) ||
         !parse_count(value, "warmup_repetitions", 0, &target->warmup_repetitions) ||
         !parse_count(value, "repetitions", 1, &target->repetitions) ||
         !parse_count(value, "slot_ns", 1, &target->slot_ns)) {
@@ -216,27 +241,21 @@ void impact_measure(compute_team *team, const struct impact_plan *plan, int64_t 
 bool impact_write_point(record_file *record, const struct impact_plan *plan, size_t index, size_t ranks,
                         const int64_t *windows, const int64_t *t_comp_ns) {
     const struct impact_target *target = &plan->targets[index];
+    const struct row row = {target->work_size, windows, ranks};
     json_line *parameters = json_line_create();
     json_open_object(parameters, NULL);
-    json_put_integer(parameters, "comp_target_ns", target->target_ns);
-    json_put_integer(parameters, "work_size", (int64_t)target->work_size);
+    json_put_integer(parameters, "comp_target_ns", target->comp_target_ns);
+    fields_put(parameters, impact_parameter_fields, &row);
     json_close_object(parameters);
-    json_line *own = json_line_create();
-    json_open_object(own, NULL);
-    json_open_array(own, "window_utc_ns");
-    for (size_t i = 0; i < ranks; i++) {
-        json_put_integers(own, NULL, windows + 2 * i, 2);
-    }
-    json_close_array(own);
-    json_close_object(own);
+    char *own = fields_text(impact_own_fields, &row);
     const struct record_values times = {"t_comp_ns", t_comp_ns};
     const bool good = record_write_point(record, &(struct record_point){.parameters = json_line_text(parameters),
                                                                         .repetitions = (size_t)target->repetitions,
                                                                         .interval_relative_reached = NAN,
                                                                         .ranks = ranks,
                                                                         .rank_samples = {&times, 1},
-                                                                        .own = json_line_text(own)});
+                                                                        .own = own});
     json_line_destroy(parameters);
-    json_line_destroy(own);
+    free(own);
     return good;
 }

@@ -12,7 +12,6 @@
 #define CAMPAIGN_IMPACT_H
 
 #include "compute.h"
-#include "json.h"
 #include "record.h"
 #include "size_search.h"
 
@@ -22,7 +21,7 @@
 
 /* What is done for one target time: the same in every process of every launch. */
 struct impact_target {
-    int64_t target_ns;
+    int64_t comp_target_ns;
     uint64_t work_size;                    /* of each thread (compute_run) */
     struct size_search_result calibration; /* how its size was found */
     int64_t warmup_repetitions;            /* uncounted, at the beginning of the slot */
@@ -50,9 +49,11 @@ void impact_schedule(struct impact_plan *plan, double seconds, int64_t most_repe
 /* Returns the time from the beginning of the first slot to the end of the last, ns. */
 int64_t impact_duration_ns(const struct impact_plan *plan);
 
-/* Return the parts of the header's plan as JSON objects: the parameters, and the family's own. Free with free(). */
-char *impact_plan_parameters(const struct impact_plan *plan);
-char *impact_plan_own(const struct impact_plan *plan);
+/* What a record has of a struct impact_plan in its plan, and of a point beside the target time: in its parameters, and
+ * of its own. */
+extern const struct field impact_plan_fields[];
+extern const struct field impact_parameter_fields[];
+extern const struct field impact_own_fields[];
 
 /* Reads a plan back from a header's plan. Returns false and one line in error where value is none. Free with
  * impact_plan_free. */

@@ -36,34 +36,34 @@ static double measure_size(void *context, uint64_t size) {
     return fmax((double)shortest, 1);
 }
 
-void impact_sizes_search(const struct program *program, struct impact_plan *plan) {
+static void search(const struct program *program, struct impact_plan *plan) {
     const struct compute_kernel *kernel = &compute_kernels[program->computation];
     double guess = (double)kernel->first_guess;
     const uint64_t most = program_largest_work(program);
     for (size_t i = 0; i < plan->count; i++) {
         struct impact_target *target = &plan->targets[i];
-        struct job job = {.program = program, .target_ns = target->target_ns};
+        struct job job = {.program = program, .target_ns = target->comp_target_ns};
         if (i > 0) {
             const struct impact_target *before = &plan->targets[i - 1];
             guess = (double)before->work_size *
-                    pow((double)target->target_ns / before->calibration.time_ns, 1 / kernel->exponent);
+                    pow((double)target->comp_target_ns / before->calibration.time_ns, 1 / kernel->exponent);
         }
         const struct size_search_request request = {
-            .target_ns = (double)target->target_ns,
+            .target_ns = (double)target->comp_target_ns,
             .tolerance = tolerance,
             .min_size = kernel->least,
             .max_size = most,
             .step = kernel->step,
             .initial_size = guess < (double)most ? (uint64_t)guess : most,
             .exponent = kernel->exponent,
-            .max_measurements = target->target_ns > LONG_NS ? MOST_OF_LONG_ONES : MOST_MEASUREMENTS};
+            .max_measurements = target->comp_target_ns > LONG_NS ? MOST_OF_LONG_ONES : MOST_MEASUREMENTS};
         const struct size_search_result found = size_search_mpi_run(MPI_COMM_WORLD, &request, measure_size, &job);
         target->work_size = found.size;
         target->calibration = found;
         if (program_prints(program)) {
             fprintf(stderr,
                     "# calibrated the computation for %g ms: size %llu takes %.3f ms (%+.1f %%, %s, %u measurements)\n",
-                    (double)target->target_ns / 1e6, (unsigned long long)found.size, found.time_ns / 1e6,
+                    (double)target->comp_target_ns / 1e6, (unsigned long long)found.size, found.time_ns / 1e6,
                     100 * found.error_relative, size_status_name(found.status), found.measurements);
         }
     }
@@ -79,7 +79,7 @@ static struct size_table table_of(const struct program *program, const struct im
     table.work.entries = fail_alloc(plan->count, sizeof *table.work.entries);
     for (size_t i = 0; i < plan->count; i++) {
         const struct impact_target *target = &plan->targets[i];
-        table.work.entries[i] = (struct size_entry){.target_ns = target->target_ns,
+        table.work.entries[i] = (struct size_entry){.target_ns = target->comp_target_ns,
                                                     .size = target->work_size,
                                                     .status = target->calibration.status,
                                                     .time_ns = (int64_t)target->calibration.time_ns};
@@ -114,10 +114,27 @@ bool impact_sizes_read(const char *path, const struct program *program, int give
     return good;
 }
 
-bool impact_sizes_write(const char *path, const struct program *program, const struct impact_plan *plan, char *error,
-                        size_t error_size) {
-    struct size_table table = table_of(program, plan, 0);
-    const bool good = size_table_write(path, &table, error, error_size);
-    free(table.work.entries);
-    return good;
+bool impact_sizes_find(const struct program *program, bool given, const char *save_sizes, struct impact_plan *plan) {
+    char error[768] = "";
+    if (given) {
+        MPI_CHECK(MPI_Bcast(plan->targets, (int)(plan->count * sizeof *plan->targets), MPI_BYTE, 0, MPI_COMM_WORLD));
+    } else {
+        search(program, plan);
+    }
+    for (size_t i = 0; i < plan->count && error[0] == '\0'; i++) {
+        const struct impact_target *target = &plan->targets[i];
+        if (target->calibration.status == SIZE_UNREACHABLE) {
+            snprintf(
+                error, sizeof error,
+                "no size of the computation takes %g ms; the closest, %llu, takes %.3f ms: ask for other --comp-times",
+                (double)target->comp_target_ns / 1e6, (unsigned long long)target->work_size,
+                target->calibration.time_ns / 1e6);
+        }
+    }
+    if (program->rank == 0 && error[0] == '\0' && save_sizes != NULL) {
+        struct size_table table = table_of(program, plan, 0);
+        (void)size_table_write(save_sizes, &table, error, sizeof error);
+        free(table.work.entries);
+    }
+    return program_all_good(error);
 }

@@ -12,16 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Collective: searches the size of every target, and fills in its size and calibration. */
-void impact_sizes_search(const struct program *program, struct impact_plan *plan);
-
 /* Rank 0: reads the sizes and calibrations of all targets from a sizes file. Returns false and one line in error on a
  * fault. */
 bool impact_sizes_read(const char *path, const struct program *program, int given_up_cores, struct impact_plan *plan,
                        char *error, size_t error_size);
 
-/* Rank 0: writes them to a sizes file. Returns false and one line in error on a fault. */
-bool impact_sizes_write(const char *path, const struct program *program, const struct impact_plan *plan, char *error,
-                        size_t error_size);
+/* Collective: gives the sizes that rank 0 has read to all ranks or, where none are given, searches them. Writes them to
+ * this sizes file; save_sizes NULL: to none. Returns false, after one line on stderr, where no size takes one of the
+ * times or they cannot be written. */
+bool impact_sizes_find(const struct program *program, bool given, const char *save_sizes, struct impact_plan *plan);
 
 #endif

@@ -199,9 +199,9 @@ static void test_run_alone(void) {
 }
 
 static void test_sizes(void) {
-    CHECK_TEXT(compute_names()[COMPUTE_DGEMM], "dgemm");
-    CHECK_TEXT(compute_names()[COMPUTE_TRIAD], "triad");
-    CHECK(compute_names()[COMPUTE_KINDS] == NULL);
+    CHECK_TEXT(compute_choices()[COMPUTE_DGEMM].name, "dgemm");
+    CHECK_TEXT(compute_choices()[COMPUTE_TRIAD].name, "triad");
+    CHECK(compute_choices()[COMPUTE_KINDS].name == NULL);
     /* pieces: never narrower than is worth it, never none */
     CHECK(compute_pieces(COMPUTE_DGEMM, 320, 4) == 4);
     CHECK(compute_pieces(COMPUTE_DGEMM, 320, 1000) == 40);

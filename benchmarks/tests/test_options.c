@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-static const char *const fruits[] = {"apple", "pear", "plum", NULL};
+static const struct option_choice fruits[] = {{"apple", NULL}, {"pear", NULL}, {"plum", NULL}, {NULL, NULL}};
 
 struct parsed {
     bool flag;
@@ -80,7 +80,7 @@ static bool parse(struct parsed *p, int argc, const char **argv) {
             free(words[i]);
         }
     }
-    char *help = options_describe(entries);
+    char *help = options_help(entries);
     CHECK(strstr(help, "--several LIST") != NULL && strstr(help, "apple, pear, plum") != NULL);
     free(help);
     return good;
@@ -133,10 +133,10 @@ static void test_durations(void) {
 }
 
 static void test_lists_that_were_not_given(void) {
-    const int64_t usual[] = {5, 3, 8};
+    const struct option_values usual = {{5, 3, 8}, 3};
     struct option_list list = {0};
-    CHECK(options_fill_list(&list, usual, 3) && list.count == 3 && list.values[1] == 3);
-    CHECK(!options_fill_list(&list, usual, 1) && !options_fill_range(&list, 0, 2) && list.count == 3);
+    CHECK(options_fill_list(&list, &usual) && list.count == 3 && list.values[1] == 3);
+    CHECK(!options_fill_list(&list, &usual) && !options_fill_range(&list, 0, 2) && list.count == 3);
     options_free_list(&list);
     CHECK(options_fill_range(&list, 7, 2) && list.count == 2 && list.values[0] == 7 && list.values[1] == 8);
     options_free_list(&list);

@@ -254,21 +254,7 @@ static void test_names(void) {
     CHECK(!size_status_parse("Unreachable", &status));
 }
 
-static void test_line(void) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    size_search_put(line, "comp_calibration",
-                    &(struct size_search_result){
-                        .status = SIZE_OFF_TARGET, .time_ns = 9.9, .error_relative = -0.5, .measurements = 30});
-    json_close_object(line);
-    CHECK_TEXT(
-        json_line_text(line),
-        "{\"comp_calibration\":{\"status\":\"off_target\",\"time_ns\":9,\"error_relative\":-0.5,\"measurements\":30}}");
-    json_line_destroy(line);
-}
-
 int main(void) {
-    test_line();
     test_smooth();
     test_unreachable();
     test_jump();

@@ -7,7 +7,6 @@
 #include "program.h"
 #include "solves.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,19 +29,34 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        option_some_of("variant", &s->variants, variant_names(),
-                       "versions of the solver to measure, comma-separated, may be repeated, see --list; default: all"),
-        option_integers("grid-points", &s->grid_points, 1, MOST_POINTS,
-                        "points of the grid; default: 10000, as White & Bova had them"),
-        option_integers("unknowns", &s->unknowns, 1, MOST_UNKNOWNS,
-                        "unknowns per point; all have the coefficients of the point, so that with more of them the "
-                        "computation grows less than the messages; default: 1"),
+        {.name = "grid-points",
+         .kind = OPTION_INTEGERS,
+         .target = &s->grid_points,
+         .minimum = 1,
+         .maximum = MOST_POINTS,
+         .parameter = "grid_points",
+         .help = "points of the grid; default: 10000, as White & Bova had them"},
+        {.name = "unknowns",
+         .kind = OPTION_INTEGERS,
+         .target = &s->unknowns,
+         .minimum = 1,
+         .maximum = MOST_UNKNOWNS,
+         .parameter = "unknowns",
+         .help =
+             "unknowns per point; all have the coefficients of the point, so that with more of them the computation "
+             "grows less than the messages; default: 1"},
+        {.name = "variant",
+         .kind = OPTION_CHOICES,
+         .target = &s->variants,
+         .choices = variant_choices(),
+         .parameter = "variant",
+         .help = "versions of the solver to measure, comma-separated, may be repeated; default: all"},
         option_real("tolerance", &s->tolerance, 1e-12, 0.5, "T",
                     "a solve ends when the residual is this small, relative to the first one; default: 1e-8"),
         option_integer("max-iterations", &s->max_iterations, 1, 1000000, "N",
                        "a solver that takes more iterations does not converge, and is not measured; default: 1000"),
         option_seed(&s->seed, "seed of the grid and of the right side; default: 1"),
-        option_one_of("partitioner", &s->partitioner, partitioner_names(),
+        option_one_of("partitioner", &s->partitioner, partitioner_choices(),
                       "what divides the grid; default: the first one that the program was built with"),
         option_flag("check", &s->check,
                     "solve each system once by each version, print iterations, last residual, a digest of all "
@@ -58,32 +72,7 @@ static void check_ranks(const struct program *program, const struct solves *o, c
         snprintf(error, error_size, "%d rank: an exchange needs at least 2; start with mpiexec -n 2 or more",
                  program->ranks);
     }
-    for (size_t i = 0; i < o->grid_count && error[0] == '\0'; i++) {
-        const int64_t points = o->grid_points[i];
-        if (program->ranks > partition_leaves(points)) {
-            snprintf(error, error_size,
-                     "--grid-points: %" PRId64 " points have at most %d parts, of %d points or more, and there are %d "
-                     "ranks; ask for more points, or start fewer ranks%s",
-                     points, partition_leaves(points), PARTITION_LEAST_POINTS, program->ranks,
-                     program->ranks > PARTITION_MOST_LEAVES ? ", at most 1024" : "");
-        }
-        for (size_t j = 0; j < o->unknowns_count && error[0] == '\0'; j++) {
-            const double bytes = solves_bytes(points, o->unknowns[j], program->ranks);
-            const double values = (double)points * (double)o->unknowns[j];
-            if (values > INT32_MAX) {
-                snprintf(error, error_size,
-                         "--grid-points, --unknowns: %" PRId64 " points, unknowns per point: %" PRId64
-                         ": more values than MPI counts; at most %d are possible",
-                         points, o->unknowns[j], INT32_MAX);
-            } else if (program->memory_bytes > 0 && bytes > (double)program->memory_bytes / 2) {
-                snprintf(error, error_size,
-                         "--grid-points, --unknowns: %" PRId64 " points, unknowns per point: %" PRId64
-                         ": they take %.0f MiB of a rank, more than half of its share of memory, %.0f MiB; ask for "
-                         "fewer, or start more ranks",
-                         points, o->unknowns[j], bytes / 1048576, (double)program->memory_bytes / 1048576);
-            }
-        }
-    }
+    solves_check(o, error, error_size);
 }
 
 /* One line in error where the program lacks the partitioner that was asked for. */
@@ -92,21 +81,14 @@ static void check_partitioner(enum partitioner partitioner, char *error, size_t 
         snprintf(error, error_size,
                  "--partitioner %s: the program was built without it; ask for bisection, or install the library's "
                  "headers and build again",
-                 partitioner_names()[partitioner]);
+                 partitioner_names[partitioner]);
     }
 }
 
 /* Collective: measures what was asked for. Returns the exit code. */
 static int measure(struct program *program, const struct settings *s, bool own_limits) {
     char impossible[PROGRAM_MOST_REASON] = "";
-    const char *names[VARIANT_COUNT];
-    for (size_t i = 0; i < s->variants.count; i++) {
-        names[i] = variant_table[s->variants.values[i]].name;
-    }
-    const struct sampler_axis axes[AXES] = {
-        [AXIS_POINTS] = sampler_numbers("grid_points", s->grid_points.values, s->grid_points.count),
-        [AXIS_UNKNOWNS] = sampler_numbers("unknowns", s->unknowns.values, s->unknowns.count),
-        [AXIS_VARIANT] = {.name = "variant", .texts = names, .count = s->variants.count}};
+    struct sampler_axis axes[SAMPLER_MOST_AXES];
     struct solves solves = {.program = program,
                             .grid_points = s->grid_points.values,
                             .grid_count = s->grid_points.count,

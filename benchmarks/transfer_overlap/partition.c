@@ -123,11 +123,19 @@ static void bisect_coordinates(const struct grid *g, struct partition *p) {
 
 /* ---- one of all ways ---- */
 
-static const char *const names[] = {
+const char *const partitioner_names[] = {
     [PARTITIONER_METIS] = "metis", [PARTITIONER_SCOTCH] = "scotch", [PARTITIONER_BISECTION] = "bisection", NULL};
 
-const char *const *partitioner_names(void) {
-    return names;
+const struct option_choice *partitioner_choices(void) {
+    static struct option_choice choices[] = {
+        [PARTITIONER_METIS] = {.help = "METIS bisects the graph of the edges"},
+        [PARTITIONER_SCOTCH] = {.help = "Scotch does"},
+        [PARTITIONER_BISECTION] = {.help = "the program bisects the coordinates, in the longer direction first"},
+        {NULL, NULL}};
+    for (size_t i = 0; partitioner_names[i] != NULL; i++) {
+        choices[i].name = partitioner_names[i];
+    }
+    return choices;
 }
 
 bool partitioner_is_built_in(enum partitioner partitioner) {
@@ -167,7 +175,7 @@ struct partition partition_make(const struct grid *g, enum partitioner partition
     }
     MPI_CHECK(MPI_Bcast(&divided_by, 1, MPI_INT, 0, comm));
     MPI_CHECK(MPI_Bcast(p.leaf, (int)g->points, MPI_UINT16_T, 0, comm));
-    p.method = names[divided_by];
+    p.method = partitioner_names[divided_by];
     return p;
 }
 

@@ -11,6 +11,7 @@
 #define CAMPAIGN_PARTITION_H
 
 #include "grid.h"
+#include "options.h"
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -19,8 +20,9 @@
 /* What divides a grid. PARTITIONER_BISECTION, the program's own, is always there. */
 enum partitioner { PARTITIONER_METIS, PARTITIONER_SCOTCH, PARTITIONER_BISECTION };
 
-/* Returns their names, in the order of the enumeration, and NULL at the end. */
-const char *const *partitioner_names(void);
+/* Their names, in the order of the enumeration, and NULL at the end; and as the choices of an option. */
+extern const char *const partitioner_names[];
+const struct option_choice *partitioner_choices(void);
 bool partitioner_is_built_in(enum partitioner partitioner);
 
 /* Returns the first one that is built in. */

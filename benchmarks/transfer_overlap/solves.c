@@ -33,8 +33,42 @@ enum { SCALES = 16 };
  * Where they are not known well, nothing can be said of the others. */
 #define CONTROL_BUDGETS 3
 
-double solves_bytes(int64_t points, int64_t unknowns, int ranks) {
+/* ---- what fits ---- */
+
+/* Returns the bytes that rank 0 needs, the rank that needs most. */
+static double bytes_of(int64_t points, int64_t unknowns, int ranks) {
     return partition_bytes(points) + domain_bytes(points, ranks) + solver_bytes(points, ranks, unknowns);
+}
+
+void solves_check(const struct solves *o, char *error, size_t error_size) {
+    const int ranks = o->program->ranks;
+    const uint64_t memory_bytes = o->program->memory_bytes;
+    for (size_t i = 0; i < o->grid_count && error[0] == '\0'; i++) {
+        const int64_t points = o->grid_points[i];
+        if (ranks > partition_leaves(points)) {
+            snprintf(error, error_size,
+                     "--grid-points: %" PRId64 " points have at most %d parts, of %d points or more, and there are %d "
+                     "ranks; ask for more points, or start fewer ranks%s",
+                     points, partition_leaves(points), PARTITION_LEAST_POINTS, ranks,
+                     ranks > PARTITION_MOST_LEAVES ? ", at most 1024" : "");
+        }
+        for (size_t j = 0; j < o->unknowns_count && error[0] == '\0'; j++) {
+            const double bytes = bytes_of(points, o->unknowns[j], ranks);
+            const double values = (double)points * (double)o->unknowns[j];
+            if (values > INT32_MAX) {
+                snprintf(error, error_size,
+                         "--grid-points, --unknowns: %" PRId64 " points, unknowns per point: %" PRId64
+                         ": more values than MPI counts; at most %d are possible",
+                         points, o->unknowns[j], INT32_MAX);
+            } else if (memory_bytes > 0 && bytes > (double)memory_bytes / 2) {
+                snprintf(error, error_size,
+                         "--grid-points, --unknowns: %" PRId64 " points, unknowns per point: %" PRId64
+                         ": they take %.0f MiB of a rank, more than half of its share of memory, %.0f MiB; ask for "
+                         "fewer, or start more ranks",
+                         points, o->unknowns[j], bytes / 1048576, (double)memory_bytes / 1048576);
+            }
+        }
+    }
 }
 
 /* ---- the system ---- */
@@ -309,33 +343,65 @@ static bool begin(void *context, struct sampler_point *p) {
     return o->point.expected.converged && o->point.expected_of_reference.converged;
 }
 
-static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
-    const struct solves *o = context;
-    json_put_integer(line, "grid_points", o->grid_points[p->at[AXIS_POINTS]]);
-    json_put_integer(line, "unknowns", o->unknowns[p->at[AXIS_UNKNOWNS]]);
-    json_put_string(line, "variant", variant_of(o, p->at)->name);
+/* ---- what the record has ---- */
+
+struct row {
+    int iterations;
+    double residual;
+    uint64_t history;
+    int reference_iterations;
+    double reference_residual;
+    const char *partitioner;
+    int64_t edge_cut;
+    int64_t interface_points;
+    double imbalance;
+    int64_t messages;
+    int64_t exchanged_bytes;
+};
+
+static void put_history(json_line *line, const char *name, const void *row) {
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, ((const struct row *)row)->history);
+    json_put_string(line, name, text);
 }
 
-static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+static const struct field own_fields[] = {
+    FIELD(struct row, iterations, "iterations of a solve by the version"),
+    FIELD(struct row, residual, "norm of its last residual, relative to the first one"),
+    FIELD_BY("history", put_history, "text",
+             "digest (FNV-1a, 64 bits, in hexadecimal) of the bits of all squared residuals of the solve with the "
+             "right side as it is: the same for all versions but pipelined and nothing, and for every number of ranks"),
+    FIELD(struct row, reference_iterations, "iterations of a solve without overlap"),
+    FIELD(struct row, reference_residual, "norm of its last residual, relative to the first one"),
+    FIELD_ONE_OF(struct row, partitioner, partitioner_names,
+                 "what divided the grid: bisection also where the library that was asked for could not"),
+    FIELD(struct row, edge_cut, "edges of the grid between points of different ranks"),
+    FIELD(struct row, interface_points, "points with such an edge, over all ranks"),
+    FIELD(struct row, imbalance, "points of the largest part, relative to the mean"),
+    FIELD(struct row, messages,
+          "pairs of a rank and another one that it sends to: the messages of one exchange between pairs"),
+    FIELD(struct row, exchanged_bytes, "bytes that all ranks send in one exchange"),
+    FIELDS_END,
+};
+
+static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
     (void)p;
     (void)s;
     const struct solves *o = context;
     const struct domain_facts *facts = &o->system.facts;
     const bool exchanges = o->point.variant.way != HALO_NOTHING;
-    char history[17];
-    snprintf(history, sizeof history, "%016" PRIx64, o->point.expected.history);
-    json_put_integer(line, "iterations", o->point.expected.iterations);
-    json_put_real(line, "residual", solve_residual(&o->point.expected));
-    json_put_string(line, "history", history);
-    json_put_integer(line, "reference_iterations", o->point.expected_of_reference.iterations);
-    json_put_real(line, "reference_residual", solve_residual(&o->point.expected_of_reference));
-    json_put_string(line, "partitioner", o->system.partition.method);
-    json_put_integer(line, "edge_cut", facts->edge_cut);
-    json_put_integer(line, "interface_points", facts->interface_points);
-    json_put_real(line, "imbalance", (double)facts->largest_part * o->program->ranks / (double)o->system.points);
-    json_put_integer(line, "messages", exchanges ? facts->messages : 0);
-    json_put_integer(line, "exchanged_bytes",
-                     exchanges ? facts->points_sent * o->system.unknowns * (int64_t)sizeof(double) : 0);
+    *(struct row *)row = (struct row){
+        .iterations = o->point.expected.iterations,
+        .residual = solve_residual(&o->point.expected),
+        .history = o->point.expected.history,
+        .reference_iterations = o->point.expected_of_reference.iterations,
+        .reference_residual = solve_residual(&o->point.expected_of_reference),
+        .partitioner = o->system.partition.method,
+        .edge_cut = facts->edge_cut,
+        .interface_points = facts->interface_points,
+        .imbalance = (double)facts->largest_part * o->program->ranks / (double)o->system.points,
+        .messages = exchanges ? facts->messages : 0,
+        .exchanged_bytes = exchanges ? facts->points_sent * o->system.unknowns * (int64_t)sizeof(double) : 0};
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -348,13 +414,40 @@ static void name_point(void *context, const struct sampler_point *p, char *text,
 
 enum { T_NONOVERLAP, T_OVERLAP, T_COMM, T_COMP, START_IMBALANCE, ORDER, LATE_STARTS, SERIES };
 static const struct repetition_series series[SERIES] = {
-    [T_NONOVERLAP] =
-        {.name = "t_nonoverlap_ns", .over = OVER_SPAN, .term = REFERENCE_BEGIN, .end = REFERENCE_END, .stops = true},
-    [T_OVERLAP] = {.name = "t_overlap_ns", .over = OVER_SPAN, .term = VARIANT_BEGIN, .end = VARIANT_END, .stops = true},
-    [T_COMM] = {.name = "t_comm_ns", .over = OVER_SPAN, .term = COMMUNICATION_BEGIN, .end = COMMUNICATION_END},
-    [T_COMP] = {.name = "t_comp_ns", .over = OVER_LARGEST, .term = COMPUTATION},
-    [START_IMBALANCE] = {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
-    [ORDER] = {.name = "order", .over = OVER_ORDER},
+    [T_NONOVERLAP] = {.name = "t_nonoverlap_ns",
+                      .over = OVER_SPAN,
+                      .term = REFERENCE_BEGIN,
+                      .end = REFERENCE_END,
+                      .stops = true,
+                      .help =
+                          "a whole solve that computes all, then exchanges; beside the version nothing it exchanges "
+                          "nothing, either: max(end) - min(begin) over ranks"},
+    [T_OVERLAP] = {.name = "t_overlap_ns",
+                   .over = OVER_SPAN,
+                   .term = VARIANT_BEGIN,
+                   .end = VARIANT_END,
+                   .stops = true,
+                   .help = "a whole solve by the version, in the same repetition: max(end) - min(begin) over ranks"},
+    [T_COMM] = {.name = "t_comm_ns",
+                .over = OVER_SPAN,
+                .term = COMMUNICATION_BEGIN,
+                .end = COMMUNICATION_END,
+                .help =
+                    "the exchanges of a solve alone, for pipelined with its sums: max(end) - min(begin) over ranks"},
+    [T_COMP] = {.name = "t_comp_ns",
+                .over = OVER_LARGEST,
+                .term = COMPUTATION,
+                .help = "the computation of a solve alone, without MPI: the longest of the ranks' own durations"},
+    [START_IMBALANCE] = {.name = "start_imbalance_ns",
+                         .over = OVER_IMBALANCE,
+                         .term = START,
+                         .help =
+                             "max(start) - min(start) over ranks of the later of the two solves; left out without a "
+                             "clock"},
+    [ORDER] = {.name = "order",
+               .over = OVER_ORDER,
+               .help = "in which order the parts ran, a digit each: 1 the exchanges, 2 the computation, 3 the solve "
+                       "without overlap, 4 the version"},
     [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE},
 };
 
@@ -373,8 +466,9 @@ const struct sampler_kind solves_points = {
     .weight = weight,
     .begin = begin,
     .faults = count_faults,
-    .parameters = put_parameters,
-    .own = put_own,
+    .own = own_fields,
+    .row_bytes = sizeof(struct row),
+    .fill = fill,
     .name = name_point,
     .nothing = "no point was measured: the time was too short, or a solver did not converge; raise --budget-seconds or "
                "--max-iterations",

@@ -68,8 +68,9 @@ extern const struct sampler_kind solves_points;
  */
 void solves_try(struct solves *o, bool prints, char *error, size_t error_size);
 
-/* Returns the bytes that rank 0 needs, the rank that needs most. */
-double solves_bytes(int64_t points, int64_t unknowns, int ranks);
+/* One line in error, the same on all ranks, where a system that was asked for does not fit these ranks, their memory or
+ * MPI's counts. error: not changed where it has a line already. */
+void solves_check(const struct solves *o, char *error, size_t error_size);
 
 /* For struct program_kind; the context is a struct solves. */
 bool solves_end(struct program *program, void *context, char *reason, size_t reason_size);

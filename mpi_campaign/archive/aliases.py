@@ -21,7 +21,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import AXES, BENCHMARKS
 from mpi_campaign.schedulers.registry import SCHEDULERS
-from postprocess.records.envelope import SCHEMA_FOLDER
+from postprocess.records.description import RECORD, descriptions
 
 Namer = Callable[[str, str], str]
 """The alias of a word, from its kind and the word."""
@@ -64,11 +64,11 @@ _ORDINARY = Path(__file__).with_name("ordinary_words.txt")
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """Ordinary words, in small letters: _ORDINARY, words of the schemas, and names that the campaign gives."""
+    """Ordinary words, in small letters: _ORDINARY, words of the descriptions of programs, and names that the campaign gives."""
     values = [value for axis in AXES.values() for value in axis.values]
     ours = [*registry.LIBRARIES, *CONFIGURATIONS, *suites.SUITES, *BENCHMARKS, *values]
-    texts = [path.read_text(encoding="utf-8") for path in sorted(SCHEMA_FOLDER.glob("*.json"))]
-    texts.append(_ORDINARY.read_text(encoding="utf-8"))
+    texts = [path.read_text(encoding="utf-8") for path in (RECORD, _ORDINARY)]
+    texts += [description.text for description in descriptions().values()]
     return frozenset(word.lower() for text in (*texts, *ours) for word in _WORD.findall(text))
 
 

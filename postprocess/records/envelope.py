@@ -1,16 +1,15 @@
 """The lines of a record: header, points, footer, the same for every family of benchmarks.
 
-The format is `results/schema/header-v4.schema.json`, `point-v4` and `footer-v4`.
+`benchmarks/common/description.json` has their fields.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
 from postprocess.drawing.text import clean
+from postprocess.records.description import families
 from postprocess.records.fields import Fields, Nanoseconds, fail, is_number
 from postprocess.records.header import (
     NO_PROGRESS_KNOWN,
@@ -27,18 +26,8 @@ from postprocess.records.header import (
 )
 from postprocess.records.record import SPENT, Clock, Footer, Point, Spread
 
-SCHEMA_FOLDER = Path(__file__).resolve().parents[2] / "results" / "schema"
 SCHEMA = "mpi-campaign.record"
 VERSION = 4
-ENVELOPE = ("header", "point", "footer")
-_ENDING = f"-v{VERSION}.schema.json"
-
-
-@cache
-def families() -> tuple[str, ...]:
-    """The families that have a schema of this version, by name."""
-    names = sorted(path.name.removesuffix(_ENDING) for path in SCHEMA_FOLDER.glob(f"*{_ENDING}"))
-    return tuple(name for name in names if name not in ENVELOPE)
 
 
 def _known(line: Fields, key: str) -> bool:
@@ -51,6 +40,7 @@ def read_header(line: Fields) -> Header:
     header = line.made(
         Header,
         family=_family(line),
+        description=line.text("description") if "description" in line.value else "",
         thread_level_required=_text_or_empty(line, "thread_level_required"),
         thread_level_provided=_text_or_empty(line, "thread_level_provided"),
         nodes=_count_or_0(line, "nodes"),
@@ -171,8 +161,3 @@ def _family(line: Fields) -> str:
     if family not in families():
         fail(line.where, f"family is '{clean(family)}', none of {', '.join(families())}")
     return family
-
-
-def schema_file(line: Fields) -> str:
-    """The name of the JSON schema, in `SCHEMA_FOLDER`, of the record with this first line. Raises RecordError."""
-    return f"{_family(line)}{_ENDING}"

@@ -132,7 +132,8 @@ NO_PROGRESS_KNOWN = Progress("", "", 0)
 class Header:
     """The first line of a record. ``where`` is ``file:line``, for errors about what it says.
 
-    ``family`` is what was measured, ``method`` how: numbers of different methods are never compared. ``benchmark`` is
+    ``family`` is what was measured, ``method`` how: numbers of different methods are never compared. ``description`` is
+    the hash of what the program says of itself; older records lack it. ``benchmark`` is
     the program that measured, or the other benchmark. ``start_method`` is empty where ranks do not start together,
     ``clock`` None where no times of different ranks are compared.
     ``mpi_variables`` are None where nobody asked for them. ``own`` is what only the family knows.
@@ -142,6 +143,7 @@ class Header:
     schema_version: int
     family: str
     method: Positive
+    description: str = ""
     benchmark: str
     toolchain: str
     provider: str

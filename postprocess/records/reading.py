@@ -7,21 +7,18 @@ whole. Every other fault raises `RecordError` with one line, ``file:line: what i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from postprocess.drawing.text import clean
-from postprocess.records import envelope
+from postprocess.records import envelope, schema
 from postprocess.records.fields import Fields, Json, fail, lines_of
 from postprocess.records.header import Header
 from postprocess.records.record import Footer, Point, Record, View
 
 if TYPE_CHECKING:
-    import jsonschema
-    from referencing import Resource
+    from jsonschema import Draft202012Validator
 
 OLDER = tuple(f"mpi-campaign.{name}" for name in ("record", "impact", "peer", "selfcheck"))
 """The schemas that records had before version 4."""
@@ -46,7 +43,7 @@ def loads(view: Callable[[Record], View]) -> Callable[[Path | str], View]:
 
 
 def load_valid_record(path: Path | str) -> Record:
-    """Read one record file as `load_record` does, and check every line against the JSON schema of its family.
+    """Read one record file as `load_record` does, and check every line against what its program says of it.
 
     Raises RecordError, also at the first line that does not conform or is cut. A missing footer is no fault. Needs
     `jsonschema`.
@@ -89,23 +86,23 @@ def _record(path: Path, lines: Iterable[tuple[str, Json | None]]) -> Record:
 
 def _first(value: Json, where: str) -> Fields:
     """The first line of a record. Raises RecordError where it is no header, or of another version."""
-    schema, line = value.get("schema"), Fields(value, where)
-    if value.get("type") != "header" or schema not in OLDER:
+    name, line = value.get("schema"), Fields(value, where)
+    if value.get("type") != "header" or name not in OLDER:
         fail(where, "not the record of a benchmark: its first line is no header")
     version = line.count("schema_version")
     if version > envelope.VERSION:
         fail(where, f"schema version {version} is newer than {envelope.VERSION}, the one that this program reads")
-    if schema != envelope.SCHEMA or version != envelope.VERSION:
+    if name != envelope.SCHEMA or version != envelope.VERSION:
         fail(
             where,
-            f"version {version} of {schema}: this program reads version {envelope.VERSION} of {envelope.SCHEMA}; "
+            f"version {version} of {name}: this program reads version {envelope.VERSION} of {envelope.SCHEMA}; "
             f"commit {LAST_READER} of it reads older ones",
         )
     return line
 
 
 def validate_lines(path: Path | str) -> None:
-    """Check every line of a file against the JSON schema of its family, without loading it as a record.
+    """Check every line of a file against what its program says of it, without loading it as a record.
 
     The file is a record, or what one program wrote of a record that several programs write. Raises RecordError at the
     first line that does not conform or is cut. Needs `jsonschema`.
@@ -115,14 +112,14 @@ def validate_lines(path: Path | str) -> None:
 
 
 def _valid_lines(path: Path) -> Iterator[tuple[str, Json | None]]:
-    """The lines of `lines_of`, each checked against its JSON schema before it is yielded. Raises RecordError."""
-    validators: dict[str, jsonschema.Draft202012Validator] = {}
+    """The lines of `lines_of`, each checked against its schema before it is yielded. Raises RecordError."""
+    validators: dict[str, Draft202012Validator] = {}
     for where, value in lines_of(path):
         if value is None:
             fail(where, "the last line is cut")
         if not validators:
-            first = {**value, "type": "header"} if value.get("type") == "process" else value
-            validators = _validators(envelope.schema_file(_first(first, where)))
+            first = _first({**value, "type": "header"} if value.get("type") == "process" else value, where)
+            validators = schema.validators(first.text("benchmark"), str(first.value.get("description", "")))
         validator = validators.get(str(value.get("type")))
         if validator is None:
             fail(where, f"none of {', '.join(validators)}")
@@ -130,29 +127,3 @@ def _valid_lines(path: Path) -> Iterator[tuple[str, Json | None]]:
         if fault is not None:
             fail(where, clean(f"{'.'.join(map(str, fault.absolute_path)) or 'line'}: {fault.message}")[:300])
         yield where, value
-
-
-@cache
-def _validators(schema_file: str) -> dict[str, jsonschema.Draft202012Validator]:
-    """The validators of a schema, by type of line. References lead to schemas in the same folder."""
-    import jsonschema  # noqa: PLC0415 - only this needs it
-    from referencing import Registry  # noqa: PLC0415
-
-    registry: Registry[Any] = Registry(retrieve=_resource)  # type: ignore[call-arg]
-    kinds = [entry["$ref"].rpartition("/")[2] for entry in _schema(schema_file)["oneOf"]]
-    return {
-        kind: jsonschema.Draft202012Validator({"$ref": f"{schema_file}#/$defs/{kind}"}, registry=registry)
-        for kind in kinds
-    }
-
-
-def _resource(name: str) -> Resource[Any]:
-    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
-
-    return DRAFT202012.create_resource(_schema(name))
-
-
-@cache
-def _schema(name: str) -> Json:
-    found: Json = json.loads((envelope.SCHEMA_FOLDER / name).read_text(encoding="utf-8"))
-    return found

@@ -1,4 +1,4 @@
-"""Writing records of version 4 (`results/schema/header-v4…`). Python makes lines of records nowhere else.
+"""Writing records of version 4 (`benchmarks/common/description.json`). Python makes lines of records nowhere else.
 
 Our programs write their records themselves. This module is for records that are put together here: of a program of
 others, whose output was read, or of several launches.

@@ -464,6 +464,21 @@ char *json_line_take(json_line *line) {
     return text;
 }
 
+char *json_line_take_broken(json_line *line) {
+    char *broken = fail_alloc(2 * line->length + 1, 1);
+    size_t used = 0;
+    bool quoted = false;
+    for (const char *c = line->text; *c != '\0'; c++) {
+        if (!quoted && *c == '{' && c > line->text) {
+            broken[used++] = '\n';
+        }
+        quoted = quoted != (*c == '"' && c[-1] != '\\');
+        broken[used++] = *c;
+    }
+    json_line_destroy(line);
+    return broken;
+}
+
 static void append(json_line *line, const char *text, size_t length) {
     if (line->length + length + 1 > line->capacity) {
         while (line->length + length + 1 > line->capacity) {

@@ -60,6 +60,9 @@ size_t json_line_length(const json_line *line);
 /* Returns the text written so far and destroys the line. Free the text with free(). */
 char *json_line_take(json_line *line);
 
+/* The same with a line for each object, so that a difference between two texts is read line by line. */
+char *json_line_take_broken(json_line *line);
+
 /* The functions below append to the line. name is the member's name inside an object, NULL inside an array or at the
  * top. */
 void json_open_object(json_line *line, const char *name);

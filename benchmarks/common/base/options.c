@@ -375,6 +375,19 @@ static void describe_choices(json_line *line, const struct option_choice *choice
     json_close_array(line);
 }
 
+/* What the target holds before an option is parsed. A number below the smallest legal one, or a
+ * choice below 0, stands for none. */
+static void describe_default(json_line *line, const struct option_entry *entry) {
+    if (entry->kind == OPTION_CHOICE && *(int *)entry->target >= 0) {
+        json_put_string(line, "default", entry->choices[*(int *)entry->target].name);
+    } else if ((entry->kind == OPTION_INTEGER || entry->kind == OPTION_DURATION) &&
+               (double)*(int64_t *)entry->target >= entry->minimum) {
+        json_put_integer(line, "default", *(int64_t *)entry->target);
+    } else if (entry->kind == OPTION_REAL && *(double *)entry->target >= entry->minimum) {
+        json_put_real(line, "default", *(double *)entry->target);
+    }
+}
+
 static void describe(json_line *line, const struct option_entry *entry, const struct option_choice *grids) {
     json_open_object(line, NULL);
     json_put_string(line, "name", entry->name);
@@ -386,6 +399,7 @@ static void describe(json_line *line, const struct option_entry *entry, const st
         json_put_real(line, "minimum", entry->minimum);
         json_put_real(line, "maximum", entry->maximum);
     }
+    describe_default(line, entry);
     if (entry->multiple_of > 0) {
         json_put_integer(line, "multiple_of", entry->multiple_of);
     }

@@ -1,12 +1,10 @@
 #include "program_internal.h"
 
-#include "fail.h"
 #include "json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The entries of the table of options begin with the benchmark's own. */
 static size_t own_options(const struct program *program) {
@@ -54,7 +52,7 @@ static void describe_record(json_line *line, const struct program *program) {
     fields_describe(line, "footer", record_footer_fields);
 }
 
-/* Returns it with a line for each object: a difference between two of them is read line by line. Free with free(). */
+/* Returns it as text. Free with free(). */
 static char *description(const struct program *program, enum program_description what) {
     json_line *line = json_line_create();
     json_open_object(line, NULL);
@@ -64,19 +62,7 @@ static char *description(const struct program *program, enum program_description
         describe_program(line, program);
     }
     json_close_object(line);
-    const char *text = json_line_text(line);
-    char *broken = fail_alloc(2 * json_line_length(line) + 1, 1);
-    size_t used = 0;
-    bool quoted = false;
-    for (const char *c = text; *c != '\0'; c++) {
-        if (!quoted && *c == '{' && c > text) {
-            broken[used++] = '\n';
-        }
-        quoted = quoted != (*c == '"' && c[-1] != '\\');
-        broken[used++] = *c;
-    }
-    json_line_destroy(line);
-    return broken;
+    return json_line_take_broken(line);
 }
 
 void program_describe(const struct program *program, enum program_description what) {

@@ -123,8 +123,10 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
         program.configuration = &configuration_table[program.settings.configuration];
         program_check_options(&program, error, sizeof error);
     }
-    if (parsed && program.settings.describe != DESCRIBE_NOTHING) {
-        program_describe(&program, (enum program_description)program.settings.describe);
+    const enum program_description what = (enum program_description)program.settings.describe;
+    program.settings.describe = DESCRIBE_NOTHING; /* its default, which the description tells */
+    if (parsed && what != DESCRIBE_NOTHING) {
+        program_describe(&program, what);
         options_free(entries);
         return PROGRAM_GOOD;
     }

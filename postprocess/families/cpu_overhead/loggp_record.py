@@ -1,6 +1,6 @@
 """The records of the program `loggp`: messages between two ranks, from which the LogGP parameters are computed.
 
-`results/schema/cpu_overhead-v4.schema.json` defines their fields.
+`benchmarks/cpu_overhead/loggp_description.json` has their fields.
 """
 
 from __future__ import annotations

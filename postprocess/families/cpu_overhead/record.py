@@ -1,6 +1,6 @@
 """The records of the program `cpu_overhead`: points with named fields, checked.
 
-`results/schema/cpu_overhead-v4.schema.json` defines the fields that only this family has.
+`benchmarks/cpu_overhead/description.json` has the fields that only this family has.
 """
 
 from __future__ import annotations

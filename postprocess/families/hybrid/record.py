@@ -1,6 +1,6 @@
 """The records of `hybrid`: points with named fields, checked.
 
-`results/schema/hybrid-v4.schema.json` defines the fields that only this family has.
+`benchmarks/hybrid/description.json` has the fields that only this family has.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The records of `hybrid_kernels`: points with named fields, checked.
 
-`results/schema/hybrid_kernels-v4.schema.json` defines the fields that only this family has.
+`benchmarks/hybrid_kernels/description.json` has the fields that only this family has.
 """
 
 from __future__ import annotations

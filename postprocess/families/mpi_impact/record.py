@@ -1,6 +1,6 @@
 """The records of `mpi_impact`: launch by launch, checked.
 
-`results/schema/mpi_impact-v4.schema.json` defines the fields that only this family has.
+`benchmarks/mpi_impact/description.json` has the fields that only this family has.
 """
 
 from __future__ import annotations

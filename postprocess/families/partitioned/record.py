@@ -1,6 +1,6 @@
 """The records of `partitioned`: points with named fields, checked.
 
-`results/schema/partitioned-v4.schema.json` defines the fields that only this family has.
+`benchmarks/partitioned/description.json` has the fields that only this family has.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The records of other benchmarks: what a program printed, and how it was launched.
 
-`results/schema/peers-v4.schema.json` defines the fields that only this family has, and the fields that it lacks.
+`benchmarks/peers/description.json` has the fields that only this family has, and the fields that it lacks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The records of `timing_selfcheck`: section by section, checked.
 
-`results/schema/timing_selfcheck-v4.schema.json` defines the fields that only this family has.
+`benchmarks/timing_selfcheck/description.json` has the fields that only this family has.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The records of `transfer_overlap`: points with named fields, checked.
 
-`results/schema/transfer_overlap-v4.schema.json` defines the fields that only this family has.
+`benchmarks/transfer_overlap/description.json` has the fields that only this family has.
 """
 
 from __future__ import annotations

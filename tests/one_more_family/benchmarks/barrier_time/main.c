@@ -13,8 +13,13 @@ struct barriers {
 };
 
 static void describe_options(struct option_entry *entries) {
-    const struct option_entry barriers =
-        option_integers("barriers", &counts, 1, 1000000, "how many in a row; each is a point");
+    const struct option_entry barriers = {.name = "barriers",
+                                          .kind = OPTION_INTEGERS,
+                                          .target = &counts,
+                                          .minimum = 1,
+                                          .maximum = 1000000,
+                                          .parameter = "barriers",
+                                          .help = "how many in a row; each is a point"};
     program_add_options(entries, &barriers, sizeof barriers);
 }
 
@@ -37,7 +42,12 @@ static void time_barriers(void *context, start_line *line, struct repetition *r)
 static const struct repetition_part barriers_in_a_row = {.time = time_barriers};
 static const struct repetition_part *const parts[] = {&barriers_in_a_row};
 static const struct repetition_series series[] = {
-    {.name = "t_barriers_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
+    {.name = "t_barriers_ns",
+     .over = OVER_SPAN,
+     .term = BEGIN,
+     .end = END,
+     .stops = true,
+     .help = "from the first rank's start to the last rank's end"},
 };
 static const struct sampler_kind points = {
     .samples.repeated = {.parts = parts, .part_count = 1, .terms = TERMS, .series = series, .series_count = 1},
@@ -47,10 +57,10 @@ static const struct sampler_kind points = {
 static int run(struct program *program) {
     char impossible[PROGRAM_MOST_REASON] = "";
     struct barriers barriers = {.count = 0};
-    const struct sampler_axis axis = {.name = "barriers", .numbers = counts.values, .count = counts.count};
+    struct sampler_axis axes[SAMPLER_MOST_AXES];
     program_configure(program, impossible, sizeof impossible);
     const int code = program_measure(program, &(struct program_measurement){.context = &barriers,
-                                                                            .plan = program_plan(program, &axis, 1),
+                                                                            .plan = program_plan(program, axes, 1),
                                                                             .seed = RECORD_UNKNOWN,
                                                                             .sizes_given = RECORD_UNKNOWN,
                                                                             .impossible = impossible});
