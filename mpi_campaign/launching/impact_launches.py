@@ -248,10 +248,11 @@ def _place(rank: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_launches(header: Mapping[str, Any], launches: Sequence[str]) -> dict[str, Any]:
-    """The header of a launch, with the plan of all launches."""
+    """The header of a launch, with the plan of all launches. It names no description: no program prints such a record."""
     plan = header["plan"]
+    own = {name: value for name, value in header.items() if name != "description"}
     points = plan["points"] * len(launches)
-    return {**header, "plan": {**plan, "points": points, "own": {**plan["own"], "launches": list(launches)}}}
+    return {**own, "plan": {**plan, "points": points, "own": {**plan["own"], "launches": list(launches)}}}
 
 
 def _footer(reason: str, wall_seconds: float) -> Footer:

@@ -82,7 +82,10 @@ class Points:
 
 @dataclass(frozen=True)
 class Description:
-    """What a program has of its own. ``text`` is what it prints."""
+    """What a program has of its own. ``text`` is what it prints.
+
+    ``process`` are the fields of the first line that each process writes, of a program without MPI.
+    """
 
     program: str
     family: str
@@ -90,6 +93,7 @@ class Description:
     plan: tuple[Described, ...]
     header: tuple[Described, ...]
     points: tuple[Points, ...]
+    process: tuple[Described, ...] = ()
     text: str = field(default="", repr=False)
 
     @cached_property
@@ -141,9 +145,10 @@ def record_description() -> RecordDescription:
 def _read(path: Path) -> Description:
     text = path.read_text(encoding="utf-8")
     value = json.loads(text)
-    points = tuple(Points(**{name: _fields(fields) for name, fields in kind.items()}) for kind in value["points"])
-    plan, header = _fields(value["plan"]), _fields(value["header"])
-    return Description(value["program"], value["family"], _options(value["options"]), plan, header, points, text)
+    points = tuple(Points(**{name: _fields(own) for name, own in kind.items()}) for kind in value.get("points", ()))
+    plan, header, process = (_fields(value.get(name, ())) for name in ("plan", "header", "process"))
+    options = _options(value["options"])
+    return Description(value["program"], value["family"], options, plan, header, points, process, text)
 
 
 def _fields(values: Sequence[Json]) -> tuple[Described, ...]:

@@ -119,7 +119,8 @@ def _valid_lines(path: Path) -> Iterator[tuple[str, Json | None]]:
             fail(where, "the last line is cut")
         if not validators:
             first = _first({**value, "type": "header"} if value.get("type") == "process" else value, where)
-            validators = schema.validators(first.text("benchmark"), str(first.value.get("description", "")))
+            program = first.text("program" if value.get("type") == "process" else "benchmark")
+            validators = schema.validators(program, str(first.value.get("description", "")))
         validator = validators.get(str(value.get("type")))
         if validator is None:
             fail(where, f"none of {', '.join(validators)}")

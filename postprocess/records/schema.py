@@ -83,7 +83,10 @@ def schemas(description: Description | None, strict: bool) -> dict[str, Json]:
             "own": _object(description.plan, strict), "parameters": _plan_parameters(description, strict),
         }  # fmt: skip
         point["anyOf"] = [{"properties": _own(kind, description, strict)} for kind in description.points] or [{}]
-    return {"header": header, "point": point, "footer": footer}
+    lines = {"header": header, "point": point, "footer": footer}
+    if description is not None and description.process:
+        lines["process"] = _object(description.process, strict, {"type": {"const": "process"}, **named})
+    return lines
 
 
 def _object(fields: Iterable[Described], strict: bool, more: Mapping[str, Json] | None = None) -> Json:
