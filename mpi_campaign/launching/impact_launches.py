@@ -248,7 +248,7 @@ def _place(rank: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_launches(header: Mapping[str, Any], launches: Sequence[str]) -> dict[str, Any]:
-    """The header of a launch, with the plan of all launches. It names no description: no program prints such a record."""
+    """The header of a launch, with the plan of all launches. It names no description, since no program prints it."""
     plan = header["plan"]
     own = {name: value for name, value in header.items() if name != "description"}
     points = plan["points"] * len(launches)
