@@ -41,26 +41,11 @@ enum term {
     TERMS
 };
 
-/* A batch takes at least this long, and so many steps of the CPU clock; a clock with long steps must not make it longer
- * than the last value. */
-enum { LEAST_BATCH_NS = 10000000, LEAST_STEPS = 200, MOST_BATCH_NS = 1000000000 };
-
 /* The bisection, in millionths of the time of the collective: it begins between no work and so much that the collective
  * with it takes longer in any case. A collective grows where it takes GROWTH longer; the table decides again, with
  * intervals (postprocess). */
 enum { WHOLE = 1000000, MOST_SHARE = 1250000 };
 static const double growth = 1.05;
-
-int64_t batches_target_ns(int64_t cpu_clock_step_ns) {
-    const int64_t resolved = LEAST_STEPS * cpu_clock_step_ns;
-    return resolved < LEAST_BATCH_NS ? LEAST_BATCH_NS : resolved > MOST_BATCH_NS ? MOST_BATCH_NS : resolved;
-}
-
-uint64_t batches_most_bytes(const struct program *program, const struct collective *collective) {
-    const uint64_t counted = collective_most_bytes(collective, program->ranks);
-    const uint64_t fits = program->memory_bytes / 2 / collective_most_blocks(collective, program->ranks);
-    return program->memory_bytes > 0 && fits < counted ? fits : counted;
-}
 
 /* ---- the communicator ---- */
 
@@ -74,7 +59,7 @@ static void use_communicator(struct batches *o, size_t index) {
     if (o->comm != MPI_COMM_NULL) {
         MPI_CHECK(MPI_Comm_free(&o->comm));
     }
-    const bool member = o->program->rank < o->communicators[index];
+    const bool member = o->program->rank < o->cells.communicators[index];
     MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, member ? 0 : MPI_UNDEFINED, o->program->rank, &o->comm));
     o->comm_index = index;
     o->has_comm = true;
@@ -86,27 +71,13 @@ static void use_communicator(struct batches *o, size_t index) {
 
 /* ---- a batch ---- */
 
-/* A collective without data has one point, of 0 bytes. */
-static int64_t message_of(const struct batches *o, const size_t at[AXES]) {
-    return collective_has_message(&o->blocking[at[AXIS_OPERATION]]) ? o->message_bytes[at[AXIS_MESSAGE]] : 0;
-}
-
-static const struct way *way_of(const struct batches *o, const size_t at[AXES]) {
-    return &way_table[o->ways[at[AXIS_WAY]]];
-}
-
 static const struct way *reference_way(const struct way *way) {
     return way->once ? way : &way_table[way->works ? WAY_NONBLOCKING : WAY_BLOCKING];
 }
 
-/* By how much the last rank comes late; 0 where none does. */
-static int64_t lateness_of(const struct batches *o, const size_t at[AXES]) {
-    return way_of(o, at)->late ? o->lateness_ns[at[AXIS_LATENESS]] : 0;
-}
-
 /* The rank that comes late to the calls of `late`. */
 static bool is_late(const struct batches *o) {
-    return o->point.way->late && o->program->rank + 1 == o->communicators[o->cell.at[AXIS_COMMUNICATOR]];
+    return o->point.way->late && o->program->rank + 1 == o->cells.communicators[o->cell.at[AXIS_COMMUNICATOR]];
 }
 
 static void spend(struct batches *o, const struct way *way, int64_t calls) {
@@ -283,65 +254,6 @@ static bool wrong(void *context) {
 
 /* ---- points ---- */
 
-static bool is_detailed(const struct batches *o, const size_t at[AXES]) {
-    const int64_t message_bytes = message_of(o, at);
-    bool found = message_bytes == 0;
-    for (size_t i = 0; i < o->detailed_count; i++) {
-        found = found || o->detailed[i] == message_bytes;
-    }
-    return found;
-}
-
-/* The smallest of the sizes for which other ways than `blocking` are measured. A collective without data has one. */
-static bool is_first_detailed(const struct batches *o, const size_t at[AXES]) {
-    bool found = is_detailed(o, at);
-    for (size_t i = 0; i < o->detailed_count; i++) {
-        found = found && o->detailed[i] >= message_of(o, at);
-    }
-    return found || message_of(o, at) == 0;
-}
-
-static bool is_point(const struct batches *o, const size_t at[AXES]) {
-    const struct collective *collective = &o->blocking[at[AXIS_OPERATION]];
-    const struct way *way = way_of(o, at);
-    /* The wait for a late rank is over before the data move: longer ones are measured with one size. */
-    if (at[AXIS_LATENESS] > 0 && !(way->late && is_first_detailed(o, at))) {
-        return false;
-    }
-    if (!collective_has_message(collective) && at[AXIS_MESSAGE] > 0) {
-        return false;
-    }
-    if (o->preset && (uint64_t)message_of(o, at) > batches_most_bytes(o->program, collective)) {
-        return false;
-    }
-    if (way->nonblocking && !o->nonblocking[at[AXIS_OPERATION]].available) {
-        return false;
-    }
-    const struct operation *operation = o->operations[at[AXIS_OPERATION]];
-    if ((way->once && !operation->modelled) || (way->late && !operation->waits_for_all)) {
-        return false;
-    }
-    const bool all_ranks = at[AXIS_COMMUNICATOR] + 1 == o->communicator_count;
-    return way->once || way == &way_table[WAY_BLOCKING] || (all_ranks && is_detailed(o, at));
-}
-
-/* Advances to the next cell of the product that is a point, or the first one. false: there is none. */
-static bool next_cell(const struct batches *o, size_t at[AXES], bool first) {
-    const size_t counts[AXES] = {o->operation_count, o->communicator_count, o->message_count, o->way_count,
-                                 o->lateness_count};
-    do {
-        size_t i = AXES;
-        while (!first && i > 0 && ++at[i - 1] == counts[i - 1]) {
-            at[--i] = 0;
-        }
-        if (!first && i == 0) {
-            return false;
-        }
-        first = false;
-    } while (!is_point(o, at));
-    return true;
-}
-
 /* The series T_WALL and T_REFERENCE_WALL below: the collective with work, and without. */
 enum { SERIES_WALL, SERIES_REFERENCE_WALL };
 
@@ -369,7 +281,7 @@ static void begin_bisection(struct batches_cell *cell, bool works) {
 /* Collective: the next step of a bisection. false: it is over, or its last step was not measured. */
 static bool next_step(struct batches *o, const sampler *s) {
     struct batches_cell *cell = &o->cell;
-    if (!way_of(o, cell->at)->works || cell->step + 1 >= o->bisections) {
+    if (!cells_way(&o->cells, cell->at)->works || cell->step + 1 >= o->bisections) {
         return false;
     }
     int64_t share = -1;
@@ -387,10 +299,10 @@ static bool next_point(void *context, const sampler *s, struct sampler_point *p)
     struct batches *o = context;
     struct batches_cell *cell = &o->cell;
     if (p->index == 0 || !next_step(o, s)) {
-        if (!next_cell(o, cell->at, p->index == 0)) {
+        if (!cells_next(&o->cells, cell->at, p->index == 0)) {
             return false;
         }
-        begin_bisection(cell, way_of(o, cell->at)->works);
+        begin_bisection(cell, cells_way(&o->cells, cell->at)->works);
     }
     for (size_t i = 0; i < AXES; i++) {
         p->at[i] = cell->at[i];
@@ -399,7 +311,7 @@ static bool next_point(void *context, const sampler *s, struct sampler_point *p)
 }
 
 static double points_of(const struct batches *o, const struct batches_cell *cell) {
-    return way_of(o, cell->at)->works ? (double)(o->bisections - cell->step) : 1;
+    return cells_way(&o->cells, cell->at)->works ? (double)(o->bisections - cell->step) : 1;
 }
 
 static double points_left(void *context) {
@@ -407,7 +319,7 @@ static double points_left(void *context) {
     double left = points_of(o, &o->cell);
     struct batches_cell cell = o->cell;
     cell.step = 0;
-    while (next_cell(o, cell.at, false)) {
+    while (cells_next(&o->cells, cell.at, false)) {
         left += points_of(o, &cell);
     }
     return left;
@@ -430,17 +342,18 @@ static bool is_spent(const struct program *program) {
 static bool begin(void *context, struct sampler_point *p) {
     struct batches *o = context;
     const size_t operation = o->cell.at[AXIS_OPERATION];
-    const struct way *way = way_of(o, o->cell.at);
+    const struct way *way = cells_way(&o->cells, o->cell.at);
     use_communicator(o, o->cell.at[AXIS_COMMUNICATOR]);
     p->comm = o->comm;
     if (is_spent(o->program)) {
         return false; /* the search takes time, too */
     }
     o->point.way = way;
-    o->point.own = way->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
-    o->point.reference = reference_way(way)->nonblocking ? &o->nonblocking[operation] : &o->blocking[operation];
-    o->point.message_bytes = (uint64_t)message_of(o, o->cell.at);
-    o->point.units = is_late(o) ? work_units(lateness_of(o, o->cell.at)) : 0;
+    o->point.own = way->nonblocking ? &o->cells.nonblocking[operation] : &o->cells.blocking[operation];
+    o->point.reference =
+        reference_way(way)->nonblocking ? &o->cells.nonblocking[operation] : &o->cells.blocking[operation];
+    o->point.message_bytes = (uint64_t)cells_message(&o->cells, o->cell.at);
+    o->point.units = is_late(o) ? work_units(cells_lateness(&o->cells, o->cell.at)) : 0;
     phase_collective(o->point.own->mpi_name);
     phase_enter(PHASE_CALL);
     int64_t shortest = 0;
@@ -470,70 +383,141 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
     return faults;
 }
 
-static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
-    const struct batches *o = context;
-    json_put_string(line, "operation", o->operations[p->at[AXIS_OPERATION]]->name);
-    json_put_integer(line, "communicator_ranks", o->communicators[p->at[AXIS_COMMUNICATOR]]);
-    json_put_integer(line, "message_bytes", message_of(o, p->at));
-    json_put_string(line, "way", way_of(o, p->at)->name);
-    if (way_of(o, p->at)->late) {
-        json_put_integer(line, "lateness_ns", lateness_of(o, p->at));
-    }
-}
+struct row {
+    const char *operation;
+    int64_t communicator_ranks;
+    int64_t message_bytes;
+    const char *way;
+    int64_t lateness_ns;
+    int64_t calls;
+    int64_t reference_calls;
+    int64_t work_units;
+};
 
-static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
-    (void)p;
+static const struct field parameter_fields[] = {
+    FIELD(struct row, operation, "the blocking collective: MPI_Bcast and so on"),
+    FIELD(struct row, communicator_ranks, "the ranks of the communicator, the first ones of the launch"),
+    FIELD(struct row, message_bytes,
+          "bcast, reduce, allreduce, scan: the buffer. gather, allgather: one rank's contribution. scatter, alltoall, "
+          "reduce_scatter_block: one destination's block. barrier: 0"),
+    FIELD(struct row, way, "how a rank spends the time of the collective"),
+    FIELD_MAY_LACK(struct row, lateness_ns, "of the way late: by how much the last rank comes late"),
+    FIELDS_END,
+};
+
+static const struct field own_fields[] = {
+    FIELD(struct row, calls, "calls of a batch, searched once"),
+    FIELD(struct row, reference_calls, "calls of the reference's batch"),
+    FIELD(struct row, work_units,
+          "work beside a call on rank 0, in units of the program; 0 for other ways than working"),
+    FIELDS_END,
+};
+
+static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
     (void)s;
     const struct batches *o = context;
-    json_put_integer(line, "calls", o->point.calls);
-    json_put_integer(line, "reference_calls", o->point.reference_calls);
-    json_put_integer(line, "work_units", o->point.units);
+    const struct way *way = cells_way(&o->cells, p->at);
+    *(struct row *)row = (struct row){.operation = o->cells.operations[p->at[AXIS_OPERATION]]->name,
+                                      .communicator_ranks = o->cells.communicators[p->at[AXIS_COMMUNICATOR]],
+                                      .message_bytes = cells_message(&o->cells, p->at),
+                                      .way = way->name,
+                                      .lateness_ns = way->late ? cells_lateness(&o->cells, p->at) : RECORD_UNKNOWN,
+                                      .calls = o->point.calls,
+                                      .reference_calls = o->point.reference_calls,
+                                      .work_units = o->point.units};
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct batches *o = context;
     char work[32] = "";
-    if (way_of(o, p->at)->works) {
+    if (cells_way(&o->cells, p->at)->works) {
         snprintf(work, sizeof work, " %.2f", (double)o->cell.share / WHOLE);
-    } else if (way_of(o, p->at)->late) {
-        snprintf(work, sizeof work, " by %.0f ms", (double)lateness_of(o, p->at) / 1e6);
+    } else if (cells_way(&o->cells, p->at)->late) {
+        snprintf(work, sizeof work, " by %.0f ms", (double)cells_lateness(&o->cells, p->at) / 1e6);
     }
     snprintf(text, text_size, "%s, %" PRId64 " ranks, %" PRId64 " bytes, %s%s",
-             o->operations[p->at[AXIS_OPERATION]]->name, o->communicators[p->at[AXIS_COMMUNICATOR]],
-             message_of(o, p->at), way_of(o, p->at)->name, work);
+             o->cells.operations[p->at[AXIS_OPERATION]]->name, o->cells.communicators[p->at[AXIS_COMMUNICATOR]],
+             cells_message(&o->cells, p->at), cells_way(&o->cells, p->at)->name, work);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* Of a whole batch. */
 static const struct repetition_series series[] = {
-    [SERIES_WALL] = {.name = "t_wall_ns", .over = OVER_SPAN, .term = BEGIN, .end = END, .stops = true},
+    [SERIES_WALL] = {.name = "t_wall_ns",
+                     .over = OVER_SPAN,
+                     .term = BEGIN,
+                     .end = END,
+                     .stops = true,
+                     .help = "of a whole batch, as all of these: max(end) - min(begin) over ranks"},
     [SERIES_REFERENCE_WALL] = {.name = "t_reference_wall_ns",
                                .over = OVER_SPAN,
                                .term = REFERENCE_BEGIN,
-                               .end = REFERENCE_END},
-    {.name = "t_cpu_ns", .over = OVER_LARGEST, .term = CPU},
-    {.name = "t_reference_cpu_ns", .over = OVER_LARGEST, .term = REFERENCE_CPU},
-    {.name = "t_thread_cpu_ns", .over = OVER_LARGEST, .term = THREAD_CPU},
-    {.name = "t_user_all_ranks_ns", .over = OVER_SUM, .term = USER},
-    {.name = "t_system_all_ranks_ns", .over = OVER_SUM, .term = SYSTEM},
-    {.name = "voluntary_switches", .over = OVER_LARGEST, .term = VOLUNTARY},
-    {.name = "involuntary_switches", .over = OVER_LARGEST, .term = INVOLUNTARY},
-    {.name = "t_soaked_all_ranks_ns", .over = OVER_SUM, .term = SOAKED},
-    {.name = "t_work_ns", .over = OVER_LARGEST, .term = WORK},
-    {.name = "t_node_window_ns", .over = OVER_LARGEST, .term = NODE_WINDOW},
-    {.name = "t_node_busy_ns", .over = OVER_LARGEST, .term = NODE_BUSY},
-    {.name = "t_node_softirq_ns", .over = OVER_LARGEST, .term = NODE_SOFTIRQ},
-    {.name = "t_node_ranks_ns", .over = OVER_SUM, .term = NODE_RANKS},
+                               .end = REFERENCE_END,
+                               .help = "of the reference's batch: the blocking call; beside the way working, the "
+                                       "nonblocking call that is waited for at once"},
+    {.name = "t_cpu_ns",
+     .over = OVER_LARGEST,
+     .term = CPU,
+     .help = "CPU time of the process (CLOCK_PROCESS_CPUTIME_ID), the largest over ranks; of the way late, over the "
+             "ranks that wait, as t_thread_cpu_ns and the context switches are"},
+    {.name = "t_reference_cpu_ns",
+     .over = OVER_LARGEST,
+     .term = REFERENCE_CPU,
+     .help = "CPU time of the process in the reference's batch, the largest over ranks"},
+    {.name = "t_thread_cpu_ns",
+     .over = OVER_LARGEST,
+     .term = THREAD_CPU,
+     .help = "CPU time of the thread that makes the calls (CLOCK_THREAD_CPUTIME_ID), the largest over ranks"},
+    {.name = "t_user_all_ranks_ns",
+     .over = OVER_SUM,
+     .term = USER,
+     .help = "CPU time of the processes in their own code, all ranks together (getrusage, ru_utime); 0 for the ways "
+             "soaking and late"},
+    {.name = "t_system_all_ranks_ns", .over = OVER_SUM, .term = SYSTEM, .help = "the same in the kernel (ru_stime)"},
+    {.name = "voluntary_switches",
+     .over = OVER_LARGEST,
+     .term = VOLUNTARY,
+     .help = "context switches of the process because it waited (getrusage, ru_nvcsw), the largest over ranks"},
+    {.name = "involuntary_switches",
+     .over = OVER_LARGEST,
+     .term = INVOLUNTARY,
+     .help = "context switches because the kernel took its CPU (ru_nivcsw), likewise"},
+    {.name = "t_soaked_all_ranks_ns",
+     .over = OVER_SUM,
+     .term = SOAKED,
+     .help = "CPU time of the threads of the lowest priority, all ranks together; t_cpu_ns does not contain it"},
+    {.name = "t_work_ns",
+     .over = OVER_LARGEST,
+     .term = WORK,
+     .help = "the work of a batch of the ways working and late, done alone, on the slowest rank"},
+    {.name = "t_node_window_ns",
+     .over = OVER_LARGEST,
+     .term = NODE_WINDOW,
+     .help = "on rank 0, from before the common start to the end of the batch; 0 for the way once; this and the next "
+             "three are left out in older records"},
+    {.name = "t_node_busy_ns",
+     .over = OVER_LARGEST,
+     .term = NODE_BUSY,
+     .help = "CPU time of all CPUs of the machine of rank 0 in that window, whoever used it (/proc/stat: all but idle, "
+             "iowait and steal); 0 where the system does not tell"},
+    {.name = "t_node_softirq_ns",
+     .over = OVER_LARGEST,
+     .term = NODE_SOFTIRQ,
+     .help = "of it, in soft interrupts, such as those in which a network's data arrive"},
+    {.name = "t_node_ranks_ns",
+     .over = OVER_SUM,
+     .term = NODE_RANKS,
+     .help = "of it, charged to the ranks on that machine (CLOCK_PROCESS_CPUTIME_ID), all together"},
     {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
     {.name = "order", .over = OVER_ORDER},
     {.name = "late_starts", .over = OVER_LATE},
 };
 
 static const struct samples_sum rank_medians[] = {
-    {.name = "t_wall_ns", .count = 1, .terms = {WALL}},
-    {.name = "t_cpu_ns", .count = 1, .terms = {CPU}},
-    {.name = "t_thread_cpu_ns", .count = 1, .terms = {THREAD_CPU}},
+    {"t_wall_ns", 1, {WALL}, "of the rank's own batch, from its own begin to its own end"},
+    {"t_cpu_ns", 1, {CPU}, "CPU time of the process in the rank's own batch"},
+    {"t_thread_cpu_ns", 1, {THREAD_CPU}, "CPU time of the thread that makes the calls, in the rank's own batch"},
 };
 
 const struct sampler_kind batches_points = {
@@ -551,15 +535,17 @@ const struct sampler_kind batches_points = {
     .answer = answer,
     .begin = begin,
     .faults = count_faults,
-    .parameters = put_parameters,
-    .own = put_own,
+    .parameters = parameter_fields,
+    .own = own_fields,
+    .row_bytes = sizeof(struct row),
+    .fill = fill,
     .name = name_point,
 };
 
 static bool has_way(const struct batches *o, const struct way *way) {
     bool found = false;
-    for (size_t i = 0; i < o->way_count; i++) {
-        found = found || &way_table[o->ways[i]] == way;
+    for (size_t i = 0; i < o->cells.asked->ways.count; i++) {
+        found = found || &way_table[o->cells.asked->ways.values[i]] == way;
     }
     return found;
 }

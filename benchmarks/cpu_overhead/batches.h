@@ -17,20 +17,15 @@
 #ifndef CAMPAIGN_BATCHES_H
 #define CAMPAIGN_BATCHES_H
 
+#include "cells.h"
 #include "exchange.h"
 #include "knee.h"
-#include "operations.h"
 #include "program.h"
 #include "soaker.h"
-#include "ways.h"
-
-enum { AXIS_OPERATION, AXIS_COMMUNICATOR, AXIS_MESSAGE, AXIS_WAY, AXIS_LATENESS, AXES };
-
-enum { BATCHES_MOST_COMMUNICATORS = 64, BATCHES_MOST_LATENESS = 16 };
 
 /* A point. */
 struct batches_cell {
-    size_t at[AXES]; /* indices of the values below */
+    size_t at[AXES]; /* indices of its values in `cells` */
     int64_t share;   /* of `working`: the work relative to the time of the collective, millionths */
     struct knee knee;
     int step;
@@ -38,22 +33,8 @@ struct batches_cell {
 
 struct batches {
     struct program *program;
-    const struct operation *operations[OPERATION_COUNT]; /* those that were asked for, in that order */
-    struct collective blocking[OPERATION_COUNT];
-    struct collective nonblocking[OPERATION_COUNT];
-    size_t operation_count;
-    int64_t communicators[BATCHES_MOST_COMMUNICATORS]; /* their sizes, ascending: the first ranks of MPI_COMM_WORLD */
-    size_t communicator_count;
-    const int64_t *message_bytes;
-    size_t message_count;
-    const int64_t *ways;
-    size_t way_count;
-    const int64_t *detailed; /* sizes for which other ways than `blocking` are measured */
-    size_t detailed_count;
-    const int64_t *lateness_ns; /* of the last rank, in points of `late`; ascending */
-    size_t lateness_count;
+    struct cells cells;
     int64_t bisections; /* steps of the search for the work that fits */
-    bool preset;        /* the sizes are a grid's: those that do not fit are no points */
     int64_t calls;      /* of every batch; 0: searched */
     int64_t target_ns;  /* the least time of a batch */
     uint64_t seed;
@@ -81,13 +62,6 @@ struct batches {
         int64_t calls; /* of a batch */
     } point;           /* that is being measured */
 };
-
-/* Returns the least time of a batch, ns, for CPU clocks that advance in such steps. */
-int64_t batches_target_ns(int64_t cpu_clock_step_ns);
-
-/* Returns the largest message_bytes of a collective on these ranks: its buffers take at most half of the memory of a
- * rank, and MPI counts with int. */
-uint64_t batches_most_bytes(const struct program *program, const struct collective *collective);
 
 extern const struct sampler_kind batches_points;
 

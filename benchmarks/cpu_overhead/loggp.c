@@ -18,8 +18,11 @@
  * answers. */
 enum term { ROUND_TRIPS, TRAINS, DELAYED_TRAINS, DELAYS, RECEIVES, SENDS, HOT, COLD, START, TERMS };
 
-const char *const loggp_pair_names[LOGGP_PAIRS + 1] = {[LOGGP_WITHIN] = "within_node",
-                                                       [LOGGP_BETWEEN] = "between_nodes"};
+const struct option_choice loggp_pair_choices[] = {
+    [LOGGP_WITHIN] = {"within_node", "two ranks of a node"},
+    [LOGGP_BETWEEN] = {"between_nodes", "ranks of two nodes"},
+    {NULL, NULL},
+};
 
 /* A part takes about so long, unless one exchange takes longer. */
 enum { PART_NS = 1000000, MOST_ROUND_TRIPS = 100000 };
@@ -34,7 +37,15 @@ static void name_node(const struct program *program, char name[MOST_NAME]) {
     snprintf(name, MOST_NAME, "%s %s", placement_host(program->place), boot);
 }
 
-void loggp_find_pairs(struct loggp *o) {
+static bool is_asked(const struct option_list *asked, int pair) {
+    bool found = asked->count == 0;
+    for (size_t i = 0; i < asked->count; i++) {
+        found = found || asked->values[i] == pair;
+    }
+    return found;
+}
+
+void loggp_find_pairs(struct loggp *o, const struct option_list *asked) {
     const struct program *program = o->program;
     char own[MOST_NAME] = "";
     char first[MOST_NAME] = "";
@@ -49,8 +60,8 @@ void loggp_find_pairs(struct loggp *o) {
     }
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, lowest, LOGGP_PAIRS, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     for (int i = 0; i < LOGGP_PAIRS; i++) {
-        if (lowest[i] < program->ranks) {
-            o->pairs[o->pair_count] = (enum loggp_pair)i;
+        if (lowest[i] < program->ranks && is_asked(asked, i)) {
+            o->pairs[o->pair_count] = i;
             o->partners[o->pair_count++] = lowest[i];
         }
     }
@@ -318,26 +329,50 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
     return faults;
 }
 
-static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
-    const struct loggp *o = context;
-    json_put_string(line, "pair", loggp_pair_names[o->pairs[p->at[LOGGP_PAIR]]]);
-    json_put_integer(line, "message_bytes", o->point.message_bytes);
+static const char *pair_name(const struct loggp *o, const struct sampler_point *p) {
+    return loggp_pair_choices[o->pairs[p->at[LOGGP_PAIR]]].name;
 }
 
-static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+struct row {
+    const char *pair;
+    int64_t message_bytes;
+    int partner_rank;
+    int64_t round_trips;
+    int64_t trains;
+    int64_t messages_of_train;
+    int64_t reductions;
+};
+
+static const struct field parameter_fields[] = {
+    FIELD(struct row, pair, "two ranks of a node, or of two nodes"),
+    FIELD(struct row, message_bytes, "the size of the message"),
+    FIELDS_END,
+};
+
+static const struct field own_fields[] = {
+    FIELD(struct row, partner_rank, "the rank with which rank 0 exchanges messages"),
+    FIELD(struct row, round_trips, "messages there and back of a part, and receives"),
+    FIELD(struct row, trains, "trains of a part"),
+    FIELD(struct row, messages_of_train, "messages of a train, without the one back"),
+    FIELD(struct row, reductions, "calls of MPI_Reduce_local of a part"),
+    FIELDS_END,
+};
+
+static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
     (void)s;
     const struct loggp *o = context;
-    json_put_integer(line, "partner_rank", o->partners[p->at[LOGGP_PAIR]]);
-    json_put_integer(line, "round_trips", o->point.round_trips);
-    json_put_integer(line, "trains", o->point.trains);
-    json_put_integer(line, "messages_of_train", LOGGP_TRAIN);
-    json_put_integer(line, "reductions", o->point.reductions);
+    *(struct row *)row = (struct row){.pair = pair_name(o, p),
+                                      .message_bytes = o->point.message_bytes,
+                                      .partner_rank = o->partners[p->at[LOGGP_PAIR]],
+                                      .round_trips = o->point.round_trips,
+                                      .trains = o->point.trains,
+                                      .messages_of_train = LOGGP_TRAIN,
+                                      .reductions = o->point.reductions};
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
     const struct loggp *o = context;
-    snprintf(text, text_size, "%s, %" PRId64 " bytes", loggp_pair_names[o->pairs[p->at[LOGGP_PAIR]]],
-             (int64_t)o->point.message_bytes);
+    snprintf(text, text_size, "%s, %" PRId64 " bytes", pair_name(o, p), (int64_t)o->point.message_bytes);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -357,14 +392,44 @@ enum {
     SERIES
 };
 static const struct repetition_series series[SERIES] = {
-    [T_ROUND_TRIPS] = {.name = "t_round_trips_ns", .over = OVER_LARGEST, .term = ROUND_TRIPS, .stops = true},
-    [T_TRAINS] = {.name = "t_trains_ns", .over = OVER_LARGEST, .term = TRAINS, .stops = true},
-    [T_DELAYED_TRAINS] = {.name = "t_delayed_trains_ns", .over = OVER_LARGEST, .term = DELAYED_TRAINS},
-    [T_DELAYS] = {.name = "t_delays_ns", .over = OVER_LARGEST, .term = DELAYS},
-    [T_RECEIVES] = {.name = "t_receives_ns", .over = OVER_LARGEST, .term = RECEIVES},
-    [T_SENDS] = {.name = "t_sends_ns", .over = OVER_LARGEST, .term = SENDS},
-    [T_HOT] = {.name = "t_reductions_hot_ns", .over = OVER_LARGEST, .term = HOT},
-    [T_COLD] = {.name = "t_reductions_cold_ns", .over = OVER_LARGEST, .term = COLD},
+    [T_ROUND_TRIPS] = {.name = "t_round_trips_ns",
+                       .over = OVER_LARGEST,
+                       .term = ROUND_TRIPS,
+                       .stops = true,
+                       .help = "of all exchanges of a part, on rank 0, as all of these: own.round_trips times a "
+                               "message there and one back"},
+    [T_TRAINS] = {.name = "t_trains_ns",
+                  .over = OVER_LARGEST,
+                  .term = TRAINS,
+                  .stops = true,
+                  .help = "own.trains times own.messages_of_train messages there, one after the other, and one back"},
+    [T_DELAYED_TRAINS] = {.name = "t_delayed_trains_ns",
+                          .over = OVER_LARGEST,
+                          .term = DELAYED_TRAINS,
+                          .help = "the same with work between two messages"},
+    [T_DELAYS] = {.name = "t_delays_ns",
+                  .over = OVER_LARGEST,
+                  .term = DELAYS,
+                  .help = "that work alone: own.trains times (own.messages_of_train - 1) delays"},
+    [T_RECEIVES] = {.name = "t_receives_ns",
+                    .over = OVER_LARGEST,
+                    .term = RECEIVES,
+                    .help =
+                        "own.round_trips receives of a message that has arrived, each with one reading of the clock"},
+    [T_SENDS] = {.name = "t_sends_ns",
+                 .over = OVER_LARGEST,
+                 .term = SENDS,
+                 .help = "on the rank that answers: the own.round_trips sends of the messages of t_receives_ns, whose "
+                         "receiver is late by a delay; left out in older records"},
+    [T_HOT] = {.name = "t_reductions_hot_ns",
+               .over = OVER_LARGEST,
+               .term = HOT,
+               .help = "own.reductions calls of MPI_Reduce_local, of 64-bit floating-point numbers, always with the "
+                       "same operands"},
+    [T_COLD] = {.name = "t_reductions_cold_ns",
+                .over = OVER_LARGEST,
+                .term = COLD,
+                .help = "the same with operands in turn, which together are twice as large as the largest cache"},
     [ORDER] = {.name = "order", .over = OVER_ORDER},
     [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE},
 };
@@ -434,8 +499,10 @@ const struct sampler_kind loggp_points = {
     .points_left = points_left,
     .begin = begin,
     .faults = count_faults,
-    .parameters = put_parameters,
-    .own = put_own,
+    .parameters = parameter_fields,
+    .own = own_fields,
+    .row_bytes = sizeof(struct row),
+    .fill = fill,
     .name = name_point,
 };
 

@@ -45,8 +45,8 @@ struct loggp {
     struct program *program;
     const int64_t *message_bytes;
     size_t message_count;
-    enum loggp_pair pairs[LOGGP_PAIRS]; /* those that there are */
-    int partners[LOGGP_PAIRS];          /* the rank that rank 0 exchanges messages with */
+    int64_t pairs[LOGGP_PAIRS]; /* those that are measured */
+    int partners[LOGGP_PAIRS];  /* the rank that rank 0 exchanges messages with */
     size_t pair_count;
     size_t pair;                 /* on rank 0: the one that is being measured, by index */
     changes *changes;            /* on rank 0: its sizes; NULL before the first point and after the last one */
@@ -72,11 +72,11 @@ struct loggp {
     } point;
 };
 
-/* The names of the pairs: within a node, and between two nodes. */
-extern const char *const loggp_pair_names[LOGGP_PAIRS + 1];
+extern const struct option_choice loggp_pair_choices[];
 
-/* Collective: finds the ranks that rank 0 can exchange messages with. Needs two ranks. */
-void loggp_find_pairs(struct loggp *o);
+/* Collective: finds the ranks that rank 0 can exchange messages with, of the pairs that were asked for (an empty list:
+ * all). Needs two ranks. */
+void loggp_find_pairs(struct loggp *o, const struct option_list *asked);
 
 extern const struct sampler_kind loggp_points;
 

@@ -1,7 +1,6 @@
 /*
  * loggp - what does a message cost? The parameters of the LogGP model (loggp.h).
  */
-#include "json.h"
 #include "loggp.h"
 #include "options.h"
 #include "program.h"
@@ -12,13 +11,14 @@
 enum { LARGEST_BYTES = 1 << 28 };
 /* Sizes of messages, bytes. The smallest grid has three long ones, which the libraries of today send by one protocol: G
  * is of these where o hides the gaps (postprocess/statistics/loggp.py). */
-static const struct program_values grids[] = {
+static const struct option_values grids[] = {
     [GRID_SMOKE] = {{8, 64, 512, 4096, 32768, 262144, 524288, 1048576}, 8},
     [GRID_NIGHTLY] = {{8, 32, 128, 512, 2048, 8192, 32768, 131072, 524288}, 9},
     [GRID_FULL] = {{8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 32768, 131072, 524288, 1048576, 4194304}, 16},
 };
 
 static struct settings {
+    struct option_list pairs;
     struct option_list message_bytes;
     int grid;
 } settings;
@@ -26,11 +26,26 @@ static struct settings {
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        option_one_of("grid", &s->grid, program_grid_names,
+        {.name = "pairs",
+         .kind = OPTION_CHOICES,
+         .target = &s->pairs,
+         .choices = loggp_pair_choices,
+         .parameter = "pair",
+         .of_plan = true,
+         .help = "the ranks that exchange messages, comma-separated; default: those that there are"},
+        {.name = "message-bytes",
+         .kind = OPTION_INTEGERS,
+         .target = &s->message_bytes,
+         .minimum = sizeof(double),
+         .maximum = LARGEST_BYTES,
+         .multiple_of = sizeof(double),
+         .parameter = "message_bytes",
+         .of_plan = true,
+         .grids = grids,
+         .help = "sizes of messages, bytes, multiples of 8, at least two of them: a line is fitted to their times. "
+                 "Between those where messages begin to wait for their receiver more are measured"},
+        option_one_of("grid", &s->grid, program_grid_choices,
                       "the sizes of messages; --message-bytes replaces them; default: smoke"),
-        option_integers(
-            "message-bytes", &s->message_bytes, sizeof(double), LARGEST_BYTES,
-            "sizes of messages, bytes, multiples of 8, at least two of them: a line is fitted to their times"),
     };
     program_add_options(entries, table, sizeof table);
 }
@@ -38,15 +53,9 @@ static void describe_options(struct option_entry *entries) {
 /* One line in error. */
 static void check_sizes(const struct program *program, char *error, size_t error_size) {
     (void)program;
-    const struct option_list *sizes = &settings.message_bytes;
-    for (size_t i = 0; i < sizes->count && error[0] == '\0'; i++) {
-        if (sizes->values[i] % (int64_t)sizeof(double) != 0) {
-            snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole numbers of %zu bytes",
-                     sizes->values[i], sizeof(double));
-        } else if (sizes->count < 2) {
-            snprintf(error, error_size,
-                     "--message-bytes: one size is too few: G is the slope of a line through at least two");
-        }
+    if (settings.message_bytes.count == 1) {
+        snprintf(error, error_size,
+                 "--message-bytes: one size is too few: G is the slope of a line through at least two");
     }
 }
 
@@ -66,38 +75,32 @@ static void check_memory(const struct program *program, const struct option_list
 }
 
 /* Collective: measures what was asked for. Returns the exit code. */
-static int measure(struct program *program, const struct option_list *sizes) {
+static int run(struct program *program) {
+    struct settings *s = &settings;
     char impossible[PROGRAM_MOST_REASON] = "";
-    const char *pairs[LOGGP_PAIRS];
-    struct loggp loggp = {.program = program, .message_bytes = sizes->values, .message_count = sizes->count};
-    loggp_find_pairs(&loggp);
-    for (size_t i = 0; i < loggp.pair_count; i++) {
-        pairs[i] = loggp_pair_names[loggp.pairs[i]];
-    }
-    const struct sampler_axis axes[] = {
-        [LOGGP_PAIR] = {.name = "pair", .texts = pairs, .count = loggp.pair_count},
-        [LOGGP_MESSAGE] = sampler_numbers("message_bytes", sizes->values, sizes->count),
-    };
+    struct sampler_axis axes[SAMPLER_MOST_AXES];
+    options_fill_list(&s->message_bytes, &grids[s->grid]);
+    struct loggp loggp = {
+        .program = program, .message_bytes = s->message_bytes.values, .message_count = s->message_bytes.count};
+    loggp_find_pairs(&loggp, &s->pairs);
+    const struct sampler_plan plan = program_plan(program, axes, LOGGP_AXES);
+    axes[LOGGP_PAIR].numbers = loggp.pairs;
+    axes[LOGGP_PAIR].count = loggp.pair_count;
     program_configure(program, impossible, sizeof impossible);
     if (impossible[0] == '\0') {
         program_check_crowd(program, impossible, sizeof impossible);
     }
-    check_memory(program, sizes, impossible, sizeof impossible);
+    check_memory(program, &s->message_bytes, impossible, sizeof impossible);
     if (program->ranks < 2) {
         snprintf(impossible, sizeof impossible, "1 rank: a message needs 2; start with mpiexec -n 2 or more");
+    } else if (loggp.pair_count < s->pairs.count) {
+        snprintf(impossible, sizeof impossible, "--pairs: these ranks have no such pair; leave it out");
     }
     return program_measure(program, &(struct program_measurement){.context = &loggp,
-                                                                  .plan = program_plan(program, axes, LOGGP_AXES),
+                                                                  .plan = plan,
                                                                   .seed = RECORD_UNKNOWN,
                                                                   .sizes_given = RECORD_UNKNOWN,
                                                                   .impossible = impossible});
-}
-
-static int run(struct program *program) {
-    struct option_list *sizes = &settings.message_bytes;
-    const struct program_values *grid = &grids[settings.grid];
-    options_fill_list(sizes, grid->items, grid->count);
-    return measure(program, sizes);
 }
 
 int main(int argc, char **argv) {

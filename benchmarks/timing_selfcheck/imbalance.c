@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 enum method { DEADLINE, MPI_BARRIER, DISSEMINATION, METHODS };
-static const char *const method_names[METHODS] = {
+static const char *const method_names[METHODS + 1] = {
     [DEADLINE] = "deadline", [MPI_BARRIER] = "mpi_barrier", [DISSEMINATION] = "dissemination"};
 
 /* Rounds that do not count: connections are made, the slack of the deadline is learnt. */
@@ -161,18 +161,46 @@ static struct outcome sort_out(const struct comparison *c, const int64_t *spread
     return o;
 }
 
+struct row {
+    const char *section;
+    const char *method;
+    const char *reason;
+    const int64_t *late_imbalance_ns;
+    size_t late_count;
+};
+
+static const struct field parameter_fields[] = {
+    SESSION_SECTION(struct row, "start"),
+    FIELD_ONE_OF(struct row, method, method_names,
+                 "deadline: ranks spin to an agreed time of the common clock. mpi_barrier: they leave MPI_Barrier. "
+                 "dissemination: they leave a dissemination barrier"),
+    FIELDS_END,
+};
+
+static const struct field own_fields[] = {
+    FIELD(struct row, reason, SESSION_REASON),
+    FIELD_LIST_OF(struct row, late_imbalance_ns, late_count,
+                  "max - min over ranks of the moment at which each was let go, of the late starts; as many as "
+                  "late_repetitions, unless there is no clock to tell it by"),
+    FIELDS_END,
+};
+
+static const struct repetition_series series[] = {
+    {.name = "start_imbalance_ns",
+     .over = OVER_IMBALANCE,
+     .help = "max - min over ranks of the moment at which each was let go, of the starts that were not late, in the "
+             "order of measuring; left out where it is not known"}};
+
+const struct sampler_kind imbalance_points = {
+    .samples = {.repeated = {.series = series, .series_count = 1}}, .parameters = parameter_fields, .own = own_fields};
+
 static bool write_point(struct session *session, enum method method, const struct outcome *o, const char *reason) {
-    const struct record_values imbalance = {"start_imbalance_ns", o->imbalance};
-    struct session_point point = session_open_point("start");
-    json_put_string(point.parameters, "method", method_names[method]);
-    json_put_string(point.own, "reason", reason);
-    json_put_integers(point.own, "late_imbalance_ns", o->late, o->late_known);
-    point.record.repetitions = o->starts;
-    point.record.late_repetitions = (int64_t)o->late_starts;
-    if (o->is_known) {
-        point.record.series = (struct record_list){&imbalance, 1};
-    }
-    return session_write_point(session, &point);
+    const struct record_values imbalance = {series[0].name, o->imbalance};
+    const struct row row = {"start", method_names[method], reason, o->late, o->late_known};
+    const struct record_point record = {.repetitions = o->starts,
+                                        .late_repetitions = (int64_t)o->late_starts,
+                                        .series = {&imbalance, o->is_known ? 1 : 0}};
+    return session_write_point(session, &imbalance_points, &row, record);
 }
 
 static int compare_numbers(const void *left, const void *right) {

@@ -9,6 +9,9 @@
 
 #include "session.h"
 
+/* What the record has of its points. */
+extern const struct sampler_kind imbalance_points;
+
 /* Collective: measures and writes the section. Returns false where the record cannot be written. */
 bool imbalance_measure(struct session *session);
 

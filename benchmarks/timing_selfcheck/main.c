@@ -8,7 +8,6 @@
 #include "collectives.h"
 #include "fail.h"
 #include "imbalance.h"
-#include "json.h"
 #include "noise.h"
 #include "program.h"
 #include "residual.h"
@@ -18,20 +17,17 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-enum { DEFAULT_REPETITIONS = 20, DEFAULT_MOST_REPETITIONS = 1000 };
-static const int64_t default_targets_ns[] = {500000, 4000000, 16000000, 64000000};
-
-/* Of the contents of messages. */
-#define SEED 1
 
 static struct settings settings = {.hold_seconds = 10, .starts = 500, .noise_seconds = 2, .detour_ns = 1000};
 
 /* In the order in which they run. Each is collective; false: the run ends, and the session's reason says why. */
 enum section { TIMER, CLOCK, START, NOISE, WORK, SECTIONS };
-static const char *const section_names[SECTIONS + 1] = {
-    [TIMER] = "timer", [CLOCK] = "clock", [START] = "start", [NOISE] = "noise", [WORK] = "work"};
+static const struct option_choice section_choices[SECTIONS + 1] = {
+    [TIMER] = {"timer", "resolution and cost of a reading, on the rank where they are worst"},
+    [CLOCK] = {"clock", "how far the ranks' common time is off, at once and after a while"},
+    [START] = {"start", "how far apart ranks begin: a deadline on that clock, MPI_Barrier, a dissemination barrier"},
+    [NOISE] = {"noise", "what takes cores away from computing threads: detours, their lengths, the share of time lost"},
+    [WORK] = {"work", "medians of a fixed computation (DGEMM) and of a fixed communication (MPI_Ibcast, MPI_Wait)"}};
 static bool (*const sections[SECTIONS])(struct session *) = {[TIMER] = timing_measure,
                                                              [CLOCK] = residual_measure,
                                                              [START] = imbalance_measure,
@@ -42,8 +38,19 @@ static bool (*const sections[SECTIONS])(struct session *) = {[TIMER] = timing_me
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
-        option_some_of("only", &s->only, section_names,
-                       "sections to run, comma-separated, may be repeated; default: all"),
+        {.name = "only",
+         .kind = OPTION_CHOICES,
+         .target = &s->only,
+         .choices = section_choices,
+         .parameter = "section",
+         .of_plan = true,
+         .help = "sections to run, comma-separated, may be repeated; default: all"},
+        {.name = "targets",
+         .kind = OPTION_DURATIONS,
+         .target = &s->targets,
+         .parameter = "target_ns",
+         .of_plan = true,
+         .help = "work: target times of the fixed work, ascending, with units; default: 500us,4ms,16ms,64ms"},
         option_real("hold", &s->hold_seconds, 0, 3600, "S",
                     "clock: the residual is measured at once and after so many seconds; where clocks differ their "
                     "drift is first observed for as long; default: 10"),
@@ -53,8 +60,6 @@ static void describe_options(struct option_entry *entries) {
                     "noise: how long all threads read the timer; default: 2"),
         option_integer("detour-ns", &s->detour_ns, 100, 1e9, "NS",
                        "noise: a gap between two readings of the timer above this is a detour; default: 1000"),
-        option_times("targets", &s->targets,
-                     "work: target times of the fixed work, ascending, with units; default: 500us,4ms,16ms,64ms"),
         option_integer("repetitions", &s->repetitions, 1, 100000, "N",
                        "work: at least so many samples of each, not counting warm-ups; default: 20"),
         option_real("interval", &s->interval, 1e-4, 10, "W",
@@ -74,7 +79,7 @@ static void describe_options(struct option_entry *entries) {
 }
 
 static bool runs(const struct settings *s, int section) {
-    bool found = s->only.count == 0;
+    bool found = false;
     for (size_t i = 0; i < s->only.count; i++) {
         found = found || s->only.values[i] == section;
     }
@@ -86,76 +91,24 @@ static bool runs(const struct settings *s, int section) {
 static void complete_settings(const struct program *program, char *error, size_t error_size) {
     (void)program;
     struct settings *s = &settings;
-    if (s->interval > 0 && s->repetitions > 0) {
-        snprintf(
-            error, error_size,
-            "--repetitions and --interval both say when to stop; use one of them (--max-repetitions caps --interval)");
-    } else if (s->max_repetitions > 0 && !(s->interval > 0)) {
-        snprintf(error, error_size, "--max-repetitions caps --interval, which is not given; use --repetitions");
-    } else if (s->sizes != NULL && s->save_sizes != NULL) {
-        snprintf(error, error_size,
-                 "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
-    } else if (s->sizes != NULL && s->max_message_bytes > 0) {
-        snprintf(error, error_size,
-                 "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
-    } else if ((s->sizes != NULL || s->save_sizes != NULL) && !runs(s, WORK)) {
+    options_fill_range(&s->only, 0, SECTIONS);
+    if ((s->sizes != NULL || s->save_sizes != NULL) && !runs(s, WORK)) {
         snprintf(error, error_size, "%s belongs to the section work, which --only leaves out",
                  s->sizes != NULL ? "--sizes" : "--save-sizes");
     }
-    if (s->interval > 0 && s->max_repetitions == 0) {
-        s->max_repetitions = DEFAULT_MOST_REPETITIONS;
-    } else if (!(s->interval > 0) && s->repetitions == 0) {
-        s->repetitions = DEFAULT_REPETITIONS;
-    }
-    options_fill_list(&s->targets, default_targets_ns, sizeof default_targets_ns / sizeof *default_targets_ns);
+    work_complete(s, error, error_size);
 }
 
-/* The communication that is timed: MPI_Ibcast from rank 0. A single rank has no communication. */
-static struct plan plan_of(const struct program *program, const int *collective) {
-    const struct settings *s = &settings;
-    return (struct plan){.collectives = collective,
-                         .collective_count = program->ranks > 1 ? 1 : 0,
-                         .comm_targets_ns = s->targets.values,
-                         .comm_target_count = s->targets.count,
-                         .comp_targets_ns = s->targets.values,
-                         .comp_target_count = s->targets.count,
-                         .budget = {.began_ns = program->began},
-                         .max_message_bytes = (uint64_t)s->max_message_bytes,
-                         .memory_bytes = program->memory_bytes,
-                         .sizes_given = s->sizes != NULL,
-                         .quiet = program->settings.quiet,
-                         .seed = SEED,
-                         .threads = program->threads};
-}
-
-/* Returns the plan for the header: the sections that run and their settings. Its parameters and own object must be
- * freed. */
+/* Returns the header: its plan has the sections that run and their settings. Free with program_free_header. */
 static struct program_header header_of(const struct session *session) {
     const struct settings *s = session->settings;
     const bool works = runs(s, WORK);
-    json_line *parameters = json_line_create();
-    json_line *own = json_line_create();
-    json_open_object(parameters, NULL);
-    json_open_array(parameters, "section");
-    for (int i = 0; i < SECTIONS; i++) {
-        if (runs(s, i)) {
-            json_put_string(parameters, NULL, section_names[i]);
-        }
-    }
-    json_close_array(parameters);
-    if (works) {
-        json_put_integers(parameters, "target_ns", s->targets.values, s->targets.count);
-    }
-    json_close_object(parameters);
-    json_open_object(own, NULL);
-    json_put_real(own, "hold_seconds", s->hold_seconds);
-    json_put_integer(own, "starts", s->starts);
-    json_put_real(own, "noise_seconds", s->noise_seconds);
-    json_put_integer(own, "detour_ns", s->detour_ns);
-    json_close_object(own);
     const bool until_narrow = s->interval > 0;
-    return (struct program_header){.seed = SEED,
-                                   .plan = {.parameters = json_line_take(parameters),
+    struct sampler_axis axes[SAMPLER_MOST_AXES]; /* section, target_ns: those of the section work */
+    const size_t count = sampler_axes(session->program->options, axes);
+    const struct sampler_plan plan = {.axes = axes, .axis_count = works ? count : 1};
+    return (struct program_header){.seed = SESSION_SEED,
+                                   .plan = {.parameters = sampler_plan_parameters(&plan),
                                             .points = RECORD_UNKNOWN,
                                             .budget_seconds = NAN,
                                             .interval_relative = works && until_narrow ? s->interval : NAN,
@@ -164,26 +117,15 @@ static struct program_header header_of(const struct session *session) {
                                                                : until_narrow ? s->max_repetitions
                                                                               : s->repetitions,
                                             .sizes_given = works ? s->sizes != NULL : RECORD_UNKNOWN,
-                                            .own = json_line_take(own)}};
-}
-
-static void free_header(struct program_header *header) {
-    free((char *)header->plan.parameters);
-    free((char *)header->plan.own);
-}
-
-/* Collective. */
-static bool write_header(struct session *session) {
-    struct program_header header = header_of(session);
-    const bool good = program_write_header(session->program, &header);
-    free_header(&header);
-    return good;
+                                            .own = fields_text(session_plan_fields, s)}};
 }
 
 /* Collective. */
 static int measure(struct session *session) {
     struct program *program = session->program;
-    bool good = write_header(session);
+    struct program_header header = header_of(session);
+    bool good = program_write_header(program, &header);
+    program_free_header(&header);
     if (!good && program->rank == 0) {
         snprintf(session->reason, sizeof session->reason, "%s", record_error(program->record));
     }
@@ -208,56 +150,47 @@ static int measure(struct session *session) {
     return good ? PROGRAM_GOOD : PROGRAM_FAILED;
 }
 
-/* Collective: refuses a run that cannot be measured, in one line on stderr and in a record. */
-static int refuse(struct session *session, const char *reason) {
-    struct program_header header = header_of(session);
-    const int code = program_refuse(session->program, &header, reason);
-    free_header(&header);
-    return code;
-}
-
 static int run(struct program *program) {
-    struct settings *s = &settings;
-    char error[768] = "";
+    char error[PROGRAM_MOST_REASON] = "";
     int code = PROGRAM_WRONG_USE;
     const int ibcast = collective_find("ibcast");
-    struct session session = {
-        .settings = s, .program = program, .plan = plan_of(program, &ibcast), .measured_seconds = NAN};
-    session.sizes = calibration_sizes_create(&session.plan, program->ranks);
+    struct session session = {.settings = &settings, .program = program, .measured_seconds = NAN};
+    work_plan(&session, &ibcast);
     program_check_crowd(program, error, sizeof error);
-    const bool crowded = error[0] != '\0';
-    if (!crowded && program->rank == 0 && s->sizes != NULL &&
-        size_table_read(s->sizes, &session.sizes, error, sizeof error)) {
-        calibration_sizes_check(&session.plan, &session.sizes, s->sizes, error, sizeof error);
-    }
-    if (crowded) {
-        code = refuse(&session, error);
-    } else if (program_prepare(program, error)) {
-        calibration_sizes_share(&session.sizes);
-        program_synchronise(program);
-        code = measure(&session);
+    if (error[0] != '\0') {
+        struct program_header header = header_of(&session);
+        code = program_refuse(program, &header, error);
+        program_free_header(&header);
+    } else {
+        work_check_sizes(&session, error, sizeof error);
+        if (program_prepare(program, error)) {
+            calibration_sizes_share(&session.sizes);
+            program_synchronise(program);
+            code = measure(&session);
+        }
     }
     calibration_sizes_free(&session.sizes);
     return code;
 }
+
+/* Both kinds of work have the same fields. */
+static const struct sampler_kind *const kinds[] = {&timing_points, &residual_points, &imbalance_points,
+                                                   &noise_points,  &work_points[0],  NULL};
 
 int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "timing_selfcheck",
         .family = "timing_selfcheck",
         .method = 2,
-        .help =
-            "usage: mpiexec -n RANKS timing_selfcheck [OPTION]...\n\n"
-            "Measures, on this machine and with this MPI library, whether times can be trusted. Sections:\n\n"
-            "  timer  resolution and cost of a reading, on the rank where they are worst\n"
-            "  clock  how far the ranks' common time is off, at once and after a while\n"
-            "  start  how far apart ranks begin: a deadline on that clock, MPI_Barrier, a dissemination barrier\n"
-            "  noise  what takes cores away from computing threads: detours, their lengths, the share of time lost\n"
-            "  work   medians of a fixed computation (DGEMM) and of a fixed communication (MPI_Ibcast, MPI_Wait)\n",
+        .help = "usage: mpiexec -n RANKS timing_selfcheck [OPTION]...\n\n"
+                "Measures, on this machine and with this MPI library, whether times can be trusted, in sections "
+                "(--only).\n",
         .exits = "0 good, however noisy the machine; 1 wrong data, a full disk or an MPI error; 2 wrong use",
         .describe = describe_options,
         .check_options = complete_settings,
         .run = run,
+        .plan = session_plan_fields,
+        .kinds = kinds,
     };
     return program_main(&kind, argc, argv);
 }

@@ -107,18 +107,61 @@ struct heard {
     int64_t *lengths;
 };
 
-static void fill_point(struct session_point *point, const struct heard *heard, int64_t threshold_ns) {
-    json_put_integer(point->parameters, "rank", heard->rank);
-    json_put_integer(point->parameters, "thread", heard->thread);
-    json_put_string(point->own, "host", heard->host);
-    json_put_integer(point->own, "cpu", heard->found.cpu);
-    json_put_real(point->own, "seconds", (double)heard->found.duration_ns / 1e9);
-    json_put_integer(point->own, "threshold_ns", threshold_ns);
-    json_put_integer(point->own, "detours", heard->found.detours);
-    json_put_real(point->own, "share", (double)heard->found.lost_ns / (double)heard->found.duration_ns);
-    json_put_integer(point->own, "longest_ns", heard->found.longest_ns);
-    json_put_integers(point->own, "detour_lengths_ns", heard->lengths, (size_t)heard->found.kept);
-    json_put_boolean(point->own, "truncated", heard->found.kept < heard->found.detours);
+struct row {
+    const char *section;
+    int rank;
+    int thread;
+    const char *host;
+    int64_t cpu;
+    double seconds;
+    int64_t threshold_ns;
+    int64_t detours;
+    double share;
+    int64_t longest_ns;
+    const int64_t *detour_lengths_ns;
+    size_t kept;
+    bool truncated;
+};
+
+static const struct field parameter_fields[] = {
+    SESSION_SECTION(struct row, "noise"),
+    FIELD(struct row, rank, "the rank"),
+    FIELD(struct row, thread, "of the rank's computing threads"),
+    FIELDS_END,
+};
+
+/* What one computing thread lost to others. All threads of all ranks listen at the same time, each on its core. */
+static const struct field own_fields[] = {
+    FIELD(struct row, host, "the name of its host"),
+    FIELD(struct row, cpu,
+          "where the thread was when it began; -1 where the system does not say. The header's placement says whether "
+          "it could move"),
+    FIELD(struct row, seconds, "how long it listened"),
+    FIELD(struct row, threshold_ns, "a gap between two readings of the timer above this is a detour"),
+    FIELD(struct row, detours, "how many there were"),
+    FIELD(struct row, share, "the sum of all detours' lengths, relative to the time that it listened"),
+    FIELD(struct row, longest_ns, "the longest detour; 0: there was none"),
+    FIELD_LIST_OF(struct row, detour_lengths_ns, kept, "in the order of time, the first 10000"),
+    FIELD(struct row, truncated, "there were more detours than lengths that are kept"),
+    FIELDS_END,
+};
+
+const struct sampler_kind noise_points = {.parameters = parameter_fields, .own = own_fields};
+
+static struct row row_of(const struct heard *heard, int64_t threshold_ns) {
+    return (struct row){.section = "noise",
+                        .rank = heard->rank,
+                        .thread = heard->thread,
+                        .host = heard->host,
+                        .cpu = heard->found.cpu,
+                        .seconds = (double)heard->found.duration_ns / 1e9,
+                        .threshold_ns = threshold_ns,
+                        .detours = heard->found.detours,
+                        .share = (double)heard->found.lost_ns / (double)heard->found.duration_ns,
+                        .longest_ns = heard->found.longest_ns,
+                        .detour_lengths_ns = heard->lengths,
+                        .kept = (size_t)heard->found.kept,
+                        .truncated = heard->found.kept < heard->found.detours};
 }
 
 /* The lengths are sorted by this. */
@@ -161,12 +204,9 @@ static bool gather_and_write(struct session *session, struct listener *listeners
                 MPI_CHECK(MPI_Recv(&heard.found, FINDINGS, MPI_INT64_T, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
                 MPI_CHECK(MPI_Recv(lengths, MOST_LENGTHS, MPI_INT64_T, rank, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
             }
-            struct session_point point = session_open_point("noise");
-            if (session->program->rank == 0) {
-                fill_point(&point, &heard, session->settings->detour_ns);
-            }
-            good = session_write_point(session,
-                                       &point); /* all ranks: whoever comes next learns whether it still matters */
+            const struct row row = row_of(&heard, session->settings->detour_ns);
+            /* all ranks: whoever comes next learns whether it still matters */
+            good = session_write_point(session, &noise_points, &row, (struct record_point){0});
             if (session_prints(session)) {
                 print_row(&heard);
             }

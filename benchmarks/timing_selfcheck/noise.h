@@ -10,6 +10,9 @@
 
 #include "session.h"
 
+/* What the record has of its points. */
+extern const struct sampler_kind noise_points;
+
 /* Collective: measures and writes the section. Returns false where the record cannot be written. */
 bool noise_measure(struct session *session);
 

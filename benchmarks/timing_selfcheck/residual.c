@@ -9,8 +9,68 @@ enum { MOST_LOOKS = 2 };
 
 struct look {
     double after_seconds;
-    struct clock_residual residual;
+    double with_drift_ns;
+    double without_drift_ns;
 };
+
+struct row {
+    const char *section;
+    const char *method;
+    const char *refusal;
+    const char *reason;
+    int clocks;
+    int rounds;
+    int64_t synchronisations;
+    double synchronisation_seconds;
+    double shortest_trip_ns;
+    double drift_ppm;
+    double baseline_seconds;
+    const struct look *residuals;
+    size_t residual_count;
+};
+
+static const char *const methods[] = {"shared", "interpolated", "none", NULL};
+
+static const struct field parameter_fields[] = {
+    SESSION_SECTION(struct row, "clock"),
+    FIELDS_END,
+};
+
+static const struct field look_fields[] = {
+    FIELD(struct look, after_seconds, "since the synchronisation"),
+    FIELD(struct look, with_drift_ns,
+          "the largest disagreement, over ranks, between a rank's idea of the global time and what the exchange "
+          "measured"),
+    FIELD(struct look, without_drift_ns, "the same, had the offsets been taken for constant since the synchronisation"),
+    FIELDS_END,
+};
+
+static const struct field own_fields[] = {
+    FIELD_ONE_OF(struct row, method, methods, "as in the header's clock"),
+    FIELD(struct row, refusal, "why there is no common clock, one line that names the rank; empty where there is one"),
+    FIELD(struct row, reason, SESSION_REASON),
+    FIELD(struct row, clocks, "distinct clocks among the ranks: ranks that read the same one count once"),
+    FIELD(struct row, rounds, "rounds of the exchange in one synchronisation"),
+    FIELD(struct row, synchronisations, "so far, those of the set-up included"),
+    FIELD(struct row, synchronisation_seconds, "that they took, all together, on rank 0"),
+    FIELD(struct row, shortest_trip_ns,
+          "the shortest round trip of each pair of the exchange, the largest over pairs; null where none was measured"),
+    FIELD(struct row, drift_ppm, "the largest drift of a clock against rank 0's; null where there is no clock"),
+    FIELD(struct row, baseline_seconds,
+          "for at least how long the drift was observed before it was extrapolated; 0 where one clock serves all "
+          "ranks, or none could be had"),
+    FIELD_STRUCTS(struct row, residuals, residual_count, look_fields,
+                  "at once after a synchronisation, and after the hold, during which ranks sleep; empty where reason "
+                  "says why"),
+    FIELDS_END,
+};
+
+const struct sampler_kind residual_points = {.parameters = parameter_fields, .own = own_fields};
+
+static struct look look_after(struct session *session, double seconds) {
+    const struct clock_residual residual = clock_verify(session->program->clock);
+    return (struct look){seconds, residual.with_drift_ns, residual.without_drift_ns};
+}
 
 /* Collective: measures the residual at once and after the hold. Returns how often it was measured. */
 static int look_twice(struct session *session, struct look *looks) {
@@ -22,38 +82,31 @@ static int look_twice(struct session *session, struct look *looks) {
     }
     int count = 0;
     int64_t synchronised = timer_now_ns();
-    looks[count++] = (struct look){0, clock_verify(session->program->clock)};
+    looks[count++] = look_after(session, 0);
     if (hold > 0) {
         timer_sleep(hold - (double)(timer_now_ns() - synchronised) / 1e9);
         double after = (double)(timer_now_ns() - synchronised) / 1e9;
-        looks[count++] = (struct look){after, clock_verify(session->program->clock)};
+        looks[count++] = look_after(session, after);
         clock_synchronise(session->program->clock); /* what was too far off to be true makes itself known here */
     }
     return count;
 }
 
-static void put_own(json_line *line, const struct clock_quality *quality, const char *reason, const struct look *looks,
-                    int count) {
-    json_put_string(line, "method", clock_method_name(quality->method));
-    json_put_string(line, "refusal", quality->refusal);
-    json_put_string(line, "reason", reason);
-    json_put_integer(line, "clocks", quality->clocks);
-    json_put_integer(line, "rounds", quality->rounds);
-    json_put_integer(line, "synchronisations", quality->synchronisations);
-    json_put_real(line, "synchronisation_seconds", quality->seconds);
-    /* NAN, what is not known, becomes null */
-    json_put_real(line, "shortest_trip_ns", quality->shortest_trip_ns > 0 ? quality->shortest_trip_ns : NAN);
-    json_put_real(line, "drift_ppm", quality->method != CLOCK_NONE ? quality->drift_ppm : NAN);
-    json_put_real(line, "baseline_seconds", quality->baseline_seconds);
-    json_open_array(line, "residuals");
-    for (int i = 0; i < count; i++) {
-        json_open_object(line, NULL);
-        json_put_real(line, "after_seconds", looks[i].after_seconds);
-        json_put_real(line, "with_drift_ns", looks[i].residual.with_drift_ns);
-        json_put_real(line, "without_drift_ns", looks[i].residual.without_drift_ns);
-        json_close_object(line);
-    }
-    json_close_array(line);
+/* NAN, what is not known, becomes null. */
+static struct row row_of(const struct clock_quality *quality, const char *reason, const struct look *looks, int count) {
+    return (struct row){.section = "clock",
+                        .method = clock_method_name(quality->method),
+                        .refusal = quality->refusal,
+                        .reason = reason,
+                        .clocks = quality->clocks,
+                        .rounds = quality->rounds,
+                        .synchronisations = quality->synchronisations,
+                        .synchronisation_seconds = quality->seconds,
+                        .shortest_trip_ns = quality->shortest_trip_ns > 0 ? quality->shortest_trip_ns : NAN,
+                        .drift_ppm = quality->method != CLOCK_NONE ? quality->drift_ppm : NAN,
+                        .baseline_seconds = quality->baseline_seconds,
+                        .residuals = looks,
+                        .residual_count = (size_t)count};
 }
 
 static void print_rows(const struct clock_quality *quality, const char *reason, const struct look *looks, int count) {
@@ -69,7 +122,7 @@ static void print_rows(const struct clock_quality *quality, const char *reason, 
     }
     for (int i = 0; i < count; i++) {
         printf("clock          after %6.2f s: residual %.3f us, without drift correction %.3f us\n",
-               looks[i].after_seconds, looks[i].residual.with_drift_ns / 1e3, looks[i].residual.without_drift_ns / 1e3);
+               looks[i].after_seconds, looks[i].with_drift_ns / 1e3, looks[i].without_drift_ns / 1e3);
     }
     fflush(stdout);
 }
@@ -82,9 +135,8 @@ bool residual_measure(struct session *session) {
     if (quality.method == CLOCK_NONE) {
         reason = quality.refusal;
     }
-    struct session_point point = session_open_point("clock");
-    put_own(point.own, &quality, reason, looks, quality.method == CLOCK_NONE ? 0 : count);
-    const bool good = session_write_point(session, &point);
+    const struct row row = row_of(&quality, reason, looks, quality.method == CLOCK_NONE ? 0 : count);
+    const bool good = session_write_point(session, &residual_points, &row, (struct record_point){0});
     if (session_prints(session)) {
         print_rows(&quality, reason, looks, quality.method == CLOCK_NONE ? 0 : count);
     }

@@ -7,6 +7,9 @@
 
 #include "session.h"
 
+/* What the record has of its points. */
+extern const struct sampler_kind residual_points;
+
 /* Collective: measures and writes the section; ranks sleep while they wait. Returns false where the record cannot be
  * written. */
 bool residual_measure(struct session *session);

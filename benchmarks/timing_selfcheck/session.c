@@ -1,32 +1,35 @@
 #include "session.h"
 
-#include "fail.h"
 #include "fail_mpi.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-struct session_point session_open_point(const char *section) {
-    struct session_point point = {.parameters = json_line_create(), .own = json_line_create()};
-    point.record.interval_relative_reached = NAN;
-    json_open_object(point.parameters, NULL);
-    json_put_string(point.parameters, "section", section);
-    json_open_object(point.own, NULL);
-    return point;
-}
+const struct field session_plan_fields[] = {
+    FIELD(struct settings, hold_seconds, "clock: after so long the residual is measured again"),
+    FIELD(struct settings, starts, "start: the number of starts of each method"),
+    FIELD(struct settings, noise_seconds, "noise: how long all threads read the timer"),
+    FIELD(struct settings, detour_ns, "noise: a gap between two readings of the timer above this is a detour"),
+    FIELDS_END,
+};
 
-bool session_write_point(struct session *session, struct session_point *point) {
-    json_close_object(point->parameters);
-    json_close_object(point->own);
-    point->record.parameters = json_line_text(point->parameters);
-    point->record.own = json_line_text(point->own);
-    if (session->program->rank == 0 && !record_write_point(session->program->record, &point->record)) {
-        session->unwritable = true;
-        snprintf(session->reason, sizeof session->reason, "%s", record_error(session->program->record));
+bool session_write_point(struct session *session, const struct sampler_kind *kind, const void *row,
+                         struct record_point record) {
+    if (session->program->rank == 0) {
+        char *parameters = fields_text(kind->parameters, row);
+        char *own = fields_text(kind->own, row);
+        record.parameters = parameters;
+        record.own = own;
+        record.interval_relative_reached = NAN;
+        if (!record_write_point(session->program->record, &record)) {
+            session->unwritable = true;
+            snprintf(session->reason, sizeof session->reason, "%s", record_error(session->program->record));
+        }
+        free(parameters);
+        free(own);
     }
-    json_line_destroy(point->parameters);
-    json_line_destroy(point->own);
     return program_agree(!session->unwritable);
 }
 

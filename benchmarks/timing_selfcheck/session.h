@@ -8,7 +8,6 @@
 #ifndef CAMPAIGN_SESSION_H
 #define CAMPAIGN_SESSION_H
 
-#include "json.h"
 #include "options.h"
 #include "plan.h"
 #include "program.h"
@@ -20,6 +19,18 @@
 
 /* The reason in sections that compare ranks, where there is one rank only. */
 #define SESSION_ONE_RANK "one rank: nothing to compare"
+
+/* Of the contents of messages. */
+#define SESSION_SEED 1
+
+/* What the field `reason` of a point is. */
+#define SESSION_REASON                                                                                                 \
+    "why something here was not measured, or less than was asked for, or otherwise; empty where all was as it should " \
+    "be, '" SESSION_ONE_RANK "' where ranks would have been compared and there is one"
+
+/* The field `section` of a row, which is the name of the section; of: the type of the row. */
+#define SESSION_SECTION(of, name_of)                                                                                   \
+    FIELD_ONE_OF(of, section, ((const char *const[]){name_of, NULL}), "what was looked at")
 
 struct settings {
     struct option_list only;
@@ -36,6 +47,9 @@ struct settings {
     const char *save_sizes;
 };
 
+/* What the plan in the header has of them. */
+extern const struct field session_plan_fields[];
+
 struct session {
     const struct settings *settings;
     struct program *program;
@@ -46,20 +60,11 @@ struct session {
     char reason[PROGRAM_MOST_REASON]; /* rank 0: why the run ends early */
 };
 
-/* A point of a section that is not measured by the sampler. parameters and own are open JSON objects, to which the
- * section adds members; record has the other fields. */
-struct session_point {
-    json_line *parameters;
-    json_line *own;
-    struct record_point record;
-};
-
-/* Opens a point; its first parameter is the name of the section. */
-struct session_point session_open_point(const char *section);
-
-/* Collective: rank 0 writes the point to the record; all ranks free the point. Returns false where the record cannot be
- * written; the session's reason says why. */
-bool session_write_point(struct session *session, struct session_point *point);
+/* Collective: rank 0 writes a point of a section that is not measured by the sampler. kind: whose tables say what
+ * `row`, rank 0's, is; record: what else the point has. Returns false where the record cannot be written; the session's
+ * reason says why. */
+bool session_write_point(struct session *session, const struct sampler_kind *kind, const void *row,
+                         struct record_point record);
 
 /* Returns whether this rank prints the table: rank 0 without --quiet. */
 bool session_prints(const struct session *session);

@@ -7,6 +7,9 @@
 
 #include "session.h"
 
+/* What the record has of its points. */
+extern const struct sampler_kind timing_points;
+
 /* Collective: measures and writes the section. Returns false where the record cannot be written. */
 bool timing_measure(struct session *session);
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum work_kind { COMPUTATION, COMMUNICATION, KINDS };
-static const char *const kind_names[KINDS] = {[COMPUTATION] = "computation", [COMMUNICATION] = "communication"};
+static const char *const kind_names[KINDS + 1] = {[COMPUTATION] = "computation", [COMMUNICATION] = "communication"};
 
 /* The series of a point. */
 enum { T_WORK, ELAPSED, LATE_STARTS, SERIES };
@@ -23,6 +23,17 @@ struct work {
     struct session *session;
     calibration *calibration;
     enum work_kind kind;
+    struct size_report report; /* of the point that is written */
+    char reason[512];
+};
+
+struct row {
+    const char *section;
+    const char *kind;
+    int64_t target_ns;
+    int64_t size;
+    const struct size_report *calibration;
+    const char *reason;
 };
 
 /* NULL: there is no such work. */
@@ -72,27 +83,38 @@ static void find_reason(const struct work *work, const struct sampler_point *p, 
     }
 }
 
-static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
-    const struct work *work = context;
-    const struct size_search_result *size = size_of(work, p);
-    json_put_string(line, "section", "work");
-    json_put_string(line, "kind", kind_names[work->kind]);
-    json_put_integer(line, "target_ns", target_of(work, p));
-    json_put_integer(line, "size", size != NULL ? (int64_t)size->size : 0);
-}
+static const struct field parameter_fields[] = {
+    SESSION_SECTION(struct row, "work"),
+    FIELD_ONE_OF(struct row, kind, kind_names,
+                 "computation: one DGEMM per thread. communication: MPI_Ibcast from rank 0 and MPI_Wait"),
+    FIELD(struct row, target_ns, "the time that it is to take"),
+    FIELD(struct row, size,
+          "computation: order of the square matrices of each thread's DGEMM. communication: bytes of the message. 0: "
+          "none"),
+    FIELDS_END,
+};
 
-static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+static const struct field own_fields[] = {
+    FIELD_STRUCT_OR_NULL(struct row, calibration, size_report_fields,
+                         "how well the size meets its target; null where there is nothing to calibrate"),
+    FIELD(struct row, reason, SESSION_REASON),
+    FIELDS_END,
+};
+
+static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
     (void)s;
-    const struct work *work = context;
+    struct work *work = context;
     const struct size_search_result *size = size_of(work, p);
-    char reason[512];
-    find_reason(work, p, reason, sizeof reason);
-    if (size == NULL) {
-        json_put_null(line, "calibration");
-    } else {
-        size_search_put(line, "calibration", size);
+    find_reason(work, p, work->reason, sizeof work->reason);
+    if (size != NULL) {
+        work->report = size_search_report(size);
     }
-    json_put_string(line, "reason", reason);
+    *(struct row *)row = (struct row){.section = "work",
+                                      .kind = kind_names[work->kind],
+                                      .target_ns = target_of(work, p),
+                                      .size = size != NULL ? (int64_t)size->size : 0,
+                                      .calibration = size != NULL ? &work->report : NULL,
+                                      .reason = work->reason};
 }
 
 static void print_head(void *context) {
@@ -131,14 +153,22 @@ static void print_row(void *context, const struct sampler_point *p, const sample
 
 /* ---- what is repeated ---- */
 
+static const char t_help[] =
+    "samples of a fixed amount of work. Of a computation: the slowest thread of all ranks. Of a communication: "
+    "max(end) - min(start) over ranks; without a clock the slowest rank's own time";
 static const struct repetition_series series[KINDS][SERIES] = {
-    [COMPUTATION] = {[T_WORK] = {.name = "t_ns", .over = OVER_LARGEST, .term = T_COMP_ALL, .stops = true},
-                     [ELAPSED] = {.name = "elapsed_ns", .over = OVER_ELAPSED},
-                     [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE}},
-    [COMMUNICATION] =
-        {[T_WORK] = {.name = "t_ns", .over = OVER_SPAN, .term = REF_AGREED, .end = REF_END, .stops = true},
+    [COMPUTATION] =
+        {[T_WORK] = {.name = "t_ns", .over = OVER_LARGEST, .term = T_COMP_ALL, .stops = true, .help = t_help},
          [ELAPSED] = {.name = "elapsed_ns", .over = OVER_ELAPSED},
          [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE}},
+    [COMMUNICATION] = {[T_WORK] = {.name = "t_ns",
+                                   .over = OVER_SPAN,
+                                   .term = REF_AGREED,
+                                   .end = REF_END,
+                                   .stops = true,
+                                   .help = t_help},
+                       [ELAPSED] = {.name = "elapsed_ns", .over = OVER_ELAPSED},
+                       [LATE_STARTS] = {.name = "late_starts", .over = OVER_LATE}},
 };
 
 static const struct repetition_part *const parts[KINDS] = {[COMPUTATION] = &bench_computation,
@@ -155,13 +185,65 @@ static const struct repetition_part *const parts[KINDS] = {[COMPUTATION] = &benc
                                  .wrong = bench_wrong}},                                                               \
         .begin = begin,                                                                                                \
         .faults = faults,                                                                                              \
-        .parameters = put_parameters,                                                                                  \
-        .own = put_own,                                                                                                \
+        .parameters = parameter_fields,                                                                                \
+        .own = own_fields,                                                                                             \
+        .row_bytes = sizeof(struct row),                                                                               \
+        .fill = fill,                                                                                                  \
         .print_head = print_head,                                                                                      \
         .print_row = print_row,                                                                                        \
     }
-static const struct sampler_kind points[KINDS] = {[COMPUTATION] = POINTS(COMPUTATION),
-                                                  [COMMUNICATION] = POINTS(COMMUNICATION)};
+const struct sampler_kind work_points[] = {[COMPUTATION] = POINTS(COMPUTATION),
+                                           [COMMUNICATION] = POINTS(COMMUNICATION)};
+
+void work_complete(struct settings *s, char *error, size_t error_size) {
+    enum { DEFAULT_REPETITIONS = 20, DEFAULT_MOST_REPETITIONS = 1000 };
+    static const struct option_values targets_ns = {{500000, 4000000, 16000000, 64000000}, 4};
+    if (s->interval > 0 && s->repetitions > 0) {
+        snprintf(
+            error, error_size,
+            "--repetitions and --interval both say when to stop; use one of them (--max-repetitions caps --interval)");
+    } else if (s->max_repetitions > 0 && !(s->interval > 0)) {
+        snprintf(error, error_size, "--max-repetitions caps --interval, which is not given; use --repetitions");
+    } else if (s->sizes != NULL && s->save_sizes != NULL) {
+        snprintf(error, error_size,
+                 "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
+    } else if (s->sizes != NULL && s->max_message_bytes > 0) {
+        snprintf(error, error_size,
+                 "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
+    }
+    if (s->interval > 0 && s->max_repetitions == 0) {
+        s->max_repetitions = DEFAULT_MOST_REPETITIONS;
+    } else if (!(s->interval > 0) && s->repetitions == 0) {
+        s->repetitions = DEFAULT_REPETITIONS;
+    }
+    options_fill_list(&s->targets, &targets_ns);
+}
+
+void work_plan(struct session *session, const int *collective) {
+    const struct settings *s = session->settings;
+    const struct program *program = session->program;
+    session->plan = (struct plan){.collectives = collective,
+                                  .collective_count = program->ranks > 1 ? 1 : 0,
+                                  .comm_targets_ns = s->targets.values,
+                                  .comm_target_count = s->targets.count,
+                                  .comp_targets_ns = s->targets.values,
+                                  .comp_target_count = s->targets.count,
+                                  .budget = {.began_ns = program->began},
+                                  .max_message_bytes = (uint64_t)s->max_message_bytes,
+                                  .memory_bytes = program->memory_bytes,
+                                  .sizes_given = s->sizes != NULL,
+                                  .quiet = program->settings.quiet,
+                                  .seed = SESSION_SEED,
+                                  .threads = program->threads};
+    session->sizes = calibration_sizes_create(&session->plan, program->ranks);
+}
+
+void work_check_sizes(struct session *session, char *error, size_t error_size) {
+    const char *file = session->settings->sizes;
+    if (session->program->rank == 0 && file != NULL && size_table_read(file, &session->sizes, error, error_size)) {
+        calibration_sizes_check(&session->plan, &session->sizes, file, error, error_size);
+    }
+}
 
 /* Until the interval is narrow, or so many repetitions. */
 static struct sampler_rule rule_of(const struct settings *settings) {
@@ -206,13 +288,14 @@ static bool measure_kind(struct work *work, sampler *s) {
 
 bool work_measure(struct session *session) {
     const struct option_list *targets = &session->settings->targets;
-    const struct sampler_axis axis = {.name = "target_ns", .numbers = targets->values, .count = targets->count};
+    const struct sampler_axis axis = {
+        .name = "target_ns", .of_plan = true, .numbers = targets->values, .count = targets->count};
     const struct sampler_plan plan = {.axes = &axis, .axis_count = 1, .rule = rule_of(session->settings)};
     const struct sampler_session measuring = program_session(session->program);
     struct work work = {.session = session};
     sampler *samplers[KINDS];
     for (enum work_kind kind = COMPUTATION; kind < KINDS; kind++) {
-        samplers[kind] = sampler_create(&points[kind], &work, &plan, &measuring);
+        samplers[kind] = sampler_create(&work_points[kind], &work, &plan, &measuring);
     }
     work.bench = bench_begin(&session->plan, session->program->clock, session->program->team, NULL,
                              sampler_start(samplers[COMPUTATION]));

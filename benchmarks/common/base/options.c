@@ -185,6 +185,9 @@ static bool parse_number(const struct option_entry *entry, const char *value, co
             return refuse(fault, "--%s: the values must ascend, %lld follows %lld", entry->name, whole,
                           (long long)list->values[list->count - 1]);
         }
+        if (entry->most > 0 && list->count == entry->most) {
+            return refuse(fault, "--%s: at most %zu values", entry->name, entry->most);
+        }
         append(entry->target, whole);
     } else if (entry->kind == OPTION_REALS) {
         append(entry->target, (int64_t)floor(number * 1e6 + 0.5));
@@ -402,6 +405,9 @@ static void describe(json_line *line, const struct option_entry *entry, const st
     }
     if (entry->ascending || entry->kind == OPTION_DURATIONS) {
         json_put_boolean(line, "ascending", true);
+    }
+    if (entry->most > 0) {
+        json_put_integer(line, "most", (int64_t)entry->most);
     }
     if (entry->parameter != NULL) {
         json_put_string(line, "parameter", entry->parameter);

@@ -70,6 +70,7 @@ struct option_entry {
     double maximum;
     int64_t multiple_of; /* of integers; 0: any */
     bool ascending;      /* of a list of integers */
+    size_t most;         /* of a list of integers: values; 0: any number */
     const struct option_choice *choices;
     const char *value_name; /* in --help: FILE, N; NULL: what the kind says */
     const char *help;

@@ -30,7 +30,7 @@ struct sampler_plan program_plan(const struct program *program, struct sampler_a
                                  .every_rank = s->rank_samples};
 }
 
-/* Returns the plan for the header; free it with free_header. */
+/* Returns the plan for the header; free it with program_free_header. */
 static struct program_header header_of(const struct program *program, const struct program_measurement *m) {
     const struct sampler_plan *plan = &m->plan;
     const bool refused = program->clock != NULL && clock_quality_of(program->clock).method == CLOCK_NONE;
@@ -48,7 +48,7 @@ static struct program_header header_of(const struct program *program, const stru
         .own = m->own};
 }
 
-static void free_header(struct program_header *header) {
+void program_free_header(struct program_header *header) {
     free((char *)header->plan.parameters);
     free((char *)header->plan.own);
 }
@@ -125,7 +125,7 @@ int program_measure(struct program *program, const struct program_measurement *m
     if (m->impossible[0] != '\0') {
         struct program_header header = header_of(program, m);
         const int code = program_refuse(program, &header, m->impossible);
-        free_header(&header);
+        program_free_header(&header);
         return code;
     }
     if (program->kind->check != NULL) {
@@ -137,7 +137,7 @@ int program_measure(struct program *program, const struct program_measurement *m
     program_synchronise(program);
     struct program_header header = header_of(program, m);
     const bool written = program_write_header(program, &header);
-    free_header(&header);
+    program_free_header(&header);
     if (!written) {
         if (program->rank == 0) {
             fail_report("%s", record_error(program->record));

@@ -221,6 +221,9 @@ struct program_header {
     const void *own; /* the struct of the kind's `header` fields */
 };
 
+/* Frees the plan's texts. */
+void program_free_header(struct program_header *header);
+
 /* Collective: rank 0 writes the header, and prints the table's first line unless --quiet. Returns false on all ranks
  * where the disk refuses. */
 bool program_write_header(struct program *program, const struct program_header *own);
