@@ -3,7 +3,6 @@
 #include "operations.h"
 #include "variants.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -50,6 +49,7 @@ void settings_describe(struct option_entry *entries) {
          .target = &s->message_bytes,
          .minimum = ELEMENT,
          .maximum = INT_MAX,
+         .multiple_of = ELEMENT,
          .parameter = "message_bytes",
          .grids = grids,
          .help = "sizes of messages, bytes, multiples of 8: of bcast and allreduce the buffer, of the others the block "
@@ -112,13 +112,7 @@ bool settings_fill(struct settings *s) {
 void settings_check(const struct program *program, char *error, size_t error_size) {
     (void)program;
     const struct settings *s = &settings;
-    for (size_t i = 0; i < s->message_bytes.count && error[0] == '\0'; i++) {
-        if (s->message_bytes.values[i] % ELEMENT != 0) {
-            snprintf(error, error_size, "--message-bytes: %" PRId64 " bytes are no whole words of %d bytes",
-                     s->message_bytes.values[i], ELEMENT);
-        }
-    }
-    if (s->cache == CACHE_COLD && s->method == METHOD_PAPER && error[0] == '\0') {
+    if (s->cache == CACHE_COLD && s->method == METHOD_PAPER) {
         snprintf(error, error_size,
                  "--cache cold: --method paper has batches of many calls, whose data are in caches; "
                  "leave one of the two out");
