@@ -5,14 +5,28 @@
 #ifndef CAMPAIGN_ONE_OFF_H
 #define CAMPAIGN_ONE_OFF_H
 
+#include "fields.h"
 #include "hybrid_collectives.h"
-#include "json.h"
 
-#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* Collective over MPI_COMM_WORLD: measures each several times, and writes the times of the slowest rank, ns, in the
- * order in which they were made: of all ranks as arrays of the object "one_off", and of the first 2, 4, 8 ... ranks
- * alone as objects of the array "one_off_of_fewer". measure: false: the arrays are empty. */
-void one_off_measure(const struct hybrid_settings *settings, bool measure, json_line *line);
+/* Times of the slowest rank, ns, in the order in which they were made. */
+struct one_off {
+    int ranks;    /* that measured; RECORD_UNKNOWN: all */
+    size_t count; /* of the times of each kind; 0: nothing was measured */
+    const int64_t *comm_create_ns;
+    const int64_t *comm_create_with_table_ns;
+    const int64_t *gather_create_ns;
+    const int64_t *memory_create_8_bytes_ns;
+    const int64_t *memory_create_64_kib_ns;
+    const int64_t *memory_create_1_mib_ns;
+    int64_t *times; /* where all of them lie; free it */
+};
+
+extern const struct field one_off_fields[];
+
+/* Collective over MPI_COMM_WORLD: the first `ranks` ranks measure each several times, the others wait. */
+struct one_off one_off_measure(const struct hybrid_settings *settings, int ranks);
 
 #endif

@@ -15,6 +15,7 @@ enum { ROOT = 0 };
 
 struct operation {
     const char *name; /* as the MPI function has it: bcast */
+    const char *mpi_name;
     enum hybrid_shape shape;
     bool in_paper;  /* Zhou et al. 2020 measure it, and so does every grid; others are of the grid `full` */
     bool from_root; /* ROOT alone contributes; else every rank does */

@@ -46,7 +46,8 @@ static uint64_t shared_bytes(const struct operation *operation, uint64_t contrib
     }
 }
 
-uint64_t rounds_bytes(const struct rounds *o, const struct operation *operation, uint64_t message_bytes) {
+/* Returns the bytes of the buffers that a rank needs for a message, its node's memory included. */
+static uint64_t buffer_bytes(const struct rounds *o, const struct operation *operation, uint64_t message_bytes) {
     const uint64_t contributed = message_bytes * operation_contributed_blocks(operation, o->info.ranks);
     const uint64_t read = message_bytes * operation_read_blocks(operation, o->info.ranks);
     const uint64_t library = read + (operation_in_place(operation) ? 0 : contributed);
@@ -54,14 +55,30 @@ uint64_t rounds_bytes(const struct rounds *o, const struct operation *operation,
     return library + 2 * shared_bytes(operation, contributed, read) + exchanged;
 }
 
-uint64_t rounds_most_bytes(const struct rounds *o, const struct operation *operation) {
-    const uint64_t fits = o->program->memory_bytes / 2 / rounds_bytes(o, operation, 1);
+/* Returns the largest message_bytes: the buffers take at most half of the memory of a rank, and MPI counts with int. */
+static uint64_t most_bytes(const struct rounds *o, const struct operation *operation) {
+    const uint64_t fits = o->program->memory_bytes / 2 / buffer_bytes(o, operation, 1);
     /* What one call counts: of an exchange between nodes, the blocks of all pairs of ranks. */
     const uint64_t ranks = (uint64_t)o->info.ranks;
     const uint64_t of_rank = operation->scatters || operation_read_blocks(operation, o->info.ranks) > 1 ? ranks : 1;
     const uint64_t blocks = operation->shape == HYBRID_PAIRS && o->info.nodes > 1 ? ranks * ranks : of_rank;
     const uint64_t counted = INT_MAX / blocks * ELEMENT;
     return (o->program->memory_bytes > 0 && fits < counted ? fits : counted) / ELEMENT * ELEMENT;
+}
+
+void rounds_check(const struct rounds *o, char *error, size_t error_size) {
+    for (size_t i = 0; i < o->operation_count && !o->preset && error[0] == '\0'; i++) {
+        const struct operation *operation = &operation_table[o->operations[i]];
+        const uint64_t most = most_bytes(o, operation);
+        for (size_t j = 0; j < o->message_count; j++) {
+            if ((uint64_t)o->message_bytes[j] > most) {
+                snprintf(error, error_size,
+                         "--message-bytes: %" PRId64 " bytes are too many for %s on %d ranks: at most %" PRIu64
+                         " fit into half of a rank's share of memory and into MPI's counts",
+                         o->message_bytes[j], operation->name, o->info.ranks, most);
+            }
+        }
+    }
 }
 
 /* ---- contents ---- */
@@ -284,19 +301,18 @@ struct batch_kind {
     void (*call)(struct rounds *o, enum hybrid_method method, enum timed timed, enum steps steps);
     bool papers; /* by the paper's own method, instead of the point's variant */
     enum timed timed;
-    const char *calls; /* the name of their number in the record */
     enum steps steps;
 };
 static const struct batch_kind batch_kinds[BATCHES] = {
-    [LIBRARY_WHOLE] = {.call = call_library, .timed = WHOLE, .calls = "library_whole_calls"},
-    [HYBRID_WHOLE] = {.call = call_hybrid, .timed = WHOLE, .calls = "hybrid_whole_calls"},
-    [PAPERS_WHOLE] = {.call = call_hybrid, .papers = true, .timed = WHOLE, .calls = "papers_whole_calls"},
-    [LIBRARY_ALONE] = {.call = call_library, .timed = ALONE, .calls = "library_alone_calls"},
-    [HYBRID_ALONE] = {.call = call_hybrid, .timed = ALONE, .calls = "hybrid_alone_calls"},
-    [PAPERS_ALONE] = {.call = call_hybrid, .papers = true, .timed = ALONE, .calls = "papers_alone_calls"},
-    [STEPS] = {.call = call_hybrid, .timed = ALONE, .calls = "steps_calls", .steps = TWO_STEPS},
-    [COMPUTATION] = {.call = call_computation, .timed = ALONE, .calls = "computation_calls"},
-    [OVERLAP] = {.call = call_hybrid, .timed = ALONE, .calls = "overlap_calls", .steps = COMPUTES_BETWEEN},
+    [LIBRARY_WHOLE] = {.call = call_library, .timed = WHOLE},
+    [HYBRID_WHOLE] = {.call = call_hybrid, .timed = WHOLE},
+    [PAPERS_WHOLE] = {.call = call_hybrid, .papers = true, .timed = WHOLE},
+    [LIBRARY_ALONE] = {.call = call_library, .timed = ALONE},
+    [HYBRID_ALONE] = {.call = call_hybrid, .timed = ALONE},
+    [PAPERS_ALONE] = {.call = call_hybrid, .papers = true, .timed = ALONE},
+    [STEPS] = {.call = call_hybrid, .timed = ALONE, .steps = TWO_STEPS},
+    [COMPUTATION] = {.call = call_computation, .timed = ALONE},
+    [OVERLAP] = {.call = call_hybrid, .timed = ALONE, .steps = COMPUTES_BETWEEN},
 };
 
 static void make_calls(struct rounds *o, const struct batch_kind *kind, int64_t calls) {
@@ -409,7 +425,7 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     if (!variant_makes(variant_of(o, at), operation)) {
         return false;
     }
-    return !o->preset || (uint64_t)o->message_bytes[at[AXIS_MESSAGE]] <= rounds_most_bytes(o, operation);
+    return !o->preset || (uint64_t)o->message_bytes[at[AXIS_MESSAGE]] <= most_bytes(o, operation);
 }
 
 static void *buffer(size_t bytes) {
@@ -544,35 +560,65 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
     return faults;
 }
 
-static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
-    const struct rounds *o = context;
-    json_put_string(line, "operation", operation_of(o, p->at)->name);
-    json_put_string(line, "variant", variant_of(o, p->at)->name);
-    json_put_integer(line, "message_bytes", o->message_bytes[p->at[AXIS_MESSAGE]]);
-}
+/* ---- what the record has ---- */
 
-/* Only a reduction has a method. */
-static void put_method(const struct rounds *o, json_line *line, const char *name, const struct hybrid_way *way) {
-    if (o->point.operation->reduces) {
-        json_put_string(line, name, node_method_name(way->method));
-    }
-}
+struct row {
+    int64_t calls[BATCHES];
+    int64_t computation_units;
+    bool evicts;
+    const char *node_method;
+    const char *papers_node_method;
+    int64_t trials_ns;
+    int64_t choice_handover_ns;
+};
 
-static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+#define CALLS(batch, calls_name, sentence)                                                                             \
+    {.name = (calls_name),                                                                                             \
+     .kind = FIELD_INTEGER,                                                                                            \
+     .at = offsetof(struct row, calls[batch]),                                                                         \
+     .help = (sentence),                                                                                               \
+     .may_lack = (batch) >= STEPS}
+static const struct field own_fields[] = {
+    CALLS(LIBRARY_WHOLE, "library_whole_calls", "calls of a batch, searched once for the point"),
+    CALLS(HYBRID_WHOLE, "hybrid_whole_calls", "likewise; that of papers_whole_calls, the larger number of the two"),
+    CALLS(PAPERS_WHOLE, "papers_whole_calls", "likewise; that of hybrid_whole_calls"),
+    CALLS(LIBRARY_ALONE, "library_alone_calls", "calls of a batch, searched once for the point"),
+    CALLS(HYBRID_ALONE, "hybrid_alone_calls", "likewise"),
+    CALLS(PAPERS_ALONE, "papers_alone_calls", "likewise"),
+    CALLS(STEPS, "steps_calls", "likewise, where there are several nodes"),
+    CALLS(COMPUTATION, "computation_calls", "computations of a batch, as many as steps_calls"),
+    CALLS(OVERLAP, "overlap_calls", "calls of a batch, as many as steps_calls"),
+    FIELD_MAY_LACK(struct row, computation_units,
+                   "units of work of a computation, which takes at least as long as the two steps; where there are "
+                   "several nodes"),
+    FIELD(struct row, evicts, "whether ranks evicted what they had read from their caches"),
+    {FIELD_BEGIN(struct row, node_method,
+                 "how the node's memory was reduced: by the fastest method in trials, where there were any; of "
+                 "reductions only"),
+     .values = node_method_names, .may_lack = true},
+    {FIELD_BEGIN(struct row, papers_node_method, "the same in the batches by the paper's own method"),
+     .values = node_method_names, .may_lack = true},
+    FIELD(struct row, trials_ns, "how long the trials of the variant took on the slowest rank; 0: nothing was tried"),
+    FIELD(struct row, choice_handover_ns,
+          "a hand-over of a cache line right after these trials; 0: no two ranks share a node"),
+    FIELDS_END,
+};
+
+static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
     (void)p;
     (void)s;
     const struct rounds *o = context;
-    for (int batch = 0; batch < (o->info.nodes > 1 ? BATCHES : STEPS); batch++) {
-        json_put_integer(line, batch_kinds[batch].calls, o->point.calls[batch]);
+    const bool reduces = o->point.operation->reduces;
+    struct row *r = row;
+    *r = (struct row){.computation_units = o->info.nodes > 1 ? o->point.units : RECORD_UNKNOWN,
+                      .evicts = o->point.way.evicts,
+                      .node_method = reduces ? node_method_names[o->point.way.method] : NULL,
+                      .papers_node_method = reduces ? node_method_names[o->point.papers_way.method] : NULL,
+                      .trials_ns = o->point.trials_ns,
+                      .choice_handover_ns = o->point.choice_handover_ns};
+    for (int batch = 0; batch < BATCHES; batch++) {
+        r->calls[batch] = batch < STEPS || o->info.nodes > 1 ? o->point.calls[batch] : RECORD_UNKNOWN;
     }
-    if (o->info.nodes > 1) {
-        json_put_integer(line, "computation_units", o->point.units);
-    }
-    json_put_boolean(line, "evicts", o->point.way.evicts);
-    put_method(o, line, "node_method", &o->point.way);
-    put_method(o, line, "papers_node_method", &o->point.papers_way);
-    json_put_integer(line, "trials_ns", o->point.trials_ns);
-    json_put_integer(line, "choice_handover_ns", o->point.choice_handover_ns);
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -616,27 +662,42 @@ static void print_row(void *context, const struct sampler_point *p, const sample
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* The time of a whole batch, over all ranks. */
-#define SPAN(batch, name_ns) [batch] = {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(batch), .end = END(batch)}
-#define STOPPING(batch, name_ns)                                                                                       \
-    [batch] = {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(batch), .end = END(batch), .stops = true}
+#define SPAN(batch, name_ns, stops_point, sentence)                                                                    \
+    {.name = (name_ns),                                                                                                \
+     .over = OVER_SPAN,                                                                                                \
+     .term = BEGIN(batch),                                                                                             \
+     .end = END(batch),                                                                                                \
+     .stops = (stops_point),                                                                                           \
+     .help = "a whole batch, max(end) - min(begin) over ranks: " sentence}
 
 /* The number of a batch of the whole or of the collective alone is that of its series: print_times counts on it. */
 enum { SERIES_OF_A_NODE = 11, SERIES_OF_NODES = 14 };
 static const struct repetition_series series[SERIES_OF_NODES] = {
-    STOPPING(LIBRARY_WHOLE, "t_library_whole_ns"),
-    STOPPING(HYBRID_WHOLE, "t_hybrid_whole_ns"),
-    SPAN(PAPERS_WHOLE, "t_papers_whole_ns"),
-    SPAN(LIBRARY_ALONE, "t_library_alone_ns"),
-    SPAN(HYBRID_ALONE, "t_hybrid_alone_ns"),
-    SPAN(PAPERS_ALONE, "t_papers_alone_ns"),
-    [STEPS] = {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
-    {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
-    {.name = "order", .over = OVER_ORDER},
+    [LIBRARY_WHOLE] = SPAN(LIBRARY_WHOLE, "t_library_whole_ns", true, "the MPI library: write, collective, read"),
+    [HYBRID_WHOLE] = SPAN(HYBRID_WHOLE, "t_hybrid_whole_ns", true, "the hybrid library: write, collective, read"),
+    [PAPERS_WHOLE] = SPAN(PAPERS_WHOLE, "t_papers_whole_ns", false, "the same by the paper's own method"),
+    [LIBRARY_ALONE] = SPAN(LIBRARY_ALONE, "t_library_alone_ns", false, "the MPI library: the collective alone"),
+    [HYBRID_ALONE] = SPAN(HYBRID_ALONE, "t_hybrid_alone_ns", false, "the hybrid library: the collective alone"),
+    [PAPERS_ALONE] = SPAN(PAPERS_ALONE, "t_papers_alone_ns", false, "the same by the paper's own method"),
+    [STEPS] = {.name = "handover_least_ns",
+               .over = OVER_LARGEST,
+               .term = HANDOVER_LEAST,
+               .help = "the least time in which ranks of a node handed a cache line to each other, of those after each "
+                       "batch; 0: no two ranks share a node"},
+    {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST, .help = "the most time of these"},
+    {.name = "order",
+     .over = OVER_ORDER,
+     .help =
+         "in which order the batches of each group ran, a digit each: 1 library, 2 hybrid, 3 the paper's own method"},
     {.name = "late_starts", .over = OVER_LATE},
-    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
-    [SERIES_OF_A_NODE] = {.name = "t_steps_ns", .over = OVER_SPAN, .term = BEGIN(STEPS), .end = END(STEPS)},
-    {.name = "t_computation_ns", .over = OVER_SPAN, .term = BEGIN(COMPUTATION), .end = END(COMPUTATION)},
-    {.name = "t_overlap_ns", .over = OVER_SPAN, .term = BEGIN(OVERLAP), .end = END(OVERLAP)},
+    {.name = "start_imbalance_ns",
+     .over = OVER_IMBALANCE,
+     .term = START,
+     .help = "max(start) - min(start) over ranks of the first batch; left out without a clock"},
+    [SERIES_OF_A_NODE] =
+        SPAN(STEPS, "t_steps_ns", false, "the two steps of the hybrid library's collective, start and wait"),
+    SPAN(COMPUTATION, "t_computation_ns", false, "a computation alone"),
+    SPAN(OVERLAP, "t_overlap_ns", false, "start, the computation, wait"),
 };
 _Static_assert(COUNT(series) <= REPETITION_MOST_SERIES, "REPETITION_MOST_SERIES is too small");
 
@@ -653,8 +714,9 @@ _Static_assert(COUNT(series) <= REPETITION_MOST_SERIES, "REPETITION_MOST_SERIES 
         .begin = begin,                                                                                                \
         .end = end,                                                                                                    \
         .faults = count_faults,                                                                                        \
-        .parameters = put_parameters,                                                                                  \
-        .own = put_own,                                                                                                \
+        .own = own_fields,                                                                                             \
+        .row_bytes = sizeof(struct row),                                                                               \
+        .fill = fill,                                                                                                  \
         .name = name_point,                                                                                            \
         .print_head = print_head,                                                                                      \
         .print_row = print_row,                                                                                        \

@@ -19,7 +19,17 @@
 #include "program.h"
 #include "variants.h"
 
-enum { AXIS_OPERATION, AXIS_VARIANT, AXIS_MESSAGE, AXES };
+/* The first three make the points, the others have the same value in all of them. */
+enum {
+    AXIS_OPERATION,
+    AXIS_VARIANT,
+    AXIS_MESSAGE,
+    AXIS_INTRANODE,
+    AXIS_CACHE,
+    AXIS_METHOD,
+    AXIS_VIRTUAL_NODE_RANKS,
+    AXES
+};
 
 /* The parts of a repetition, each a batch of calls. */
 enum batch {
@@ -74,11 +84,9 @@ struct rounds {
     char fault[256]; /* one line about the first */
 };
 
-/* Returns the bytes of the buffers that a rank needs for a message, its node's memory included. */
-uint64_t rounds_bytes(const struct rounds *o, const struct operation *operation, uint64_t message_bytes);
-
-/* Returns the largest message_bytes: the buffers take at most half of the memory of a rank, and MPI counts with int. */
-uint64_t rounds_most_bytes(const struct rounds *o, const struct operation *operation);
+/* One line in error, the same on all ranks, where a message that was asked for does not fit these ranks, their memory
+ * or MPI's counts. */
+void rounds_check(const struct rounds *o, char *error, size_t error_size);
 
 /* The points on one node, and on several. */
 extern const struct sampler_kind rounds_points, rounds_points_of_nodes;

@@ -61,12 +61,12 @@ const struct variant *variant_of_paper(const struct operation *operation) {
     return &variant_table[operation->reduces ? PAPER : BARRIER];
 }
 
-const char *node_method_name(enum hybrid_method method) {
-    static const char *const names[] = {
-        [HYBRID_METHOD_AUTO] = "auto",     [HYBRID_METHOD_PAPER] = "paper",   [HYBRID_METHOD_REDUCE] = "reduce",
-        [HYBRID_METHOD_LEADER] = "leader", [HYBRID_METHOD_SLICES] = "slices", [HYBRID_METHOD_EACH] = "each",
-    };
-    return names[method];
-}
+const char *const node_method_names[] = {[HYBRID_METHOD_AUTO] = "auto",
+                                         [HYBRID_METHOD_PAPER] = "paper",
+                                         [HYBRID_METHOD_REDUCE] = "reduce",
+                                         [HYBRID_METHOD_LEADER] = "leader",
+                                         [HYBRID_METHOD_SLICES] = "slices",
+                                         [HYBRID_METHOD_EACH] = "each",
+                                         NULL};
 
 OPTION_CHOICES_FROM(variant_choices, variant_table, VARIANTS, help)

@@ -27,8 +27,8 @@ bool variant_makes(const struct variant *variant, const struct operation *operat
  * that it has: its reductions are made in one way, the others in another. */
 const struct variant *variant_of_paper(const struct operation *operation);
 
-/* The name of a method in records. */
-const char *node_method_name(enum hybrid_method method);
+/* The names of methods in records, by enum hybrid_method, and NULL at the end. */
+extern const char *const node_method_names[];
 
 /* Returns the table as the choices of an option. */
 const struct option_choice *variant_choices(void);

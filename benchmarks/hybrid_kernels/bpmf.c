@@ -584,6 +584,7 @@ static struct kernel_bytes replicated(const void *state) {
 
 const struct kernel kernel_bpmf = {
     .name = "bpmf",
+    .what = "factors of a sparse matrix of ratings, by Gibbs sampling; size: rows of the matrix",
     .option = "bpmf-items",
     .collective = "MPI_Allgather",
     .error_help = "root mean square error of the ratings that were left out",

@@ -17,7 +17,7 @@
 
 /* What is to be solved. */
 struct problem {
-    int64_t size; /* as the kernel's size_help says */
+    int64_t size; /* as the kernel's `what` says */
     uint64_t seed;
     /* of bpmf */
     const struct ratings *ratings; /* NULL: they are generated */
@@ -41,6 +41,7 @@ struct kernel_bytes {
 
 struct kernel {
     const char *name;
+    const char *what;       /* it solves, and what its size is */
     const char *option;     /* that asks for sizes */
     const char *collective; /* MPI's name of the collective that is timed */
     const char *error_help;

@@ -13,6 +13,14 @@
 
 const struct kernel *const kernel_table[KERNELS] = {&kernel_summa, &kernel_poisson, &kernel_bpmf};
 
+const struct option_choice *kernel_choices(void) {
+    static struct option_choice choices[KERNELS + 1];
+    for (size_t i = 0; i < KERNELS; i++) {
+        choices[i] = (struct option_choice){kernel_table[i]->name, kernel_table[i]->what};
+    }
+    return choices;
+}
+
 /* What each rank times in a repetition. START is when the rank left the first common start; HANDOVER_LEAST and
  * HANDOVER_MOST are of the hand-overs that are timed after each solve, ns; then come the begin and the end of each
  * solve, local times, and its computation, ns. */
@@ -365,38 +373,100 @@ static int64_t count_faults(void *context, char *text, size_t text_size) {
     return faults;
 }
 
-static void put_parameters(void *context, const struct sampler_point *p, json_line *line) {
-    const struct kernels *o = context;
-    json_put_string(line, "kernel", kernel_table[o->chosen[p->at[AXIS_KERNEL]]]->name);
-    json_put_integer(line, "size", o->sizes[p->at[AXIS_SIZE]]);
+/* ---- what the record has ---- */
+
+struct of_way {
+    int lines;
+    int64_t memory_bytes;
+    int64_t growth_bytes;
+    int64_t shared_bytes;
+    int64_t replicated_bytes;
+    int64_t replicated_pss_bytes;
+};
+static const struct field way_fields[] = {
+    FIELD(struct of_way, lines,
+          "lines of source with which this variant makes, uses and frees what not all variants need"),
+    FIELD_OR_NULL(struct of_way, memory_bytes,
+                  "PSS of the processes that compute, on the node where they need most; null: the kernel of the system "
+                  "does not tell"),
+    FIELD_OR_NULL(struct of_way, growth_bytes, "how much of it the kernel's data and a solve added"),
+    FIELD_OR_NULL(struct of_way, shared_bytes, "pages that several processes of the node have"),
+    FIELD(struct of_way, replicated_bytes, "allocated on that node for data that several of its ranks need"),
+    FIELD_OR_NULL(struct of_way, replicated_pss_bytes, "how much less PSS there is when these data are freed"),
+    FIELDS_END,
+};
+
+struct of_ways {
+    struct of_way mpi;
+    struct of_way openmp;
+    struct of_way hybrid;
+};
+static const struct field ways_fields[] = {
+    FIELD_STRUCT(struct of_ways, mpi, way_fields, "a process per core, and the MPI library's collectives"),
+    FIELD_STRUCT(struct of_ways, openmp, way_fields, "a process per node with a thread on the core of each rank"),
+    FIELD_STRUCT(struct of_ways, hybrid, way_fields,
+                 "a process per core, and collectives that keep one copy of the data per node"),
+    FIELDS_END,
+};
+
+struct row {
+    int64_t iterations;
+    double error;
+    uint64_t digest;
+    const char *collective;
+    int64_t copy_bytes;
+    bool pinned;
+    struct of_ways variants;
+};
+
+static void put_digest(json_line *line, const char *name, const void *row) {
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, ((const struct row *)row)->digest);
+    json_put_string(line, name, text);
 }
 
-static void put_own(void *context, const struct sampler_point *p, const sampler *s, json_line *line) {
+static const char *const collectives[] = {"MPI_Bcast", "MPI_Allreduce", "MPI_Allgather", NULL};
+static const struct field own_fields[] = {
+    FIELD(struct row, iterations, "of the kernel's own loop; summa: 1"),
+    FIELD(
+        struct row, error,
+        "summa: largest difference between C x and A (B x), whole numbers; poisson: largest difference from the exact "
+        "grid; bpmf: root mean square error of the ratings that were left out"),
+    FIELD_BY("digest", put_digest, "text",
+             "of all bits of the result, 64 bits, in hexadecimal; the same in every variant"),
+    FIELD_ONE_OF(struct row, collective, collectives, "the collective that is timed"),
+    FIELD(
+        struct row, copy_bytes,
+        "one copy on the node of each piece of data that several ranks need, on the node that needs most; 0: there is "
+        "none"),
+    FIELD(struct row, pinned, "whether each thread of openmp ran on one CPU of its own"),
+    FIELD_STRUCT(struct row, variants, ways_fields, "what each variant needs"),
+    FIELDS_END,
+};
+
+static struct of_way way_row(const struct kernels *o, enum way way) {
+    const struct way_memory *memory = &o->point.memory[way];
+    const int64_t before = memory->before.proportional;
+    return (struct of_way){.lines = o->point.kernel->lines[way],
+                           .memory_bytes = before < 0 || memory->growth < 0 ? -1 : before + memory->growth,
+                           .growth_bytes = memory->growth,
+                           .shared_bytes = memory->shared,
+                           .replicated_bytes = memory->replicated,
+                           .replicated_pss_bytes = memory->dropped};
+}
+
+static void fill(void *context, const struct sampler_point *p, const sampler *s, void *row) {
     (void)p;
     (void)s;
     const struct kernels *o = context;
-    char digest[17];
-    snprintf(digest, sizeof digest, "%016" PRIx64, o->point.expected.digest);
-    json_put_integer(line, "iterations", o->point.expected.iterations);
-    json_put_real(line, "error", o->point.expected.error);
-    json_put_string(line, "digest", digest);
-    json_put_string(line, "collective", o->point.kernel->collective);
-    json_put_integer(line, "copy_bytes", o->point.copy_bytes);
-    json_put_boolean(line, "pinned", o->point.pinned);
-    json_open_object(line, "variants");
-    for (int way = 0; way < WAYS; way++) {
-        const struct way_memory *memory = &o->point.memory[way];
-        const int64_t before = memory->before.proportional;
-        json_open_object(line, solve_names[way]);
-        json_put_integer(line, "lines", o->point.kernel->lines[way]);
-        json_put_count(line, "memory_bytes", before < 0 || memory->growth < 0 ? -1 : before + memory->growth);
-        json_put_count(line, "growth_bytes", memory->growth);
-        json_put_count(line, "shared_bytes", memory->shared);
-        json_put_integer(line, "replicated_bytes", memory->replicated);
-        json_put_count(line, "replicated_pss_bytes", memory->dropped);
-        json_close_object(line);
-    }
-    json_close_object(line);
+    *(struct row *)row =
+        (struct row){.iterations = o->point.expected.iterations,
+                     .error = o->point.expected.error,
+                     .digest = o->point.expected.digest,
+                     .collective = o->point.kernel->collective,
+                     .copy_bytes = o->point.copy_bytes,
+                     .pinned = o->point.pinned,
+                     .variants = {way_row(o, WAY_MPI), way_row(o, WAY_OPENMP), way_row(o, WAY_HYBRID)}};
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {
@@ -465,22 +535,38 @@ static void print_row(void *context, const struct sampler_point *p, const sample
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-#define SPAN(solve, name_ns, compute_ns, stops_point)                                                                  \
-    {.name = (name_ns), .over = OVER_SPAN, .term = BEGIN(solve), .end = END(solve), .stops = (stops_point)}, {         \
-        .name = (compute_ns), .over = OVER_LARGEST, .term = COMPUTE(solve)                                             \
-    }
+#define SPAN(solve, name_ns, compute_ns, stops_point, who)                                                             \
+    {.name = (name_ns),                                                                                                \
+     .over = OVER_SPAN,                                                                                                \
+     .term = BEGIN(solve),                                                                                             \
+     .end = END(solve),                                                                                                \
+     .stops = (stops_point),                                                                                           \
+     .help = "a solve by " who ": max(end) - min(begin) over ranks"},                                                  \
+        {.name = (compute_ns),                                                                                         \
+         .over = OVER_LARGEST,                                                                                         \
+         .term = COMPUTE(solve),                                                                                       \
+         .help = "a solve by " who ": the computation of the rank that computed longest"}
 
 /* print_times knows their order. */
 static const struct repetition_series series[] = {
-    SPAN(WAY_MPI, "t_mpi_ns", "t_mpi_compute_ns", true),
-    SPAN(WAY_OPENMP, "t_openmp_ns", "t_openmp_compute_ns", true),
-    SPAN(WAY_HYBRID, "t_hybrid_ns", "t_hybrid_compute_ns", true),
-    SPAN(CONTROL, "t_mpi_again_ns", "t_mpi_again_compute_ns", false),
-    {.name = "handover_least_ns", .over = OVER_LARGEST, .term = HANDOVER_LEAST},
-    {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST},
-    {.name = "order", .over = OVER_ORDER},
+    SPAN(WAY_MPI, "t_mpi_ns", "t_mpi_compute_ns", true, "mpi"),
+    SPAN(WAY_OPENMP, "t_openmp_ns", "t_openmp_compute_ns", true, "openmp"),
+    SPAN(WAY_HYBRID, "t_hybrid_ns", "t_hybrid_compute_ns", true, "hybrid"),
+    SPAN(CONTROL, "t_mpi_again_ns", "t_mpi_again_compute_ns", false, "the control, mpi once more with the same data"),
+    {.name = "handover_least_ns",
+     .over = OVER_LARGEST,
+     .term = HANDOVER_LEAST,
+     .help = "the least time in which ranks of a node handed a cache line to each other, of those after each solve; 0: "
+             "no two ranks share a node"},
+    {.name = "handover_most_ns", .over = OVER_LARGEST, .term = HANDOVER_MOST, .help = "the most time of these"},
+    {.name = "order",
+     .over = OVER_ORDER,
+     .help = "in which order the solves ran, a digit each: 1 mpi, 2 openmp, 3 hybrid, 4 the control"},
     {.name = "late_starts", .over = OVER_LATE},
-    {.name = "start_imbalance_ns", .over = OVER_IMBALANCE, .term = START},
+    {.name = "start_imbalance_ns",
+     .over = OVER_IMBALANCE,
+     .term = START,
+     .help = "max(start) - min(start) over ranks of the first solve; left out without a clock"},
 };
 
 const struct sampler_kind kernels_points = {
@@ -495,8 +581,9 @@ const struct sampler_kind kernels_points = {
     .begin = begin,
     .end = end_point,
     .faults = count_faults,
-    .parameters = put_parameters,
-    .own = put_own,
+    .own = own_fields,
+    .row_bytes = sizeof(struct row),
+    .fill = fill,
     .may_be_empty = may_be_empty,
     .name = name_point,
     .print_head = print_head,

@@ -11,10 +11,14 @@
 #include "memory_use.h"
 #include "program.h"
 
-enum { AXIS_KERNEL, AXIS_SIZE, AXES };
+/* The first two make the points, the others have the same value in all of them. */
+enum { AXIS_KERNEL, AXIS_SIZE, AXIS_METHOD, AXIS_VIRTUAL_NODE_RANKS, AXES };
 enum { KERNELS = 3 };
 
 extern const struct kernel *const kernel_table[KERNELS];
+
+/* Returns the table as the choices of an option. */
+const struct option_choice *kernel_choices(void);
 
 /* The parts of a repetition: a solve in each way, then the control. */
 enum { CONTROL = WAYS, SOLVES };

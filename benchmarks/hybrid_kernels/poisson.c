@@ -272,6 +272,7 @@ static struct kernel_bytes replicated(const void *state) {
 
 const struct kernel kernel_poisson = {
     .name = "poisson",
+    .what = "the Poisson equation in two dimensions, by Gauss-Seidel sweeps; size: rows of the grid",
     .option = "poisson-rows",
     .collective = "MPI_Allreduce",
     .error_help = "largest difference from the exact grid",

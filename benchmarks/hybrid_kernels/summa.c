@@ -449,6 +449,7 @@ static struct kernel_bytes replicated(const void *state) {
 
 const struct kernel kernel_summa = {
     .name = "summa",
+    .what = "the product of two square matrices, by SUMMA; size: their order",
     .option = "summa-order",
     .collective = "MPI_Bcast",
     .error_help = "largest difference between C x and A (B x), whole numbers",

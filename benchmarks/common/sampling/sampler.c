@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Every rank's own samples are written up to this many ranks. */
 enum { MOST_RANKS_WITH_SAMPLES = 64 };
@@ -573,7 +574,7 @@ char *sampler_plan_parameters(const struct sampler_plan *plan) {
 size_t sampler_axes(const struct option_entry *entries, struct sampler_axis axes[SAMPLER_MOST_AXES]) {
     size_t count = 0;
     for (; entries->name != NULL; entries++) {
-        if (entries->parameter == NULL) {
+        if (entries->parameter == NULL || (count > 0 && strcmp(entries->parameter, axes[count - 1].name) == 0)) {
             continue;
         }
         if (count == SAMPLER_MOST_AXES) {

@@ -55,7 +55,8 @@ struct sampler_axis {
 enum { SAMPLER_MOST_AXES = 10 };
 
 /* Fills in the axes of a table of options, in its order. Returns how many there are. They point at the options' targets
- * and into `axes`. */
+ * and into `axes`. Entries behind each other with the same parameter are one axis, which gets the values of the first.
+ */
 size_t sampler_axes(const struct option_entry *entries, struct sampler_axis axes[SAMPLER_MOST_AXES]);
 
 struct sampler_plan {
