@@ -6,14 +6,6 @@
 
 #include <stdio.h>
 
-const struct size_search_result *overlap_comm(const struct overlap *o, const struct sampler_point *p) {
-    return calibration_comm(o->calibration, p->at[AXIS_COLLECTIVE], p->at[AXIS_COMM]);
-}
-
-const struct size_search_result *overlap_comp(const struct overlap *o, const struct sampler_point *p) {
-    return calibration_comp(o->calibration, p->at[AXIS_COMP]);
-}
-
 static int64_t comm_target(const struct overlap *o, const size_t at[SAMPLER_MOST_AXES]) {
     return o->plan->comm_targets_ns[at[AXIS_COMM]];
 }

@@ -1,7 +1,7 @@
 #include "overlap_table.h"
 
 #include "fail.h"
-#include "overlap.h"
+#include "overlap_state.h"
 #include "recalibration.h"
 #include "stats.h"
 

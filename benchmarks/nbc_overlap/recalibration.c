@@ -1,7 +1,7 @@
 #include "recalibration.h"
 
 #include "fail_mpi.h"
-#include "overlap.h"
+#include "overlap_state.h"
 #include "timer.h"
 
 #include <math.h>

@@ -62,15 +62,13 @@ static bool write_on_rank_0(struct program *program, const struct program_header
     MPI_CHECK(MPI_Get_library_version(library, &length));
     MPI_CHECK(MPI_Get_version(&version, &subversion));
     snprintf(standard, sizeof standard, "%d.%d", version, subversion);
-    char hash[PROGRAM_HASH];
-    program_describe_hash(program, hash);
     char *own_text = fields_text(program->kind->header, own->own);
     char *variables = transport_variables(s->record_controls);
     const struct record_clock clock = clock_of(program->clock);
     const struct record_header header = {
         .family = program->kind->family,
         .method = program->kind->method,
-        .description = hash,
+        .description = program->description,
         .benchmark = program->kind->name,
         .toolchain = s->toolchain,
         .provider = s->provider,

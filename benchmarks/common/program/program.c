@@ -118,6 +118,7 @@ int program_main(const struct program_kind *kind, int argc, char **argv) {
     /* Parsed before MPI_Init, which must know the thread level. A fault is reported after it, once. */
     program_describe_options(&program, entries);
     program.options = entries;
+    program_describe_hash(&program, program.description);
     const bool parsed = options_parse(entries, argc, argv, error, sizeof error);
     if (parsed) {
         program.configuration = &configuration_table[program.settings.configuration];

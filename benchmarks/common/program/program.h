@@ -58,9 +58,13 @@ struct program_settings {
     bool rank_samples;
 };
 
+/* Bytes of the hash of a description, as text. */
+enum { PROGRAM_HASH = 17 };
+
 struct program {
     const struct program_kind *kind;
     const struct option_entry *options; /* the table of all options */
+    char description[PROGRAM_HASH];
     struct program_settings settings;
     int argc;
     char **argv;

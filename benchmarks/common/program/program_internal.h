@@ -18,10 +18,8 @@ enum program_description { DESCRIBE_NOTHING, DESCRIBE_PROGRAM, DESCRIBE_RECORD }
 /* Prints a description (program_options.c says which there are). */
 void program_describe(const struct program *program, enum program_description what);
 
-/* Bytes of the hash of the program's own description, as text. */
-enum { PROGRAM_HASH = 17 };
-
-/* Writes it: FNV-1a, 64 bits, in hexadecimal, of what program_describe prints without its last newline. */
+/* Before options are parsed, because their targets then hold what is usual. Writes the hash of the program's own
+ * description: FNV-1a, 64 bits, in hexadecimal, of what program_describe prints without its last newline. */
 void program_describe_hash(const struct program *program, char hash[PROGRAM_HASH]);
 
 /* The watchdog's function, whose context is the struct program: prints where this rank hangs, closes the record and

@@ -90,7 +90,7 @@ static int begin(hybrid_memory *m, const struct call *given, MPI_Request *reques
     struct call call = *given;
     TRY(memory_check(m, PHASE_WRITE, call.kind->name));
     m->sync = m->comm->sync;
-    TRY(guard_compare(m, &call, check_call(m, &call)));
+    TRY(guard_compare(m, &call, call.kind->name, check_call(m, &call)));
     m->call = call;
     m->request = MPI_REQUEST_NULL;
     m->phase = PHASE_STARTED;

@@ -6,6 +6,7 @@
 #define HYBRID_COLLECTIVE_H
 
 #include "memory.h"
+#include "steps.h"
 
 struct collective {
     const char *name; /* of the function */

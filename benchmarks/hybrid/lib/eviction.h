@@ -7,7 +7,7 @@
 #ifndef HYBRID_EVICTION_H
 #define HYBRID_EVICTION_H
 
-#include "memory.h"
+#include "memory_state.h"
 
 /* Whether the processor can. */
 bool eviction_is_possible(void);

@@ -6,7 +6,7 @@
 #ifndef HYBRID_GUARD_H
 #define HYBRID_GUARD_H
 
-#include "memory.h"
+#include "memory_state.h"
 
 #ifdef HYBRID_CHECKED
 
@@ -27,11 +27,12 @@ int guard_set(hybrid_memory *m);
 int guard_hide(hybrid_memory *m);
 
 /*
- * Before a collective, when all ranks have named what they write; code: what this rank found wrong with its call.
+ * Before a collective, when all ranks have named what they write; name: of the collective; code: what this rank found
+ * wrong with its call.
  * Returns the first rank's error, on all ranks: that code; MPI_ERR_RMA_CONFLICT where two ranks of a node have named
  * the same bytes; MPI_ERR_ARG where they call different things.
  */
-int guard_compare(hybrid_memory *m, const struct call *call, int code);
+int guard_compare(hybrid_memory *m, const struct call *call, const char *name, int code);
 
 #else
 
@@ -57,7 +58,8 @@ static inline int guard_hide(hybrid_memory *m) {
     (void)m;
     return MPI_SUCCESS;
 }
-static inline int guard_compare(hybrid_memory *m, const struct call *call, int code) {
+static inline int guard_compare(hybrid_memory *m, const struct call *call, const char *name, int code) {
+    (void)name;
     (void)m;
     (void)call;
     return code;
