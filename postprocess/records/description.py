@@ -48,7 +48,8 @@ class Option:
 
     parameter: the name of its values in a record; empty where it is no axis.  of_plan: no point takes its value from
     it.  choices: the legal texts and what each means.  minimum, maximum: of numbers; None for other kinds.
-    multiple_of: what each number is a multiple of.  ascending: whether a list must ascend.
+    multiple_of: what each number is a multiple of.  ascending: whether a list must ascend.  most: how many values
+    it may have; None: any number.
     default: the value where the option is not given; None where there is none, or where it is a list.
     grids: the values on each grid, by its name.
     """
@@ -62,6 +63,7 @@ class Option:
     maximum: float | None = None
     multiple_of: int = 1
     ascending: bool = False
+    most: int | None = None
     default: int | float | str | None = None
     choices: Mapping[str, str] = field(default_factory=dict, hash=False)
     grids: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)

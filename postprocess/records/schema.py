@@ -43,6 +43,7 @@ _OF_KIND: Mapping[str, Json] = {
     "objects": {"type": "array", "items": {"type": "object"}},
     "texts": {"type": "array", "items": _TEXT},
     "lists": _TABLE,
+    "pairs of integers": _TABLE,
     "counts or nulls": {"type": "array", "items": {"type": ["integer", "null"], "minimum": 0}},
     "texts by name": _by_name(_TEXT),
     "values by name": _by_name({"type": "array", "items": _VALUE}),
