@@ -40,11 +40,11 @@ struct network_estimate network_estimate(const struct network *network, size_t f
     return (struct network_estimate){latency_ns, bytes / beyond_ns * 1e9};
 }
 
-void network_put_new(struct network *network, json_line *line) {
+size_t network_take_new(struct network *network, const int64_t **short_ns, const int64_t **long_ns) {
     const size_t first = network->recorded;
     const size_t count = network->count - first;
-    json_put_integer(line, "transfer_bytes", network->long_bytes);
-    json_put_integers(line, "latency_readings_ns", count > 0 ? network->short_ns + first : NULL, count);
-    json_put_integers(line, "transfer_readings_ns", count > 0 ? network->long_ns + first : NULL, count);
+    *short_ns = count > 0 ? network->short_ns + first : NULL;
+    *long_ns = count > 0 ? network->long_ns + first : NULL;
     network->recorded = network->count;
+    return count;
 }

@@ -8,8 +8,6 @@
 #ifndef CAMPAIGN_NETWORK_H
 #define CAMPAIGN_NETWORK_H
 
-#include "json.h"
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +17,7 @@ struct network {
     int64_t *short_ns; /* [count] */
     int64_t *long_ns;  /* [count] */
     size_t count;
-    size_t recorded; /* so many have been written */
+    size_t recorded; /* so many have been taken */
 };
 
 struct network_estimate {
@@ -34,7 +32,8 @@ void network_free(struct network *network);
  * long message took no longer than the short one. */
 struct network_estimate network_estimate(const struct network *network, size_t first);
 
-/* Writes the readings that have not been written yet as members of an object. */
-void network_put_new(struct network *network, json_line *line);
+/* Returns how many readings there are that have not been taken yet, and points at them (NULL where there is none); they
+ * stay the network's. */
+size_t network_take_new(struct network *network, const int64_t **short_ns, const int64_t **long_ns);
 
 #endif

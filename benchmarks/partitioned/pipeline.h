@@ -13,6 +13,7 @@
 
 #include "delays.h"
 #include "network.h"
+#include "points.h"
 #include "program.h"
 #include "sampler.h"
 #include "transfer.h"
@@ -23,50 +24,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Indices of the axes. The first four make the grid, the others have the same value in all points. */
-enum {
-    AXIS_MESSAGE,
-    AXIS_PARTITIONS,
-    AXIS_AGGREGATION,
-    AXIS_DELAY,
-    AXIS_APPROACH,
-    AXIS_NOISE,
-    AXIS_INTERFACES,
-    AXIS_CACHE,
-    AXIS_METHOD,
-    AXIS_FIGURE,
-    AXES
-};
-
-/* Which partitions are late. NOISE_LAST: the last one, by the delay (section 4.3). The others: a thread computes for
- * each partition, on average as long as the delay, with the noise of appendix A and of Temucin et al. 2022: none;
- * uniform and normal, around the average; single, where one partition takes longer. */
-enum noise { NOISE_LAST, NOISE_NONE, NOISE_UNIFORM, NOISE_NORMAL, NOISE_SINGLE, NOISES };
-extern const char *const noise_names[NOISES + 1];
-
-/* What is asked for. Lists are those of the axes. */
-struct pipeline_plan {
-    const struct approach *approach;
-    const int64_t *message_bytes;
-    size_t message_count;
-    const int64_t *partitions; /* of the sender */
-    size_t partition_count;
-    int64_t receive_partitions; /* 0: what the approach has */
-    const int64_t *aggregation_bytes;
-    size_t aggregation_count;
-    const int64_t *ratio_millionths; /* gamma * beta */
-    size_t ratio_count;
-    bool preset; /* the axes are those of a grid, whose points are the figures' and not the whole product */
-    enum noise noise;
-    double noise_relative; /* sigma: standard deviation of the computation of a partition, relative */
-    bool cold;
-    bool paper; /* the method of section 4: a fixed number of repetitions, the mean, and a delay by the clock */
-    uint64_t seed;
-    const char *sizes;      /* file to read delays from; NULL: they are searched */
-    const char *save_sizes; /* file to write them to; NULL: none */
-    const char *reproducer; /* file for a program that shows wrong data of partitioned communication; NULL: none */
-};
-
 /* What sends one message: the reference, and what the messages are sent by from which latency and bandwidth follow. */
 struct single {
     struct channel message;
@@ -74,7 +31,7 @@ struct single {
 };
 
 struct pipeline {
-    const struct pipeline_plan *plan;
+    const struct points_plan *plan;
     const struct program *program;
     start_line *line;
     MPI_Comm pair;   /* of this rank and the one that it sends to or receives from */
@@ -118,12 +75,6 @@ struct pipeline {
 
 /* What sampler_measure measures. The context of its hooks is a struct pipeline. */
 extern const struct sampler_kind pipeline_points;
-
-/* Returns whether a message divides into whole words for the partitions of both sides. */
-bool pipeline_divides(const struct pipeline_plan *plan, int64_t message_bytes, int64_t send_partitions);
-
-/* Returns the number of partitions on the receiving side. */
-int64_t pipeline_receive_partitions(const struct pipeline_plan *plan, int64_t send_partitions);
 
 /* The `check`, `begin` and `end` of the struct program_kind. pipeline_check reads the delays where there is a sizes
  * file. pipeline_begin makes the pairs, reads alpha and beta, and searches the delays that were not read. */

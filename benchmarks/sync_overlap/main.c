@@ -61,21 +61,11 @@ static void describe_options(struct option_entry *entries) {
          .of_plan = true,
          .grids = grids,
          .help = "sizes of messages to begin with, bytes, multiples of 8; sizes between them may be measured, too"},
-        {.name = "send",
-         .kind = OPTION_CHOICE,
-         .target = &s->send,
-         .choices = send_choices,
-         .parameter = "send",
-         .of_plan = true,
-         .help = "when the sender calls MPI_Isend; default: early"},
-        {.name = "protocol",
-         .kind = OPTION_CHOICE,
-         .target = &s->protocol,
-         .choices = protocol_choices,
-         .parameter = "protocol",
-         .of_plan = true,
-         .help = "how the library was told to transfer messages, by settings that the caller makes: a note for the "
-                 "record; default: default"},
+        option_constant("send", &s->send, send_choices, "when the sender calls MPI_Isend; default: early"),
+        option_constant(
+            "protocol", &s->protocol, protocol_choices,
+            "how the library was told to transfer messages, by settings that the caller makes: a note for the "
+            "record; default: default"),
         option_one_of("grid", &s->grid, program_grid_choices,
                       "the sizes of messages to begin with, as far as the ranks have memory for them; --message-bytes "
                       "replaces them; default: smoke"),

@@ -45,7 +45,7 @@ static void test_words(void) {
 static void reduce(int ranks, size_t first) {
     memset(sums, 0, sizeof sums);
     for (int source = 0; source < ranks; source++) {
-        pattern_fill_terms(terms, COUNT, SEED, source, first);
+        pattern_fill_summands(terms, COUNT, SEED, source, first);
         for (size_t i = 0; i < COUNT; i++) {
             CHECK(terms[i] >= 1 && floor(terms[i]) == terms[i]);
             sums[i] += terms[i];
@@ -76,7 +76,7 @@ static void test_sums(void) {
     const uint64_t most = PATTERN_MAX_SUM_RANKS;
     CHECK((most * (most + 1) / 2) << 20 <= UINT64_C(1) << 53);
     CHECK(((most + 1) * (most + 2) / 2) << 20 > UINT64_C(1) << 53);
-    pattern_fill_terms(terms, COUNT, SEED, PATTERN_MAX_SUM_RANKS - 1, 0);
+    pattern_fill_summands(terms, COUNT, SEED, PATTERN_MAX_SUM_RANKS - 1, 0);
     CHECK(terms[0] + 1 != terms[0]);
 }
 

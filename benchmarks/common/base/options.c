@@ -388,6 +388,19 @@ static void describe_default(json_line *line, const struct option_entry *entry) 
     }
 }
 
+/* millionths: as those of OPTION_REALS are kept. */
+static void describe_values(json_line *line, const char *name, const struct option_values *values, bool millionths) {
+    json_open_array(line, name);
+    for (size_t i = 0; i < values->count; i++) {
+        if (millionths) {
+            json_put_real(line, NULL, (double)values->items[i] / 1e6);
+        } else {
+            json_put_integer(line, NULL, values->items[i]);
+        }
+    }
+    json_close_array(line);
+}
+
 static void describe(json_line *line, const struct option_entry *entry, const struct option_choice *grids) {
     json_open_object(line, NULL);
     json_put_string(line, "name", entry->name);
@@ -420,7 +433,7 @@ static void describe(json_line *line, const struct option_entry *entry, const st
     if (entry->grids != NULL) {
         json_open_object(line, "grids");
         for (size_t i = 0; grids[i].name != NULL; i++) {
-            json_put_integers(line, grids[i].name, entry->grids[i].items, entry->grids[i].count);
+            describe_values(line, grids[i].name, &entry->grids[i], entry->kind == OPTION_REALS);
         }
         json_close_object(line);
     }

@@ -126,6 +126,15 @@ static inline struct option_entry option_one_of(const char *name, int *target, c
         .name = name, .kind = OPTION_CHOICE, .target = target, .choices = choices, .help = help};
 }
 
+/* A choice that is the same in all points, and a parameter of the plan under the option's name. */
+static inline struct option_entry option_constant(const char *name, int *target, const struct option_choice *choices,
+                                                  const char *help) {
+    struct option_entry entry = option_one_of(name, target, choices, help);
+    entry.parameter = name;
+    entry.of_plan = true;
+    return entry;
+}
+
 static inline struct option_entry option_some_of(const char *name, struct option_list *target,
                                                  const struct option_choice *choices, const char *help) {
     return (struct option_entry){

@@ -170,7 +170,7 @@ size_t exchange_sets(const exchange *x) {
 static void fill(const struct collective_call *call, bool sums, const struct buffer *send) {
     const size_t count = send->bytes / COLLECTIVE_ELEMENT;
     if (sums) {
-        pattern_fill_terms(send->memory, count, call->seed, call->rank, 0);
+        pattern_fill_summands(send->memory, count, call->seed, call->rank, 0);
     } else {
         pattern_fill_words(send->memory, count, call->seed, call->rank, 0);
     }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define WORD_STEP UINT64_C(0x9E3779B97F4A7C15) /* 2^64 / golden ratio, odd */
-#define TERM_STEP UINT32_C(0x9E3779B1)         /* 2^32 / golden ratio, odd */
+#define SUMMAND_STEP UINT32_C(0x9E3779B1)      /* 2^32 / golden ratio, odd */
 #define BLOCK ((size_t)2048)                   /* elements per vectorised comparison */
 
 /* splitmix64's finaliser: neighbouring inputs give unrelated outputs. */
@@ -24,12 +24,12 @@ static uint64_t word_base(uint64_t seed, int source, size_t first) {
     return mix(seed + (uint64_t)(unsigned)source * UINT64_C(0xD1B54A32D192ED03)) + (uint64_t)first * WORD_STEP;
 }
 
-static uint32_t term_base(uint64_t seed, size_t first) {
-    return (uint32_t)mix(seed) + (uint32_t)first * TERM_STEP;
+static uint32_t summand_base(uint64_t seed, size_t first) {
+    return (uint32_t)mix(seed) + (uint32_t)first * SUMMAND_STEP;
 }
 
 /* 1 ... 2^20, from the progression's upper 20 bits. int: conversion of signed 32-bit integers vectorises everywhere. */
-static inline double term(uint32_t progression) {
+static inline double summand(uint32_t progression) {
     return (double)(int32_t)((progression >> 12) + 1);
 }
 
@@ -48,11 +48,11 @@ void pattern_fill_words(uint64_t *buffer, size_t count, uint64_t seed, int sourc
     }
 }
 
-void pattern_fill_terms(double *buffer, size_t count, uint64_t seed, int source, size_t first) {
-    uint32_t base = term_base(seed, first);
+void pattern_fill_summands(double *buffer, size_t count, uint64_t seed, int source, size_t first) {
+    uint32_t base = summand_base(seed, first);
     double factor = (double)source + 1;
-    for (size_t i = 0; i < count; i++, base += TERM_STEP) {
-        buffer[i] = factor * term(base);
+    for (size_t i = 0; i < count; i++, base += SUMMAND_STEP) {
+        buffer[i] = factor * summand(base);
     }
 }
 
@@ -91,23 +91,23 @@ uint64_t pattern_check_words(const uint64_t *buffer, size_t count, uint64_t seed
 
 uint64_t pattern_check_sums(const double *buffer, size_t count, uint64_t seed, int ranks, size_t first,
                             struct pattern_fault *fault) {
-    uint32_t base = term_base(seed, first);
+    uint32_t base = summand_base(seed, first);
     double factor = (double)ranks * ((double)ranks + 1) / 2;
     uint64_t faults = 0;
     for (size_t start = 0; start < count; start += BLOCK) {
         size_t length = count - start < BLOCK ? count - start : BLOCK;
         const double *block = buffer + start;
-        uint32_t block_base = base + (uint32_t)start * TERM_STEP;
+        uint32_t block_base = base + (uint32_t)start * SUMMAND_STEP;
         uint32_t progression = block_base;
         uint64_t difference = 0;
-        for (size_t i = 0; i < length; i++, progression += TERM_STEP) {
-            difference |= bits_of(block[i]) ^ bits_of(factor * term(progression)); /* exact, and no sum is 0 or -0 */
+        for (size_t i = 0; i < length; i++, progression += SUMMAND_STEP) {
+            difference |= bits_of(block[i]) ^ bits_of(factor * summand(progression)); /* exact, and no sum is 0 or -0 */
         }
         if (difference == 0) {
             continue;
         }
         for (size_t i = 0; i < length; i++) {
-            double expected = factor * term(block_base + (uint32_t)i * TERM_STEP);
+            double expected = factor * summand(block_base + (uint32_t)i * SUMMAND_STEP);
             if (!(block[i] == expected)) { /* so that a NaN counts as wrong */
                 if (faults == 0) {
                     *fault =

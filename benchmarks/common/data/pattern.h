@@ -7,9 +7,9 @@
  * stale data of the last repetition are found although nothing is cleared.
  *
  * Words (uint64) are for collectives that move data: an arithmetic progression modulo 2^64 that starts at a hash of
- * seed and source. Terms (double) are for sums: (source + 1) * h(position), where h is a hash of 20 bits that is at
- * least 1. All terms are integers, so that sums are exact in any order for up to PATTERN_MAX_SUM_RANKS ranks, and the
- * sum over p ranks is h * p (p + 1) / 2.
+ * seed and source. Summands (double) are for sums: (source + 1) * h(position), where h is a hash of 20 bits that is at
+ * least 1. All summands are integers, so that sums are exact in any order for up to PATTERN_MAX_SUM_RANKS ranks, and
+ * the sum over p ranks is h * p (p + 1) / 2.
  */
 #ifndef CAMPAIGN_PATTERN_H
 #define CAMPAIGN_PATTERN_H
@@ -41,7 +41,7 @@ size_t pattern_first(uint64_t repetition);
 
 /* Fill a buffer with count elements of the source's sequence from `first` on. */
 void pattern_fill_words(uint64_t *buffer, size_t count, uint64_t seed, int source, size_t first);
-void pattern_fill_terms(double *buffer, size_t count, uint64_t seed, int source, size_t first);
+void pattern_fill_summands(double *buffer, size_t count, uint64_t seed, int source, size_t first);
 
 /* Return the number of wrong elements, and the first one in *fault, which is untouched where the number is 0. */
 uint64_t pattern_check_words(const uint64_t *buffer, size_t count, uint64_t seed, int source, size_t first,
