@@ -282,6 +282,15 @@ static bool save_sizes(const struct program *program, const struct overlap *o, c
     return program_agree(saved);
 }
 
+void overlap_check(struct program *program, void *context, char *error, size_t error_size) {
+    struct overlap *o = context;
+    calibration_memory_check(o->plan, error, error_size);
+    if (program->rank == 0 && error[0] == '\0' && o->sizes_file != NULL &&
+        size_table_read(o->sizes_file, &o->sizes, error, error_size)) {
+        calibration_sizes_check(o->plan, &o->sizes, o->sizes_file, error, error_size);
+    }
+}
+
 bool overlap_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
     struct overlap *o = context;
     calibration_sizes_share(&o->sizes);
