@@ -54,29 +54,15 @@ void settings_describe(struct option_entry *entries) {
          .grids = grids,
          .help = "sizes of messages, bytes, multiples of 8: of bcast and allreduce the buffer, of the others the block "
                  "of one rank; default: the grid's"},
-        {.name = "intranode",
-         .kind = OPTION_CHOICE,
-         .target = &s->intranode,
-         .choices = intranode_choices,
-         .parameter = "intranode",
-         .of_plan = true,
-         .help = "how the environment has set the MPI library's collectives within a node, for the record; default: "
-                 "usual"},
-        {.name = "cache",
-         .kind = OPTION_CHOICE,
-         .target = &s->cache,
-         .choices = cache_choices,
-         .parameter = "cache",
-         .of_plan = true,
-         .help = "what the caches hold before a batch; default: warm"},
-        {.name = "method",
-         .kind = OPTION_CHOICE,
-         .target = &s->method,
-         .choices = program_method_choices,
-         .parameter = "method",
-         .of_plan = true,
-         .help = "when a point is done; default: campaign. The paper's way is ten batches of 1000 calls, whatever the "
-                 "intervals"},
+        option_constant(
+            "intranode", &s->intranode, intranode_choices,
+            "how the environment has set the MPI library's collectives within a node, for the record; default: "
+            "usual"),
+        option_constant("cache", &s->cache, cache_choices, "what the caches hold before a batch; default: warm"),
+        option_constant(
+            "method", &s->method, program_method_choices,
+            "when a point is done; default: campaign. The paper's way is ten batches of 1000 calls, whatever the "
+            "intervals"),
         {.name = "virtual-node-ranks",
          .kind = OPTION_INTEGER,
          .target = &s->virtual_node_ranks,

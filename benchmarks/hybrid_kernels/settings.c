@@ -50,15 +50,10 @@ void settings_describe(struct option_entry *entries) {
          .help =
              "rows, and columns, of the matrix of ratings that is generated; default: 250 per rank, 1000 with other "
              "grids than smoke"},
-        {.name = "method",
-         .kind = OPTION_CHOICE,
-         .target = &s->method,
-         .choices = program_method_choices,
-         .parameter = "method",
-         .of_plan = true,
-         .help =
-             "when a point is done; default: campaign. The paper's way is 20 repetitions, however wide the interval "
-             "is"},
+        option_constant(
+            "method", &s->method, program_method_choices,
+            "when a point is done; default: campaign. The paper's way is 20 repetitions, however wide the interval "
+            "is"),
         {.name = "virtual-node-ranks",
          .kind = OPTION_INTEGER,
          .target = &s->virtual_node_ranks,

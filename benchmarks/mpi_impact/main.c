@@ -5,6 +5,7 @@
  * numerator, between MPI_Init and MPI_Finalize, in any configuration; compute_alone, which is linked without MPI, the
  * denominator.
  */
+#include "calibration.h"
 #include "fail.h"
 #include "impact.h"
 #include "impact_sizes.h"
@@ -60,10 +61,8 @@ static void describe_options(struct option_entry *entries) {
 static void check_settings(const struct program *program, char *error, size_t error_size) {
     (void)program;
     const struct settings *s = &settings;
-    if (s->sizes != NULL && s->save_sizes != NULL) {
-        snprintf(error, error_size,
-                 "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
-    } else if (s->calibrate_only && s->save_sizes == NULL) {
+    calibration_check_options(s->sizes, s->save_sizes, 0, error, error_size);
+    if (s->calibrate_only && s->save_sizes == NULL) {
         snprintf(error, error_size,
                  "--calibrate-only measures nothing; say with --save-sizes where its sizes are to go");
     }

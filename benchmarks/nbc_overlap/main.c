@@ -4,17 +4,14 @@
  * A. Denis et al., "A methodology for assessing computation/communication overlap of MPI nonblocking collectives",
  * 2022, section 5.
  */
-#include "available.h"
 #include "calibration.h"
 #include "collectives.h"
-#include "fail.h"
 #include "options.h"
 #include "overlap.h"
 #include "pattern.h"
 #include "program.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Both axes. */
 #define MS INT64_C(1000000)
@@ -91,23 +88,27 @@ static void describe_options(struct option_entry *entries) {
     program_add_options(entries, table, sizeof table);
 }
 
+static void check_collectives(const struct option_list *collectives, char *error, size_t error_size) {
+    for (size_t i = 0; i < collectives->count && error[0] == '\0'; i++) {
+        const struct collective *collective = &collective_table[collectives->values[i]];
+        if (!collective->available) {
+            snprintf(error, error_size, "this MPI library has no %s; --list shows which collectives it has",
+                     collective->mpi_name);
+        }
+    }
+}
+
 /* Checks what the table of options cannot express. One line in error where options contradict each other. */
 static void check_settings(const struct program *program, char *error, size_t error_size) {
     const struct settings *s = &settings;
-    if (s->sizes != NULL && s->save_sizes != NULL) {
-        snprintf(error, error_size,
-                 "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
-    } else if (s->sizes != NULL && s->max_message_bytes > 0) {
-        snprintf(error, error_size,
-                 "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
-    } else if (s->test_interval_ns > 0 && program->configuration->source == PROGRESS_APPLICATION) {
+    calibration_check_options(s->sizes, s->save_sizes, s->max_message_bytes, error, error_size);
+    if (s->test_interval_ns > 0 && program->configuration->source == PROGRESS_APPLICATION) {
         snprintf(error, error_size,
                  "--test-interval: in configuration %s the helper thread calls MPI_Test already, and no two threads "
                  "may test one request; leave it out, or use another configuration",
                  program->configuration->name);
-    } else {
-        available_check(&s->collectives, error, error_size);
     }
+    check_collectives(&s->collectives, error, error_size);
 }
 
 /* Collective: one line in error, the same on all ranks, where the number or the placement of ranks makes measuring
@@ -120,8 +121,8 @@ static void check_ranks(const struct program *program, char *error, size_t error
     }
 }
 
-static struct plan plan_of(const struct program *program, const struct settings *s, const int *collectives) {
-    return (struct plan){.collectives = collectives,
+static struct plan plan_of(const struct program *program, const struct settings *s) {
+    return (struct plan){.collectives = s->collectives.values,
                          .collective_count = s->collectives.count,
                          .comm_targets_ns = s->comm_times.values,
                          .comm_target_count = s->comm_times.count,
@@ -143,19 +144,15 @@ static struct plan plan_of(const struct program *program, const struct settings 
 /* Collective: measures what was asked for. Returns the exit code. */
 static int run(struct program *program) {
     struct settings *s = &settings;
+    char impossible[PROGRAM_MOST_REASON] = "";
+    struct sampler_axis axes[SAMPLER_MOST_AXES];
     program->computation = (enum compute_kind)s->computation;
     options_fill_list(&s->comm_times, &times[s->grid]);
     options_fill_list(&s->comp_times, &times[s->grid]);
     options_fill_range(&s->collectives, 0, COLLECTIVE_DEFAULTS);
-    char impossible[PROGRAM_MOST_REASON] = "";
-    struct sampler_axis axes[SAMPLER_MOST_AXES];
-    int *collectives = fail_alloc(s->collectives.count, sizeof *collectives);
-    for (size_t i = 0; i < s->collectives.count; i++) {
-        collectives[i] = (int)s->collectives.values[i];
-    }
     program_configure(program, impossible, sizeof impossible);
     check_ranks(program, impossible, sizeof impossible);
-    const struct plan plan = plan_of(program, s, collectives);
+    const struct plan plan = plan_of(program, s);
     struct overlap overlap = {.plan = &plan, .sizes_file = s->sizes, .save_sizes = s->save_sizes};
     const struct program_measurement measurement = {.context = &overlap,
                                                     .plan = program_plan(program, axes, AXES),
@@ -166,7 +163,6 @@ static int run(struct program *program) {
     overlap.sizes = calibration_sizes_create(&plan, program->ranks);
     const int code = program_measure(program, &measurement);
     calibration_sizes_free(&overlap.sizes);
-    free(collectives);
     return code;
 }
 
@@ -189,7 +185,7 @@ int main(int argc, char **argv) {
         .describe = describe_options,
         .check_options = check_settings,
         .run = run,
-        .list = available_list,
+        .list = collective_print_list,
         .points = &overlap_points,
         .check = overlap_check,
         .begin = overlap_begin,

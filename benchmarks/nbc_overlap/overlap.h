@@ -12,9 +12,8 @@
 /* What sampler_measure measures. The context of its hooks is a struct overlap. */
 extern const struct sampler_kind overlap_points;
 
-/* The `check`, `begin` and `end` of the struct program_kind: overlap_check looks at memory and at given sizes,
- * overlap_begin calibrates, and both write the sizes file where one
- * was asked for. */
+/* The `check`, `begin` and `end` of the struct program_kind: overlap_check looks at memory and given sizes,
+ * overlap_begin calibrates, and both write the sizes file where one was asked for. */
 void overlap_check(struct program *program, void *context, char *error, size_t error_size);
 bool overlap_begin(struct program *program, void *context, sampler *s, char *reason, size_t reason_size);
 bool overlap_end(struct program *program, void *context, char *reason, size_t reason_size);

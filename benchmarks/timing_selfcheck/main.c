@@ -153,7 +153,7 @@ static int measure(struct session *session) {
 static int run(struct program *program) {
     char error[PROGRAM_MOST_REASON] = "";
     int code = PROGRAM_WRONG_USE;
-    const int ibcast = collective_find("ibcast");
+    const int64_t ibcast = collective_find("ibcast");
     struct session session = {.settings = &settings, .program = program, .measured_seconds = NAN};
     work_plan(&session, &ibcast);
     program_check_crowd(program, error, sizeof error);

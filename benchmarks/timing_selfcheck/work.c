@@ -204,12 +204,8 @@ void work_complete(struct settings *s, char *error, size_t error_size) {
             "--repetitions and --interval both say when to stop; use one of them (--max-repetitions caps --interval)");
     } else if (s->max_repetitions > 0 && !(s->interval > 0)) {
         snprintf(error, error_size, "--max-repetitions caps --interval, which is not given; use --repetitions");
-    } else if (s->sizes != NULL && s->save_sizes != NULL) {
-        snprintf(error, error_size,
-                 "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
-    } else if (s->sizes != NULL && s->max_message_bytes > 0) {
-        snprintf(error, error_size,
-                 "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
+    } else {
+        calibration_check_options(s->sizes, s->save_sizes, s->max_message_bytes, error, error_size);
     }
     if (s->interval > 0 && s->max_repetitions == 0) {
         s->max_repetitions = DEFAULT_MOST_REPETITIONS;
@@ -219,7 +215,7 @@ void work_complete(struct settings *s, char *error, size_t error_size) {
     options_fill_list(&s->targets, &targets_ns);
 }
 
-void work_plan(struct session *session, const int *collective) {
+void work_plan(struct session *session, const int64_t *collective) {
     const struct settings *s = session->settings;
     const struct program *program = session->program;
     session->plan = (struct plan){.collectives = collective,

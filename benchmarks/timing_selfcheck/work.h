@@ -18,7 +18,7 @@ extern const struct sampler_kind work_points[];
 void work_complete(struct settings *s, char *error, size_t error_size);
 
 /* Plans the session's work. collective: that of the communication; a single rank has none. */
-void work_plan(struct session *session, const int *collective);
+void work_plan(struct session *session, const int64_t *collective);
 
 /* Rank 0 reads the file of sizes where one was given. One line in error where it is of no use. */
 void work_check_sizes(struct session *session, char *error, size_t error_size);

@@ -6,6 +6,7 @@
 #include "mpi_forms.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -658,4 +659,15 @@ int collective_find(const char *name) {
         }
     }
     return -1;
+}
+
+void collective_print_list(void) {
+    for (int i = 0; i < COLLECTIVE_COUNT; i++) {
+        const struct collective *collective = &collective_table[i];
+        if (collective->available) {
+            printf("%s\n", collective->name);
+        } else {
+            printf("%-26s this MPI library has no %s\n", collective->name, collective->mpi_name);
+        }
+    }
 }

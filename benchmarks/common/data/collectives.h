@@ -124,4 +124,7 @@ int collective_find(const char *name);
 /* Returns the table as the choices of an option. */
 const struct option_choice *collective_choices(void);
 
+/* Prints the names of the table, one a line; of those that this MPI library lacks, that it does. */
+void collective_print_list(void);
+
 #endif

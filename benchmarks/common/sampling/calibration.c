@@ -62,6 +62,17 @@ static struct size_entry *list_targets(const int64_t *targets, size_t count) {
     return entries;
 }
 
+void calibration_check_options(const char *sizes, const char *save_sizes, int64_t max_message_bytes, char *error,
+                               size_t error_size) {
+    if (sizes != NULL && save_sizes != NULL) {
+        snprintf(error, error_size,
+                 "--save-sizes has nothing to save with --sizes, which calibrates nothing; use one of them");
+    } else if (sizes != NULL && max_message_bytes > 0) {
+        snprintf(error, error_size,
+                 "--max-message-bytes bounds the calibration, and --sizes calibrates nothing; use one of them");
+    }
+}
+
 struct size_table calibration_sizes_create(const struct plan *plan, int ranks) {
     struct size_table sizes = {.ranks = ranks,
                                .threads_per_rank = plan->threads,

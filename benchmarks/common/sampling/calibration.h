@@ -14,6 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One line in error where --sizes, whose file makes a calibration needless, is given beside an option about the
+ * calibration: save_sizes (NULL: not given), max_message_bytes (0: not given). */
+void calibration_check_options(const char *sizes, const char *save_sizes, int64_t max_message_bytes, char *error,
+                               size_t error_size);
+
 /* Creates a table of the plan's targets and points without sizes, to be filled by size_table_read or
  * calibration_search. Free with calibration_sizes_free.
  */

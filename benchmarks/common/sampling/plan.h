@@ -16,7 +16,7 @@
 
 /* Fields that do not apply are 0, false or NULL. */
 struct plan {
-    const int *collectives; /* indices of collective_table; none: only computation is calibrated */
+    const int64_t *collectives; /* indices of collective_table; none: only computation is calibrated */
     size_t collective_count;
     const int64_t *comm_targets_ns;
     size_t comm_target_count;
