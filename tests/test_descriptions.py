@@ -5,7 +5,7 @@ committed.
 """
 
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -39,16 +39,19 @@ def test_the_description_of_a_program_is_its_print(built: Path) -> None:
 
 
 def _rows(fields: Iterable[Described], prefix: str = "") -> Iterator[str]:
+    before: tuple[Described, ...] = ()  # an object after one of the same fields does not repeat them
     for field in fields:
         kind = f"{field.kind}{' or null' * field.or_null}{', may be left out' * field.may_lack}"
-        yield f"| `{prefix}{field.name}` | {kind} | {field.help} |"
-        yield from _rows(field.members, f"{prefix}{field.name}.")
+        yield f"- `{prefix}{field.name}` ({kind}): {field.help}"
+        if field.members != before:
+            yield from _rows(field.members, f"{prefix}{field.name}.")
+        before = field.members
 
 
 def _table(title: str, rows: Iterable[str]) -> Iterator[str]:
     body = list(rows)
     if body:
-        yield from ("", f"{title}:", "", "| Field | Kind | Meaning |", "| --- | --- | --- |", *body)
+        yield from ("", f"{title}:", "", *body)
 
 
 def _axes(description: Description) -> Iterator[str]:
@@ -56,16 +59,27 @@ def _axes(description: Description) -> Iterator[str]:
         if option.parameter:
             values = ", ".join(f"`{name}`" for name in option.choices)
             also = f": {values}" if 0 < len(option.choices) <= 20 else ""
-            yield f"| `{option.parameter}` | {option.kind} | `--{option.name}`{also} |"
+            yield f"- `{option.parameter}`: `--{option.name}`{also}"
 
 
-def _points(kind: Points) -> Iterator[str]:
-    yield from _table("Parameters of a point beside the axes", _rows(kind.parameters))
-    yield from _table("`series`", _rows(kind.series))
-    yield from _table("`spreads`", _rows(kind.spreads))
-    yield from _table("`rank_medians`", _rows(kind.rank_medians))
-    yield from _table("`thread_medians`", _rows(kind.thread_medians))
-    yield from _table("`own` of a point", _rows(kind.own))
+_PARTS = {
+    "parameters": "Parameters of a point beside the axes", "series": "`series`", "spreads": "`spreads`",
+    "rank_medians": "`rank_medians`", "thread_medians": "`thread_medians`", "own": "`own` of a point",
+}  # fmt: skip
+
+
+def _points(kinds: Sequence[Points]) -> Iterator[str]:
+    """Each part of the points of a program, and each field once: kinds of points differ in a few."""
+    for part, title in _PARTS.items():
+        fields = {field.name: field for kind in reversed(kinds) for field in getattr(kind, part)}
+        yield from _table(title, _rows(sorted(fields.values(), key=lambda field: _place(field, kinds, part))))
+
+
+def _place(field: Described, kinds: Sequence[Points], part: str) -> tuple[int, int]:
+    """Of the first kind that has the field, and its place there."""
+    names = [[other.name for other in getattr(kind, part)] for kind in kinds]
+    number = next(number for number, of_kind in enumerate(names) if field.name in of_kind)
+    return number, names[number].index(field.name)
 
 
 def page() -> str:
@@ -83,8 +97,7 @@ def page() -> str:
         lines += ["", f"## {program}", *_table("Axes, in `plan.parameters`", _axes(description))]
         lines += _table("`plan.own`", _rows(description.plan))
         lines += _table("`own` of the header", _rows(description.header))
-        for kind in description.points:
-            lines += _points(kind)
+        lines += _points(description.points)
     return "\n".join(lines) + "\n"
 
 

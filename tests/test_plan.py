@@ -315,8 +315,8 @@ def test_points_that_cannot_be_are_refused(asked: dict[str, Any], says: str) -> 
 
 
 def test_the_threads_of_a_figure_are_those_of_the_program() -> None:
-    source = (ROOT / "benchmarks" / "partitioned" / "main.c").read_text()
-    threads = re.findall(r"\[FIGURE_(\d)\] = \{\.threads = (\d+)", source)
+    source = (ROOT / "benchmarks" / "partitioned" / "points.c").read_text()
+    threads = re.findall(r"\[FIGURE_(\d)\] = (\d+)", source)
     assert {name: int(number) for name, number in threads} == THREADS_OF_FIGURE
 
 
@@ -506,19 +506,6 @@ def test_a_collective_is_a_case_of_one_benchmark_and_a_point_of_another() -> Non
     assert {found.skipped[one.stem] for one in found.cases if one.benchmark == case} == {
         "hybrid has the operations allgather, bcast, allreduce, reduce_scatter_block, alltoall only"
     }
-
-
-def test_words_of_points_are_those_of_the_programs() -> None:
-    tables = (
-        ("hybrid", "operation", r"operation_table\[\w*\] = {(.*?)};", r'\.name = "(\w+)"'),
-        ("hybrid_kernels", "kernel", r"kernel_names\[\w*\] = {(.*?)}", r'"(\w+)"'),
-    )
-    for benchmark, values, table, name in tables:
-        sources = "".join(path.read_text() for path in (ROOT / "benchmarks" / benchmark).glob("*.c"))
-        found = re.findall(table, sources, re.DOTALL)
-        own = BENCHMARKS[benchmark].point_values_named(values)
-        assert own is not None and len(found) == 1
-        assert tuple(re.findall(name, found[0])) == own.legal
 
 
 def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_something(tmp_path: Path) -> None:

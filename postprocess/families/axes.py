@@ -100,7 +100,7 @@ UNKNOWNS = described(
     words=lambda count: f"{plural(count, 'unknown')} per point", in_file_name="{}unknowns".format,
 )  # fmt: skip
 """The unknowns of each point."""
-SEND = described("sync_overlap", "send", "send", of_basic=False, words="sent {}".format)
+SEND = described("sync_overlap", "send", "send", of_basic=False, words="sent {}".format, in_file_name="sent_{}".format)
 """When the sender of a message to a late receiver sends it."""
 SENT_LATE, SENT_NEVER = "late", "never"
 PROTOCOL = described(

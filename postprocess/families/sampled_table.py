@@ -50,8 +50,8 @@ def rows_of(
     why = {name: reason for name, (_, reason) in (failed or {}).items()}
     made = []
     for record in records:
-        own = {point.index: _own(record.family, point) for point in record.points}
-        made += [{**own[row["index"]], **row} for row in rows(record, why.get(record.name, ""))]
+        own = {point.index: _own(record.family, point) for point in getattr(record, "points", ())}
+        made += [{**own.get(row.get("index"), {}), **row} for row in rows(record, why.get(record.name, ""))]
     return made
 
 

@@ -110,6 +110,7 @@ def point(
 def header(approach: str = "part", noise: str = "last", cache: str = "warm", **changes: Any) -> dict[str, Any]:
     """The first line. The values of the points are added by `record`."""
     parameters = {"approach": [approach], "noise": [noise], "cache": [cache], "method": ["campaign"]}
+    parameters |= {"interfaces": ["usual"], "figure": ["none"]}
     usual = {"command_line": ["partitioned", "--approach", approach], "thread_level_required": "multiple"}
     return synthetic.header_of("partitioned", parameters, {}, changes, **usual)
 

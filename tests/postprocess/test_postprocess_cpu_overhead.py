@@ -376,13 +376,6 @@ def test_availability_is_the_work_from_which_a_collective_takes_longer(
     assert "Work that fits beside the nonblocking collective" in cpu_text(table)
 
 
-def test_records_of_the_first_method_have_no_reference(tmp_path: Path) -> None:
-    table = cpu_table([load_cpu_overhead(DATA / "records" / "cpu_overhead-version-4.jsonl")])
-    assert set(table["way"]) == {"blocking"}
-    assert table["slowdown"].isna().all() and table["user_share"].isna().all()
-    assert table["cpu_share"].notna().any()
-
-
 def test_noise_that_both_times_share_does_not_widen_the_share(tmp_path: Path) -> None:
     row = row_of(tmp_path, replace(SLEEPS, noise=0.4, share_noise=0.001))
     assert row["t_wall_ns_ci95_high"] - row["t_wall_ns_ci95_low"] > 0.1 * row["t_wall_ns"]

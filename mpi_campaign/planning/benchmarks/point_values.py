@@ -105,7 +105,7 @@ class PointValues:
         if not least <= number <= most:
             kind = "a whole number" if whole else "a number"
             raise CampaignError(f"{self.option} {text}: {kind} from {least:.12g} to {most:.12g}")
-        if number % self.program.multiple_of:
+        if whole and number % self.program.multiple_of:
             part = self.program.multiple_of
             raise CampaignError(
                 f"{self.option} {text}: a multiple of {part}, such as {(int(number) // part + 1) * part}"
