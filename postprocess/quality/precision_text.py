@@ -300,8 +300,8 @@ def _stops(precision: Precision, addresses: Mapping[str, str]) -> str:
         "Every rule is asked of the same recorded series, from the same places in them. Those of OSU and of "
         "bench-pcomm are written as they have them; their programs are not run.\n\n*Times*: the wall time of OSU's "
         "1000 repetitions, without their 100 warm-ups, over that of the adaptive stop, on the series where both "
-        "reached the width. *Within 2 %*: on how many series the rule's own estimate (a median; the others' is a mean) was so "
-        "near to the median of the whole series.\n\n"
+        "reached the width. *Within 2 %*: on how many series the rule's own estimate (a median; the others' is a mean) "
+        "was so near to the median of the whole series.\n\n"
         + table(
             ["work", "OSU's 1000 / adaptive, times", "on series", "within 2 %, adaptive", "within 2 %, OSU's 1000"],
             faster,
