@@ -1,6 +1,6 @@
 """Cases that were measured night after night and are not any more, because they fail or because nobody asks for them.
 
-A change of a time shows only where a time is measured: what is silent is told apart from what is slow or good.
+A change of a time shows only where a time is measured, so a case that is not measured has an alarm of its own.
 """
 
 from __future__ import annotations
