@@ -81,7 +81,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Condition:
-    """What must be alike on both sides of a comparison: it decides a metric, and is none of the benchmark's doing.
+    """What must be alike on both sides of a comparison: it decides a metric, and the benchmark cannot choose it.
 
     name: another metric of the same family.  factor: by how much its medians on the two sides may differ.
     words: says that they differ more, as the reason why a verdict cannot be told.

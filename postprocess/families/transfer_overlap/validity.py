@@ -96,7 +96,7 @@ def flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: E
         alone = (duration(sampled.median(times)) for times in (point.t_comm_ns, point.t_comp_ns))
         yield (
             f"alone, the exchanges take {next(alone)} and the computation {next(alone)}, together "
-            f"{as_float(parts.value):.2f} times the solve without overlap: the bound is none"
+            f"{as_float(parts.value):.2f} times the solve without overlap: the bound does not hold"
         )
     if point.variant in CONTROLS:
         if low > 0 or high < 0:
