@@ -1,4 +1,4 @@
-"""Whether the common clock holds beside busy threads, as a progress thread is one that shares a core with a rank."""
+"""Whether the common clock stays right beside busy threads, such as a progress thread on the core of a rank."""
 
 import contextlib
 import os

@@ -3,8 +3,8 @@
 Every function takes the folder that stands for `/`, and where it matters the CPUs that ranks may use, so that tests can
 show it any machine. It says so where something is not visible.
 
-Shares of time have one limit, DISTURBING_SHARE: the width that the interval of a median may have. Time that is taken
-away, up to that part, cannot move a median further.
+Shares of time have one limit, DISTURBING_SHARE: the width that the interval of a median may have. Others who take less
+than that share move a median by less than its interval may be wide.
 """
 
 import gzip

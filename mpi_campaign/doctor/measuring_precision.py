@@ -410,6 +410,10 @@ def _write_page(computed: precision.Precision, records: precision.PrecisionRecor
 
 
 def _draw(computed: precision.Precision, folder: Path) -> dict[str, str]:
-    """Draw the pictures. Returns their paths relative to the folder, by name."""
+    """Draw the pictures, and write the table of all stop rules beside them. Returns their paths relative to the
+    folder, by name."""
     drawn = precision_plot.write_pictures(computed, folder / PICTURES)
+    if computed.stops:
+        drawn[precision_text.RULES] = folder / PICTURES / f"{precision_text.RULES}.csv"
+        drawn[precision_text.RULES].write_text(precision_text.rules_csv(computed))
     return {name: path.relative_to(folder).as_posix() for name, path in drawn.items()}

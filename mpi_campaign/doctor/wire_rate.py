@@ -2,8 +2,8 @@
 
     python -m mpi_campaign.launching.wire --rate 2gbit -- python -m mpi_campaign.doctor.wire_rate 131072,1048576 21
 
-It needs no MPI library: two threads hold the ends of one connection of TCP. Payload is counted, so that the headers of
-packets (0.7 % of packets of 9000 bytes, 1.5 % of 4500) are part of what a message takes longer.
+It needs no MPI library: two threads hold the ends of one connection of TCP. Only payload is counted: the headers of
+packets (0.7 % of packets of 9000 bytes, 1.5 % of 4500) make a message take longer than that.
 """
 
 import json

@@ -11,7 +11,8 @@ write its results, then kills it. A signal that was ignored when the guard start
 only `signals.END` is never ignored while the command runs.
 
 When all of them have ended, and COMMAND failed or the guard had to kill a process, it runs the command AFTERWARDS,
-which removes what killed processes have left. Its last word is how many seconds ago COMMAND began. No signal ends it.
+which removes what killed processes have left. The last word of that command is how many seconds ago COMMAND began. No
+signal ends it.
 """
 
 import contextlib

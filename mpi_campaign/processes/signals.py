@@ -1,7 +1,7 @@
 """Signals that end a process of this project, unless it was started with the signal ignored.
 
 `nohup`, a shell's `trap '' TERM` and its `&` start a command that ignores a signal, and its children ignore the signal
-too. A handler would end that, so that none is installed for an ignored signal.
+too. A handler would make the signal count again, so none is installed for a signal that is ignored.
 """
 
 import resource

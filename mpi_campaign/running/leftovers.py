@@ -2,10 +2,10 @@
 
     python -m mpi_campaign.running.leftovers PATTERN... SECONDS
 
-The words are those of `launching.shared_memory`, which this runs on each node, on its own one without an agent. The
-guard of a session does that when all its processes have ended, even if the campaign was killed. The guard gives it
-`guard.AFTERWARDS_SECONDS`. In this time, it can wait for 256 nodes that do not answer; it names all nodes where files
-may be left.
+The words are those of `launching.shared_memory`, which this runs on each node: through an agent, and on its own node
+directly. The guard of a session does that when all its processes have ended, even if the campaign was killed. The guard
+gives it `guard.AFTERWARDS_SECONDS`. In this time, it can wait for 256 nodes that do not answer; it names all nodes
+where files may be left.
 """
 
 import platform

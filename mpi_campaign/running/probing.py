@@ -1,4 +1,5 @@
-"""Probe jobs: what the nodes of a system are, asked and got. `systems check` and `doctor --system` submit one."""
+"""Probe jobs: short jobs that find out what the nodes of a system are, beside what was asked for. `systems check` and
+`doctor --system` submit one."""
 
 import secrets
 import shutil

@@ -1,5 +1,5 @@
-"""The hosts of an allocation, and the forms in which batch systems write them. Nothing is asked, no host is looked at:
-a file is read by a function that the caller gives."""
+"""The hosts of an allocation, and the forms in which batch systems write them. No command is started and no host is
+asked; the caller gives the function that reads a file."""
 
 import itertools
 import math

@@ -1,5 +1,5 @@
 """What the campaign asks of a batch system beside what ReFrame does: why jobs wait, whether and how they have ended, to
-cancel them. ReFrame submits jobs and polls them; a poll alone ends none."""
+cancel them. ReFrame submits jobs and polls them; a poll that fails does not end a job."""
 
 import contextlib
 import re

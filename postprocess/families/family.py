@@ -40,8 +40,8 @@ class Axis:
     name: the name of its column in tables and of its field in a case.
     title: its name for people, for instance in the head of a column.
     short: the title for narrow columns; empty where the title serves there too.
-    usual: the value that names leave out. Families without this axis count as having it. None: names always tell the
-    value.
+    usual: the value that names leave out. Families without this axis count as having it. None: names always contain
+    the value.
     of: what differs in it: the cases of a run, the points of one case, or the launches of one case.
     kind: the type of its values.
     unit: the unit of its numbers, "ns" or "bytes"; empty for texts and plain numbers.
@@ -81,7 +81,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Condition:
-    """What must be alike on both sides of a comparison: it decides a metric, and is none of the benchmark's doing.
+    """What must be alike on both sides of a comparison: it decides a metric, and the benchmark cannot choose it.
 
     name: another metric of the same family.  factor: by how much its medians on the two sides may differ.
     words: says that they differ more, as the reason why a verdict cannot be told.

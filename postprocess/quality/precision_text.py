@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -29,6 +31,8 @@ BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 """The markers in a page: `campaign figures --out docs` replaces everything between these lines."""
 
 START, CLOCK, STOP, LAUNCHES = PICTURES = ("start", "clock", "stop", "launches")
+RULES = "rules"
+"""The file beside the pictures with every stop rule on every kind of work: `rules_csv`."""
 
 _ALT = {
     START: "Cumulative shares of starts by their imbalance, for each method of starting",
@@ -67,7 +71,7 @@ def into_page(page: str, part: str) -> str:
 
 
 def part_of_page(precision: Precision, records: PrecisionRecords, pictures: Mapping[str, str]) -> str:
-    """The whole part, from the values to reach to the provenance. `pictures`: addresses by name, of PICTURES."""
+    """The whole part, from the values to reach to the provenance. `pictures`: addresses, of PICTURES and RULES."""
     run = records.run
     sections = [
         f"Measured on {clean(run.get('started_utc', '?'))} with {clean(run.get('toolchain', '?'))}: "
@@ -82,7 +86,7 @@ def part_of_page(precision: Precision, records: PrecisionRecords, pictures: Mapp
     if precision.clocks:
         sections += ["### Clock", *_picture(CLOCK, pictures), _clocks(precision, records)]
     if precision.stops:
-        sections += ["### When to stop", *_picture(STOP, pictures), _stops(precision)]
+        sections += ["### When to stop", *_picture(STOP, pictures), _stops(precision, pictures)]
     if precision.launches > 1:
         sections += ["### Launches", *_picture(LAUNCHES, pictures), _variations(precision)]
     sections += ["### Provenance", _provenance(records)]
@@ -243,12 +247,10 @@ def _starts(precision: Precision, records: PrecisionRecords) -> str:
         for one in precision.starts
     ]
     return (
-        "Imbalance: how long after the first rank the last one begins, by the common clock; between nodes its error "
-        "is in it. The methods take turns, so that all see the same disturbances. A start for which a rank missed the "
-        "deadline is known to be late: a benchmark marks it. Such starts have a row of their own. In brackets, 95 % "
-        "intervals from order statistics. On artificial clocks the true time of every start is known.\n\n"
-        + _skipped(records)
-        + table(head, rows)
+        "Imbalance: how long after the first rank the last one begins, by the common clock, with that clock's error. "
+        "The methods take turns. A benchmark marks a start for which a rank missed the deadline: such starts have a "
+        "row of their own. In brackets, 95 % intervals from order statistics. On artificial clocks the true time of "
+        "every start is known.\n\n" + _skipped(records) + table(head, rows)
     )
 
 
@@ -272,24 +274,18 @@ def _clocks(precision: Precision, records: PrecisionRecords) -> str:
     ]
     refused = [f"Refused: {clean(one.refusal)}." for one in records.truths if one.refusal]
     return (
-        "Residual: what an exchange of messages sees of the common clock's error, its own error in it; the median "
-        "launch, in brackets the best and the worst. *One clock*: ranks of a node, which are not corrected. *Two "
-        "clocks, 100 s apart*: nodes that have time namespaces and network namespaces of their own, joined by a veth "
-        "pair; they do not drift apart, because one oscillator drives both, so that their two columns should be the "
-        "same. *Artificial*: what the ranks read is the machine's one clock with this offset and drift added, so that "
-        "the true error is known, and the drift is there to be corrected.\n\n"
+        "Residual: the common clock's error as an exchange of messages sees it, with the error of that exchange; the "
+        "median launch, in brackets the best and the worst. *One clock*: ranks of a node, which are not corrected. "
+        "*Two clocks, 100 s apart*: nodes in time and network namespaces of their own, joined by a veth pair. One "
+        "oscillator drives both, so that their two columns should be the same. *Artificial*: the ranks read the "
+        "machine's clock with this offset and drift added, so that the true error is known.\n\n"
         + _skipped(records)
         + table(head, rows)
         + "".join(f"\n\n{line}" for line in refused)
     )
 
 
-def _stops(precision: Precision) -> str:
-    head = [
-        "work", "rule", "wall time", "repetitions", "interval reached", f"≤ {share(ASKED_WIDTH)}", "within 1 %",
-        "within 2 %",
-    ]  # fmt: skip
-    rows = [[f"{one.kind}, {duration(one.target_ns)}", *_stop_cells(one)] for one in precision.stops]
+def _stops(precision: Precision, addresses: Mapping[str, str]) -> str:
     close = {(one.kind, one.target_ns, one.rule): f"{one.close(0.02)} of {len(one.replays)}" for one in precision.stops}
     faster = [
         [
@@ -301,20 +297,34 @@ def _stops(precision: Precision) -> str:
         for one in precision.faster
     ]
     return (
-        "Every rule is asked of the very same recorded series, from the same places in them. Those of OSU and of "
-        "bench-pcomm are written as they have them; their programs are not run.\n\n*Times*: how many times the wall "
-        "time of the adaptive stop OSU's 1000 repetitions take (their 100 warm-ups aside), on the series where both "
+        "Every rule is asked of the same recorded series, from the same places in them. Those of OSU and of "
+        "bench-pcomm are written as they have them; their programs are not run.\n\n*Times*: the wall time of OSU's "
+        "1000 repetitions, without their 100 warm-ups, over that of the adaptive stop, on the series where both "
         "reached the width. *Within 2 %*: on how many series the rule's own estimate (a median; the others' is a mean) "
         "was so near to the median of the whole series.\n\n"
         + table(
             ["work", "OSU's 1000 / adaptive, times", "on series", "within 2 %, adaptive", "within 2 %, OSU's 1000"],
             faster,
         )
-        + f"\n\n<details>\n<summary>Every rule on every kind of work: {len(rows)} rows</summary>\n\n"
-        "The median series, in brackets the smallest and the largest. Repetitions and wall time are all that the rule "
-        "needs, its own warm-ups and reruns too. *Interval reached*: the width of the 95 % interval of the median of "
-        "what the rule kept, and on how many series it was narrow enough.\n\n" + table(head, rows) + "\n\n</details>"
+        + (f"\n\nEvery rule on every kind of work: [{RULES}.csv]({addresses[RULES]})." if RULES in addresses else "")
     )
+
+
+def rules_csv(precision: Precision) -> str:
+    """Every stop rule on every kind of work: the median series, in brackets the smallest and the largest.
+
+    Wall time and repetitions are all that the rule needs, with its own warm-ups and reruns. The interval is that of the
+    median of what the rule kept; the columns after it count the series on which it was narrow enough, and on which the
+    rule's estimate was so near to the median of the whole series.
+    """
+    head = [
+        "work", "rule", "wall time", "repetitions", "width of the 95 % interval reached",
+        f"width at most {share(ASKED_WIDTH)}", "within 1 %", "within 2 %",
+    ]  # fmt: skip
+    text = io.StringIO()
+    rows = ([f"{one.kind}, {duration(one.target_ns)}", *_stop_cells(one)] for one in precision.stops)
+    csv.writer(text, lineterminator="\n").writerows([head, *rows])
+    return text.getvalue()
 
 
 def _stop_cells(one: Stops) -> list[str]:

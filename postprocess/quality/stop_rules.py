@@ -133,7 +133,7 @@ def adaptive(
 
     At a few numbers of samples (`looks`) it finds the warm-up, and stops if enough samples have followed it and what
     follows it is `settled`. From `most` samples on it looks after every sample, since a warm-up may have to be made up
-    for. A warm-up that is not slower by half the asked width is none. The estimate is the median.
+    for. A warm-up counts only if it is slower by half the asked width. The estimate is the median.
     """
     series = times[begin:]
     at_looks = set(looks(len(series)))

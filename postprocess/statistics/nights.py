@@ -13,7 +13,8 @@ one with steps. So steps are weighed under every correlation of CORRELATIONS.
    by the number of nights for each step, as it could be at any of them. The set with most evidence is taken.
 4. The p-value of a step is the evidence without it over the evidence with it. Where nothing changes, such a ratio falls
    below p on any night of a growing series with a probability of at most p (Ville 1939): one may ask every night.
-5. How likely each correlation is, is learnt from all other series (empirical Bayes). With one series, any is.
+5. How likely each correlation is, is learnt from all other series (empirical Bayes). With one series, all are equally
+   likely.
 
 A wave is weighed in the same way. If it has much more evidence than any steps, steps are searched in what it leaves.
 """

@@ -337,8 +337,8 @@ def _judged(
 
 def _counting(rows: pd.DataFrame, one: Criterion) -> tuple[pd.Series[bool], str]:
     """Whether each row counts, and what it must be for that: reliable. A metric that is counted must only be valid.
-    Where a table says which rows are doubtful, the others count however wide their intervals are: one that is wholly on
-    one side of a bound is sure."""
+    Where a table says which rows are doubtful, the others count however wide their intervals are: one that lies wholly
+    on one side of a bound gives a clear answer."""
     if one.metric in one.family.acceptance.counted:
         return rows["valid"].astype(bool), "valid"
     if "doubtful" in rows:

@@ -1,7 +1,8 @@
 """Is B slower than A, and how sure is that? Verdicts on two sides of launches, case by case.
 
-A case is named by all axes of a point, except the launch and the axes in which the sides differ by intent. Effects and
-their intervals come from `effects`; what counts as a difference comes from `Limits`, which way is worse from `Metric`.
+Rows are of one case if they agree in all axes but the launch and those in which the sides are meant to differ. Effects
+and their intervals come from `effects`; what counts as a difference comes from `Limits`, which way is worse from
+`Metric`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Cases that were measured night after night and are not any more, because they fail or because nobody asks for them.
 
-A change of a time shows only where a time is measured: what is silent is told apart from what is slow or good.
+A change of a time shows only where a time is measured, so a case that is not measured has an alarm of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from postprocess.verdicts.history import FEWEST, library_and_version
 from postprocess.verdicts.launches import with_keys
 
 NIGHTS = 3
-"""In so many nights in a row a case must be missing to be called silent: a bad night or two are none."""
+"""In so many nights in a row a case must be missing to be called silent: a bad night or two do not count."""
 Manifests = Callable[[str, str], Mapping[str, Any]]
 """The manifest of a run, by system and run; empty where it cannot be read."""
 

@@ -217,7 +217,8 @@ def test_the_page_has_its_tables_and_the_pictures_open(folder: Path) -> None:
         assert sizes
         assert min(sizes) >= 9
     page = precision_text.part_of_page(found, records, {name: f"x/{name}.svg" for name in drawn})
-    assert len(tables(page)) == 7
+    assert len(tables(page)) == 6
+    assert precision_text.rules_csv(found).count("\n") == 1 + len(found.stops)
     assert page.count("![") == 4
     assert "abc" in page
 

@@ -30,7 +30,7 @@ PAPERS_COLLECTIVE = "allreduce"
 PAPERS_NODES = 8
 """Its claims about MPI_Allreduce are of communicators of more nodes."""
 LEAST_CHANGE = 0.05
-"""A smaller change of the CPU share is none."""
+"""A smaller change of the CPU share counts as none."""
 MISSED_BY_CHANCE = 0.05
 """The share of 95 % intervals that do not contain the true value."""
 WAITS = ("yielding", "blocking")
@@ -301,8 +301,8 @@ def _of_late_ranks(rows: pd.DataFrame) -> Iterator[str]:
 class Effect:
     """A number that a library's setting for waits may change.
 
-    column: in the table; what: in words.  ways: the points that have it.  least: a smaller change is none, a difference
-    of shares or, of times, a ratio above 1.  words: of a value.
+    column: in the table; what: in words.  ways: the points that have it.  least: a smaller change counts as none, a
+    difference of shares or, of times, a ratio above 1.  words: of a value.
     """
 
     column: str

@@ -19,8 +19,8 @@ of a case (`with_runs`). Every row of these has it, in columns that begin with `
     launches                the valid launches of the case
     launches_reliable       of them, the reliable ones
     run_o_send_ns, ...      `launches.over_launches`; of a single launch, what its own row says
-    run_eager_bytes         the largest size that no launch was seen to wait with, of those that each launch names
-    run_waiting_bytes       the smallest size from which on every launch waits
+    run_eager_bytes         the smallest `eager_bytes` of the launches
+    run_waiting_bytes       the largest `waiting_bytes` of the launches
     run_g_hidden            whether g cannot be seen in at least half of the launches
     run_G_hidden            the same of G
     run_G_from_bytes, run_G_to_bytes    the smallest and the largest size that G of a launch is of

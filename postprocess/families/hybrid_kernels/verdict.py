@@ -1,8 +1,8 @@
 """What the hybrid variant of each kernel brings: its time against pure MPI and against MPI and OpenMP, the memory of
 its node, and its lines of code.
 
-Times of different launches are not compared. Several launches of a case count by `launches.over_launches`; the verdict
-is that of the interval and of all of them, or it cannot be told. With fewer than three launches it is `likely` at most.
+Times of different launches are not compared. Several launches of a case count by `launches.over_launches`; there is a
+verdict where their interval and each of them agree. With fewer than three launches it is `likely` at most.
 """
 
 from __future__ import annotations

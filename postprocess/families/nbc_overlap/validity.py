@@ -3,10 +3,10 @@
 valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The medians are right.
 reliable    Valid, the case did not fail, and the value answers the question at this cell of the map:
             * the 95 % interval of the deciding ratio (`diagnosis.deciding_ratio`) can tell overlap (0) from
-              serialisation (1): it is at most half as wide as 1 + |ratio|. Noise is in proportion to the times, and
-              this is what both activities take one after the other, over the shorter one, where they are equally long.
-              A rule that kept a wide interval on one side of 1 alone moved medians over reliable points by up to 0.27,
-              this one by up to 0.09 (`tests/benchmarks/interval_trust.py`);
+              serialisation (1): it is at most half as wide as 1 + |ratio|. Noise grows with the times, and 1 + ratio is
+              the overlapped time over that of one activity, where both are equally long. A rule that kept a wide
+              interval on one side of 1 alone moved medians over reliable points by up to 0.27, this one by up to 0.09
+              (`tests/benchmarks/interval_trust.py`);
             * both sizes reach their target time, so that the cell stands in the right place of the map: the status is
               none of `unreachable`, `not_searched` and `not_monotonic`, and the time was within 20 % of the target when
               the size was calibrated and, unless the size was given, when it was measured;

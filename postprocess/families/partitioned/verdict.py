@@ -1,8 +1,8 @@
 """Which way of sending a buffer is fastest, whether sending its parts early pays, and from which size on.
 
-A scenario is what a program gives: library, network, ranks and cores, noise, virtual interfaces, caches, neighbours,
-partitions and planned delay. What a program can choose is an `Option`: an approach, in a configuration of the library.
-Only reliable points count.
+A scenario is what a program has to take as it is: library, network, ranks and cores, noise, virtual interfaces, caches,
+neighbours, partitions and planned delay. What a program can choose is an `Option`: an approach, in a configuration of
+the library. Only reliable points count.
 
 Which option. Within a scenario and a size, the fastest option is the one with the shortest time to solution, because
 that is what a user waits for (Gillis et al. 2023, section 2.1). The time to solution is the computation and the time of
@@ -14,9 +14,9 @@ over all its launches, divided by the option's gain. One message after all parti
 among the options, with a gain of 1. An option whose interval begins below the end of the fastest one's interval cannot
 be told from it. Between options of one configuration that is the interval of the gain, else the interval of the time.
 
-Whether sending early pays. An option can be faster than one message for other reasons, such as another protocol. That
-is as much so without a delay. So sending early pays where the gain of the fastest option is surely above 1 and, where
-the same option was measured without a delay, surely above its gain there as well (`Choice.pays_early`).
+Whether sending early pays. An option can be faster than one message for other reasons, such as another protocol. Then
+it is as much faster without a delay. So sending early pays where the gain of the fastest option is surely above 1 and,
+where the same option was measured without a delay, surely above its gain there as well (`Choice.pays_early`).
 
 From which size. An option is faster than one message from its break-even size on. Gains are known at the measured sizes
 only, and between two of them a protocol may change. So the break-even size is a bracket of two measured sizes, and no

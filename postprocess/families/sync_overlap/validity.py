@@ -3,7 +3,8 @@
 valid       There are at least 6 valid repetitions (fewer have no interval) and no data error. The times are right.
 reliable    Valid, the case did not fail, and
             * the outcome and who progresses are clear from the intervals;
-            * the receiver was late by at least 10 times a whole transfer, so that the transfer does not count in it;
+            * the receiver was late by at least 10 times a whole transfer, so that the transfer takes little of the
+              delay;
             * an outcome of `none`: at most half of the transfer could have been done before without being seen;
             * there is a common clock, and its residual is at most 1 % of the delay;
             * the ranks are not oversubscribed: a rank without a core is late for reasons of its own.

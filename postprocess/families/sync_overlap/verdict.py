@@ -1,9 +1,9 @@
 """Up to which message size a sender need not wait for its receiver, and who must be inside MPI, in sentences.
 
-The sentences are about a case, from its valid points over all launches; they are likely at most where there are few. A
-change lies between the largest size of one outcome and the smallest of the next. The
-negative control has a sentence of its own: it must show no overlap. It shows that by its reliable points alone; at
-others an overlap might not have been seen.
+The sentences are about a case, from its valid points over all launches; with fewer than three they are `likely` at
+most. A change lies between the largest size of one outcome and the smallest of the next. The negative control has a
+sentence of its own: it must show no overlap. It shows that by its reliable points alone; at others an overlap might not
+have been seen.
 """
 
 from __future__ import annotations

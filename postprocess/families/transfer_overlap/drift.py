@@ -9,8 +9,8 @@ between versions    The reference of one version is surely slower than that of a
                     repetitions, of solves side by side. Which version brings most does not: they were measured in
                     different states.
 within a point      The same of the later half of a point's repetitions beside the earlier half. A drift or a jump of
-                    the reference alone spoils nothing but its median. Where the improvement differs surely by more
-                    than 3 % between the halves, the point was measured in two states, and its median is that of none.
+                    the reference alone spoils nothing but its median. Where the improvement differs surely by more than
+                    3 % between the halves, the point was measured in two states, and its median is that of neither.
 """
 
 from __future__ import annotations

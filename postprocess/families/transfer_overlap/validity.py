@@ -1,12 +1,12 @@
 """Whether a point is `valid` and `reliable`, and what else a reader should know about it (`flags`).
 
 valid       There are at least 6 valid repetitions (fewer have no interval) and no wrong data: the residual of every
-            solve had the bits that it must have, or, of the pipelined version, it converged in as many iterations, two
-            more or two fewer. The medians are right.
+            solve had the bits that it must have, and the pipelined version converged within two iterations of the
+            others. The medians are right.
 reliable    Valid, the case did not fail, and
             * the 95 % interval of the improvement is at most 0.10 wide;
             * the improvement does not surely differ by more than 3 % between the earlier and the later half of the
-              repetitions: otherwise its median is that of none of the two states (`drift`);
+              repetitions: otherwise its median is that of neither state (`drift`);
             * there is a common clock, and its residual is at most 1 % of a solve, because a solve is timed from the
               first rank's start to the last one's end. If the residual is not known, that is a flag;
             * the ranks are not oversubscribed: a rank that waits for a core has not overlapped anything.
@@ -14,8 +14,8 @@ flags       Worth knowing, but the improvement stands:
             * its whole interval is above that of the bound: the version without overlap is at fault, as that of one
               library was in the paper (table II);
             * exchanges and computation, each measured alone, take together more than 10 % longer than a whole solve
-              without overlap. A part took longer alone than in the solve, so that the bound made of both is none. (10 %
-              of a solve in either part move the bound by less than 0.10, which is what an improvement may be in doubt);
+              without overlap. A part took longer alone than in the solve, so that the bound does not hold. (10 % of a
+              solve in either part move the bound by less than 0.10, the widest interval of a reliable improvement);
             * a control has an improvement whose interval is not around 0;
             * the reference is surely slower than that of another version of the launch by more than 3 %, or in one half
               of the repetitions than in the other. The improvement is made within repetitions, so it stands; but
@@ -96,7 +96,7 @@ def flags(point: TransferPoint, improvement: Estimate, bound: Estimate, parts: E
         alone = (duration(sampled.median(times)) for times in (point.t_comm_ns, point.t_comp_ns))
         yield (
             f"alone, the exchanges take {next(alone)} and the computation {next(alone)}, together "
-            f"{as_float(parts.value):.2f} times the solve without overlap: the bound is none"
+            f"{as_float(parts.value):.2f} times the solve without overlap: the bound does not hold"
         )
     if point.variant in CONTROLS:
         if low > 0 or high < 0:
