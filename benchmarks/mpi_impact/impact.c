@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* A slot is this much longer than the work in it is expected to take: who was held up is back in step at the next one.
