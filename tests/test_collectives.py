@@ -146,7 +146,7 @@ def test_one_flipped_byte_on_one_rank_fails_the_run(
 
 
 def test_a_barrier_has_one_time_and_no_size(built: Path, tmp_path: Path) -> None:
-    first, second, sizes = tmp_path / "first.jsonl", tmp_path / "second.jsonl", tmp_path / "sizes.json"
+    first, second, sizes = tmp_path / "first.jsonl", tmp_path / "second.jsonl", tmp_path / "sizes.txt"
     words = ("--collective", "ibarrier,iscan", "--comm-times", "1ms,2ms", "--comp-times", "1ms", "--threads", "1")
     program = (built / "nbc_overlap", *words, "--budget-seconds", "8")
     done = launch(*program, "--record", str(first), "--save-sizes", str(sizes))
@@ -167,7 +167,7 @@ def test_a_barrier_has_one_time_and_no_size(built: Path, tmp_path: Path) -> None
 
 
 def test_a_sizes_file_cannot_take_a_message_away(built: Path, tmp_path: Path) -> None:
-    sizes = tmp_path / "sizes.json"
+    sizes = tmp_path / "sizes.txt"
     words = ("--comm-times", "1ms", "--comp-times", "1ms", "--threads", "1", "--budget-seconds", "5", "--quiet")
     program = (built / "nbc_overlap", "--collective", "ibarrier", *words)
     assert launch(*program, "--save-sizes", str(sizes)).returncode == 0

@@ -2,13 +2,13 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -67,18 +67,19 @@ class TestPrograms:
 
     @pytest.fixture
     def sizes(self, built: Path, tmp_path: Path) -> Path:
-        path = tmp_path / "sizes.json"
+        path = tmp_path / "sizes.txt"
         done = launch(built / MPI_IMPACT, *SHORT, "--threads", "1", "--save-sizes", str(path), "--calibrate-only")
         assert done.returncode == 0, done.stderr
         return path
 
     @pytest.fixture
     def like(self, built: Path, sizes: Path, tmp_path: Path) -> Path:
-        record = tmp_path / "mpi.jsonl"
+        """What the launch says that left mpi.jsonl."""
+        like, record = tmp_path / "like.txt", tmp_path / "mpi.jsonl"
         options = ("--threads", "1", "--sizes", str(sizes), "--seconds", "0.2", "--quiet", "--record", str(record))
-        done = launch(built / MPI_IMPACT, *SHORT, *options)
+        done = launch(built / MPI_IMPACT, *SHORT, *options, "--save-like", str(like))
         assert done.returncode == 0, done.stderr
-        return record
+        return like
 
     def in_turn(self, built: Path, tmp_path: Path, *words: str, **changed: str) -> subprocess.CompletedProcess[str]:
         """The launches of a case, as the campaign starts them."""
@@ -107,9 +108,9 @@ class TestPrograms:
     def test_both_do_the_same_on_the_same_cpus(self, built: Path, like: Path, tmp_path: Path) -> None:
         done = launch(built / COMPUTE_ALONE, "--like", str(like), "--record", str(tmp_path / "alone"))
         assert done.returncode == 0, done.stderr
-        header, *points = [value for _, value in lines_of(like)][:-1]
+        header, *points = [value for _, value in lines_of(like.with_name("mpi.jsonl"))][:-1]
         assert header is not None
-        validate_lines(like)
+        validate_lines(like.with_name("mpi.jsonl"))
         for rank in range(2):
             path = tmp_path / f"alone.{rank}"
             validate_lines(path)
@@ -125,7 +126,7 @@ class TestPrograms:
         assert not list(tmp_path.glob("*.ready"))
 
     def test_launches_in_turn_make_one_record(self, built: Path, tmp_path: Path) -> None:
-        done = self.in_turn(built, tmp_path, "--toolchain", "mpich@5.0.2", **{"save-sizes": str(tmp_path / "s.json")})
+        done = self.in_turn(built, tmp_path, "--toolchain", "mpich@5.0.2", **{"save-sizes": str(tmp_path / "s.txt")})
         assert done.returncode == 0, done.stderr
         check_record(tmp_path / "record.jsonl")
         record = load_impact(tmp_path / "record.jsonl")
@@ -139,7 +140,7 @@ class TestPrograms:
 
     def test_a_hang_says_where_each_rank_is_and_closes_the_record(self, built: Path, tmp_path: Path) -> None:
         """What is not over within its limit: here a launch that computes for seconds."""
-        sizes = tmp_path / "s.json"
+        sizes = tmp_path / "s.txt"
         long = ("--comp-times", "300ms", "--threads", "1", "--save-sizes", str(sizes), "--calibrate-only")
         assert launch(built / MPI_IMPACT, *long).returncode == 0
         limited = {"sizes": str(sizes), "comp-times": "300ms", "budget-seconds": "100", "limit-seconds": "2"}
@@ -150,7 +151,7 @@ class TestPrograms:
 
     @pytest.mark.parametrize("computation", ["dgemm", "triad"])
     def test_either_computation(self, built: Path, tmp_path: Path, computation: str) -> None:
-        done = self.in_turn(built, tmp_path, "--computation", computation, **{"save-sizes": str(tmp_path / "s.json")})
+        done = self.in_turn(built, tmp_path, "--computation", computation, **{"save-sizes": str(tmp_path / "s.txt")})
         assert done.returncode == 0, done.stderr
         assert load_impact(tmp_path / "record.jsonl").computation == computation
 
@@ -173,23 +174,22 @@ class TestPrograms:
         assert says in lines[0]
 
     def test_sizes_that_are_wrong_are_refused(self, built: Path, sizes: Path, tmp_path: Path) -> None:
-        good = json.loads(sizes.read_text())
-        for change, says in (
-            ({"ranks": 7}, "7 ranks"),
-            ({"computation": "triad"}, "triad"),
-            ({"work": [{**one, "work_size": 99_999_999} for one in good["work"]]}, "99999999"),
-            ({"work": good["work"][:1]}, "4000000"),
+        good, wrong = sizes.read_text(), tmp_path / "wrong.txt"
+        for line, other, says in (
+            (r"ranks 2", "ranks 7", "7 ranks"),
+            (r"computation dgemm", "computation triad", "triad"),
+            (r"work (\d+) \d+", r"work \1 99999999", "99999999"),
+            (r"work 4000000 .*", "", "4000000"),
         ):
-            wrong = tmp_path / "wrong.json"
-            wrong.write_text(json.dumps({**good, **change}))
+            wrong.write_text(re.sub(f"(?m)^{line}", other, good))
             done = self.in_turn(built, tmp_path, sizes=str(wrong))
             assert done.returncode == 1
             assert [line for line in done.stderr.splitlines() if line.startswith("mpi_impact:") and says in line]
             assert not (tmp_path / "record.jsonl").exists()
-        (tmp_path / "wrong.json").write_text("{")
-        done = self.in_turn(built, tmp_path, sizes=str(tmp_path / "wrong.json"))
+        wrong.write_text("{")
+        done = self.in_turn(built, tmp_path, sizes=str(wrong))
         assert done.returncode == 1
-        assert "no sizes file" in done.stderr
+        assert "is JSON" in done.stderr
 
     def test_a_program_that_is_not_there_fails_with_what_was_measured(
         self, built: Path, sizes: Path, tmp_path: Path
@@ -205,12 +205,8 @@ class TestPrograms:
         assert str(COMPUTE_ALONE) in record.incomplete
 
     def test_a_process_that_is_killed_ends_the_launch(self, built: Path, like: Path, tmp_path: Path) -> None:
-        slow = tmp_path / "slow.jsonl"
-        header, rest = like.read_text().split("\n", 1)
-        plan = json.loads(header)
-        for target in plan["plan"]["own"]["targets"]:
-            target["repetitions"] = 100_000
-        slow.write_text(json.dumps(plan) + "\n" + rest)
+        slow = tmp_path / "slow.txt"
+        slow.write_text(re.sub(r"(?m)^(target .*) \d+ (\d+)$", r"\1 100000 \2", like.read_text()))
         line, environment = launch_line(built / COMPUTE_ALONE, "--like", str(slow), "--record", str(tmp_path / "alone"))
         with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True) as launcher:
             victim = self.wait_for_process(tmp_path / "alone.1", launcher)
@@ -249,24 +245,19 @@ class TestPrograms:
             return said
 
         record = ("--record", str(tmp_path / "alone"))
-        cut, other = tmp_path / "cut.jsonl", tmp_path / "other.jsonl"
-        cut.write_text(like.read_text()[:200])
-        other.write_text('{"schema":"mpi-campaign.record"}\n')
+        cut, moved = tmp_path / "cut.txt", tmp_path / "moved.txt"
+        cut.write_text(like.read_text()[:-3])
+        moved.write_text(re.sub(r"(?m)^rank (\d+) .*$", r"rank \1 8191", like.read_text()))
         assert "--like FILE" in refused()
         assert "no launcher says" in refused("--like", str(like), *record)
-        assert "had 2 ranks" in refused("--like", str(like), *record, PMI_RANK="2")
+        assert "of 2 ranks" in refused("--like", str(like), *record, PMI_RANK="2")
         named = ("--rank-variables", "MY_RANK,OTHER_RANK")
         assert "no launcher says" in refused("--like", str(like), *record, *named, MY_RANK="none")
-        assert "had 2 ranks" in refused("--like", str(like), *record, *named, OTHER_RANK="2", PMI_RANK="0")
+        assert "of 2 ranks" in refused("--like", str(like), *record, *named, OTHER_RANK="2", PMI_RANK="0")
         assert "cut off" in refused("--like", str(cut), *record, "--rank", "0")
-        assert "no record of mpi_impact" in refused("--like", str(other), *record, "--rank", "0")
+        assert "is JSON" in refused("--like", str(like.with_name("mpi.jsonl")), *record, "--rank", "0")
         assert "/nonexistent" in refused("--like", str(like), "--record", "/nonexistent/x", "--rank", "0")
-        header, rest = like.read_text().split("\n", 1)
-        moved: dict[str, Any] = json.loads(header)
-        for rank in moved["placement"]:
-            rank["compute_cpusets"] = ["8191"]
-        other.write_text(json.dumps(moved) + "\n" + rest)
-        assert "cannot be bound" in refused("--like", str(other), *record, "--rank", "0")
+        assert "cannot be bound" in refused("--like", str(moved), *record, "--rank", "0")
 
 
 @pytest.mark.slow

@@ -1,13 +1,14 @@
 """`partitioned`: every approach under real MPI libraries, whole and broken on purpose: data, exit codes, messages."""
 
-import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mpi_campaign.launching import key_values
 from mpi_campaign.toolchains import resolving
 from postprocess.families import axes
 from postprocess.families.partitioned.record import PartitionedRecord, load_partitioned
@@ -121,13 +122,17 @@ def test_partitions_are_sent_together_up_to_a_size(built: Path, tmp_path: Path) 
     }  # fmt: skip
 
 
+def delays_of(sizes: Path) -> list[list[int]]:
+    return [list(map(int, values)) for values in key_values.lines_of(sizes)[key_values.DELAY]]
+
+
 def test_sizes_are_taken_over(built: Path, tmp_path: Path) -> None:
     grid = ("--message-bytes", "65536", "--partitions-per-thread", "4", "--delay-ratios", "1,3")
-    sizes = str(tmp_path / "sizes.json")
+    sizes = str(tmp_path / "sizes.txt")
     first = measured(built, tmp_path / "1.jsonl", MPICH, *grid, "--save-sizes", sizes)
-    written = json.loads(Path(sizes).read_text())
-    assert (written["bandwidth"] == "guessed") is math.isnan(first.points[0].bytes_per_second)
-    Path(sizes).write_text(json.dumps({**written, "bandwidth": "guessed"}))
+    written = Path(sizes).read_text()
+    assert ("\nbandwidth guessed\n" in written) is math.isnan(first.points[0].bytes_per_second)
+    Path(sizes).write_text(written.replace("bandwidth measured", "bandwidth guessed"))
     second = measured(built, tmp_path / "2.jsonl", MPICH, *grid, "--sizes", sizes)
     for before, after in zip(first.points, second.points, strict=True):
         assert before.delay_guessed is math.isnan(before.bytes_per_second)
@@ -142,12 +147,9 @@ def test_sizes_are_taken_over(built: Path, tmp_path: Path) -> None:
 def test_a_delay_whose_work_was_not_found_is_not_measured(built: Path, tmp_path: Path) -> None:
     """The time was up before its work was found. Another work is no answer: the point would stand elsewhere."""
     words = ("--approach", "many", "--message-bytes", "65536", "--delay-ratios", "0,2")
-    sizes = tmp_path / "sizes.json"
+    sizes = tmp_path / "sizes.txt"
     measured(built, tmp_path / "1.jsonl", MPICH, *words, "--save-sizes", str(sizes))
-    written = json.loads(sizes.read_text())
-    for delay in written["delays"]:
-        delay.update(work_size=0, time_ns=0)
-    sizes.write_text(json.dumps(written))
+    sizes.write_text(re.sub(r"(?m)^(delay .*) \d+ \d+$", r"\1 0 0", sizes.read_text()))
     none, late = measured(built, tmp_path / "2.jsonl", MPICH, *words, "--sizes", str(sizes)).points
     assert (none.delay_ratio, none.stop_reason == "not_measured") == (0, False)
     assert (late.delay_ratio, late.stop_reason, late.repetitions) == (2, "not_measured", 0)
@@ -157,16 +159,15 @@ def test_a_delay_whose_work_was_not_found_is_not_measured(built: Path, tmp_path:
         built / "partitioned", *large, "--save-sizes", str(sizes), "--budget-seconds", "0.01", toolchain=MPICH
     )  # fmt: skip
     assert done.returncode == 2, done.stdout + done.stderr
-    assert [delay["work_size"] for delay in json.loads(sizes.read_text())["delays"]][1:] == [0, 0]
+    assert [work_size for *_, work_size, _ in delays_of(sizes)][1:] == [0, 0]
 
 
 def test_a_grid_searches_the_delays_of_its_points_alone(built: Path, tmp_path: Path) -> None:
     """`nightly` delays 4 partitions per thread, and not 1 or 32."""
-    sizes = tmp_path / "sizes.json"
+    sizes = tmp_path / "sizes.txt"
     words = ("--approach", "many", "--grid", "nightly", "--save-sizes", str(sizes))
     measured(built, tmp_path / "record.jsonl", MPICH, *words, budget_seconds=2)
-    delayed = [one for one in json.loads(sizes.read_text())["delays"] if one["delay_ratio_millionths"] > 0]
-    assert {one["partitions"] for one in delayed} == {4}
+    assert {partitions for _, partitions, ratio, *_ in delays_of(sizes) if ratio > 0} == {4}
 
 
 def test_a_grid_leaves_out_messages_that_do_not_divide_into_the_partitions_of_the_receiver(

@@ -21,7 +21,7 @@ OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
 def test_the_sizes_of_the_method_of_the_paper_are_taken_over(built: Path, tmp_path: Path) -> None:
     """Its delays are times by the clock: the file has targets, and no work."""
     words = ("--approach", "many", "--method", "paper", "--message-bytes", "65536", "--delay-ratios", "2")
-    sizes = str(tmp_path / "sizes.json")
+    sizes = str(tmp_path / "sizes.txt")
     (first,) = measured(built, tmp_path / "1.jsonl", MPICH, *words, "--save-sizes", sizes, budget_seconds=2).points
     (second,) = measured(built, tmp_path / "2.jsonl", MPICH, *words, "--sizes", sizes, budget_seconds=2).points
     assert first.delay_target_ns == second.delay_target_ns > 0

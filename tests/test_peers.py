@@ -26,12 +26,13 @@ INTEL = peers.PEERS["imb_nbc"].wheel
 pytestmark = pytest.mark.beside_others
 
 NAN = math.nan
-SIZES = {"collectives": {"ibcast": [
-    {"target_ns": 8_000_000, "message_bytes": 1000, "status": "converged", "time_ns": 8_000_000},
-    {"target_ns": 16_000_000, "message_bytes": 20_000_000, "status": "converged", "time_ns": 16_000_000},
-    {"target_ns": 32_000_000, "message_bytes": 20_000_000, "status": "unreachable", "time_ns": 16_000_000},
-    {"target_ns": 64_000_000, "message_bytes": 0, "status": "not_searched", "time_ns": 0},
-]}}  # fmt: skip
+SIZES = """
+message ibcast 8000000 1000 converged 8000000
+message ibcast 16000000 20000000 converged 16000000
+message ibcast 32000000 20000000 unreachable 16000000
+message ibcast 64000000 0 not_searched 0
+message ireduce 8000000 2000 converged 8000000
+"""
 
 
 def resolved(name: str) -> resolving.Toolchain:
@@ -118,8 +119,8 @@ def test_a_folder_without_any_program_is_refused(tmp_path: Path) -> None:
 
 
 def planned(tmp_path: Path, benchmark: str, budget_seconds: float = 20.0) -> list[peers.Launch]:
-    sizes = tmp_path / "sizes.json"
-    sizes.write_text(json.dumps(SIZES))
+    sizes = tmp_path / "sizes.txt"
+    sizes.write_text(SIZES)
     return peers.launches(benchmark, "ibcast", 2, sizes, budget_seconds)
 
 
@@ -129,13 +130,9 @@ def test_every_size_of_basic_is_launched_once(tmp_path: Path) -> None:
 
 
 def test_a_size_is_that_of_the_point_where_computation_is_as_long_as_communication(tmp_path: Path) -> None:
-    points = [
-        {"collective": name, "comm_target_ns": 1_000_000, "comp_target_ns": comp, "message_bytes": size, "work_size": 9}
-        for name, comp, size in (("ibcast", 2_000_000, 7), ("ibcast", 1_000_000, 8), ("ireduce", 1_000_000, 9))
-    ]
-    column = {"target_ns": 1_000_000, "message_bytes": 6, "time_ns": 1_000_100}
-    path = tmp_path / "sizes.json"
-    path.write_text(json.dumps({"collectives": {"ibcast": [column]}, "points": points}))
+    points = "point ibcast 1000000 2000000 7 9\npoint ibcast 1000000 1000000 8 9\npoint ireduce 1000000 1000000 9 9\n"
+    path = tmp_path / "sizes.txt"
+    path.write_text(f"message ibcast 1000000 6 converged 1000100\n{points}")
     assert [one.message_bytes for one in peers.launches("osu", "ibcast", 2, path, 1.0)] == [8]
 
 
@@ -167,12 +164,10 @@ def test_osu_is_given_memory_enough_not_to_shorten_a_message(message_bytes: int,
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"collectives": {"ibcast": [{}]}}', '{"collectives": {"ibcast": []}}']
-)
+@pytest.mark.parametrize("text", ["", "# message ibcast", "message ibcast", "message ibcast 1 two converged 3", "\xff"])
 def test_sizes_that_say_nothing_are_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "sizes.json"
-    path.write_text(text)
+    path = tmp_path / "sizes.txt"
+    path.write_text(text, encoding="latin-1")
     with pytest.raises(CampaignError, match="basic"):
         peers.launches("osu", "ibcast", 2, path, 1.0)
 
@@ -233,7 +228,7 @@ def test_imb_on_mpich_beside_ours(tmp_path: Path, campaign: Command) -> None:
         assert row["peer_times_its_basic"] == 1 or row["configuration"] != "basic"
     ours = json.loads(campaign("show", str(run), "--json").stdout)
     assert {point["benchmark"] for point in ours} == {"nbc_overlap"}
-    (sizes,) = (run / "records").glob("*.basic.nbc_overlap.*.sizes.json")
+    (sizes,) = (run / "records").glob("*.basic.nbc_overlap.*.sizes.txt")
     wanted = [one.message_bytes for one in peers.launches("imb_nbc", "ibcast", 2, sizes, 1.0)]
     for configuration in ("basic", "async"):
         assert [row["message_bytes"] for row in shown if row["configuration"] == configuration] == wanted

@@ -984,26 +984,34 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
 
     first, second, third, _ = found.rounds
     assert handed(first) == {}
-    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
-    assert handed(second) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json": "mpich's"}
-    assert handed(third) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.r2.sizes.json": "mpich's"}
+    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("mpich's")
+    assert handed(second) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.txt": "mpich's"}
+    assert handed(third) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.r2.sizes.txt": "mpich's"}
 
-    gone = folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json"
+    gone = folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.txt"
     gone.unlink()  # it has no such collective
-    (folder.records_folder / "openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("the second's own")
+    (folder.records_folder / "openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("the second's own")
     assert set(handed(third).values()) == {"the second's own"}
-    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("mpich's")
+    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("mpich's")
 
     other = run_folders.start(tmp_path / "results", "local")
-    (other.records_folder / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("another version's")
+    (other.records_folder / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("another version's")
     assert set(handed(first, other).values()) == {"another version's"}
-    (other.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.json").write_text("its own")
+    (other.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("its own")
     assert set(handed(first, other).values()) == {"its own"}
+
+    archived = run_folders.RunFolder(run_folders.RESULTS, run_folders.EXAMPLE, "20261121T224108Z-554aa3")
+    (text,) = handed(first, archived).values()  # it is JSON there
+    assert text.splitlines()[:4] == [
+        "schema mpi-campaign.sizes 4", "ranks 2", "threads_per_rank 1", "computation dgemm",
+    ]  # fmt: skip
+    assert re.search(r"(?m)^message ibcast \d+ \d+ \w+ \d+$", text)
+    assert re.search(r"(?m)^work \d+ \d+ \w+ \d+$", text)
 
     alone = planned(MPICH, OPENMPI, repeat=2, **asked)
     same_sizes.hand_over(same_sizes.taken_over(folder, alone, alone.rounds[1], None))
     assert {path.name: path.read_text() for path in given.iterdir()}[
-        "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.r2.sizes.json"
+        "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.r2.sizes.txt"
     ] == "mpich's"
 
 

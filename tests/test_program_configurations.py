@@ -30,14 +30,10 @@ Build = Callable[[str], Path]
 
 def sizes_file(path: Path) -> Path:
     """Sizes for ONE_POINT of two ranks, so that nothing is calibrated."""
-    path.write_text(json.dumps({
-        "schema": "mpi-campaign.sizes", "schema_version": 3, "ranks": 2, "threads_per_rank": 1, "computation": "dgemm",
-        "collectives": {"ibcast": [
-            {"target_ns": 2000000, "message_bytes": 262144, "status": "converged", "time_ns": 2000000}
-        ]},
-        "work": [{"target_ns": 2000000, "work_size": 200, "status": "converged", "time_ns": 2000000}],
-        "points": [],
-    }))  # fmt: skip
+    path.write_text(
+        "schema mpi-campaign.sizes 4\nranks 2\nthreads_per_rank 1\ncomputation dgemm\n"
+        "message ibcast 2000000 262144 converged 2000000\nwork 2000000 200 converged 2000000\n"
+    )
     return path
 
 
@@ -53,7 +49,7 @@ def one_line(stderr: str) -> str:
 def measured(build_for: Build, toolchain: str, tmp_path: Path, configuration: str, *words: str) -> OverlapRecord:
     """Two ranks with a core each; the record keeps the library's own variables."""
     record = tmp_path / "record.jsonl"
-    sizes = sizes_file(tmp_path / "sizes.json")
+    sizes = sizes_file(tmp_path / "sizes.txt")
     family = toolchain.partition("@")[0]
     kept = (*recording.environment(family), *recording.controls(family))
     done = launch(
@@ -102,7 +98,7 @@ def test_looking_at_control_variables_leaves_the_thread_level_as_it_is(
     build_for: Build, tmp_path: Path, toolchain: str
 ) -> None:
     build = build_for(toolchain)
-    words = (*ONE_POINT, "--configuration", "apphelper", "--sizes", str(sizes_file(tmp_path / "sizes.json")))
+    words = (*ONE_POINT, "--configuration", "apphelper", "--sizes", str(sizes_file(tmp_path / "sizes.txt")))
     done = launch(
         build / "nbc_overlap", *words, env={"LD_PRELOAD": str(build / "tool_preload.so")}, toolchain=toolchain,
         configuration="apphelper", network="native",
@@ -118,7 +114,7 @@ def test_a_thread_that_the_library_starts_late_is_seen(
     path = tmp_path / "record.jsonl"
     built = build_for(MPICH)
     done = launch(
-        built / "nbc_overlap", *ONE_POINT, "--sizes", str(sizes_file(tmp_path / "sizes.json")), "--record", str(path),
+        built / "nbc_overlap", *ONE_POINT, "--sizes", str(sizes_file(tmp_path / "sizes.txt")), "--record", str(path),
         env={"LD_PRELOAD": str(built / "late_preload.so"), "LATE_CALL": call}, toolchain=MPICH,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -289,7 +285,7 @@ def test_a_hung_run_says_where_each_rank_is_and_ends(
     limit = {"MPI_Finalize": "10", "MPI_Init_thread": "2"}.get(call, "6")  # what comes before it is measured
     done = launch(
         built / "nbc_overlap", *ONE_POINT, "--configuration", configuration, "--limit-seconds", limit, "--sizes",
-        str(sizes_file(tmp_path / "sizes.json")), "--record", str(path), toolchain=toolchain, timeout=60,
+        str(sizes_file(tmp_path / "sizes.txt")), "--record", str(path), toolchain=toolchain, timeout=60,
         env={"LD_PRELOAD": str(built / "hang_preload.so"), "HANG_CALL": call, "HANG_WAIT": "1"},
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr

@@ -125,7 +125,7 @@ LARGE = "--grid-points 100000000 --unknowns"
         ("partitioned", 2, "--receive-partitions 3", "4 partitions cannot be received as 3"),
         ("partitioned", 2, "--approach many --receive-partitions 2", "both sides have the same partitions"),
         ("partitioned", 2, "--approach part --aggregation-bytes 512", "approach part does not aggregate"),
-        ("partitioned", 2, "--save-sizes none/sizes.json", "sizes file 'none/sizes.json' cannot be written"),
+        ("partitioned", 2, "--save-sizes none/sizes.txt", "sizes file 'none/sizes.txt' cannot be written"),
         ("partitioned", 2, "--sizes a --save-sizes b", "use one of them"),
     ],
 )  # fmt: skip

@@ -80,20 +80,18 @@ def values_of(part: Any, name: str = "") -> int:
     return 1
 
 
-def sizes(collective: str, ranks: int) -> dict[str, Any]:
+def sizes(collective: str, ranks: int) -> str:
     """The sizes file of one point, so that nothing is calibrated."""
-    known = {"target_ns": 1_000_000, "status": "off_target", "time_ns": 1_000_000}
-    return {
-        "schema": "mpi-campaign.sizes", "schema_version": 3, "ranks": ranks, "threads_per_rank": 1,
-        "computation": "dgemm", "collectives": {collective: [known | {"message_bytes": MESSAGE_BYTES}]},
-        "work": [known | {"work_size": 100}], "points": [],
-    }  # fmt: skip
+    return (
+        f"schema mpi-campaign.sizes 4\nranks {ranks}\nthreads_per_rank 1\ncomputation dgemm\n"
+        f"message {collective} 1000000 {MESSAGE_BYTES} off_target 1000000\nwork 1000000 100 off_target 1000000\n"
+    )
 
 
 def measure(build: Path, folder: Path, collective: str, ranks: int) -> Used:
     """A broadcast or another collective of `nbc_overlap`, at one point."""
-    given = folder / f"{collective}-{ranks}.json"
-    given.write_text(json.dumps(sizes(collective, ranks)))
+    given = folder / f"{collective}-{ranks}.sizes.txt"
+    given.write_text(sizes(collective, ranks))
     words = ("--collective", collective, "--comm-times", "1ms", "--comp-times", "1ms", "--sizes", str(given))
     return used(build / "nbc_overlap", folder / f"{collective}-{ranks}.jsonl", words, ranks)
 

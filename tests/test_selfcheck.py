@@ -71,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(built: Path, folder: Path) -> list[Line]:
     """All sections on two ranks; leaves its sizes in `folder`."""
     (folder / "metadata.json").write_text('{"why": "a test"}')
-    words = ("--save-sizes", str(folder / "sizes.json"), "--metadata", str(folder / "metadata.json"))
+    words = ("--save-sizes", str(folder / "sizes.txt"), "--metadata", str(folder / "metadata.json"))
     return measure(built / "timing_selfcheck", folder, *QUICK, *WORK, *words)
 
 
@@ -176,7 +176,7 @@ def test_the_work_is_sampled_as_often_as_asked_and_its_median_is_that_of_the_sam
 
 
 def test_sizes_are_reused_and_nothing_is_calibrated(whole: list[Line], folder: Path, built: Path) -> None:
-    program, sizes = built / "timing_selfcheck", folder / "sizes.json"
+    program, sizes = built / "timing_selfcheck", folder / "sizes.txt"
     found = {(line["kind"], line["target_ns"]): line for line in of(whole, "work")}
     words = ("--only", "work", *QUICK, *WORK, "--sizes", str(sizes))
     (folder / "again").mkdir()

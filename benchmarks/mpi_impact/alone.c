@@ -164,6 +164,9 @@ static void describe(const struct option_entry *entries) {
     json_put_string(line, "program", "compute_alone");
     json_put_string(line, "family", "mpi_impact");
     options_describe(line, entries, NULL, NULL);
+    fields_describe(line, "plan", NULL);
+    fields_describe(line, "header", NULL);
+    fields_describe(line, "points", NULL); /* those of mpi_impact */
     fields_describe(line, "process", first_line_fields);
     json_close_object(line);
     char *text = json_line_take_broken(line);
@@ -302,7 +305,7 @@ int main(int argc, char **argv) {
     const struct option_entry entries[] = {
         option_text(
             "like", &settings.like, "FILE",
-            "record of a launch of mpi_impact: processes, threads, CPUs, work and repetitions are taken from it"),
+            "what mpi_impact --save-like wrote: processes, threads, CPUs, work and repetitions are taken from it"),
         option_text(
             "record", &settings.record, "FILE",
             "each process writes its record (JSON Lines) to FILE.0, FILE.1, ..., which must not exist; in a folder "

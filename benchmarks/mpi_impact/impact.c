@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* A slot is this much longer than the work in it is expected to take: who was held up is back in step at the next one.
@@ -104,69 +103,10 @@ static void put_windows(json_line *line, const char *name, const void *of) {
 const struct field impact_parameter_fields[] = {FIELD(struct row, work_size, work_size_help), FIELDS_END};
 
 const struct field impact_own_fields[] = {
-    FIELD_BY("window_utc_ns", put_windows, "pairs of integers",
-             "by rank: the time of day, since 1970, at which its counted repetitions began and ended"),
+    FIELD_BY("window_utc_ns", put_windows, "lists",
+             "by rank: the times of day, since 1970, at which its counted repetitions began and ended"),
     FIELDS_END,
 };
-
-/* ---- its way back ---- */
-
-static bool parse_count(const json_value *value, const char *name, int64_t least, int64_t *number) {
-    uint64_t count = 0;
-    if (!json_count_value(json_member(value, name), &count) || (int64_t)count < least) {
-        return false;
-    }
-    *number = (int64_t)count;
-    return true;
-}
-
-static bool parse_target(const json_value *value, struct impact_target *target) {
-    const json_value *calibration = json_member(value, "calibration");
-    const char *status = json_string(json_member(calibration, "status"));
-    int64_t size = 0;
-    int64_t time = 0;
-    if (!parse_count(value, "comp_target_ns", 1, &target->comp_target_ns) ||
-        !parse_count(value, "work_size", 1, &size) || status == NULL ||
-        !size_status_parse(status, &target->calibration.status) || !parse_count(calibration, "time_ns", 0, &time) ||
-        !parse_count(value, "warmup_repetitions", 0, &target->warmup_repetitions) ||
-        !parse_count(value, "repetitions", 1, &target->repetitions) ||
-        !parse_count(value, "slot_ns", 1, &target->slot_ns)) {
-        return false;
-    }
-    target->work_size = (uint64_t)size;
-    target->calibration.time_ns = (double)time;
-    return true;
-}
-
-static bool parse_computation(const char *name, enum compute_kind *kind) {
-    for (int i = 0; name != NULL && i < COMPUTE_KINDS; i++) {
-        if (strcmp(compute_choices()[i].name, name) == 0) {
-            *kind = (enum compute_kind)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool impact_plan_parse(const json_value *value, struct impact_plan *plan, char *error, size_t error_size) {
-    const json_value *targets = json_member(json_member(value, "own"), "targets");
-    const json_value *computation = json_item(json_member(json_member(value, "parameters"), "computation"), 0);
-    *plan = (struct impact_plan){.count = json_count(targets)};
-    if (!parse_computation(json_string(computation), &plan->computation) || plan->count == 0) {
-        snprintf(error, error_size, "a plan needs a computation that this program knows, and at least one target");
-        return false;
-    }
-    plan->targets = fail_alloc(plan->count, sizeof *plan->targets);
-    for (size_t i = 0; i < plan->count; i++) {
-        if (!parse_target(json_item(targets, i), &plan->targets[i])) {
-            snprintf(error, error_size,
-                     "target %zu of the plan needs times, a size, a calibration and repetitions above 0", i);
-            impact_plan_free(plan);
-            return false;
-        }
-    }
-    return true;
-}
 
 void impact_plan_free(struct impact_plan *plan) {
     free(plan->targets);

@@ -55,9 +55,7 @@ extern const struct field impact_plan_fields[];
 extern const struct field impact_parameter_fields[];
 extern const struct field impact_own_fields[];
 
-/* Reads a plan back from a header's plan. Returns false and one line in error where value is none. Free with
- * impact_plan_free. */
-bool impact_plan_parse(const json_value *value, struct impact_plan *plan, char *error, size_t error_size);
+/* Frees the targets. */
 void impact_plan_free(struct impact_plan *plan);
 
 /* Allocates the samples of every target. Free with impact_samples_free. */

@@ -10,6 +10,7 @@
 #include "impact.h"
 #include "impact_sizes.h"
 #include "launch.h"
+#include "like.h"
 #include "options.h"
 #include "placement.h"
 #include "program.h"
@@ -27,6 +28,7 @@ static struct settings {
     int64_t max_repetitions;
     const char *sizes;
     const char *save_sizes;
+    const char *save_like;
     bool calibrate_only;
     int computation; /* enum compute_kind */
 } settings = {.seconds = 6, .max_repetitions = 50};
@@ -53,6 +55,8 @@ static void describe_options(struct option_entry *entries) {
                        "at most this many repetitions of each computation time; default: 50"),
         option_text("sizes", &s->sizes, "FILE", "take the work sizes from this file and calibrate nothing"),
         option_text("save-sizes", &s->save_sizes, "FILE", "write the sizes that the calibration found (for --sizes)"),
+        option_text("save-like", &s->save_like, "FILE",
+                    "write what compute_alone must do to compute as this launch does (for its --like)"),
         option_flag("calibrate-only", &s->calibrate_only, "with --save-sizes: end when the sizes are written"),
     };
     program_add_options(entries, table, sizeof table);
@@ -77,6 +81,17 @@ static struct impact_plan plan_create(const struct settings *s) {
     return plan;
 }
 
+/* Collective: writes the file of --save-like. false, after one line on stderr, where it cannot be written. */
+static bool save_like(const struct program *program, const struct impact_plan *plan) {
+    char error[512] = "";
+    char **places = placement_gather_computing(program->place);
+    if (program->rank == 0) {
+        (void)like_write(settings.save_like, plan, places, program->ranks, error, sizeof error);
+    }
+    placement_free_texts(places);
+    return program_all_good(error);
+}
+
 static int run(struct program *program) {
     char error[768] = "";
     int code = PROGRAM_WRONG_USE;
@@ -91,7 +106,9 @@ static int run(struct program *program) {
     if (program_prepare(program, error) &&
         impact_sizes_find(program, settings.sizes != NULL, settings.save_sizes, &plan)) {
         impact_schedule(&plan, settings.seconds, settings.max_repetitions);
-        code = settings.calibrate_only ? PROGRAM_GOOD : launch_measure(program, &plan, settings.sizes != NULL);
+        if (settings.save_like == NULL || save_like(program, &plan)) {
+            code = settings.calibrate_only ? PROGRAM_GOOD : launch_measure(program, &plan, settings.sizes != NULL);
+        }
     }
     impact_plan_free(&plan);
     return code;

@@ -2,8 +2,7 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
-#include "file.h"
-#include "json.h"
+#include "key_values.h"
 #include "size_search_mpi.h"
 #include "timer.h"
 
@@ -14,9 +13,9 @@
 #include <string.h>
 
 #define SCHEMA "mpi-campaign.delays"
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
-/* Where the bandwidth is from that the targets were planned with; a file that does not say it had measured one. */
+/* Where the bandwidth is from that the targets were planned with. */
 static const char *const bandwidth_words[] = {[false] = "measured", [true] = "guessed"};
 
 /* A delay is measured in every repetition: its target only says where a point stands on the axis. */
@@ -157,29 +156,18 @@ void delays_share(struct delays *delays) {
 
 bool delays_write(const char *path, const struct program *program, const struct delays *delays, char *error,
                   size_t error_size) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_string(line, "schema", SCHEMA);
-    json_put_integer(line, "schema_version", VERSION);
-    json_put_string(line, "computation", compute_choices()[program->computation].name);
-    json_put_integer(line, "threads_per_rank", program->threads);
-    json_put_string(line, "bandwidth", bandwidth_words[delays->guessed]);
-    json_open_array(line, "delays");
+    struct key_writer writer;
+    key_values_begin(&writer, SCHEMA, VERSION);
+    fprintf(writer.file, "computation %s\nbandwidth %s\n", compute_choices()[program->computation].name,
+            bandwidth_words[delays->guessed]);
+    fprintf(writer.file, "# delay message_bytes partitions delay_ratio_millionths target_ns work_size time_ns\n");
     for (size_t i = 0; i < delays->count; i++) {
         const struct delay *item = &delays->items[i];
-        json_open_object(line, NULL);
-        json_put_integer(line, "message_bytes", item->message_bytes);
-        json_put_integer(line, "partitions", item->partitions);
-        json_put_integer(line, "delay_ratio_millionths", item->ratio_millionths);
-        json_put_integer(line, "target_ns", item->target_ns);
-        json_put_integer(line, "work_size", (int64_t)item->calibration.size);
-        json_put_integer(line, "time_ns", (int64_t)item->calibration.time_ns);
-        json_close_object(line);
+        fprintf(writer.file, "delay %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRId64 "\n",
+                item->message_bytes, item->partitions, item->ratio_millionths, item->target_ns, item->calibration.size,
+                (int64_t)item->calibration.time_ns);
     }
-    json_close_array(line);
-    json_close_object(line);
-    const bool good = file_replace(path, json_line_text(line), json_line_length(line), error, error_size);
-    json_line_destroy(line);
+    const bool good = key_values_end(&writer, path, error, error_size);
     if (!good) {
         char cause[256];
         snprintf(cause, sizeof cause, "%s", error);
@@ -188,85 +176,55 @@ bool delays_write(const char *path, const struct program *program, const struct 
     return good;
 }
 
-/* Reads a member that is a whole number >= 0. */
-static bool read_count(const json_value *object, const char *name, uint64_t *number) {
-    const json_value *value = json_member(object, name);
-    return value != NULL && json_count_value(value, number);
-}
-
-/* Finds the entry of a delay, and takes it over. false: the file has none. */
-static bool take_delay(const json_value *entries, struct delay *item) {
-    for (size_t i = 0; i < json_count(entries); i++) {
-        const json_value *entry = json_item(entries, i);
-        uint64_t bytes = 0;
-        uint64_t partitions = 0;
-        uint64_t ratio = 0;
-        uint64_t target = 0;
-        uint64_t size = 0;
-        uint64_t time = 0;
-        if (read_count(entry, "message_bytes", &bytes) && read_count(entry, "partitions", &partitions) &&
-            read_count(entry, "delay_ratio_millionths", &ratio) && read_count(entry, "target_ns", &target) &&
-            read_count(entry, "work_size", &size) && read_count(entry, "time_ns", &time) &&
-            bytes == (uint64_t)item->message_bytes && partitions == (uint64_t)item->partitions &&
-            ratio == (uint64_t)item->ratio_millionths) {
-            item->target_ns = (int64_t)target;
-            item->calibration = (struct size_search_result){
-                .status = size > 0 ? SIZE_GIVEN : SIZE_NOT_SEARCHED,
-                .size = size,
-                .time_ns = (double)time,
-                .error_relative = target > 0 ? ((double)time - (double)target) / (double)target : 0};
-            return true;
+/* Returns the line of a delay; NULL and a fault where the file has none. */
+static const struct key_line *find_delay(struct key_values *file, const struct delay *item) {
+    const struct key_line *line = NULL;
+    while ((line = key_values_next(file, "delay", line)) != NULL) {
+        if ((int64_t)key_values_number(file, line, 0, "message_bytes", 0) == item->message_bytes &&
+            (int64_t)key_values_number(file, line, 1, "partitions", 0) == item->partitions &&
+            (int64_t)key_values_number(file, line, 2, "delay_ratio_millionths", 0) == item->ratio_millionths) {
+            return line;
         }
     }
-    return false;
+    key_values_fail(file, NULL, "has no delay for %" PRId64 " bytes in %" PRId64 " partitions with gamma * beta = %g",
+                    item->message_bytes, item->partitions, (double)item->ratio_millionths / 1e6);
+    return NULL;
 }
 
-/* Checks what the file says about itself, and takes its delays over. One line in error, "" where nothing is wrong. */
-static void take_file(const json_value *file, const struct program *program, struct delays *delays, char *error,
-                      size_t error_size) {
-    const char *schema = json_string(json_member(file, "schema"));
-    const char *computation = json_string(json_member(file, "computation"));
-    uint64_t version = 0;
-    uint64_t threads = 0;
-    const char *bandwidth = json_string(json_member(file, "bandwidth"));
-    delays->guessed = bandwidth != NULL && strcmp(bandwidth, bandwidth_words[true]) == 0;
-    if (schema == NULL || strcmp(schema, SCHEMA) != 0 || !read_count(file, "schema_version", &version) ||
-        version != VERSION) {
-        snprintf(error, error_size, "it is no file of delays of version %d, as --save-sizes writes it", VERSION);
-    } else if (computation == NULL || strcmp(computation, compute_choices()[program->computation].name) != 0) {
-        snprintf(error, error_size, "it is of another computation than %s",
-                 compute_choices()[program->computation].name);
-    } else if (!read_count(file, "threads_per_rank", &threads) || threads == 0) {
-        snprintf(error, error_size, "it does not say of how many threads it is");
-    }
-    for (size_t i = 0; i < delays->count && error[0] == '\0'; i++) {
-        struct delay *item = &delays->items[i];
-        const struct compute_kernel *kernel = &compute_kernels[program->computation];
-        if (!take_delay(json_member(file, "delays"), item)) {
-            snprintf(error, error_size,
-                     "it has no delay for %" PRId64 " bytes in %" PRId64 " partitions with gamma * beta = %g",
-                     item->message_bytes, item->partitions, (double)item->ratio_millionths / 1e6);
-        } else if (item->calibration.size > program_largest_work(program) ||
-                   (item->calibration.size > 0 && item->calibration.size < kernel->least)) {
-            snprintf(error, error_size, "a %s of size %" PRIu64 " cannot be computed here", kernel->name,
-                     item->calibration.size);
-        }
+static void take_delay(struct key_values *file, const struct program *program, struct delay *item) {
+    const struct compute_kernel *kernel = &compute_kernels[program->computation];
+    const struct key_line *line = find_delay(file, item);
+    const uint64_t target = key_values_number(file, line, 3, "target_ns", 0);
+    const uint64_t size = key_values_number(file, line, 4, "work_size", 0);
+    const uint64_t time = key_values_number(file, line, 5, "time_ns", 0);
+    item->target_ns = (int64_t)target;
+    item->calibration = (struct size_search_result){
+        .status = size > 0 ? SIZE_GIVEN : SIZE_NOT_SEARCHED,
+        .size = size,
+        .time_ns = (double)time,
+        .error_relative = target > 0 ? ((double)time - (double)target) / (double)target : 0};
+    if (size > program_largest_work(program) || (size > 0 && size < kernel->least)) {
+        key_values_fail(file, line, "a %s of size %" PRIu64 " cannot be computed here", kernel->name, size);
     }
 }
 
 bool delays_read(const char *path, const struct program *program, struct delays *delays, char *error,
                  size_t error_size) {
-    char cause[512] = "";
-    size_t length = 0;
-    char *text = file_read(path, &length, cause, sizeof cause);
-    json_value *file = text != NULL ? json_parse(text, length, cause, sizeof cause) : NULL;
-    if (file != NULL) {
-        take_file(file, program, delays, cause, sizeof cause);
+    struct key_values file = key_values_read("sizes file", path, SCHEMA, VERSION, "make one with --save-sizes");
+    const char *mine = compute_choices()[program->computation].name;
+    const struct key_line *computation = key_values_line(&file, "computation");
+    const struct key_line *bandwidth = key_values_line(&file, "bandwidth");
+    if (strcmp(key_values_text(&file, computation, 0, "a computation"), mine) != 0) {
+        key_values_fail(&file, computation, "this run computes %s", mine);
     }
-    json_destroy(file);
-    free(text);
-    if (cause[0] != '\0') {
-        snprintf(error, error_size, "sizes file '%s': %s", path, cause);
+    delays->guessed = strcmp(key_values_text(&file, bandwidth, 0, "measured or guessed"), bandwidth_words[true]) == 0;
+    for (size_t i = 0; i < delays->count; i++) {
+        take_delay(&file, program, &delays->items[i]);
     }
-    return cause[0] == '\0';
+    const bool good = file.fault[0] == '\0';
+    if (!good) {
+        snprintf(error, error_size, "%s", file.fault);
+    }
+    key_values_free(&file);
+    return good;
 }

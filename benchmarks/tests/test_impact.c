@@ -1,7 +1,6 @@
 /* The timetable of mpi_impact and compute_alone, its way through a record, and what it measures. */
 #include "check.h"
 #include "impact.h"
-#include "json.h"
 #include "like.h"
 #include "rendezvous.h"
 
@@ -46,57 +45,6 @@ static void check_schedule(void) {
     CHECK(targets[0].repetitions == 10 && targets[1].repetitions == 10);
 }
 
-static void check_text(void) {
-    struct impact_target targets[3];
-    struct impact_plan plan = plan_of(targets, 3);
-    struct impact_plan again;
-    char error[256];
-    impact_schedule(&plan, 1, 7);
-    plan.computation = COMPUTE_TRIAD;
-    char *own = fields_text(impact_plan_fields, &plan);
-    char text[4096];
-    CHECK(snprintf(text, sizeof text, "{\"parameters\":{\"computation\":[\"triad\"]},\"own\":%s}", own) <
-          (int)sizeof text);
-    json_value *value = json_parse(text, strlen(text), error, sizeof error);
-    CHECK(impact_plan_parse(value, &again, error, sizeof error));
-    CHECK(again.computation == COMPUTE_TRIAD && again.count == 3);
-    for (size_t i = 0; i < 3; i++) {
-        CHECK(again.targets[i].comp_target_ns == targets[i].comp_target_ns &&
-              again.targets[i].work_size == targets[i].work_size);
-        CHECK(again.targets[i].repetitions == targets[i].repetitions && again.targets[i].slot_ns == targets[i].slot_ns);
-        CHECK(again.targets[i].warmup_repetitions == targets[i].warmup_repetitions);
-        CHECK(again.targets[i].calibration.time_ns == targets[i].calibration.time_ns);
-    }
-    impact_plan_free(&again);
-    json_destroy(value);
-    free(own);
-}
-
-#define DGEMM "{\"parameters\":{\"computation\":[\"dgemm\"]},\"own\":{\"targets\":"
-
-static void check_wrong_text(void) {
-    static const char *const wrong[] = {
-        "{}",
-        DGEMM "[]}}",
-        "{\"parameters\":{\"computation\":[\"sorting\"]},\"own\":{\"targets\":[{}]}}",
-        DGEMM "[{}]}}",
-        DGEMM "[{\"comp_target_ns\":1,\"work_size\":0,\"calibration\":{\"status\":\"given\",\"time_ns\":0},\"warmup_"
-              "repetitions\":0,"
-              "\"repetitions\":1,\"slot_ns\":1}]}}",
-        DGEMM "[{\"comp_target_ns\":1,\"work_size\":1,\"calibration\":{\"status\":\"given\",\"time_ns\":0},\"warmup_"
-              "repetitions\":0,"
-              "\"repetitions\":0,\"slot_ns\":1}]}}",
-    };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char error[256] = "";
-        struct impact_plan plan;
-        json_value *value = json_parse(wrong[i], strlen(wrong[i]), error, sizeof error);
-        CHECK(value != NULL && !impact_plan_parse(value, &plan, error, sizeof error));
-        CHECK(error[0] != '\0');
-        json_destroy(value);
-    }
-}
-
 /* Two targets that take no time: what is recorded is in order, whole, and not before the beginning. */
 static void check_measurement(void) {
     struct impact_target targets[2];
@@ -124,29 +72,63 @@ static void check_measurement(void) {
     compute_destroy(team);
 }
 
+static void write_file(const char *name, const char *text) {
+    FILE *file = fopen(place(name), "w");
+    CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
 static void check_like(void) {
     char error[512] = "";
+    char first[] = "0 0 1", second[] = "1 2-3 8", third[] = "0 2 3", fourth[] = "1 0 1";
+    char *places[] = {first, second, third, fourth};
+    struct impact_target targets[3];
+    struct impact_plan plan = plan_of(targets, 3);
     struct like like;
-    const char *text =
-        "{\"schema\":\"mpi-campaign.record\",\"benchmark\":\"mpi_impact\",\"ranks\":4,\"threads_per_rank\":2,"
-        "\"placement\":["
-        "{\"node\":0,\"compute_cpusets\":[\"0\",\"1\"]},{\"node\":1,\"compute_cpusets\":[\"2-3\",\"8\"]},"
-        "{\"node\":0,\"compute_cpusets\":[\"2\",\"3\"]},{\"node\":1,\"compute_cpusets\":[\"0\",\"1\"]}],\"plan\":" DGEMM
-        "[{\"comp_target_ns\":1,\"work_size\":7,\"calibration\":{\"status\":\"given\",\"time_ns\":3},\"warmup_"
-        "repetitions\":0,"
-        "\"repetitions\":1,\"slot_ns\":1}]}}}\n";
-    FILE *file = fopen(place("like"), "w");
-    CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+    impact_schedule(&plan, 1, 7);
+    plan.computation = COMPUTE_TRIAD;
+    CHECK(like_write(place("like"), &plan, places, 4, error, sizeof error));
     CHECK(like_read(place("like"), 1, &like, error, sizeof error));
-    CHECK(like.ranks == 4 && like.threads == 2 && like.plan.targets[0].work_size == 7);
+    CHECK(like.ranks == 4 && like.threads == 2 && like.plan.computation == COMPUTE_TRIAD && like.plan.count == 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct impact_target *again = &like.plan.targets[i];
+        CHECK(again->comp_target_ns == targets[i].comp_target_ns && again->work_size == targets[i].work_size);
+        CHECK(again->repetitions == targets[i].repetitions && again->slot_ns == targets[i].slot_ns);
+        CHECK(again->warmup_repetitions == targets[i].warmup_repetitions);
+        CHECK(again->calibration.time_ns == targets[i].calibration.time_ns);
+    }
     CHECK(topology_cpus_has(&like.cpus[0], 3) && topology_cpus_count(&like.cpus[0]) == 2 &&
           topology_cpus_has(&like.cpus[1], 8));
     CHECK(like.neighbour_count == 2 && like.neighbours[0] == 1 && like.neighbours[1] == 3); /* those of its node */
     like_free(&like);
     CHECK(!like_read(place("like"), 4, &like, error, sizeof error));
-    CHECK(strstr(error, "had 4 ranks") != NULL);
+    CHECK(strstr(error, "of 4 ranks") != NULL);
     CHECK(!like_read(place("none"), 0, &like, error, sizeof error));
     CHECK(unlink(place("like")) == 0);
+}
+
+#define LIKE "schema mpi-campaign.like 1\n"
+#define TARGET "target 1 7 3 0 1 1\n"
+
+static void check_wrong_like(void) {
+    static const char *const wrong[] = {
+        "{\"schema\":\"mpi-campaign.record\"}\n",
+        LIKE "computation dgemm\nrank 0 0\n",
+        LIKE "computation sorting\nrank 0 0\n" TARGET,
+        LIKE "computation dgemm\nrank 0\n" TARGET,
+        LIKE "computation dgemm\nrank\n" TARGET,
+        LIKE "computation dgemm\nrank 0 one\n" TARGET,
+        LIKE "computation dgemm\n" TARGET,
+        LIKE "computation dgemm\nrank 0 0\ntarget 1 0 3 0 1 1\n",
+        LIKE "computation dgemm\nrank 0 0\ntarget 1 7 3 0 0 1\n",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char error[512] = "";
+        struct like like;
+        write_file("wrong", wrong[i]);
+        CHECK(!like_read(place("wrong"), 0, &like, error, sizeof error));
+        CHECK(error[0] != '\0' && strchr(error, '\n') == NULL);
+    }
+    CHECK(unlink(place("wrong")) == 0);
 }
 
 static void check_rendezvous(void) {
@@ -171,10 +153,9 @@ static void check_rendezvous(void) {
 int main(void) {
     CHECK(mkdtemp(folder) != NULL);
     check_schedule();
-    check_text();
-    check_wrong_text();
     check_measurement();
     check_like();
+    check_wrong_like();
     check_rendezvous();
     CHECK(rmdir(folder) == 0);
     return 0;

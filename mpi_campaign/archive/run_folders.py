@@ -50,7 +50,7 @@ SESSION_FILES = (REPORT, JUNIT)
 
 # Files of a test in its stage folder.
 RECORD = "record.jsonl"
-SIZES = "sizes.json"
+SIZES = "sizes.txt"
 WIRE_REPORT = "wire.json"
 CASE = "case.json"
 STDOUT = "rfm_job.out"
@@ -59,7 +59,7 @@ REPRODUCER = "reproducer.c"
 """A program that shows a fault of an MPI library; there is one where a benchmark has found such a fault."""
 
 # Name in the stage folder -> suffix in the run folder's records/, after the case's stem.
-RECORD_FILES: Mapping[str, str] = {RECORD: ".jsonl", SIZES: ".sizes.json", WIRE_REPORT: ".wire.json"}
+RECORD_FILES: Mapping[str, str] = {RECORD: ".jsonl", SIZES: ".sizes.txt", WIRE_REPORT: ".wire.json"}
 LOG_FILES: Mapping[str, str] = {
     STDOUT: ".out", STDERR: ".err", "rfm_job.sh": ".sh", REPRODUCER: ".reproducer.c",
 }  # fmt: skip

@@ -55,7 +55,7 @@ LOAD_SECONDS = 1.0
 POLL_SECONDS = 2.0
 # A launch that takes longer than this, and this many times its expected time, is hung.
 LEAST_LIMIT_SECONDS, LIMIT_TIMES = 120.0, 10.0
-SIZES = "sizes.json"
+SIZES = "sizes.txt"
 START_UP_SECONDS = 1.5
 
 

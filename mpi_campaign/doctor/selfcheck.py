@@ -27,7 +27,7 @@ from mpi_campaign.toolchains.resolving import Toolchain
 
 PROGRAM = "timing_selfcheck"
 RECORDS = STATE / "selfcheck"
-SIZES = "sizes.json"
+SIZES = "sizes.txt"
 NETWORK = "shm"
 RANKS = 2
 # Of each work in each launch, as many as take a few seconds in all. The interval of their median reaches from the 8th

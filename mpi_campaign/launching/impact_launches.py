@@ -1,17 +1,16 @@
 """Run the launches of one case of r_mpi_impact, one after the other, and merge their records into one record.
 
     python -m mpi_campaign.launching.impact_launches --programs FOLDER --launcher 'mpiexec -n 2 --bind-to core' \
-        --record record.jsonl --save-sizes sizes.json --budget-seconds 60 -- --toolchain NAME ...
+        --record record.jsonl --save-sizes sizes.txt --budget-seconds 60 -- --toolchain NAME ...
 
 `mpi_impact` (A) and `compute_alone` (B) take turns, A B B A A B B A …: a ratio compares two launches that follow each
 other, and each program comes first equally often, so that slow drift cancels. The words after `--` are options of every
-launch of `mpi_impact`; `compute_alone` repeats the work that the record of `mpi_impact` describes. The results of a
-launch are on the disk before the next launch begins. An error is one line on standard error that begins with
-`mpi_impact:`, and exit code 1.
+launch of `mpi_impact`; `compute_alone` repeats the work of the first one, which says what that is (`--save-like`).
+The results of a launch are on the disk before the next launch begins. An error is one line on standard error that
+begins with `mpi_impact:`, and exit code 1.
 """
 
 import argparse
-import json
 import math
 import os
 import shlex
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD
+from mpi_campaign.launching import key_values
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, PROGRAMS
 from postprocess.records.fields import Fields, RecordError, fail, lines_of
 from postprocess.records.record import Footer
@@ -271,17 +271,16 @@ def measure(programs: Programs, merged: MergedRecord, options: argparse.Namespac
     seconds_left = max(1e-3, budget - (time.monotonic() - merged.began)) if budget else 0.0
     schedule = Schedule.within(seconds_left, SHORTEST_SECONDS + SHORTEST_FACTOR * _sum_seconds(Path(sizes)))
     words = [*options.words, *times, "--sizes", sizes, "--seconds", f"{schedule.seconds:.2f}", "--quiet"]
-    first_record: Path | None = None
+    like = folder / "like.txt"
     for number, program in enumerate(schedule.launches):
         base = folder / f"launch-{number}"
         if program == MPI_IMPACT:
             path = base.with_suffix(".jsonl")
-            programs.run(MPI_IMPACT, [*words, "--record", str(path)])
+            programs.run(MPI_IMPACT, [*words, "--record", str(path), *([] if number else ["--save-like", str(like)])])
             merged.add_mpi(path, schedule.launches)
-            first_record = first_record or path
         else:
             ranks = ["--rank-variables", options.rank_variables] if options.rank_variables else []
-            programs.run(COMPUTE_ALONE, ["--like", str(first_record), "--record", str(base), *ranks])
+            programs.run(COMPUTE_ALONE, ["--like", str(like), "--record", str(base), *ranks])
             merged.add_alone(base)
         print(f"launch {number + 1} of {len(schedule.launches)}: {program}", flush=True)
 
@@ -289,9 +288,9 @@ def measure(programs: Programs, merged: MergedRecord, options: argparse.Namespac
 def _sum_seconds(sizes: Path) -> float:
     """Seconds of one repetition of every computation time in a sizes file. Raises LaunchError."""
     try:
-        document = json.loads(sizes.read_text(encoding="utf-8"))
-        return float(sum(max(piece["time_ns"], piece["target_ns"]) for piece in document["work"]) / 1e9)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        work = key_values.lines_of(sizes)[key_values.WORK]
+        return sum(max(int(time_ns), int(target_ns)) for target_ns, _, _, time_ns in work) / 1e9
+    except (OSError, ValueError) as error:
         raise LaunchError(f"{sizes} is no sizes file of mpi_impact ({error})") from error
 
 

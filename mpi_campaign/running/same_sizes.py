@@ -7,11 +7,14 @@ from pathlib import Path
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.launching import key_values
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.plan import Plan, Round
 
 FOLDER = "sizes"
 SUFFIX = run_folders.RECORD_FILES[run_folders.SIZES]
+JSON = ".sizes.json"
+"""What archived runs of older versions have."""
 
 
 @dataclass(frozen=True)
@@ -53,20 +56,25 @@ def taken_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None)
 
 
 def hand_over(orders: Sequence[TakenOver]) -> list[str]:
-    """Copy the sizes. Returns the labels of the cases without sizes to take over: they are calibrated."""
+    """Copy the sizes. Returns the labels of the cases without sizes to take over: they are calibrated.
+
+    Raises CampaignError where an archived file cannot be read.
+    """
     without = []
     for order in orders:
         order.target.parent.mkdir(exist_ok=True)
         source = next(filter(Path.is_file, order.sources), None)
         if source is None:
             without.append(order.case)
+        elif source.name.endswith(JSON):
+            order.target.write_text(key_values.from_json(source), encoding="utf-8")
         else:
             shutil.copyfile(source, order.target)
     return without
 
 
 def _of_run(run: RunFolder, case: Case) -> Path | None:
-    name = f"{replace(case, repeat=1).stem}{SUFFIX}"
-    same = run.records_folder / name
-    rest = name.partition(".")[2]  # without the environment
-    return same if same.is_file() else next(iter(sorted(run.records_folder.glob(f"*.{rest}"))), None)
+    stem = replace(case, repeat=1).stem
+    rest = stem.partition(".")[2]  # without the environment
+    patterns = (f"{name}{suffix}" for name in (stem, f"*.{rest}") for suffix in (SUFFIX, JSON))
+    return next((path for pattern in patterns for path in sorted(run.records_folder.glob(pattern))), None)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.launching import key_values
 from mpi_campaign.libraries import launch_environment, registry
 from mpi_campaign.libraries.settings import Settings
 from mpi_campaign.toolchains import resolving
@@ -256,15 +257,17 @@ def launches(benchmark: str, collective: str, ranks: int, sizes: Path, budget_se
     """
     peer = PEERS[benchmark]
     try:
-        document = json.loads(sizes.read_text())
-        entries = {point["target_ns"]: point for point in document["collectives"][collective]}
-        for point in document.get("points", ()):  # points whose size differs from that of their column
-            target = point["comm_target_ns"]
-            if point["collective"] == collective and target == point["comp_target_ns"] and target in entries:
-                entries[target] = {"message_bytes": point["message_bytes"], "time_ns": target}
-        some = (entry for entry in entries.values() if entry["message_bytes"] and entry["time_ns"])
-        time_of_size = {point["message_bytes"]: point["time_ns"] for point in some}
-    except (AttributeError, OSError, ValueError, KeyError, TypeError) as error:
+        lines = key_values.lines_of(sizes)
+        entries = {  # by target: size and time
+            target: (int(size), int(time_ns))
+            for name, target, size, _, time_ns in lines[key_values.MESSAGE]
+            if name == collective
+        }
+        for name, target, comp_target, size, _ in lines[key_values.POINT]:  # its size differs from that of its column
+            if name == collective and target == comp_target and target in entries:
+                entries[target] = (int(size), int(target))
+        time_of_size = {size: time_ns for size, time_ns in entries.values() if size and time_ns}
+    except (OSError, ValueError) as error:
         raise CampaignError(f"the sizes of basic cannot be read: {error!r}") from error
     fit = [size for size in sorted(time_of_size) if size <= peer.largest_bytes]
     if not fit:

@@ -92,7 +92,7 @@ def measured(folder: Path, asked: Asked) -> list[Turn]:
 def one(folder: Path, built: Path, asked: Asked, side: str, number: int, collective: str) -> OverlapRecord:
     """A launch of one collective."""
     slow = {"LD_PRELOAD": str(built / "slow_preload.so"), "SLOW_PERCENT": str(SIDE[side])}
-    path, sizes = folder / f"{collective}-{side}-{number}.jsonl", folder / f"{collective}.sizes.json"
+    path, sizes = folder / f"{collective}-{side}-{number}.jsonl", folder / f"{collective}.sizes.txt"
     first = ("--save-sizes", str(sizes)) if not sizes.exists() else ("--sizes", str(sizes))
     words = ("--collective", collective, *GRID, "--threads", "1", "--budget-seconds", str(asked.seconds), "--quiet")
     line, environment = launch_line(

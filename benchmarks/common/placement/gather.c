@@ -5,6 +5,7 @@
 #include "placement_text.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +81,8 @@ static void *gather_blocks(const void *own, int count, MPI_Datatype type, size_t
     return all;
 }
 
-char **placement_gather_texts(const placement *place) {
-    char *own = own_text(place);
+/* Frees own. */
+static char **gather_texts(const placement *place, char *own) {
     int *offsets = NULL;
     char *all = gather_blocks(own, (int)strlen(own) + 1, MPI_CHAR, 1, &offsets);
     free(own);
@@ -94,6 +95,29 @@ char **placement_gather_texts(const placement *place) {
     }
     free(offsets);
     return texts;
+}
+
+char **placement_gather_texts(const placement *place) {
+    return gather_texts(place, own_text(place));
+}
+
+char **placement_gather_computing(const placement *place) {
+    char *own = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&own, &length);
+    if (file == NULL) {
+        fail_die("open_memstream failed");
+    }
+    fprintf(file, "%d", place->node_index);
+    for (int i = 0; i < place->threads; i++) {
+        char *cpus = topology_cpus_format(&place->compute_cpus[i]);
+        fprintf(file, " %s", cpus);
+        free(cpus);
+    }
+    if (fclose(file) != 0) {
+        fail_die("out of memory");
+    }
+    return gather_texts(place, own);
 }
 
 void placement_free_texts(char **texts) {

@@ -101,6 +101,10 @@ struct placement_summary placement_summarise(const placement *place);
 char **placement_gather_texts(const placement *place);
 void placement_free_texts(char **texts);
 
+/* Does the same with texts that have the number of the rank's node and the CPUs of each computing thread, with blanks
+ * between them. */
+char **placement_gather_computing(const placement *place);
+
 /* Returns the number of threads that MPI started, and in *times the CPU time of each, ns, in the order of the texts.
  * Free *times with free(). Any thread may call it, also while the main thread is in placement_look_again. */
 size_t placement_mpi_thread_cpu(placement *place, int64_t **times);

@@ -3,32 +3,39 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "file.h"
-#include "json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Reads the metadata file as a compact JSON object. NULL and one line in error where it has none. */
+/* Reads the metadata file, whose JSON object becomes one line: a line break in it, which is between its tokens, goes,
+ * and so do the blanks after it. NULL and one line in error where it has no object. */
 static char *read_metadata(const char *path, char *error, size_t error_size) {
     size_t length = 0;
     char *text = file_read(path, &length, error, error_size);
     if (text == NULL) {
         return NULL;
     }
-    char fault[256];
-    char *compact = NULL;
-    json_value *root = json_parse(text, length, fault, sizeof fault);
-    if (root == NULL) {
-        snprintf(error, error_size, "metadata file '%s': %s", path, fault);
-    } else if (json_type_of(root) != JSON_OBJECT) {
-        snprintf(error, error_size, "metadata file '%s': a JSON object is needed", path);
-    } else {
-        compact = json_compact(text, length);
+    const bool is_text = strlen(text) == length;
+    char *rest = NULL;
+    char *end = text;
+    for (char *line = strtok_r(text, "\r\n", &rest); line != NULL; line = strtok_r(NULL, "\r\n", &rest)) {
+        line += strspn(line, " \t");
+        const size_t used = strlen(line);
+        memmove(end, line, used);
+        end += used;
     }
-    json_destroy(root);
-    free(text);
-    return compact;
+    while (end > text && strchr(" \t", end[-1]) != NULL) {
+        end--;
+    }
+    if (!is_text || end - text < 2 || text[0] != '{' || end[-1] != '}') {
+        snprintf(error, error_size, "metadata file '%s': a JSON object is needed, from { to }", path);
+        free(text);
+        return NULL;
+    }
+    *end = '\0';
+    return text;
 }
 
 /* Rank 0: reads the metadata once. One line in error on a fault. */

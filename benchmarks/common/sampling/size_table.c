@@ -1,60 +1,46 @@
 #include "size_table.h"
 
-#include "fail.h"
-#include "file.h"
-#include "json.h"
+#include "key_values.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SCHEMA "mpi-campaign.sizes"
-enum { SCHEMA_VERSION = 3 };
+enum { SCHEMA_VERSION = 4 };
 
-/* The names of two members, which differ between versions: the list of the computation's sizes, and a size in it. */
-struct names {
-    const char *work;
-    const char *work_size;
-};
-
-static struct names names_of(uint64_t version) {
-    return version < 3 ? (struct names){"computation", "matrix_size"} : (struct names){"work", "work_size"};
+/* Takes the values of a line from this one on: size, status and time. */
+static void take_entry(struct key_values *file, const struct key_line *line, size_t at, const char *size_name,
+                       struct size_entry *entry) {
+    const char *status = key_values_text(file, line, at + 1, "a status");
+    entry->size = key_values_number(file, line, at, size_name, 0);
+    entry->time_ns = (int64_t)key_values_number(file, line, at + 2, "time_ns", 0);
+    if (!size_status_parse(status, &entry->status)) {
+        key_values_fail(file, line, "'%s' is no status, such as %s", status, size_status_name(SIZE_CONVERGED));
+    } else if (entry->size == 0 && entry->status != SIZE_NO_MESSAGE) {
+        key_values_fail(file, line, "%s must be above 0", size_name);
+    }
 }
 
-static bool read_list(const json_value *list, const char *what, const char *size_name, const char *path,
-                      struct size_list *targets, char *error, size_t error_size) {
-    for (size_t i = 0; i < targets->count; i++) {
-        struct size_entry *entry = &targets->entries[i];
+/* Takes the entries of a list from the lines with this key; those of messages have the collective before the target. */
+static void take_list(struct key_values *file, const char *key, const char *size_name, struct size_list *list) {
+    const size_t at = list->name != NULL ? 1 : 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct size_entry *entry = &list->entries[i];
+        const struct key_line *line = NULL;
         bool found = false;
-        for (size_t j = 0; j < json_count(list) && !found; j++) {
-            const json_value *item = json_item(list, j);
-            uint64_t target = 0;
-            uint64_t time = 0;
-            if (!json_count_value(json_member(item, "target_ns"), &target) || (int64_t)target != entry->target_ns) {
-                continue;
-            }
-            const char *status = json_string(json_member(item, "status"));
-            if (status == NULL || !size_status_parse(status, &entry->status) ||
-                !json_count_value(json_member(item, size_name), &entry->size) ||
-                (entry->size == 0 && entry->status != SIZE_NO_MESSAGE)) {
-                snprintf(error, error_size,
-                         "sizes file '%s': the entry of %s for %" PRId64 " ns needs a %s above 0 and a status", path,
-                         what, entry->target_ns, size_name);
-                return false;
-            }
-            entry->time_ns = json_count_value(json_member(item, "time_ns"), &time) ? (int64_t)time : 0;
-            found = true;
+        while (!found && (line = key_values_next(file, key, line)) != NULL) {
+            found = (list->name == NULL || strcmp(key_values_text(file, line, 0, "a collective"), list->name) == 0) &&
+                    (int64_t)key_values_number(file, line, at, "target_ns", 0) == entry->target_ns;
         }
-        if (!found) {
-            snprintf(error, error_size,
-                     "sizes file '%s' has no size of %s for %" PRId64
-                     " ns; make one with --save-sizes and the same targets",
-                     path, what, entry->target_ns);
-            return false;
+        if (found) {
+            take_entry(file, line, at + 1, size_name, entry);
+        } else {
+            key_values_fail(file, NULL,
+                            "has no size of %s for %" PRId64 " ns; make one with --save-sizes and the same targets",
+                            list->name != NULL ? list->name : "the computation", entry->target_ns);
         }
     }
-    return true;
 }
 
 size_t size_table_point_count(const struct size_table *table) {
@@ -93,10 +79,11 @@ static void take_usual(void *context, const struct size_table *table, size_t col
         usual_sizes(table, collective, comm_target, comp_target);
 }
 
+/* A point that has other sizes than the lists. */
 struct exception {
     const char *collective;
-    uint64_t comm_target_ns;
-    uint64_t comp_target_ns;
+    int64_t comm_target_ns;
+    int64_t comp_target_ns;
     struct size_point sizes;
 };
 
@@ -104,127 +91,77 @@ static void take_exception(void *context, const struct size_table *table, size_t
                            size_t comp_target) {
     const struct exception *e = context;
     if (strcmp(table->collectives[collective].name, e->collective) == 0 &&
-        table->collectives[collective].entries[comm_target].target_ns == (int64_t)e->comm_target_ns &&
-        table->work.entries[comp_target].target_ns == (int64_t)e->comp_target_ns) {
+        table->collectives[collective].entries[comm_target].target_ns == e->comm_target_ns &&
+        table->work.entries[comp_target].target_ns == e->comp_target_ns) {
         table->points[size_table_point_index(table, collective, comm_target, comp_target)] = e->sizes;
     }
 }
 
-static bool read_points(const json_value *list, const char *size_name, const char *path, struct size_table *table,
-                        char *error, size_t error_size) {
-    if (table->points == NULL) {
-        return true;
-    }
+static void take_points(struct key_values *file, const struct size_table *table) {
     visit_points(table, take_usual, NULL);
-    for (size_t i = 0; i < json_count(list); i++) {
-        const json_value *item = json_item(list, i);
-        struct exception e = {.collective = json_string(json_member(item, "collective"))};
-        if (e.collective == NULL || !json_count_value(json_member(item, "comm_target_ns"), &e.comm_target_ns) ||
-            !json_count_value(json_member(item, "comp_target_ns"), &e.comp_target_ns) ||
-            !json_count_value(json_member(item, "message_bytes"), &e.sizes.message_bytes) ||
-            !json_count_value(json_member(item, size_name), &e.sizes.work_size) || e.sizes.work_size == 0) {
-            snprintf(
-                error, error_size,
-                "sizes file '%s': point %zu needs a collective, two targets, a message size, and a work size above 0",
-                path, i);
-            return false;
-        }
+    const struct key_line *line = NULL;
+    while ((line = key_values_next(file, "point", line)) != NULL) {
+        struct exception e = {
+            .collective = key_values_text(file, line, 0, "a collective"),
+            .comm_target_ns = (int64_t)key_values_number(file, line, 1, "comm_target_ns", 0),
+            .comp_target_ns = (int64_t)key_values_number(file, line, 2, "comp_target_ns", 0),
+            .sizes = {key_values_number(file, line, 3, "message_bytes", 0),
+                      key_values_number(file, line, 4, "work_size", 1)},
+        };
         visit_points(table, take_exception, &e);
     }
-    return true;
 }
 
-/* Checks that a file was made for the same ranks, threads and computation. false and one line in error where not. */
-static bool is_comparable(const json_value *root, uint64_t version, const char *path, const struct size_table *table,
-                          char *error, size_t error_size) {
-    uint64_t ranks = 0;
-    uint64_t threads = 0;
-    const bool counted = json_count_value(json_member(root, "ranks"), &ranks) &&
-                         json_count_value(json_member(root, "threads_per_rank"), &threads);
-    const bool same_threads = (int64_t)threads == table->threads_per_rank ||
-                              (int64_t)threads == table->threads_per_rank + table->given_up_cores;
-    if (!counted || (int64_t)ranks != table->ranks || !same_threads) {
-        snprintf(error, error_size,
-                 "sizes file '%s' was made for %" PRIu64 " ranks of %" PRIu64 " threads, this run has %" PRId64
-                 " of %" PRId64 " and %" PRId64 " given-up cores; use a file for as many ranks with as many threads, "
-                 "or threads and given-up cores together",
-                 path, ranks, threads, table->ranks, table->threads_per_rank, table->given_up_cores);
-        return false;
+/* Checks that a file was made for the same ranks, threads and computation. */
+static void check_comparable(struct key_values *file, const struct size_table *table) {
+    const int64_t ranks = (int64_t)key_values_number(file, key_values_line(file, "ranks"), 0, "ranks", 1);
+    const int64_t threads =
+        (int64_t)key_values_number(file, key_values_line(file, "threads_per_rank"), 0, "threads_per_rank", 1);
+    const char *computation = key_values_text(file, key_values_line(file, "computation"), 0, "a computation");
+    if (ranks != table->ranks ||
+        (threads != table->threads_per_rank && threads != table->threads_per_rank + table->given_up_cores)) {
+        key_values_fail(file, NULL,
+                        "was made for %" PRId64 " ranks of %" PRId64 " threads, this run has %" PRId64 " of %" PRId64
+                        " and %" PRId64
+                        " given-up cores; use a file for as many ranks with as many threads, or threads and given-up "
+                        "cores together",
+                        ranks, threads, table->ranks, table->threads_per_rank, table->given_up_cores);
+    } else if (strcmp(computation, table->computation) != 0) {
+        key_values_fail(file, NULL,
+                        "was made for the computation %s, this run has %s; make one with --save-sizes --computation %s",
+                        computation, table->computation, table->computation);
     }
-    const char *computation = version < 3 ? "dgemm" : json_string(json_member(root, "computation"));
-    if (computation == NULL || strcmp(computation, table->computation) != 0) {
-        snprintf(error, error_size,
-                 "sizes file '%s' was made for the computation %s, this run has %s; make one with --save-sizes "
-                 "--computation %s",
-                 path, computation != NULL ? computation : "(none named)", table->computation, table->computation);
-        return false;
-    }
-    return true;
-}
-
-static bool read_table(const json_value *root, const char *path, struct size_table *table, char *error,
-                       size_t error_size) {
-    const char *schema = json_string(json_member(root, "schema"));
-    uint64_t version = 0;
-    if (schema == NULL || strcmp(schema, SCHEMA) != 0 ||
-        !json_count_value(json_member(root, "schema_version"), &version) || version < 1 || version > SCHEMA_VERSION) {
-        snprintf(error, error_size, "'%s' is no sizes file of schema %s, version 1 to %d; make one with --save-sizes",
-                 path, SCHEMA, SCHEMA_VERSION);
-        return false;
-    }
-    if (!is_comparable(root, version, path, table, error, error_size)) {
-        return false;
-    }
-    const struct names names = names_of(version);
-    const json_value *collectives = json_member(root, "collectives");
-    for (size_t i = 0; i < table->collective_count; i++) {
-        struct size_list *list = &table->collectives[i];
-        if (!read_list(json_member(collectives, list->name), list->name, "message_bytes", path, list, error,
-                       error_size)) {
-            return false;
-        }
-    }
-    return read_list(json_member(root, names.work), "the computation", names.work_size, path, &table->work, error,
-                     error_size) &&
-           read_points(json_member(root, "points"), names.work_size, path, table, error, error_size);
 }
 
 bool size_table_read(const char *path, struct size_table *table, char *error, size_t error_size) {
-    size_t length = 0;
-    char *text = file_read(path, &length, error, error_size);
-    if (text == NULL) {
-        return false;
+    struct key_values file = key_values_read("sizes file", path, SCHEMA, SCHEMA_VERSION, "make one with --save-sizes");
+    check_comparable(&file, table);
+    for (size_t i = 0; i < table->collective_count; i++) {
+        take_list(&file, "message", "message_bytes", &table->collectives[i]);
     }
-    char fault[256];
-    bool good = false;
-    json_value *root = json_parse(text, length, fault, sizeof fault);
-    if (root == NULL) {
-        snprintf(error, error_size, "sizes file '%s': %s", path, fault);
-    } else {
-        good = read_table(root, path, table, error, error_size);
+    take_list(&file, "work", "work_size", &table->work);
+    if (table->points != NULL) {
+        take_points(&file, table);
     }
-    json_destroy(root);
-    free(text);
+    const bool good = file.fault[0] == '\0';
+    if (!good) {
+        snprintf(error, error_size, "%s", file.fault);
+    }
+    key_values_free(&file);
     return good;
 }
 
-static void put_list(json_line *line, const char *name, const char *size_name, const struct size_list *list) {
-    json_open_array(line, name);
+/* name: the collective, and a blank; "" for the computation. */
+static void put_list(FILE *file, const char *key, const char *name, const struct size_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         const struct size_entry *entry = &list->entries[i];
-        json_open_object(line, NULL);
-        json_put_integer(line, "target_ns", entry->target_ns);
-        json_put_integer(line, size_name, (int64_t)entry->size);
-        json_put_string(line, "status", size_status_name(entry->status));
-        json_put_integer(line, "time_ns", entry->time_ns);
-        json_close_object(line);
+        fprintf(file, "%s %s%" PRId64 " %" PRIu64 " %s %" PRId64 "\n", key, name, entry->target_ns, entry->size,
+                size_status_name(entry->status), entry->time_ns);
     }
-    json_close_array(line);
 }
 
 static void put_exception(void *context, const struct size_table *table, size_t collective, size_t comm_target,
                           size_t comp_target) {
-    json_line *line = context;
     const struct size_point usual = usual_sizes(table, collective, comm_target, comp_target);
     const struct size_point *point =
         &table->points[size_table_point_index(table, collective, comm_target, comp_target)];
@@ -232,41 +169,27 @@ static void put_exception(void *context, const struct size_table *table, size_t 
     if (unmeasured || (point->message_bytes == usual.message_bytes && point->work_size == usual.work_size)) {
         return;
     }
-    json_open_object(line, NULL);
-    json_put_string(line, "collective", table->collectives[collective].name);
-    json_put_integer(line, "comm_target_ns", table->collectives[collective].entries[comm_target].target_ns);
-    json_put_integer(line, "comp_target_ns", table->work.entries[comp_target].target_ns);
-    json_put_integer(line, "message_bytes", (int64_t)point->message_bytes);
-    json_put_integer(line, names_of(SCHEMA_VERSION).work_size, (int64_t)point->work_size);
-    json_close_object(line);
+    fprintf(context, "point %s %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 "\n", table->collectives[collective].name,
+            table->collectives[collective].entries[comm_target].target_ns, table->work.entries[comp_target].target_ns,
+            point->message_bytes, point->work_size);
 }
 
 bool size_table_write(const char *path, const struct size_table *table, char *error, size_t error_size) {
-    json_line *line = json_line_create();
-    json_open_object(line, NULL);
-    json_put_string(line, "schema", SCHEMA);
-    json_put_integer(line, "schema_version", SCHEMA_VERSION);
-    json_put_integer(line, "ranks", table->ranks);
-    json_put_integer(line, "threads_per_rank", table->threads_per_rank);
-    json_put_string(line, "computation", table->computation);
-    json_open_object(line, "collectives");
+    struct key_writer writer;
+    key_values_begin(&writer, SCHEMA, SCHEMA_VERSION);
+    fprintf(writer.file, "ranks %" PRId64 "\nthreads_per_rank %" PRId64 "\ncomputation %s\n", table->ranks,
+            table->threads_per_rank, table->computation);
+    fprintf(writer.file, "# message collective target_ns message_bytes status time_ns\n"
+                         "# work target_ns work_size status time_ns\n"
+                         "# point collective comm_target_ns comp_target_ns message_bytes work_size\n");
     for (size_t i = 0; i < table->collective_count; i++) {
-        put_list(line, table->collectives[i].name, "message_bytes", &table->collectives[i]);
+        char name[64];
+        snprintf(name, sizeof name, "%s ", table->collectives[i].name);
+        put_list(writer.file, "message", name, &table->collectives[i]);
     }
-    json_close_object(line);
-    put_list(line, names_of(SCHEMA_VERSION).work, names_of(SCHEMA_VERSION).work_size, &table->work);
-    json_open_array(line, "points");
+    put_list(writer.file, "work", "", &table->work);
     if (table->points != NULL) {
-        visit_points(table, put_exception, line);
+        visit_points(table, put_exception, writer.file);
     }
-    json_close_array(line);
-    json_close_object(line);
-    size_t length = json_line_length(line);
-    char *text = fail_alloc(length + 2, 1);
-    memcpy(text, json_line_text(line), length);
-    text[length] = '\n';
-    bool good = file_replace(path, text, length + 1, error, error_size);
-    free(text);
-    json_line_destroy(line);
-    return good;
+    return key_values_end(&writer, path, error, error_size);
 }

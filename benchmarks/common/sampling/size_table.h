@@ -2,16 +2,14 @@
  * size_table - the sizes that a calibration found, as a table and as a file (a "sizes file"), so that other
  * configurations do the same work.
  *
- * JSON: {"schema": "mpi-campaign.sizes", "schema_version": 3, "ranks": P, "threads_per_rank": T,
- *        "computation": "dgemm",
- *        "collectives": {"ibcast": [{"target_ns", "message_bytes", "status", "time_ns"}, ...], ...},
- *        "work": [{"target_ns", "work_size", "status", "time_ns"}, ...],
- *        "points": [{"collective", "comm_target_ns", "comp_target_ns", "message_bytes", "work_size"}, ...]}
+ * The lines of the file (key_values.h): ranks, threads_per_rank, computation;
  *
- * status is a word of size_status_name. points has the points that were measured with other sizes than the lists have
- * now, because a reference moved and its size was searched again during the run. Versions 1 and 2 can be read as well:
- * their computation is always DGEMM; "work" was called "computation", and "work_size" "matrix_size"; version 1 has no
- * points.
+ *   message COLLECTIVE target_ns message_bytes status time_ns
+ *   work target_ns work_size status time_ns
+ *   point COLLECTIVE comm_target_ns comp_target_ns message_bytes work_size
+ *
+ * status is a word of size_status_name. A point is one that was measured with other sizes than the lists have now,
+ * because a reference moved and its size was searched again during the run.
  */
 #ifndef CAMPAIGN_SIZE_TABLE_H
 #define CAMPAIGN_SIZE_TABLE_H
