@@ -48,11 +48,7 @@ def _shown(chart: Chart) -> Iterator[str]:
 
 
 def write_charts(
-    charts: Iterable[Chart],
-    folder: Path,
-    prefix: str,
-    kinds: Sequence[str] = ("svg", "png"),
-    provenance: str = "",
+    charts: Iterable[Chart], folder: Path, prefix: str, kinds: Sequence[str] = ("svg", "png"), provenance: str = ""
 ) -> list[Path]:
     """Draw charts into `folder` (made if need be). Each file is written whole or not at all.
 

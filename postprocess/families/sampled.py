@@ -177,10 +177,7 @@ def too_wide(ratio: Estimate, widest: float) -> list[str]:
 def reasons_of_times(point: StartedPoint, share: float, of_ns: float, *, oversubscribed: bool = False) -> list[str]:
     """The reasons why times over ranks are not known: there was no common clock, or its residual is above this share of
     the shortest of these times; or ranks share cores."""
-    return [
-        *_clock_reasons(point, share, of_ns),
-        *(["oversubscribed: ranks share cores"] if oversubscribed else []),
-    ]
+    return [*_clock_reasons(point, share, of_ns), *(["oversubscribed: ranks share cores"] if oversubscribed else [])]
 
 
 def _clock_reasons(point: StartedPoint, share: float, of_ns: float) -> list[str]:

@@ -283,10 +283,7 @@ def _is_number(value: Any) -> bool:
 
 
 def judge(
-    criteria: Criteria,
-    tables: Mapping[str, pd.DataFrame],
-    records: Sequence[Any],
-    troubles: Sequence[Json] = (),
+    criteria: Criteria, tables: Mapping[str, pd.DataFrame], records: Sequence[Any], troubles: Sequence[Json] = ()
 ) -> tuple[Result, ...]:
     """Judge runs by the criteria.
 

@@ -279,11 +279,7 @@ def _on_sides(
 
 
 def _in_other_conditions(
-    both: pd.DataFrame,
-    number: effects.Integers,
-    counting: NDArray[np.bool_],
-    condition: Condition | None,
-    cases: int,
+    both: pd.DataFrame, number: effects.Integers, counting: NDArray[np.bool_], condition: Condition | None, cases: int
 ) -> NDArray[np.bool_]:
     """Whether the launches of a case that count met other conditions on one side than on the other: by case."""
     if condition is None or condition.name not in both:

@@ -70,10 +70,7 @@ def _matrix_lines(pairs: Pairs) -> list[list[str]]:
     """The matrix of several pairs, heads first."""
     words = sides_of(pairs)
     cells = {names: cell_words(comparison) for names, comparison in pairs.items()}
-    return [
-        ["against", *words[1:]],
-        *([one, *(cells.get((one, two), "") for two in words[1:])] for one in words[:-1]),
-    ]
+    return [["against", *words[1:]], *([one, *(cells.get((one, two), "") for two in words[1:])] for one in words[:-1])]
 
 
 def comparisons_text(pairs: Pairs, *, every: bool = False) -> str:

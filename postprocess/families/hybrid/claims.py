@@ -27,14 +27,7 @@ from postprocess.families import axes, handovers, sampled_table
 from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE, AXES, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
-from postprocess.families.hybrid.table import (
-    ESTIMATES,
-    PAPERS_RATIO,
-    SETTING,
-    WIDENED,
-    count_of_controls,
-    with_states,
-)
+from postprocess.families.hybrid.table import ESTIMATES, PAPERS_RATIO, SETTING, WIDENED, count_of_controls, with_states
 from postprocess.statistics import control
 from postprocess.statistics.control import FASTER
 

@@ -28,14 +28,7 @@ ONCE: Mapping[str, str] = {
 }
 """What is paid once, each with a head of a column."""
 OF_RANKS = "of_ranks"
-COLUMNS = (
-    *AXES.case,
-    "shared_nodes",
-    "nodes_are",
-    OF_RANKS,
-    *sampled_table.names_of_estimates(ONCE),
-    "record",
-)
+COLUMNS = (*AXES.case, "shared_nodes", "nodes_are", OF_RANKS, *sampled_table.names_of_estimates(ONCE), "record")
 """The columns of `once_table`. `of_ranks`: how many of the ranks pay it. Times are medians, in ns, with their 95 %
 intervals; NaN where there is none."""
 

@@ -16,22 +16,9 @@ from postprocess.families import axes
 from postprocess.families.hybrid import once, overlap
 from postprocess.families.hybrid.axes import AXES, WHOLE
 from postprocess.families.hybrid.charts import charts
-from postprocess.families.hybrid.claims import (
-    GLANCE,
-    OF_CASE,
-    at_a_glance,
-    break_evens,
-    counts_words,
-    targets,
-)
+from postprocess.families.hybrid.claims import GLANCE, OF_CASE, at_a_glance, break_evens, counts_words, targets
 from postprocess.families.hybrid.record import HybridRecord
-from postprocess.families.hybrid.table import (
-    SETTING,
-    SHOWN,
-    count_of_controls,
-    states_words,
-    with_states,
-)
+from postprocess.families.hybrid.table import SETTING, SHOWN, count_of_controls, states_words, with_states
 from postprocess.statistics.control import CANNOT_TELL, FASTER, SLOWER
 
 

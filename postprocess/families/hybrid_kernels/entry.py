@@ -33,11 +33,7 @@ HYBRID_KERNELS = sampled_family(
     metrics=METRICS,
     numbers=record_numbers,
     bounds=BOUNDS,
-    text=(
-        lambda found: SHOWN.text(found.table),
-        lambda found: MEMORY.text(by_ranks(found.table)),
-        _verdicts,
-    ),
+    text=(lambda found: SHOWN.text(found.table), lambda found: MEMORY.text(by_ranks(found.table)), _verdicts),
     short_text=_verdicts,
     inside=INSIDE,
     audit=AUDIT,

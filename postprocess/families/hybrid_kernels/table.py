@@ -37,14 +37,7 @@ from postprocess.drawing.text import duration, ratio, size
 from postprocess.families import axes, handovers, sampled, sampled_table
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
-from postprocess.families.hybrid_kernels.record import (
-    HYBRID,
-    MPI,
-    OPENMP,
-    VARIANTS,
-    KernelPoint,
-    KernelsRecord,
-)
+from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS, KernelPoint, KernelsRecord
 from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons

@@ -19,13 +19,7 @@ from postprocess.drawing.text import interval, plural, ratio, size
 from postprocess.families import axes
 from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
-from postprocess.families.hybrid_kernels.table import (
-    TO_MPI,
-    TO_OPENMP,
-    VERDICTS,
-    by_ranks,
-    count_of_controls,
-)
+from postprocess.families.hybrid_kernels.table import TO_MPI, TO_OPENMP, VERDICTS, by_ranks, count_of_controls
 from postprocess.statistics import launches
 from postprocess.statistics.control import CANNOT_TELL, verdict
 from postprocess.statistics.metrics import as_float

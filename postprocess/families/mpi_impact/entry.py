@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from postprocess.families import axes
-from postprocess.families.family import (
-    STATE,
-    Audit,
-    Family,
-    Inside,
-    Launches,
-    Metric,
-    Numbers,
-    Spent,
-    TableFile,
-)
+from postprocess.families.family import STATE, Audit, Family, Inside, Launches, Metric, Numbers, Spent, TableFile
 from postprocess.families.mpi_impact.record import FAMILY, ImpactRecord, impact_record
 from postprocess.families.mpi_impact.record import MPI_IMPACT as PROGRAM
 from postprocess.families.mpi_impact.table import (

@@ -151,10 +151,7 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
         spread = float((alone.max() - alone.min()) / np.median(alone)) if alone.size > 1 else math.nan
         drift, p_value = _trend(alone)
         together = together_share(launches, index)
-        reasons = [
-            *failed_reasons(failed),
-            *_unreliable_reasons(record, len(pairs), (high - low) / value, together),
-        ]
+        reasons = [*failed_reasons(failed), *_unreliable_reasons(record, len(pairs), (high - low) / value, together)]
         yield {
             **case,
             "comp_target_ns": target.comp_target_ns,

@@ -424,10 +424,7 @@ def _serialised_words(row: Mapping[Any, Any]) -> list[str]:
 
 
 def _contention_words(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        "Both take longer than alone: computing first and communicating afterwards is faster.",
-        *_slowed_words(row),
-    ]
+    return ["Both take longer than alone: computing first and communicating afterwards is faster.", *_slowed_words(row)]
 
 
 def _slowed_words(row: Mapping[Any, Any]) -> list[str]:

@@ -23,13 +23,7 @@ from postprocess.families.nbc_overlap import inside
 from postprocess.families.nbc_overlap.axes import AXES
 from postprocess.families.nbc_overlap.launches import LAUNCHES, METRICS
 from postprocess.families.nbc_overlap.maps import METRICS as DRAWN
-from postprocess.families.nbc_overlap.points import (
-    COLUMNS,
-    expected_wire_bytes,
-    points_of,
-    record_metrics,
-    samples_of,
-)
+from postprocess.families.nbc_overlap.points import COLUMNS, expected_wire_bytes, points_of, record_metrics, samples_of
 from postprocess.families.nbc_overlap.record import FAMILY, OverlapRecord, message_sizes, overlap_record
 from postprocess.families.nbc_overlap.tables import (
     break_even_text,

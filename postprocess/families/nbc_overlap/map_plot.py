@@ -26,16 +26,7 @@ from postprocess.drawing.look import PLAIN, Look
 from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import clean, duration
 from postprocess.families.nbc_overlap.charts import charts
-from postprocess.families.nbc_overlap.maps import (
-    METRICS,
-    Cell,
-    MapRatio,
-    Panel,
-    Sweep,
-    legend,
-    panels_of,
-    sweeps_of,
-)
+from postprocess.families.nbc_overlap.maps import METRICS, Cell, MapRatio, Panel, Sweep, legend, panels_of, sweeps_of
 from postprocess.records.run import Run, cases_of
 from postprocess.records.run_words import provenance_words, run_name
 

@@ -27,12 +27,7 @@ from postprocess.families.nbc_overlap.diagnosis import (
     is_reference,
     only_faster,
 )
-from postprocess.families.nbc_overlap.record import (
-    OverlapPoint,
-    OverlapRecord,
-    Reference,
-    overlaps_of,
-)
+from postprocess.families.nbc_overlap.record import OverlapPoint, OverlapRecord, Reference, overlaps_of
 from postprocess.records.header import NAMED, Header, keeps_apart, named_cores_of, node_set_of, repeat_of
 from postprocess.records.record import GIVEN
 from postprocess.records.run import Run, failed_reasons, failed_records

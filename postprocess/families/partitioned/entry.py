@@ -26,10 +26,7 @@ PARTITIONED = sampled_family(
         Metric("gain", "gain over one message", ratio=True, better="larger", state="reliable", usual=True),
     ),
     numbers=record_numbers,
-    bounds=(
-        *slower("t_ratio_to_single"),
-        Bound("gain_vs_model", absolute=False, margin=LEAST_RATIO, better="larger"),
-    ),
+    bounds=(*slower("t_ratio_to_single"), Bound("gain_vs_model", absolute=False, margin=LEAST_RATIO, better="larger")),
     text=(lambda found: SHOWN.text(found.table), lambda found: verdict_text(found.table)),
     short_text=lambda found: summary_text(found.table),
     inside=INSIDE,

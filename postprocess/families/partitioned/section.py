@@ -33,11 +33,7 @@ class VerdictView:
 
 def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report, and its card."""
-    return {
-        "summaries": summaries(table),
-        "verdicts": list(_verdicts(table)),
-        "points": SHOWN.view(table, most_rows),
-    }
+    return {"summaries": summaries(table), "verdicts": list(_verdicts(table)), "points": SHOWN.view(table, most_rows)}
 
 
 def _verdicts(table: pd.DataFrame) -> Iterator[VerdictView]:

@@ -13,16 +13,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import first_of
-from postprocess.drawing.curves import (
-    COLOURS,
-    DASHED,
-    Chart,
-    ChartAxis,
-    Curve,
-    Style,
-    ratio_axis,
-    sure_values,
-)
+from postprocess.drawing.curves import COLOURS, DASHED, Chart, ChartAxis, Curve, Style, ratio_axis, sure_values
 from postprocess.drawing.text import plural
 from postprocess.families import axes
 from postprocess.families.launch_marks import mark_of
