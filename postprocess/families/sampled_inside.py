@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from postprocess.drawing.text import duration
+from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import Details, Inside, Spent
 from postprocess.families.sampled import SampledPoint, Sampling, invalid_reasons, order_controls
+from postprocess.families.sampled_table import case_of
 from postprocess.records.record import RecordFile
 
 LATE_WORDS = {False: "late repetitions thrown away", True: "repetitions that a rank started late"}
@@ -30,12 +32,18 @@ def spent(record: RecordFile) -> list[Spent]:
 
 
 def observed(
-    words: Callable[[Any], str],
+    axes: FamilyAxes,
+    what: str | Callable[[Any], str],
     covered: Callable[[Sequence[Any]], Iterable[tuple[str, str]]],
     facts: Callable[[Sequence[Any]], Iterable[tuple[str, str]]] = lambda _records: (),
 ) -> Inside:
-    """The `inside` of a family. covered, facts: what the records of a run measured, and how those of one configuration
-    were timed, beside starts and clocks. Facts with an empty text are left out."""
+    """The `inside` of a family. what: what a record measured, to follow its configuration.  covered, facts: what the
+    records of a run measured, and how those of one configuration were timed, beside starts and clocks. Facts with an
+    empty text are left out."""
+
+    def words(record: Any) -> str:
+        return f"{axes.words(case_of(record.header, axes))}, {what if isinstance(what, str) else what(record)}"
+
     return Inside(
         words,
         spent,

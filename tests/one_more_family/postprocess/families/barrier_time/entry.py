@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from postprocess.drawing.columns import Columns, number
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import duration
 from postprocess.families import sampled_table
 from postprocess.families.axes import FamilyAxes
@@ -87,6 +88,7 @@ BARRIER_TIME = sampled_family(
     bounds=slower(TIME),
     text=(_text,),
     short_text=_text,
-    inside=observed(lambda record: f"{record.header.configuration}, barriers", lambda _records: ()),
+    section=CurveSection(lambda _table: (), lambda table, most_rows: {"points": SHOWN.view(table, most_rows)}),
+    inside=observed(AXES, "barriers", lambda _records: ()),
     audit=Audit(wrong),
 )
