@@ -73,7 +73,7 @@ def _axes(ax: Axes, chart: Chart) -> None:
     if chart.vertical.log:
         ax.set_yscale("log")
     labels = chart.shown_places(_MOST_LABELS)
-    ax.set_xticks(labels, [chart.horizontal.words(one) for one in labels], rotation=45, fontsize="small")
+    ax.set_xticks(labels, [chart.horizontal.words(label) for label in labels], rotation=45, fontsize="small")
     ax.set_xticks([], minor=True)
     ticks = chart.ticks()
     ax.set_yticks(ticks, [chart.vertical.words(one) for one in ticks])

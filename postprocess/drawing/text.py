@@ -93,6 +93,11 @@ def interval(low: float, high: float, *, words: Callable[[float], str] = ratio) 
     return f"[{words(low)}, {words(high)}]" if math.isfinite(low) and math.isfinite(high) else "-"
 
 
+def with_interval(value: float, low: float, high: float, words: Callable[[float], str] = ratio) -> str:
+    """A value and its interval, ``0.18 [0.12, 0.24]``; the value alone where the interval is not known."""
+    return f"{words(value)} {interval(low, high, words=words)}".removesuffix(" -")
+
+
 def percent(fraction: float) -> str:
     """A fraction as whole per cent: ``23 %``, and ``0 %`` for a little less than nothing too; ``-`` for NaN."""
     if not math.isfinite(fraction):

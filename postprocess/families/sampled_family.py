@@ -51,11 +51,11 @@ class Compared:
 
     def of_file(self, table: Any) -> Any:
         """The part of an archived table, of PyArrow, that is compared."""
-        told = table.select(list(self.columns)).to_pandas()
+        decisive = table.select(list(self.columns)).to_pandas()
         for name, having in self.only.items():
-            values = table[name].to_pandas().where(having(told))
+            values = table[name].to_pandas().where(having(decisive))
             table = table.set_column(table.column_names.index(name), name, pa.array(values))
-        return table.filter(pa.array(self.rows(told)))
+        return table.filter(pa.array(self.rows(decisive)))
 
     def of_table(self, table: pd.DataFrame) -> pd.DataFrame:
         """The part of a table that is compared."""
@@ -99,6 +99,11 @@ def sections(family: str, title: str, order: int, section: CurveSection) -> tupl
         Section(f"{anchor}-reading", title, order, f"{templates}/reading.html", view, "reading"),
     )
     return tuple(one for one in every if (Path(__file__).parent / one.template).is_file())
+
+
+def shown(words: Callable[[pd.DataFrame], str]) -> Callable[[Found], str]:
+    """A text of a family's results that its table alone tells."""
+    return lambda found: words(found.table)
 
 
 def slower(*numbers: str) -> tuple[Bound, ...]:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from postprocess.drawing.text import duration
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import Details, Inside, Spent
-from postprocess.families.sampled import SampledPoint, Sampling, invalid_reasons, order_controls
+from postprocess.families.sampled import Sampling, invalid_reasons, order_controls
 from postprocess.families.sampled_table import case_of
 from postprocess.records.record import RecordFile
 
 LATE_WORDS = {False: "late repetitions thrown away", True: "repetitions that a rank started late"}
 """By whether late repetitions count."""
-
-
-class SampledRecord(Protocol):
-    """A record of sampled points."""
-
-    @property
-    def points(self) -> Sequence[SampledPoint]: ...
-    @property
-    def complete(self) -> bool: ...
 
 
 def spent(record: RecordFile) -> list[Spent]:
@@ -77,9 +68,7 @@ def different(values: Iterable[object], between: str = "; ") -> str:
 
 
 def wrong(
-    record: SampledRecord,
-    words: str = "wrong values were received",
-    reasons: Callable[[Any], list[str]] = invalid_reasons,
+    record: Any, words: str = "wrong values were received", reasons: Callable[[Any], list[str]] = invalid_reasons
 ) -> Iterator[str]:
     """A phrase if a record has wrong data, or is complete without a valid point.
 

@@ -44,6 +44,15 @@ class Estimate:
     low: Floats
     high: Floats
 
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """The value and the ends, where they are single numbers."""
+        return as_float(self.value), as_float(self.low), as_float(self.high)
+
+
+UNKNOWN = Estimate(*[np.array(math.nan)] * 3)
+"""The estimate of what is not known."""
+
 
 def r_overhead(t_measured: ArrayLike, t_comp_ref: ArrayLike, t_comm_ref: ArrayLike) -> Floats:
     """Overhead ratio, section 3.1, equation (1), elementwise.

@@ -25,6 +25,7 @@ from postprocess.families.hybrid.operations import OPERATIONS as EVERY
 from postprocess.families.hybrid.operations import PAPERS as OPERATIONS
 from postprocess.families.hybrid.record import load_hybrid
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
+from postprocess.families.sampled_table import having
 from postprocess.records.fields import RecordError
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, judge, read_criteria
 from tests.postprocess import synthetic
@@ -579,7 +580,7 @@ def test_what_a_computation_between_start_and_wait_hides_is_told(
     check_record(synthetic.write(tmp_path / "a.jsonl", lines))
     loaded = load_hybrid(tmp_path / "a.jsonl")
     table = hybrid_table([loaded])
-    (row,) = overlap.overlapped(table).to_dict("records")
+    (row,) = having(table, "r_overhead").to_dict("records")
     assert row["timed"] == ALONE
     assert row["r_overhead"] == pytest.approx(1 - hidden, abs=0.01 if not noise else 0.5)
     assert row["r_overhead_ci95_low"] <= row["r_overhead"] <= row["r_overhead_ci95_high"]
@@ -599,12 +600,12 @@ def test_what_a_computation_between_start_and_wait_hides_is_told(
 
 def test_over_virtual_nodes_and_on_one_node_nothing_is_said_to_be_hidden(tmp_path: Path) -> None:
     virtual = {"virtual_node_ranks": 1, "shared_nodes": 2, "node_ranks": [1, 1]}
-    (row,) = overlap.overlapped(
-        table_of(tmp_path, record(Truth(hidden=0.75, noise=0.0), sizes=(4096,), own=virtual))
+    (row,) = having(
+        table_of(tmp_path, record(Truth(hidden=0.75, noise=0.0), sizes=(4096,), own=virtual)), "r_overhead"
     ).to_dict("records")
     assert (row["nodes_are"], overlap.verdict(row)) == ("virtual", "cannot tell")
     one_node = table_of(tmp_path / "b", record())
-    assert overlap.overlapped(one_node).empty and overlap.text(one_node) == ""
+    assert having(one_node, "r_overhead").empty and overlap.text(one_node) == ""
 
 
 def test_an_unknown_collective_is_refused(tmp_path: Path) -> None:

@@ -196,8 +196,8 @@ def test_launches_that_disagree_give_no_verdict(tmp_path: Path) -> None:
     slower = table_of(tmp_path, record(replace(USUAL, ratios={"openmp": 1.1, "hybrid": 1.05})))
     again = pd.concat([faster, slower.assign(launch=2)], ignore_index=True)
     (one, *_) = verdicts(again)
-    assert one.to_mpi.low == pytest.approx(0.9, rel=0.01)
-    assert one.to_mpi.high == pytest.approx(1.05, rel=0.01)
+    assert one.to_mpi.found.low == pytest.approx(0.9, rel=0.01)
+    assert one.to_mpi.found.high == pytest.approx(1.05, rel=0.01)
     assert (one.to_mpi.verdict, one.to_openmp.verdict) == ("cannot tell", "faster")
 
 

@@ -25,10 +25,10 @@ from postprocess.families.partitioned import entry
 from postprocess.families.partitioned.charts import charts
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
-from postprocess.families.partitioned.table import COLUMNS, paired, partitioned_table, record_numbers
+from postprocess.families.partitioned.table import COLUMNS, partitioned_table, record_numbers
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
-from postprocess.statistics.metrics import MIN_REPETITIONS
+from postprocess.statistics.metrics import MIN_REPETITIONS, series_estimate
 from postprocess.verdicts.acceptance import FAIL, PASS, judge, read_criteria
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
@@ -112,7 +112,7 @@ def test_the_interval_of_a_gain_covers_the_truth(common: float) -> None:
     for _ in range(600):
         together = np.exp(common * rng.standard_normal(15))
         reference, times = together * np.exp(0.05 * rng.standard_normal((2, 15)))
-        found = paired(2.5 * reference / times)
+        found = series_estimate(2.5 * reference / times)
         held += bool(found.low <= 2.5 <= found.high)
     assert held / 600 >= 0.935
 

@@ -10,16 +10,16 @@ import pandas as pd
 from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import duration
 from postprocess.families.cpu_overhead.axes import AXES, FAMILY
-from postprocess.families.cpu_overhead.charts import all_charts
+from postprocess.families.cpu_overhead.charts import charts, rank_charts
 from postprocess.families.cpu_overhead.claims import sentences_by_case, verdicts
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord
 from postprocess.families.cpu_overhead.loggp_table import numbers_of
 from postprocess.families.cpu_overhead.record import BLOCKING, WORKING, CpuRecord
-from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, cpu_text, leading_columns, tables
+from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, cpu_text, tables
 from postprocess.families.cpu_overhead.table import COLUMNS, AnyRecord, any_record, cpu_table, record_numbers
-from postprocess.families.family import Audit, Details, Found, Metric
+from postprocess.families.family import Audit, Details, Metric
 from postprocess.families.papers import HOEFLER_2006
-from postprocess.families.sampled_family import Compared, sampled_family, slower
+from postprocess.families.sampled_family import Compared, sampled_family, shown, slower
 from postprocess.families.sampled_inside import different, observed, wrong
 from postprocess.records.header import keeps_apart
 from postprocess.statistics.metrics import least_crossing_bytes
@@ -76,15 +76,15 @@ def payload_bytes(record: AnyRecord) -> int:
 
 def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report. tables: each with its title, and whether a reader sees it without opening it."""
-    shown = [
-        (title, columns.narrow_view(rows, most_rows, leading_columns(columns)), columns is LOGGP_PARAMETERS)
-        for title, columns, rows in tables(table)
+    listed = [
+        (title, columns.narrow_view(rows, most_rows, leading), columns is LOGGP_PARAMETERS)
+        for title, columns, leading, rows in tables(table)
     ]
-    return {"verdicts": verdicts(table), "sentences": sentences_by_case(table), "tables": shown}
+    return {"verdicts": verdicts(table), "sentences": sentences_by_case(table), "tables": listed}
 
 
 INSIDE = observed(AXES, _what, _covered, _facts)
-SECTION = CurveSection(all_charts, _view)
+SECTION = CurveSection(lambda table: (*charts(table), *rank_charts(table)), _view)
 LEAST_LATENCY_NS = 100.0
 """The least difference of L that matters. L may be near 0 or below, where there is no ratio."""
 METRICS = (
@@ -123,10 +123,6 @@ def _blocking(table: pd.DataFrame) -> pd.Series[Any]:
     return table["way"] == BLOCKING
 
 
-def _text(found: Found) -> str:
-    return cpu_text(found.table)
-
-
 CPU_OVERHEAD = sampled_family(
     AXES,
     "CPU time of collectives",
@@ -140,8 +136,8 @@ CPU_OVERHEAD = sampled_family(
     compared=Compared(("benchmark", "way", "message_bytes", "record"), _compared, {"availability": _blocking}),
     numbers=lambda record: numbers_of(record) if isinstance(record, LogGPRecord) else record_numbers(record),
     bounds=BOUNDS,
-    text=(_text,),
-    short_text=_text,
+    text=(shown(cpu_text),),
+    short_text=shown(cpu_text),
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

@@ -209,8 +209,7 @@ def counts_words(of_targets: pd.DataFrame) -> str:
 
 def _where(rows: pd.DataFrame) -> str:
     first = first_of(rows) | {SETTING: axes.INTRANODE.usual}
-    few = sampled_table.few_launches_words(rows)
-    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}{few}"
+    return sampled_table.case_words(AXES, first) + sampled_table.few_launches_words(rows)
 
 
 def _of_claims(library: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -225,9 +224,9 @@ def lacking(rows: Sequence[Mapping[str, Any]], settings: Sequence[str], first_by
     """What the rows of one collective lack to say something about these settings of the MPI library and messages from
     `first_bytes` to `last_bytes`; empty where it is nothing."""
     sizes = {one: {row["message_bytes"] for row in rows if row[SETTING] == one and row["valid"]} for one in settings}
-    there = [setting for setting in settings if sizes[setting]]
-    if len(there) < len(settings):
-        return f"only {_measured([one.replace('_', ' ') for one in there])}" if there else "nothing is valid"
+    measured = [setting for setting in settings if sizes[setting]]
+    if len(measured) < len(settings):
+        return f"only {_measured([one.replace('_', ' ') for one in measured])}" if measured else "nothing is valid"
     every = {first_bytes, last_bytes}.union(*sizes.values())
     if absent := sorted(one for one in every if not all(one in of_setting for of_setting in sizes.values())):
         return f"{_measured(list(map(size, absent)), 'not ')}{' with each setting' if len(settings) > 1 else ''}"
@@ -294,7 +293,7 @@ def _ratio_words(row: Mapping[Any, Any]) -> str:
     side of the bound its ends are."""
     values, bound = [row["ratio"], row["ratio_ci95_low"], row["ratio_ci95_high"]], row["bound"]
     close = any(math.isfinite(one) and ratio(one) == ratio(bound) for one in values)
-    texts = [f"{one:.3f}" if close and math.isfinite(one) else quotient(one) for one in values]
+    texts = [f"{value:.3f}" if close and math.isfinite(value) else quotient(value) for value in values]
     return f"{texts[0]} [{texts[1]}, {texts[2]}]" if all(map(math.isfinite, values)) else texts[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,7 +11,7 @@ from postprocess.drawing.columns import rows_of
 from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import plural, size
 from postprocess.families import axes
-from postprocess.families.family import Acceptance, Audit, Condition, Details, Found, Metric, Over, TableFile
+from postprocess.families.family import Acceptance, Audit, Condition, Details, Metric, Over, TableFile
 from postprocess.families.hybrid import claims, once, overlap, state
 from postprocess.families.hybrid.axes import AXES, WHOLE
 from postprocess.families.hybrid.charts import charts
@@ -30,8 +29,9 @@ from postprocess.families.hybrid.table import (
     with_states,
 )
 from postprocess.families.papers import ZHOU_2020
-from postprocess.families.sampled_family import sampled_family, slower
+from postprocess.families.sampled_family import sampled_family, shown, slower
 from postprocess.families.sampled_inside import different, observed, wrong
+from postprocess.families.sampled_table import case_words, having
 from postprocess.records.header import keeps_apart
 from postprocess.statistics.control import CANNOT_TELL, FASTER, SLOWER
 
@@ -70,25 +70,17 @@ def payload_bytes(record: HybridRecord) -> int:
     )
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What the card says of one case: how many targets hold, and from which size on each collective is faster."""
-
-    library: str
-    targets: str
-    faster: list[str]
-
-
 def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report, and its card.
 
-    states: how long hand-overs took in each state of the cores; empty where the run has one state.  control: how many
-    controls are off.
+    summaries: for each case how many targets hold, and from which size on each collective is faster.
+    states: how long hand-overs took in each state of the cores; empty where the run has one state.
+    control: how many controls are off.
     overlap: the points with a computation between start and wait.
     """
     of_claims = targets(table)
     summaries = [
-        Summary(library, counts_words(of_claims[of_claims["library"] == library]), words)
+        (library, counts_words(of_claims[of_claims["library"] == library]), words)
         for library, words in break_evens(table)
     ]
     return {
@@ -105,14 +97,9 @@ def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
         "verdict_heads": VERDICT_HEADS,
         "verdicts": verdicts(table),
         "points": SHOWN.view(table, most_rows),
-        "overlap": overlap.SHOWN.view(overlap.overlapped(table), most_rows),
+        "overlap": overlap.SHOWN.view(having(table, "r_overhead"), most_rows),
         "pays_back": once.pays_back(table),
     }
-
-
-def _once(records: Sequence[HybridRecord], most_rows: int) -> dict[str, Any]:
-    """What is paid once, which only the records tell."""
-    return {"once": once.SHOWN.view(once.once_table(records), most_rows)}
 
 
 _CASE = [
@@ -126,22 +113,24 @@ def verdicts(table: pd.DataFrame) -> list[list[str]]:
     """For each library, collective and variant, under VERDICT_HEADS: at which sizes the whole of writing, collective
     and reading is faster or slower than with the MPI library at the best of its settings that were measured, and where
     one cannot tell."""
-    whole = table[table["timed"] == WHOLE]
-    said = []
-    for _, rows in whole.groupby(_CASE, sort=False):
+    written_and_read = table[table["timed"] == WHOLE]
+    found = []
+    for _, rows in written_and_read.groupby(_CASE, sort=False):
         ordered = rows_of(rows.sort_values("message_bytes"))
         sizes = {
             word: ", ".join(dict.fromkeys(size(row["message_bytes"]) for row in ordered if row["best_verdict"] == word))
             for word in (FASTER, SLOWER, CANNOT_TELL)
         }
         first = ordered[0] | {SETTING: axes.INTRANODE.usual}
-        case = f"{first['toolchain']}, {AXES.words(first)}, {first['network']}, {first['ranks']} ranks"
-        said.append([case, str(first["operation"]), str(first["variant"]), *sizes.values()])
-    return said
+        case = f"{case_words(AXES, first)}, {first['ranks']} ranks"
+        found.append([case, str(first["operation"]), str(first["variant"]), *sizes.values()])
+    return found
 
 
 INSIDE = observed(AXES, "hybrid collectives", _covered, _facts)
-SECTION = CurveSection(charts, _view, _once)
+SECTION = CurveSection(
+    charts, _view, lambda records, most_rows: {"once": once.SHOWN.view(once.once_table(records), most_rows)}
+)
 METRICS = (
     Metric(
         "ratio_to_library", "time of a hybrid collective / of MPI's", ratio=True, state="reliable", usual=True,
@@ -154,10 +143,6 @@ METRICS = (
 )  # fmt: skip
 BOUNDS = slower("whole_ratio_to_library")
 """What a regression shows in: writing, collective and reading take longer than with the MPI library beside."""
-
-
-def _claims(found: Found) -> str:
-    return claims.text(found.table)
 
 
 HYBRID = sampled_family(
@@ -173,12 +158,12 @@ HYBRID = sampled_family(
     numbers=record_numbers,
     bounds=BOUNDS,
     text=(
-        lambda found: SHOWN.text(found.table),
+        shown(SHOWN.text),
         lambda found: once.SHOWN.text(once.once_table(found.records)),
-        lambda found: overlap.text(found.table),
-        _claims,
+        shown(overlap.text),
+        shown(claims.text),
     ),
-    short_text=_claims,
+    short_text=shown(claims.text),
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

@@ -11,7 +11,7 @@ import pandas as pd
 from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import plural, size
 from postprocess.families import sampled_inside
-from postprocess.families.family import Acceptance, Audit, Details, Found, Metric
+from postprocess.families.family import Acceptance, Audit, Details, Metric
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import AXES
 from postprocess.families.hybrid_kernels.charts import charts
@@ -28,7 +28,7 @@ from postprocess.families.hybrid_kernels.table import (
 )
 from postprocess.families.hybrid_kernels.verdict import Verdict, places, verdict_text
 from postprocess.families.papers import ZHOU_2020
-from postprocess.families.sampled_family import sampled_family, slower
+from postprocess.families.sampled_family import sampled_family, shown, slower
 from postprocess.families.sampled_inside import different
 from postprocess.records.header import keeps_apart
 
@@ -112,10 +112,6 @@ BOUNDS = slower("hybrid_ratio_to_mpi")
 """What a regression shows in: the kernels take longer with hybrid collectives than with those of MPI beside."""
 
 
-def _verdicts(found: Found) -> str:
-    return verdict_text(found.table)
-
-
 HYBRID_KERNELS = sampled_family(
     AXES,
     "kernels with one copy per node",
@@ -127,8 +123,8 @@ HYBRID_KERNELS = sampled_family(
     metrics=METRICS,
     numbers=record_numbers,
     bounds=BOUNDS,
-    text=(lambda found: SHOWN.text(found.table), lambda found: MEMORY.text(by_ranks(found.table)), _verdicts),
-    short_text=_verdicts,
+    text=(shown(SHOWN.text), lambda found: MEMORY.text(by_ranks(found.table)), shown(verdict_text)),
+    short_text=shown(verdict_text),
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

@@ -25,7 +25,7 @@ Nothing is clamped. `validity` says what a row may be used for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,13 +67,6 @@ COLUMNS = (
 
 Times are medians of one solve, in nanoseconds, memory in bytes; ratios have no unit. An unknown value is NaN.
 """
-
-
-def kernels_table(
-    records: Sequence[KernelsRecord], failed: Mapping[str, tuple[str, str]] | None = None
-) -> pd.DataFrame:
-    """A row per point and variant of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
 
 
 def case_of(record: KernelsRecord) -> dict[str, Any]:
@@ -132,6 +125,10 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
                     validity.invalid_reasons(point, memory_only=record.memory_only),
                 ),
             }
+
+
+kernels_table = sampled_table.maker(COLUMNS, _rows)
+"""A row per point and variant of each record; the columns are COLUMNS."""
 
 
 def in_one_state(point: KernelPoint) -> tuple[KernelPoint, int]:

@@ -18,6 +18,7 @@ from postprocess.drawing.curves import COLOURS, Chart, ChartAxis, Curve, Style, 
 from postprocess.drawing.text import duration
 from postprocess.families.launch_marks import marks_of
 from postprocess.families.mpi_impact.table import AXES, FIGURE_9_NS, highlighted
+from postprocess.families.sampled_table import having
 
 RATIO = "r_mpi_impact"
 BARS, TIMES = "figure 9", "times"
@@ -43,7 +44,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
     named = in_order(table).assign(name=[case_words(row) for row in rows_of(in_order(table))])
     for (network, computation), rows in named.groupby(["network", "computation"], sort=False):
         libraries = list(map(str, dict.fromkeys(rows["toolchain"])))
-        near = in_order(_known(highlighted(rows)))
+        near = in_order(having(highlighted(rows), RATIO))
         times = ", ".join(dict.fromkeys(map(duration, near["comp_target_ns"])))
         by_library = near.assign(place=near["toolchain"].map(libraries.index))
         what = f"{computation}, {network}"
@@ -60,7 +61,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
                     "comp_target_ns",
                     _MARKERS[libraries.index(str(library)) % len(_MARKERS)],
                 )
-                for (library, name), of_case in _known(rows).groupby(["toolchain", "name"], sort=False)
+                for (library, name), of_case in having(rows, RATIO).groupby(["toolchain", "name"], sort=False)
             )
             yield from _chart(TIMES, f"Impact on every computation: {what}", "", _TIME, curves, float(FIGURE_9_NS))
 
@@ -88,11 +89,6 @@ def _chart(
 def _curve(name: str, rows: pd.DataFrame, against: str, marker: str) -> Curve:
     style = Style(COLOURS[_COLOURS.get(rows["configuration"].iloc[0], "grey")], marker)
     return Curve(name, style, marks_of(rows, against, RATIO, _VERTICAL))
-
-
-def _known(rows: pd.DataFrame) -> pd.DataFrame:
-    known: pd.DataFrame = rows[np.isfinite(rows[RATIO].to_numpy(np.float64))]
-    return known
 
 
 def _library(libraries: Sequence[str], place: float) -> str:

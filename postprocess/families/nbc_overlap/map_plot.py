@@ -163,7 +163,7 @@ def _figure(
 ) -> Figure:
     """A picture of maps in rows and columns, with one scale per metric. `names` are the names of the rows, if any."""
     sweeps = [spot.sweep for row in rows for spot in row if spot.sweep is not None]
-    g = _geometry(rows, sweeps, bool(names))
+    g = _geometry(sweeps, bool(names))
     bars = [_bar_after(rows, j) for j in range(len(rows[0]))]
     widths = [g.left + g.width + (_BAR if bar else 0.2) for bar in bars]
     margin = 0.45 if names else 0.1
@@ -198,7 +198,7 @@ def _figure(
     return figure
 
 
-def _geometry(rows: Sequence[Sequence[_Spot]], sweeps: Sequence[Sweep], small: bool) -> _Geometry:
+def _geometry(sweeps: Sequence[Sweep], small: bool) -> _Geometry:
     across = max(len(sweep.comm_targets_ns) for sweep in sweeps)
     up = max(len(sweep.comp_targets_ns) for sweep in sweeps)
     ticks = 0.45 if across > 4 else 0.25

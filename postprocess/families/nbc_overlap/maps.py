@@ -273,7 +273,7 @@ def _named(case: Json) -> dict[str, Any]:
     texts = {name: "" if case.get(name) is None else str(case[name]) for name in words}
     return {
         **texts,
-        **{one.name: _value(case.get(one.name), one) for one in OF_RECORD},
+        **{axis.name: _value(case.get(axis.name), axis) for axis in OF_RECORD},
         "launch": repeat_of({"case": case}) or 1,
         "named_cores": named_cores_of({"case": case}),
         "node_set": node_set_of({"case": case}),
@@ -335,7 +335,7 @@ def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
             ranks[names(sweep, *library, "collective")],
             ranks[names(sweep, "nodes", "node_set")],
             sweep.case["named_cores"],
-            *(not one.is_usual(sweep.case[one.name]) for one in OF_BASIC),
+            *(not axis.is_usual(sweep.case[axis.name]) for axis in OF_BASIC),
             0 if sweep.case["configuration"] == "basic" else 1 + ranks[names(sweep, "configuration")],
             *(sweep.case[one.name] for one in BESIDE_BASIC),
             sweep.case["launch"],

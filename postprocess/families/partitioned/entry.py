@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -24,7 +23,7 @@ from postprocess.families.partitioned.verdict import (
     verdict_text,
     verdicts,
 )
-from postprocess.families.sampled_family import sampled_family, slower
+from postprocess.families.sampled_family import sampled_family, shown, slower
 from postprocess.families.sampled_inside import different, observed, wrong
 from postprocess.records.header import keeps_apart
 from postprocess.statistics.limits import LEAST_RATIO
@@ -67,31 +66,19 @@ def _crossing(record: PartitionedRecord, neighbours: int) -> int:
     )
 
 
-@dataclass(frozen=True)
-class VerdictView:
-    """The verdict of a scenario in words: answers by range of sizes, and break-even sizes by option."""
-
-    scenario: str
-    choices: list[tuple[str, str]]
-    break_evens: list[tuple[str, str]]
-    unreliable: str
-
-
 def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
-    """The section of the report, and its card."""
-    return {"summaries": summaries(table), "verdicts": list(_verdicts(table)), "points": SHOWN.view(table, most_rows)}
-
-
-def _verdicts(table: pd.DataFrame) -> Iterator[VerdictView]:
-    for verdict in verdicts(table):
-        yield VerdictView(
-            scenario=scenario_words(verdict.values),
-            choices=choices_words(verdict.choices),
-            break_evens=[
-                (option.words, break_even_words(found, launches)) for option, found, launches in verdict.break_evens
-            ],
-            unreliable=unreliable_words(verdict),
+    """The section of the report, and its card. verdicts: of each scenario its words, the answers by range of sizes, the
+    break-even sizes by option, and how many points do not count."""
+    answers = [
+        (
+            scenario_words(verdict.values),
+            choices_words(verdict.choices),
+            [(option.words, break_even_words(found, launches)) for option, found, launches in verdict.break_evens],
+            unreliable_words(verdict),
         )
+        for verdict in verdicts(table)
+    ]
+    return {"summaries": summaries(table), "verdicts": answers, "points": SHOWN.view(table, most_rows)}
 
 
 INSIDE = observed(AXES, lambda record: f"{record.approach}, partitioned", _covered, _facts)
@@ -110,8 +97,8 @@ PARTITIONED = sampled_family(
     ),
     numbers=record_numbers,
     bounds=(*slower("t_ratio_to_single"), Bound("gain_vs_model", absolute=False, margin=LEAST_RATIO, better="larger")),
-    text=(lambda found: SHOWN.text(found.table), lambda found: verdict_text(found.table)),
-    short_text=lambda found: summary_text(found.table),
+    text=(shown(SHOWN.text), shown(verdict_text)),
+    short_text=shown(summary_text),
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

@@ -158,12 +158,12 @@ def as_json(summary: Summary) -> Json:
         "launches": summary.launches,
         "timer": _plain(summary.timer),
         "clock": _plain(summary.clock),
-        "start": [_plain(one) for one in summary.starts],
+        "start": [_plain(start) for start in summary.starts],
         "noise": [_plain(one) for one in summary.cores],
-        "work": [_plain(one) for one in summary.work],
+        "work": [_plain(work) for work in summary.work],
         "verdicts": [
-            {"target_ns": one.target_ns, "verdict": one.word, **_plain(one, "target_ns", "word")}
-            for one in summary.verdicts
+            {"target_ns": verdict.target_ns, "verdict": verdict.word, **_plain(verdict, "target_ns", "word")}
+            for verdict in summary.verdicts
         ],
     }
 

@@ -17,6 +17,7 @@ from postprocess.drawing.curves import COLOURS, DASHED, Chart, ChartAxis, Curve,
 from postprocess.drawing.text import plural
 from postprocess.families import axes
 from postprocess.families.launch_marks import mark_of
+from postprocess.families.sampled_table import having
 from postprocess.families.transfer_overlap.axes import AXES, VARIANT
 from postprocess.families.transfer_overlap.table import points_text
 
@@ -43,7 +44,7 @@ _VERTICAL = ratio_axis("improvement")
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `transfer_table`: one for each group of points that has a value."""
     for _, rows in table.groupby(_GROUP, sort=False):
-        known = rows[np.isfinite(rows["improvement"].to_numpy(np.float64)) & rows["variant"].isin(_VERSIONS)]
+        known = having(rows[rows["variant"].isin(_VERSIONS)], IMPROVEMENT)
         if known.empty:
             continue
         curves = tuple(_curves(known))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,9 +11,9 @@ import pandas as pd
 from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import plural
 from postprocess.families import sampled_inside
-from postprocess.families.family import Audit, Details, Found, Metric
+from postprocess.families.family import Audit, Details, Metric
 from postprocess.families.papers import WHITE_1999
-from postprocess.families.sampled_family import sampled_family, slower
+from postprocess.families.sampled_family import sampled_family, shown, slower
 from postprocess.families.sampled_inside import different
 from postprocess.families.transfer_overlap.axes import AXES, NOTHING, PIPELINED
 from postprocess.families.transfer_overlap.charts import charts
@@ -87,27 +86,14 @@ def payload_bytes(record: TransferRecord) -> int:
     )
 
 
-@dataclass(frozen=True)
-class VerdictView:
-    """The verdict on an application in words."""
-
-    application: str
-    words: str
-    notes: list[str]
-
-
 def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
-    """The section of the report."""
-    answers = [VerdictView(application_words(one.values), one.words, notes(one)) for one in verdicts(table)]
+    """The section of the report. verdicts: of each application its words, the answer, and what else to know."""
+    answers = [(application_words(verdict.values), verdict.words, notes(verdict)) for verdict in verdicts(table)]
     return {"verdicts": answers, "points": SHOWN.view(table, most_rows)}
 
 
 INSIDE = sampled_inside.observed(AXES, "overlap in a solver", _covered)
 SECTION = CurveSection(charts, _view)
-
-
-def _verdicts(found: Found) -> str:
-    return verdict_text(found.table)
 
 
 TRANSFER_OVERLAP = sampled_family(
@@ -126,8 +112,8 @@ TRANSFER_OVERLAP = sampled_family(
     ),
     numbers=record_numbers,
     bounds=slower("t_ratio_to_nonoverlap"),
-    text=(lambda found: SHOWN.text(found.table), _verdicts),
-    short_text=_verdicts,
+    text=(shown(SHOWN.text), shown(verdict_text)),
+    short_text=shown(verdict_text),
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

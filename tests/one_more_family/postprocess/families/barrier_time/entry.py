@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-import pandas as pd
 
 from postprocess.drawing.columns import Columns, number
 from postprocess.drawing.curve_view import CurveSection
@@ -63,10 +61,7 @@ def _rows(record: BarrierRecord, failed: str) -> Iterator[sampled_table.Row]:
         }
 
 
-def _table(records: Sequence[BarrierRecord], failed: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
-    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
-
-
+_table = sampled_table.maker(COLUMNS, _rows)
 SHOWN = Columns((*sampled_table.leading(AXES), number("barriers"), number("time", TIME, duration)))
 
 
@@ -84,7 +79,7 @@ BARRIER_TIME = sampled_family(
     table=_table,
     columns=COLUMNS,
     metrics=(Metric(TIME, "barriers in a row", ratio=True, usual=True),),
-    numbers=lambda record: sampled_table.numbers_of(table := _table([record], {}), {TIME: float(table[TIME].max())}),
+    numbers=lambda record: sampled_table.numbers_of(table := _table([record]), {TIME: float(table[TIME].max())}),
     bounds=slower(TIME),
     text=(_text,),
     short_text=_text,
