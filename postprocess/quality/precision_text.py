@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, duration, share
 from postprocess.families.timing_selfcheck.judgement import YES_LIMIT
 from postprocess.quality.precision import (
@@ -16,7 +17,6 @@ from postprocess.quality.precision import (
     REACHED,
     WITHIN,
     Aim,
-    ClockError,
     Known,
     Precision,
     PrecisionRecords,
@@ -86,7 +86,7 @@ def part_of_page(precision: Precision, records: PrecisionRecords, pictures: Mapp
     if precision.launches > 1:
         sections += ["### Launches", *_picture(LAUNCHES, pictures), _variations(precision)]
     sections += ["### Provenance", _provenance(records)]
-    return "\n\n".join(one for one in sections if one)
+    return "\n\n".join(section for section in sections if section)
 
 
 def warnings(precision: Precision, records: PrecisionRecords) -> list[str]:
@@ -109,12 +109,10 @@ def verdict_lines(precision: Precision, records: PrecisionRecords) -> list[str]:
     """The values to reach, for a terminal; none where nothing was measured."""
     if precision.empty:
         return []
-    rows = [
+    first, *rows = [
         (one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in _all_aims(precision, records)
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)) for row in rows)
-    return [line.rstrip() for line in lines]
+    return aligned(first, rows, right=set()).splitlines()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -131,15 +129,9 @@ def _all_aims(precision: Precision, records: PrecisionRecords) -> list[Aim]:
     return aims(precision, records.no_nodes, records.interrupted)
 
 
-def _times(value: float) -> str:
-    return f"{value:.1f}"
-
-
-def _seconds(value: float) -> str:
-    return duration(1e9 * value)
-
-
-_UNITS: Mapping[str, Callable[[float], str]] = {"ns": duration, "": share, "times": _times, "s": _seconds}
+_UNITS: Mapping[str, Callable[[float], str]] = {
+    "ns": duration, "": share, "times": "{:.1f}".format, "s": lambda value: duration(1e9 * value),
+}  # fmt: skip
 
 
 def _known(known: Known, unit: str) -> str:
@@ -175,7 +167,12 @@ def _measured(aim: Aim) -> str:
 
 def _aims_table(precision: Precision, records: PrecisionRecords) -> str:
     rows = [
-        [clean(one.what), f"{_sign(one)} {_limit(one)}", _measured(one), _strong(one.verdict)]
+        [
+            clean(one.what),
+            f"{_sign(one)} {_limit(one)}",
+            _measured(one),
+            f"**{one.verdict}**" if one.verdict in (REACHED, NOT_REACHED) else one.verdict,
+        ]
         for one in _all_aims(precision, records)
     ]
     return (
@@ -185,26 +182,26 @@ def _aims_table(precision: Precision, records: PrecisionRecords) -> str:
     )
 
 
-def _strong(verdict: str) -> str:
-    return f"**{verdict}**" if verdict in (REACHED, NOT_REACHED) else verdict
-
-
 def _why_not(precision: Precision, records: PrecisionRecords) -> str:
     """Why aims on repetitions and launches were not reached, as far as the records tell, an item each."""
     missed = {one.what: one for one in _all_aims(precision, records) if one.verdict == NOT_REACHED}
     lines = []
     for kind in ("computation", "communication"):
         if f"variation of launches, {kind}" in missed:
-            far = [one for one in precision.variations if one.kind == kind and one.median.value > YES_LIMIT]
-            for whole in (True, False):
-                here = [one for one in far if (one.minimum.value > YES_LIMIT) == whole]
+            far = [
+                variation
+                for variation in precision.variations
+                if variation.kind == kind and variation.median.value > YES_LIMIT
+            ]
+            for even_fastest in (True, False):
+                here = [one for one in far if (one.minimum.value > YES_LIMIT) == even_fastest]
                 if here:
                     minima = ", ".join(f"{duration(one.target_ns)}: {share(one.minimum.value)}" for one in here)
-                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[whole]} ({minima}).")
+                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[even_fastest]} ({minima}).")
         speed = missed.get(f"OSU's 1000 repetitions / adaptive stop, {kind}")
         if speed:
             slow = {target for target, known in speed.values if known.value < speed.limit}
-            stops = [one for one in precision.stops if one.kind == kind and one.rule == ADAPTIVE]
+            stops = [stop for stop in precision.stops if stop.kind == kind and stop.rule == ADAPTIVE]
             repetitions = ", ".join(
                 f"{duration(one.target_ns)}: {one.spread(lambda replay: replay.repetitions).value:.0f}"
                 for one in stops
@@ -233,14 +230,14 @@ def _starts(precision: Precision, records: PrecisionRecords) -> str:
     head = ["where", "start by", "starts", "late", *(f"p{percent}" for percent in PERCENTS), "largest"]
     rows = [
         [
-            PLACES[one.where],
-            METHODS[one.method],
-            str(len(one.imbalance_ns)),
-            str(one.late),
-            *(_known(known, "ns") for known in one.percentiles),
-            duration(float(one.imbalance_ns.max())),
+            PLACES[start.where],
+            METHODS[start.method],
+            str(len(start.imbalance_ns)),
+            str(start.late),
+            *(_known(known, "ns") for known in start.percentiles),
+            duration(float(start.imbalance_ns.max())),
         ]
-        for one in precision.starts
+        for start in precision.starts
     ]
     return (
         "Imbalance: how long after the first rank the last one begins, by the common clock; between nodes its error "
@@ -252,25 +249,21 @@ def _starts(precision: Precision, records: PrecisionRecords) -> str:
     )
 
 
-def _moment(one: ClockError) -> str:
-    return "at once" if one.after_seconds < 1 else f"after {one.after_seconds:.0f} s"
-
-
 def _clocks(precision: Precision, records: PrecisionRecords) -> str:
     head = ["where", "clocks", "", "launches", "residual, drift corrected", "offset alone", "true error"]
     rows = [
         [
-            PLACES[one.where],
-            one.what,
-            _moment(one),
-            str(one.launches),
-            _known(one.with_drift, "ns"),
-            _known(one.without_drift, "ns"),
-            _known(one.true, "ns"),
+            PLACES[clock.where],
+            clock.what,
+            clock.moment,
+            str(clock.launches),
+            _known(clock.with_drift, "ns"),
+            _known(clock.without_drift, "ns"),
+            _known(clock.true, "ns"),
         ]
-        for one in precision.clocks
+        for clock in precision.clocks
     ]
-    refused = [f"Refused: {clean(one.refusal)}." for one in records.truths if one.refusal]
+    refused = [f"Refused: {clean(truth.refusal)}." for truth in records.truths if truth.refusal]
     return (
         "Residual: what an exchange of messages sees of the common clock's error, its own error in it; the median "
         "launch, in brackets the best and the worst. *One clock*: ranks of a node, which are not corrected. *Two "
@@ -289,7 +282,7 @@ def _stops(precision: Precision) -> str:
         "work", "rule", "wall time", "repetitions", "interval reached", f"≤ {share(ASKED_WIDTH)}", "within 1 %",
         "within 2 %",
     ]  # fmt: skip
-    rows = [[f"{one.kind}, {duration(one.target_ns)}", *_stop_cells(one)] for one in precision.stops]
+    rows = [[f"{stop.kind}, {duration(stop.target_ns)}", *_stop_cells(stop)] for stop in precision.stops]
     close = {(one.kind, one.target_ns, one.rule): f"{one.close(0.02)} of {len(one.replays)}" for one in precision.stops}
     faster = [
         [
@@ -340,12 +333,13 @@ def _variations(precision: Precision) -> str:
     head = ["work", "launches", "median", "mean", "minimum", "interval of one launch"]
     rows = [
         [
-            f"{one.kind}, {duration(one.target_ns)}" + (f": {one.trouble}" if one.trouble else ""),
-            str(one.launches),
-            *(_known(known, "") for known in (one.median, one.mean, one.minimum)),
-            share(one.width_relative),
+            f"{variation.kind}, {duration(variation.target_ns)}"
+            + (f": {variation.trouble}" if variation.trouble else ""),
+            str(variation.launches),
+            *(_known(known, "") for known in (variation.median, variation.mean, variation.minimum)),
+            share(variation.width_relative),
         ]
-        for one in precision.variations
+        for variation in precision.variations
     ]
     return (
         "Coefficient of variation over launches of what each launch says of the same work: its median, its mean, its "
