@@ -6,8 +6,6 @@ twelve. `safe` goes from dark violet through blue and pale yellow to orange. Rea
 tritanopia can tell its colours apart, too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`curves.Chart`s as pictures for papers."""
 
-from __future__ import annotations
-
 import math
 import re
 import textwrap

@@ -4,8 +4,6 @@ Each `Chart` is drawn twice from the same numbers: by `curve_plot` for papers, a
 is pale where its point is not reliable, and so is the line to it and from it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """HTML pages: templates that clean and escape values, packed data for scripts, and a content security policy."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

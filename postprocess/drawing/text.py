@@ -1,7 +1,5 @@
 """Texts of numbers and names for people. Names come from outside: `clean` makes them safe to print and to draw."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,5 @@
 """The marks of curves, from the rows of a family's table."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd

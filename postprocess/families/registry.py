@@ -1,7 +1,5 @@
 """The registry of all families of benchmarks, in the order in which they are shown, one line each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path

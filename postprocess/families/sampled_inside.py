@@ -1,7 +1,5 @@
 """What the processes that measured sampled points observed about themselves, for `Family.inside` and `wrong`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ with what a quiet machine should reach. Times are nanoseconds, unless a name say
 is not known is NaN. `precision_text` and `precision_plot` show the numbers.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence

@@ -4,8 +4,6 @@ Letters are at least 9 points at the width of a page. Colours are told apart by 
 and never alone: line, marker or place differ too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The numbers of `precision` as a part of a Markdown page: tables, pictures, provenance."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

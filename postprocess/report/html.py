@@ -5,8 +5,6 @@ table and of the maps. With the page's own script (templates/report.js) a reader
 and see a point's row of the table beside its cell.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Everything here comes from the records of the benchmarks, and nothing from the settings that the run was asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The launch is the unit. Its repetitions share what differs between launches, suc
 that an interval of one launch says how well that launch is known, and not how well the case is.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -14,8 +14,6 @@ that). It is cautious with few repetitions, because order statistics come in ste
 Repetitions of one launch depend on each other, which `series_estimate` allows for. Launches differ: `launches`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

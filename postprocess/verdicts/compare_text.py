@@ -1,7 +1,5 @@
 """Comparisons in words: a table for the terminal, JSON, JUnit for a build server, Markdown for a pull request."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

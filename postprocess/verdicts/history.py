@@ -5,8 +5,6 @@ it changes, on the logarithm of times. A series goes on when its library is upgr
 fact that may explain a change.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools

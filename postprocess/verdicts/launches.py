@@ -5,8 +5,6 @@ axis that has its usual value everywhere has no column, so that no family pays f
 not have an axis, the axis has its usual value; where it does not have a metric, there is no value.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -3,8 +3,6 @@
 A change of a time shows only where a time is measured: what is silent is told apart from what is slow or good.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools

@@ -8,8 +8,6 @@ sizes or communicators at least. A barrier has no size: against sizes its value 
 Idle times are drawn on a logarithmic scale. Those that are not surely above 0 are left out, and counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

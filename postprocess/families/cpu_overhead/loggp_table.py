@@ -27,8 +27,6 @@ of a case (`with_runs`). Every row of these has it, in columns that begin with `
     run_misfit              the median of their misfits
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The tables of `cpu_overhead` for a reader: blocking calls, other ways of spending the time, availability, LogGP."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial

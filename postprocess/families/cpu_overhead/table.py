@@ -40,8 +40,6 @@ idle share is about -1.
 `validity` says what a point may be used for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias

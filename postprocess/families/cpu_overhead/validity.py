@@ -16,8 +16,6 @@ flags       Worth knowing, but the shares stand:
             * ranks were started by a barrier, or most repetitions began late.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from postprocess.drawing.text import duration, percent

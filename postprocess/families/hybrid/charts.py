@@ -12,8 +12,6 @@ setting of the MPI library, and the cut-off that the library had. The two times 
 their ratio has no interval. Where the two were measured in different states of the cores, there is no mark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -12,8 +12,6 @@ of that interval is. So the interval that is judged is `ratio_to_papers_own_wide
 `docs/benchmarks/hybrid-targets.yaml` states the same bounds for `campaign accept`, which judges the same columns.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The family `hybrid`: collectives that keep one copy of the data per node (Zhou et al. 2020)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

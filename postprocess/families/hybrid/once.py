@@ -1,8 +1,6 @@
 """What is paid once, on the slowest rank, by number of ranks and size of a window: the counterpart of table 2 of Zhou
 et al. 2020; and after how many calls the time that they save is as long, with the trials and without."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ computation alone, and the computation between the two steps. From their medians
 al. 2022 with its interval (`metrics.overhead_estimate`): 0 where all is hidden that can be, 1 where nothing is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """In which states the cores were while the points of a run were measured, by their `handovers`."""
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import math

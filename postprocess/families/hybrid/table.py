@@ -31,8 +31,6 @@ upper end bounds the ratio to the best setting whichever that is, because it bou
 Nothing is clamped. `validity` says what a row may be used for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -6,8 +6,6 @@ that number, a curve per variant; so are the memory that the kernel's data added
 several ranks of a node need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The family `hybrid_kernels`: kernels in three variants (Zhou et al. 2020, section 5.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any

@@ -22,8 +22,6 @@ order statistics. Repetitions in another state of the cores than most of the poi
 Nothing is clamped. `validity` says what a row may be used for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ For each network and computation a chart has the ratio of every library and conf
 figure 9, or the nearest that was measured. Another has a curve for each of them, over all computation times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The family `mpi_impact`: the cost of an idle MPI library for a computation (Denis et al. 2022, section 3.2.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -17,8 +17,6 @@ flags       The reference without MPI varies between launches by more than 10 % 
 Oversubscribed and shared cores are properties of the placement, in columns of their own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -7,8 +7,6 @@ above 1, and does not pay if the interval lies below 1. The interval does not in
 either answer is `likely` where the case or `basic` has fewer than three.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Curves of a run: the gain of giving up a core, over sizes and cores, and the effect of calling MPI_Test."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The family `nbc_overlap`: overlap of nonblocking collectives (Denis et al. 2022)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Maps as in section 5.2, for papers and slides: SVG, PNG and PDF, drawn without pyplot and without a display."""
 
-from __future__ import annotations
-
 import math
 import re
 import textwrap

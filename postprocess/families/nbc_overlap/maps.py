@@ -1,7 +1,5 @@
 """The points of a sweep as a grid of cells, as in the heat maps of section 5.2, for pictures and for the report."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The sections of the report about overlap: cards, maps, curves, the table of all points, and how to read them."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Points as the report shows them: as cells of maps, as small maps side by side, and as rows of the full table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

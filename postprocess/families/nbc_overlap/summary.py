@@ -23,8 +23,6 @@ contradict each other: a point that is clearly `overlap` overlaps, and a point t
 `communication slowdown`, `serialised with computation slowdown` or `contention`.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator

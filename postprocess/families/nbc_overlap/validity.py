@@ -31,8 +31,6 @@ Oversubscription, shared cores and cold caches have columns of their own and mak
 makes no point unreliable either, because it corrects the sizes; the details of the point mention it.
 """
 
-from __future__ import annotations
-
 import math
 
 from postprocess.drawing.text import change, duration, percent, ratio, with_interval

@@ -12,8 +12,6 @@ partitions.
 Points without a value are left out, and counted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The family `partitioned`: sending parts of a buffer as threads finish them (Gillis et al. 2023)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

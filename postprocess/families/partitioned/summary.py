@@ -1,7 +1,5 @@
 """The verdicts of each library in a few lines: where sending early pays most, and how often it does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby

@@ -20,8 +20,6 @@ beta is that of the readings. Its number of partitions is the number of messages
 `validity` says what a point may be used for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

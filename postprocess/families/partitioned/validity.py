@@ -28,8 +28,6 @@ flags       Worth knowing, but the gain stands:
 Shared cores and cold caches have columns of their own and make no point unreliable.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

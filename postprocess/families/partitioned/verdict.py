@@ -28,8 +28,6 @@ narrower than that: its interval is then taken to hold 1 (`counting`).
 Several launches of a case count by `launches.over_launches`; with fewer than three an answer is `likely` at most.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

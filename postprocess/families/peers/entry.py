@@ -1,7 +1,5 @@
 """The family `peers`: benchmarks of other projects, shown beside ours."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

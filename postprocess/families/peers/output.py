@@ -9,8 +9,6 @@ The formats are those of the public sources: IMB 2018 to 2021 (`src_c/IMB_output
 7 (`util/osu_util_mpi.c`, `print_stats_nbc`).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

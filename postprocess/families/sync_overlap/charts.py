@@ -5,8 +5,6 @@ the message size. Its value is when MPI_Recv completed, in units of when the sen
 overlap, as figure 2 has 2 of 4 seconds, and at least 1 with none. Messages of 0 bytes have no place on the axis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The eager limit of the library, and its buffers for eager messages, as far as it tells them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ The paper expects the memory of eager buffers to grow as the square of the numbe
 buffers for every other. Here the growth is measured: p of amount ~ ranks^p.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

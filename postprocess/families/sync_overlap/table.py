@@ -18,8 +18,6 @@ of a median, distribution free, from order statistics (`metrics.series_estimate`
 `validity` says what a point may be used for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -6,8 +6,6 @@ negative control has a sentence of its own: it must show no overlap. It shows th
 others an overlap might not have been seen.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ its median says nothing about the next launch (Kalibera and Jones, Rigorous benc
 Hunold and Carpen-Amarie, Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27(12), 2016).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass

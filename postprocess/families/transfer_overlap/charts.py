@@ -4,8 +4,6 @@ A chart has the points of one library, network, placement and system, and two cu
 version brought, and the bound that the measured times allow, where it stands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

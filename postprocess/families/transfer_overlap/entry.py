@@ -1,7 +1,5 @@
 """The family `transfer_overlap`: whether programming a solver for overlap pays (White & Bova 1999, section III)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

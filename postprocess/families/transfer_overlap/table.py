@@ -29,8 +29,6 @@ versions without any effect, one would leave 0 out of its 95 % interval every fo
 `validity` says what a point may be used for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

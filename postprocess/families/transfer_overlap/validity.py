@@ -25,8 +25,6 @@ flags       Worth knowing, but the improvement stands:
             * repetitions were started by a barrier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from postprocess.drawing.text import change, duration, interval, percent, percent_with_decimal

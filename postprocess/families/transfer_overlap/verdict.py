@@ -13,8 +13,6 @@ The controls are judged beside it. Where an exchange of nothing, or the referenc
 costs more than the least difference, the comparison is disturbed and nothing is claimed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
