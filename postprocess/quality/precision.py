@@ -456,11 +456,11 @@ def aims(precision: Precision, no_nodes: str = "", interrupted: str = "") -> lis
         cvs = tuple((str(target), here[target].median if target in here else spread([])) for target in targets)
         listed.append(Aim(f"variation of launches, {kind}", YES_LIMIT, cvs, missing=few))
     for kind in ("computation", "communication"):
-        ratios = tuple((str(one.target_ns), one.ratio) for one in precision.faster if one.kind == kind)
+        ratios = tuple((str(faster.target_ns), faster.ratio) for faster in precision.faster if faster.kind == kind)
         alone = "no series on which both reached the width" if any(math.isnan(one.value) for _, one in ratios) else ""
         what = f"OSU's 1000 repetitions / adaptive stop, {kind}"
         listed.append(Aim(what, SPEED_AIM, ratios, at_least=True, missing=alone))
-    return [replace(one, missing=_unmeasured(one, interrupted)) for one in listed]
+    return [replace(aim, missing=_unmeasured(aim, interrupted)) for aim in listed]
 
 
 def _unmeasured(aim: Aim, interrupted: str) -> str:

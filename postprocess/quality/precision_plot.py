@@ -85,9 +85,9 @@ def start_figure(precision: Precision) -> Figure:
     places = [place for place in (WITHIN, BETWEEN) if any(start.where == place for start in precision.starts)]
     figure, axes = _panels(len(places), height=3.4)
     for ax, place in zip(axes, places, strict=True):
-        for one in precision.starts:
-            if one.where == place and one.method in _METHOD_LINES:
-                _draw_shares(ax, one)
+        for start in precision.starts:
+            if start.where == place and start.method in _METHOD_LINES:
+                _draw_shares(ax, start)
         ax.axvline(START_AIM_NS, color=_GREY, linewidth=1.2, linestyle=(0, (1, 2)), label="95 % to reach")
         ax.axhline(0.95, color=_GREY, linewidth=1.2, linestyle=(0, (1, 2)))
         ax.set_xscale("log")
@@ -207,7 +207,7 @@ def _draw_known(
     values = np.array([number.value for number in known])
     if across:
         values = np.maximum(values, _LEAST_ERROR_NS)
-    low = np.array([one.low if math.isfinite(one.low) else one.value for one in known])
+    low = np.array([value.low if math.isfinite(value.low) else value.value for value in known])
     high = np.array([one.high if math.isfinite(one.high) else one.value for one in known])
     ranges = np.vstack([np.maximum(values - low, 0), np.maximum(high - values, 0)])
     style: dict[str, Any] = {

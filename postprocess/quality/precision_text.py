@@ -108,7 +108,7 @@ def verdict_lines(precision: Precision, records: PrecisionRecords) -> list[str]:
     if precision.empty:
         return []
     first, *rows = [
-        (one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in _all_aims(precision, records)
+        (aim.what, f"{_sign(aim)} {_limit(aim)}", aim.verdict, _measured(aim)) for aim in _all_aims(precision, records)
     ]
     return aligned(first, rows, right=set()).splitlines()
 
@@ -166,12 +166,12 @@ def _measured(aim: Aim) -> str:
 def _aims_table(precision: Precision, records: PrecisionRecords) -> str:
     rows = [
         [
-            clean(one.what),
-            f"{_sign(one)} {_limit(one)}",
-            _measured(one),
-            f"**{one.verdict}**" if one.verdict in (REACHED, NOT_REACHED) else one.verdict,
+            clean(aim.what),
+            f"{_sign(aim)} {_limit(aim)}",
+            _measured(aim),
+            f"**{aim.verdict}**" if aim.verdict in (REACHED, NOT_REACHED) else aim.verdict,
         ]
-        for one in _all_aims(precision, records)
+        for aim in _all_aims(precision, records)
     ]
     return (
         "What is aimed at on a quiet machine. The value itself is judged, not the range in brackets: the 95 % interval "
@@ -182,7 +182,7 @@ def _aims_table(precision: Precision, records: PrecisionRecords) -> str:
 
 def _why_not(precision: Precision, records: PrecisionRecords) -> str:
     """Why aims on repetitions and launches were not reached, as far as the records tell, an item each."""
-    missed = {one.what: one for one in _all_aims(precision, records) if one.verdict == NOT_REACHED}
+    missed = {aim.what: aim for aim in _all_aims(precision, records) if aim.verdict == NOT_REACHED}
     lines = []
     for kind in ("computation", "communication"):
         if f"variation of launches, {kind}" in missed:

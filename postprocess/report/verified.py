@@ -5,6 +5,7 @@ Everything here comes from the records of the benchmarks, and nothing from the s
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from postprocess.drawing.text import duration, size
@@ -16,23 +17,12 @@ from postprocess.records.run import Run
 
 
 @dataclass(frozen=True)
-class _RankView:
-    rank: int
-    host: str
-    node: int
-    cpuset: str
-    compute: str
-    dedicated: str
-    threads: list[str]
-
-
-@dataclass(frozen=True)
 class Verified:
-    """What the processes of a library, network and configuration observed about themselves."""
+    """What the processes of a library, network and configuration observed about themselves. ranks: where each ran."""
 
     name: str
     facts: Details
-    ranks: list[_RankView]
+    ranks: list[SimpleNamespace]
 
 
 @dataclass(frozen=True)
@@ -128,7 +118,7 @@ def _verified(name: str, observed: Observed) -> Verified:
                 known[j] += time
             known[-1] += sum(own[placed:])
     ranks = [
-        _RankView(
+        SimpleNamespace(
             rank=place.rank,
             host=place.host,
             node=place.node,

@@ -218,7 +218,7 @@ def _family_of(metric: str, given: Mapping[str, Any], refuse: Callable[[str], Cr
     if len(having) == 1 or (asked is None and registry.MAIN in having):
         return having[0] if len(having) == 1 else registry.MAIN
     benchmarks = asked if isinstance(asked, list) else [asked]
-    named = [family for family in having if any(one in family.benchmarks for one in benchmarks)]
+    named = [family for family in having if any(mark in family.benchmarks for mark in benchmarks)]
     if len(named) != 1:
         legal = ", ".join(name for family in having for name in family.benchmarks)
         raise refuse(f"several benchmarks have {metric}: choose one by where: {{benchmark: …}}, of {legal}")

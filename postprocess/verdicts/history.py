@@ -235,8 +235,8 @@ def conditions(launches: pd.DataFrame, metric: Metric, key: Sequence[str]) -> li
     words = [""] * len(launches)
     for group in groups:
         about = float(f"{np.median(value[group]):.0e}")
-        for one in group:
-            words[one] = f"{condition.title}: about {value_words(condition.name, about)}"
+        for launch in group:
+            words[launch] = f"{condition.title}: about {value_words(condition.name, about)}"
     return words
 
 

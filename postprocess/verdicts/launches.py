@@ -31,7 +31,7 @@ from postprocess.records.storage import record_files
 from postprocess.verdicts.kept_launches import KeptLaunches
 
 _AXES: Mapping[str, Axis] = {axis.name: axis for axis in (*registry.AXES, *SIZES)}
-WORDS = tuple(one.name for one in _AXES.values() if one.kind == "text")
+WORDS = tuple(axis.name for axis in _AXES.values() if axis.kind == "text")
 """The columns that are text."""
 COLUMNS = (*_AXES, *registry.METRICS, *STATE, "run")
 """All columns that a table of launches may have, in their order."""

@@ -343,18 +343,16 @@ def history_view(
     for change, *_ in changes:
         changed[change.key].append(change)
     axes = axes_in_use(pd.DataFrame([dict(change.case) for change, *_ in changes]))
-    for one in silent[:MOST_ROWS]:
-        cells = [one.state, one.name, one.since, *names_of(one.case), *[""] * (len(axes) + 5),
-                 plural(one.nights, "night"), f"{one.why}; last measured in {one.last}"]  # fmt: skip
-        rows.append(Row(SILENT, cells, _case_filters(filters, {**one.case, "metric": ""}, SILENT)))
+    for silence in silent[:MOST_ROWS]:
+        cells = [silence.state, silence.name, silence.since, *names_of(silence.case), *[""] * (len(axes) + 5),
+                 plural(silence.nights, "night"), f"{silence.why}; last measured in {silence.last}"]  # fmt: skip
+        rows.append(Row(SILENT, cells, _case_filters(filters, {**silence.case, "metric": ""}, SILENT)))
     for change, state, last, explained in changes[-MOST_ROWS:]:
-        row = {**change.case, "metric": change.metric}
+        numbers = (change.value_before, change.value_after, change.effect, change.low, change.high)
+        names = ("value_a", "value_b", "effect", "effect_ci95_low", "effect_ci95_high")
+        row = {**change.case, "metric": change.metric, **dict(zip(names, numbers, strict=True))}
         cells = [
-            state, change.name, change.run, *names_of(row),
-            *target_words(change.case, axes),
-            METRICS[change.metric].title, value_words(change.metric, change.value_before),
-            value_words(change.metric, change.value_after), effect_words(change.metric, change.effect),
-            f"[{effect_words(change.metric, change.low)}, {effect_words(change.metric, change.high)}]",
+            state, change.name, change.run, *names_of(row), *target_words(change.case, axes), *value_cells(row),
             f"{change.runs[0]}, {change.runs[1]}", "; ".join(filter(None, [explained, f"last measured in {last}"])),
         ]  # fmt: skip
         rows.append(Row(change.verdict, cells, _case_filters(filters, row, change.verdict)))

@@ -193,10 +193,10 @@ def _by_name_and_state(rows: pd.DataFrame, column: str, of_state: str) -> Iterat
     """Each value of a column, with each state of the cores that it has, the shortest hand-overs first, and their
     rows."""
     for name, of_name in rows.groupby(column, sort=False):
-        for one in ("", *state.NAMES):
-            of_both: pd.DataFrame = of_name[of_name[of_state] == one]
+        for named in ("", *state.NAMES):
+            of_both: pd.DataFrame = of_name[of_name[of_state] == named]
             if len(of_both):
-                yield str(name), one, of_both
+                yield str(name), named, of_both
 
 
 def _curve_name(name: str, of_state: str) -> str:

@@ -159,8 +159,8 @@ class Place:
 def places(table: pd.DataFrame) -> list[Place]:
     """The verdicts on a table of `kernels_table`, by place."""
     found: dict[str, list[Verdict]] = {}
-    for one in verdicts(table):
-        found.setdefault(one.where, []).append(one)
+    for answer in verdicts(table):
+        found.setdefault(answer.where, []).append(answer)
     return [Place(where, of_place, _memory_target(of_place)) for where, of_place in found.items()]
 
 
@@ -183,8 +183,8 @@ def verdict_text(table: pd.DataFrame) -> str:
     lines = []
     for place in places(table):
         lines.append(f"{place.where}:")
-        for one in place.verdicts:
-            doubt = f" ({one.doubt})" if one.doubt else ""
-            lines += [f"  {one.name}: {one.time_words}{doubt}", f"    {one.memory_words}"]
+        for kernel in place.verdicts:
+            doubt = f" ({kernel.doubt})" if kernel.doubt else ""
+            lines += [f"  {kernel.name}: {kernel.time_words}{doubt}", f"    {kernel.memory_words}"]
         lines += [f"  {place.memory}"] if place.memory else []
     return "\n".join(filter(None, [*lines, count_of_controls(table).words]))

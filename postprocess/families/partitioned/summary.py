@@ -48,9 +48,9 @@ def summaries(table: pd.DataFrame) -> list[Summary]:
 def summary_text(table: pd.DataFrame) -> str:
     """The summaries for the terminal; empty for an empty table."""
     lines = []
-    for one in summaries(table):
-        parts = (one.most, one.cases, one.others, one.unreliable)
-        lines += [f"{one.library}:", *(f"  {part}" for part in parts if part)]
+    for summary in summaries(table):
+        parts = (summary.most, summary.cases, summary.others, summary.unreliable)
+        lines += [f"{summary.library}:", *(f"  {part}" for part in parts if part)]
     return "\n".join(lines)
 
 

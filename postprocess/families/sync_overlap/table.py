@@ -31,10 +31,9 @@ from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.sampled_table import LAST, leading
 from postprocess.families.sync_overlap import validity
 from postprocess.families.sync_overlap.axes import AXES
-from postprocess.families.sync_overlap.eager_limit import eager_limit_of, fragments_of
 from postprocess.families.sync_overlap.planted import PULLS, RIGHT, WRONG, Expected, expected
 from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
-from postprocess.records.header import NAMED
+from postprocess.records.header import NAMED, Header
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import late_receiver
 from postprocess.statistics.metrics import Estimate, Floats, series_estimate
@@ -59,6 +58,13 @@ COLUMNS = (
 Times are medians in nanoseconds, sizes in bytes; shares have no unit. An unknown number is NaN. `asked` tells the sizes
 that were asked for from those that were measured to find where the outcome changes.
 """
+
+
+EAGER_LIMIT = "eager_limit_variable"
+"""The key of a record's metadata that names the MPI_T control variable of the limit on the record's network."""
+FRAGMENTS = "fragment_variables"
+"""The key of a record's metadata that names the control variables with the number of buffers that the library reserves
+for each rank in advance, and with their size."""
 
 
 def values_of(point: SyncPoint) -> dict[str, Floats]:
@@ -146,6 +152,29 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
             "fragment_bytes": fragment_bytes,
             **sampled_table.columns_of_point(record, point, reasons, flags),
         }
+
+
+def eager_limit_of(header: Header) -> tuple[float, str]:
+    """The eager limit in bytes, and the control variable that has it; NaN and "" where it cannot be read.
+
+    What the variable counts is the library's business: often the header of the message is included.
+    """
+    variable: Any = header.metadata.get(EAGER_LIMIT)
+    limit = _value(header, variable)
+    return (limit, str(variable)) if math.isfinite(limit) else (math.nan, "")
+
+
+def fragments_of(header: Header) -> tuple[float, float]:
+    """The number of buffers that the library reserves for a rank in advance, and their size in bytes; NaN where it
+    cannot be read."""
+    names: Any = header.metadata.get(FRAGMENTS)
+    count, size = names if isinstance(names, list) and len(names) == 2 else (None, None)
+    return _value(header, count), _value(header, size)
+
+
+def _value(header: Header, variable: Any) -> float:
+    text = (header.mpi_variables or {}).get(variable, "") if isinstance(variable, str) else ""
+    return float(int(text)) if text.isdecimal() else math.nan
 
 
 sync_table = sampled_table.maker(COLUMNS, _rows)
