@@ -62,7 +62,7 @@ COLUMNS = (
     *sampled_table.names_of_estimates(_ESTIMATES), *_VS_BASIC,
     "improvement_joint_ci95_low", "improvement_joint_ci95_high", "bound_stands", "above_bound",
     "reference_fastest_ns", "reference_slowest_ns", "reference_drifts",
-    *_OF_POINT, "message_bytes", *sampled_table.LAST_COLUMNS,
+    *_OF_POINT[:-1], "message_bytes", _OF_POINT[-1], *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `transfer_table`, in order.
 
