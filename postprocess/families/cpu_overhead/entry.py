@@ -25,10 +25,6 @@ from postprocess.records.header import keeps_apart
 from postprocess.statistics.metrics import least_crossing_bytes
 
 
-def _what(record: AnyRecord) -> str:
-    return "LogGP parameters" if isinstance(record, LogGPRecord) else "CPU time of collectives"
-
-
 def _covered(records: Sequence[AnyRecord]) -> Details:
     names = (point.operation for record in records if isinstance(record, CpuRecord) for point in record.points)
     pairs = (
@@ -83,7 +79,12 @@ def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     return {"verdicts": verdicts(table), "sentences": sentences_by_case(table), "tables": listed}
 
 
-INSIDE = observed(AXES, _what, _covered, _facts)
+INSIDE = observed(
+    AXES,
+    lambda record: "LogGP parameters" if isinstance(record, LogGPRecord) else "CPU time of collectives",
+    _covered,
+    _facts,
+)
 SECTION = CurveSection(lambda table: (*charts(table), *rank_charts(table)), _view)
 LEAST_LATENCY_NS = 100.0
 """The least difference of L that matters. L may be near 0 or below, where there is no ratio."""
@@ -118,11 +119,6 @@ def _compared(table: pd.DataFrame) -> pd.Series[Any]:
     return compared & ((table["benchmark"] != LOGGP) | (table["message_bytes"] == smallest))
 
 
-def _blocking(table: pd.DataFrame) -> pd.Series[Any]:
-    """Whether each row is of blocking calls. All ways of a collective, ranks and size have the same availability."""
-    return table["way"] == BLOCKING
-
-
 CPU_OVERHEAD = sampled_family(
     AXES,
     "CPU time of collectives",
@@ -133,7 +129,12 @@ CPU_OVERHEAD = sampled_family(
     table=cpu_table,
     columns=COLUMNS,
     metrics=METRICS,
-    compared=Compared(("benchmark", "way", "message_bytes", "record"), _compared, {"availability": _blocking}),
+    # All ways of a collective, ranks and size have the same availability: it is compared of blocking calls alone.
+    compared=Compared(
+        ("benchmark", "way", "message_bytes", "record"),
+        _compared,
+        {"availability": lambda table: table["way"] == BLOCKING},
+    ),
     numbers=lambda record: numbers_of(record) if isinstance(record, LogGPRecord) else record_numbers(record),
     bounds=BOUNDS,
     text=(shown(cpu_text),),

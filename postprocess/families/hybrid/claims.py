@@ -295,10 +295,6 @@ def _ratio_words(row: Mapping[Any, Any]) -> str:
     return f"{texts[0]} [{texts[1]}, {texts[2]}]" if all(map(math.isfinite, values)) else texts[0]
 
 
-def _verdict(row: Mapping[Any, Any]) -> str:
-    return f"{row['verdict']}: {row['lacking']}" if row["lacking"] else str(row["verdict"])
-
-
 def _largest(row: Mapping[Any, Any]) -> str:
     """The largest ratio with its interval, as far as that is known, its message size and the MPI library's setting."""
     return f"{_ratio_words(row)} at {size(row['message_bytes'])}, {str(row['setting']).replace('_', ' ')}"
@@ -310,17 +306,13 @@ def _control(row: Mapping[Any, Any]) -> str:
     return f"{ratio(ends[0])} to {ratio(ends[1])}" if all(map(math.isfinite, ends)) else ""
 
 
-def _handover(row: Mapping[Any, Any]) -> str:
-    return ", ".join(filter(None, [handovers.words(row["handover_ns"]), row["state"]]))
-
-
 OF_CASE = Columns((
     Column("collective, timed", lambda row: f"{row['operation']}, {row['timed']}"),
     plain("target"),
-    Column("verdict", _verdict),
+    Column("verdict", lambda row: ": ".join(filter(None, [row["verdict"], row["lacking"]]))),
     Column("largest ratio", _largest),
     Column("control", _control),
-    Column("hand-over", _handover, right=True),
+    Column("hand-over", lambda row: ", ".join(filter(None, [handovers.words(row["handover_ns"]), row["state"]])), True),
     Column("missed at", lambda row: ", ".join(map(size, row["missed_bytes"]))),
 ))  # fmt: skip
 """The columns of a table of `targets` of one case."""

@@ -117,7 +117,7 @@ def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
             size=int(first["size"]),
             to_mpi=_comparison(own, TO_MPI),
             to_openmp=_comparison(own, TO_OPENMP),
-            memory_bytes={variant: _median(of[variant], "memory_bytes") for variant in VARIANTS},
+            memory_bytes={variant: float(np.median(of[variant]["memory_bytes"])) for variant in VARIANTS},
             copies={variant: float(_copies(of[variant]).max()) for variant in VARIANTS},
             planned_copies={variant: float(of[variant]["copies_per_node"].max()) for variant in VARIANTS},
             lines={variant: int(of[variant]["lines"].iloc[0]) for variant in VARIANTS},
@@ -128,10 +128,6 @@ def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
 
 def _where(first: Mapping[str, Any]) -> str:
     return f"{case_words(AXES, first)}, {plural(int(first['ranks']), 'rank')}, {nodes_words(first)}"
-
-
-def _median(rows: pd.DataFrame, column: str) -> float:
-    return float(np.median(rows[column].to_numpy(np.float64)))
 
 
 def _copies(rows: pd.DataFrame) -> pd.Series[float]:

@@ -50,11 +50,6 @@ from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 from postprocess.statistics.metrics import MIN_REPETITIONS
 
 
-def _words(record: OverlapRecord) -> str:
-    """The configuration of a record in words, with the values that are not usual."""
-    return configuration_words(header_case(record))
-
-
 def _covered(records: Sequence[OverlapRecord]) -> Details:
     """The collectives that the records measured."""
     return [("Collectives", ", ".join(dict.fromkeys(name for record in records for name in record.collectives)))]
@@ -202,7 +197,7 @@ NBC_OVERLAP = Family(
         Section("points", "All points", 70, f"{_TEMPLATES}/points.html", _of_report("all_points")),
         Section("overlap", "Overlap", 10, f"{_TEMPLATES}/reading.html", _of_report("reading"), "reading"),
     ),
-    inside=Inside(_words, sampled_inside.spent, _covered, _timing),
+    inside=Inside(lambda record: configuration_words(header_case(record)), sampled_inside.spent, _covered, _timing),
     numbers=_numbers,
     bounds=(
         Bound("r_overhead", absolute=True, margin=LEAST_DIFFERENCE),

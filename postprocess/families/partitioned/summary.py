@@ -41,8 +41,9 @@ class Summary:
 
 def summaries(table: pd.DataFrame) -> list[Summary]:
     """The summaries of a table of `partitioned_table`, one for each library and network, in the order of its rows."""
-    found = sorted(verdicts(table), key=lambda verdict: library_words(verdict.values))
-    return [_summary(library, list(of_library)) for library, of_library in groupby(found, _library)]
+    named = sorted(((library_words(verdict.values), verdict) for verdict in verdicts(table)), key=lambda pair: pair[0])
+    by_library = groupby(named, lambda pair: pair[0])
+    return [_summary(library, [verdict for _, verdict in of_library]) for library, of_library in by_library]
 
 
 def summary_text(table: pd.DataFrame) -> str:
@@ -52,10 +53,6 @@ def summary_text(table: pd.DataFrame) -> str:
         parts = (summary.most, summary.cases, summary.others, summary.unreliable)
         lines += [f"{summary.library}:", *(f"  {part}" for part in parts if part)]
     return "\n".join(lines)
-
-
-def _library(verdict: Verdict) -> str:
-    return library_words(verdict.values)
 
 
 def _summary(library: str, of_library: Sequence[Verdict]) -> Summary:
