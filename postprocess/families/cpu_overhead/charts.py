@@ -54,17 +54,9 @@ _VERTICAL: Mapping[str, ChartAxis] = {
 }
 _TITLES = {USER: "CPU share in user mode", SHARE: "Idle share", TIME: "Idle time"}
 _COLOURS = {
-    "barrier": "black",
-    "bcast": "blue",
-    "gather": "orange",
-    "scatter": "pink",
-    "allgather": "green",
-    "alltoall": "red",
-    "reduce": "sky",
-    "allreduce": "violet",
-    "reduce_scatter_block": "grey",
-    "scan": "olive",
-}
+    "barrier": "black", "bcast": "blue", "gather": "orange", "scatter": "pink", "allgather": "green",
+    "alltoall": "red", "reduce": "sky", "allreduce": "violet", "reduce_scatter_block": "grey", "scan": "olive",
+}  # fmt: skip
 """A collective keeps its colour in every picture."""
 _GROUP = same_case(AXES, axes.OPERATION.name)
 

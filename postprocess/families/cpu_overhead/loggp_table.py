@@ -45,13 +45,9 @@ from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float, series_e
 
 OF_SIZE = ("round_trip_ns", "o_send_ns", "o_recv_ns", "gap_ns")
 PARAMETERS: Mapping[str, str] = {
-    "L_ns": "latency",
-    "o_ns": "",
-    "g_ns": "gap",
-    "G_ns_per_byte": "gap_per_byte",
-    "gamma_hot_ns_per_byte": "gamma_hot",
-    "gamma_cold_ns_per_byte": "gamma_cold",
-}
+    "L_ns": "latency", "o_ns": "", "g_ns": "gap", "G_ns_per_byte": "gap_per_byte",
+    "gamma_hot_ns_per_byte": "gamma_hot", "gamma_cold_ns_per_byte": "gamma_cold",
+}  # fmt: skip
 """By column, the estimate of `loggp.Fitted`. o is the mean of both of that: its ends are the means of theirs."""
 OF_RUN = tuple(f"run_{name}" for name in (*OF_SIZE, *PARAMETERS))
 """The estimates over launches."""

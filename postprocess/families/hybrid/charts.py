@@ -56,14 +56,9 @@ _VERTICAL: Mapping[str, ChartAxis] = {
     TIME: time_axis("a call"),
 }
 _COLOURS = {
-    "spin": "blue",
-    "untuned": "green",
-    "barrier": "sky",
-    "paper": "red",
-    "method1": "orange",
-    "method1_barrier": "pink",
-    "method2": "violet",
-}
+    "spin": "blue", "untuned": "green", "barrier": "sky", "paper": "red", "method1": "orange",
+    "method1_barrier": "pink", "method2": "violet",
+}  # fmt: skip
 """A variant keeps its colour in every picture."""
 _SETTING_COLOURS = {"usual": "blue", "shared_memory": "orange", "point_to_point": "green"}
 _PLACE = ["shared_nodes", "nodes_are", axes.VIRTUAL_NODE_RANKS.name]

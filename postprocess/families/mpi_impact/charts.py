@@ -23,13 +23,9 @@ BARS, TIMES = "figure 9", "times"
 """The kinds of charts."""
 LEAST_HIGH = 1.5
 _COLOURS: Mapping[str, str] = {
-    "basic": "sky",
-    "async": "red",
-    "dedicated": "green",
-    "apphelper": "pink",
-    "dedicated_unbound": "orange",
+    "basic": "sky", "async": "red", "dedicated": "green", "apphelper": "pink", "dedicated_unbound": "orange",
     "basic_reduced": "blue",
-}
+}  # fmt: skip
 """A configuration keeps its colour in every picture."""
 _MARKERS = ("o", "s", "D", "^", "v", "x")
 """Those of the libraries of a chart."""

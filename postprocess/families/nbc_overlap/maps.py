@@ -30,14 +30,9 @@ MARKS = {
 """The letters beside a value, and their meanings."""
 
 DIAGNOSES = {
-    diagnosis.OVERLAP: "o",
-    diagnosis.PARTIAL: "p",
-    diagnosis.NONE: "n",
-    diagnosis.COMM: "m",
-    diagnosis.COMP: "c",
-    diagnosis.SERIALISED: "s",
-    diagnosis.CONTENTION: "x",
-}
+    diagnosis.OVERLAP: "o", diagnosis.PARTIAL: "p", diagnosis.NONE: "n", diagnosis.COMM: "m", diagnosis.COMP: "c",
+    diagnosis.SERIALISED: "s", diagnosis.CONTENTION: "x",
+}  # fmt: skip
 """The letter of each diagnosis. An unreliable point has a mark instead: a question mark or a U."""
 
 FAR = 100

@@ -53,25 +53,13 @@ _VERTICAL: Mapping[str, ChartAxis] = {
 }
 
 _LOOKS: Mapping[str, tuple[str, str]] = {
-    "part": ("blue", "o"),
-    "part_parrived": ("blue", "s"),
-    "part_coarse": ("blue", "^"),
-    "part_neighbours": ("blue", "D"),
-    "part_neighbours_4": ("blue", "D"),
-    "part_neighbours_6": ("blue", "D"),
-    "part_startall": ("blue", "v"),
-    "part_polling": ("blue", "v"),
-    "single": ("black", "x"),
-    "many": ("red", "D"),
-    "streams": ("red", "s"),
-    "persistent": ("orange", "v"),
-    "layer": ("green", "o"),
-    "rma_single_passive": ("pink", "o"),
-    "rma_many_passive": ("pink", "s"),
-    "rma_single_active": ("sky", "o"),
-    "rma_many_active": ("sky", "s"),
-    "rma_fence": ("sky", "^"),
-}
+    "part": ("blue", "o"), "part_parrived": ("blue", "s"), "part_coarse": ("blue", "^"),
+    "part_neighbours": ("blue", "D"), "part_neighbours_4": ("blue", "D"), "part_neighbours_6": ("blue", "D"),
+    "part_startall": ("blue", "v"), "part_polling": ("blue", "v"), "single": ("black", "x"), "many": ("red", "D"),
+    "streams": ("red", "s"), "persistent": ("orange", "v"), "layer": ("green", "o"),
+    "rma_single_passive": ("pink", "o"), "rma_many_passive": ("pink", "s"), "rma_single_active": ("sky", "o"),
+    "rma_many_active": ("sky", "s"), "rma_fence": ("sky", "^"),
+}  # fmt: skip
 """The colour and the marker of an approach in every picture. Those of one kind share a colour."""
 _SHADES = (1.0, 0.75, 0.5, 0.3)
 """Opacity of the curves of one approach that differ in the aggregation or in the receiver's partitions."""
