@@ -10,9 +10,9 @@ from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import duration
 from postprocess.families import sampled_table
 from postprocess.families.axes import FamilyAxes
-from postprocess.families.family import Audit, Axis, Found, Metric
+from postprocess.families.family import Audit, Axis, Metric
 from postprocess.families.sampled import Sampling, Times, flags_of_start, invalid_reasons, point_as
-from postprocess.families.sampled_family import sampled_family, slower
+from postprocess.families.sampled_family import sampled_family, shown, slower
 from postprocess.families.sampled_inside import observed, wrong
 from postprocess.records.fields import Positive
 from postprocess.records.record import Record, RecordFile, record_as
@@ -23,12 +23,8 @@ TIME = "t_barriers_ns"
 BARRIERS = Axis("barriers", "barriers", short="bars", usual=0, of="point", kind="integer", words="{} barriers".format)
 AXES = FamilyAxes("barrier_time", (BARRIERS,))
 COLUMNS = (
-    *AXES.case,
-    "named_cores",
-    "barriers",
-    *sampled_table.names_of_estimates([TIME]),
-    *sampled_table.LAST_COLUMNS,
-)
+    *AXES.case, "named_cores", "barriers", *sampled_table.names_of_estimates([TIME]), *sampled_table.LAST_COLUMNS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +61,6 @@ _table = sampled_table.maker(COLUMNS, _rows)
 SHOWN = Columns((*sampled_table.leading(AXES), number("barriers"), number("time", TIME, duration)))
 
 
-def _text(found: Found) -> str:
-    return SHOWN.text(found.table)
-
-
 BARRIER_TIME = sampled_family(
     AXES,
     "how long barriers take",
@@ -81,8 +73,8 @@ BARRIER_TIME = sampled_family(
     metrics=(Metric(TIME, "barriers in a row", ratio=True, usual=True),),
     numbers=lambda record: sampled_table.numbers_of(table := _table([record]), {TIME: float(table[TIME].max())}),
     bounds=slower(TIME),
-    text=(_text,),
-    short_text=_text,
+    text=(shown(SHOWN.text),),
+    short_text=shown(SHOWN.text),
     section=CurveSection(lambda _table: (), lambda table, most_rows: {"points": SHOWN.view(table, most_rows)}),
     inside=observed(AXES, "barriers", lambda _records: ()),
     audit=Audit(wrong),
