@@ -8,7 +8,7 @@ an average user or system share is narrower (`cpu_use.average_of_tick_shares`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -38,22 +38,12 @@ WAITS = ("yielding", "blocking")
 """The library settings that are about waiting."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What the paper says of the CPU share of MPI_Allreduce over TCP (section 3): below `threshold`, on average."""
-
-    column: str
-    what: str
-    library: str
-    threshold: float
-
-
-CLAIMS = (
-    Claim("cpu_share", "CPU", "MPICH2 1.0.3", 0.30),
-    Claim("cpu_share", "CPU", "LAM/MPI 7.1.2", 0.10),
-    Claim("user_share", "CPU in user mode", "MPICH2 1.0.3", 0.10),
-    Claim("user_share", "CPU in user mode", "LAM/MPI 7.1.2", 0.03),
-)
+CLAIMS: Mapping[str, tuple[str, Mapping[str, float]]] = {
+    "cpu_share": ("CPU", {"MPICH2 1.0.3": 0.30, "LAM/MPI 7.1.2": 0.10}),
+    "user_share": ("CPU in user mode", {"MPICH2 1.0.3": 0.10, "LAM/MPI 7.1.2": 0.03}),
+}
+"""What the paper says of the shares of MPI_Allreduce over TCP (section 3): by column, its words, and below which share
+that of each library is, on average."""
 _GROUP = sampled_table.same_case(AXES, axes.OPERATION.name, axes.LIBRARY_SETTING.name)
 
 
@@ -195,17 +185,16 @@ def _of_papers_claims(rows: pd.DataFrame) -> Iterator[str]:
     if reliable.empty:
         yield "no point of MPI_Allreduce is reliable, so nothing is said of the paper's claims about its CPU share"
         return
-    for column in dict.fromkeys(claim.column for claim in CLAIMS):
+    for column, (what, thresholds) in CLAIMS.items():
         share = average(reliable, column)
-        claims = [claim for claim in CLAIMS if claim.column == column]
         verdicts = (
-            f"{judged(share, claim.threshold)} the {percent(claim.threshold)} of {claim.library}"
-            if judged(share, claim.threshold) != "cannot tell"
-            else f"whether it is below the {percent(claim.threshold)} of {claim.library} cannot be told"
-            for claim in claims
+            f"{judged(share, threshold)} the {percent(threshold)} of {library}"
+            if judged(share, threshold) != "cannot tell"
+            else f"whether it is below the {percent(threshold)} of {library} cannot be told"
+            for library, threshold in thresholds.items()
         )
         yield (
-            f"MPI_Allreduce takes {_share(share)} of the {claims[0].what}, on average over "
+            f"MPI_Allreduce takes {_share(share)} of the {what}, on average over "
             f"{plural(len(reliable), 'reliable point')}: {', '.join(verdicts)}; the paper says so of more than "
             f"{PAPERS_NODES} nodes, and these are {plural(int(rows['ranks'].iloc[0]), 'rank')}"
         )

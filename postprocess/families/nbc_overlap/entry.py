@@ -1,7 +1,6 @@
 """The family `nbc_overlap`: overlap of nonblocking collectives (Denis et al. 2022)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from postprocess.drawing.text import drift, duration
 from postprocess.families import sampled_inside
@@ -21,6 +20,7 @@ from postprocess.families.family import (
     TableFile,
     doubt_about,
 )
+from postprocess.families.nbc_overlap import report
 from postprocess.families.nbc_overlap.axes import AXES
 from postprocess.families.nbc_overlap.launches import LAUNCHES, METRICS
 from postprocess.families.nbc_overlap.maps import METRICS as DRAWN
@@ -150,17 +150,6 @@ def _numbers(record: OverlapRecord, basic: OverlapRecord | None) -> Numbers:
     return Numbers(values, message_sizes(record), doubt_about(values))
 
 
-def _of_report(name: str) -> Callable[..., Any]:
-    """A function of `report` that is imported when it is first called, because `report` loads matplotlib."""
-
-    def call(*given: Any) -> Any:
-        from postprocess.families.nbc_overlap import report  # noqa: PLC0415 - it takes a second to load
-
-        return getattr(report, name)(*given)
-
-    return call
-
-
 _TEMPLATES = "nbc_overlap/templates"
 
 NBC_OVERLAP = Family(
@@ -181,21 +170,21 @@ NBC_OVERLAP = Family(
     text=_text,
     short_text=_short_text,
     sections=(
-        Section("verdicts", "Verdicts", 10, f"{_TEMPLATES}/cards.html", _of_report("cards"), "found"),
+        Section("verdicts", "Verdicts", 10, f"{_TEMPLATES}/cards.html", report.cards, "found"),
         Section(
             "maps",
             "Maps",
             10,
             f"{_TEMPLATES}/maps.html",
-            _of_report("maps"),
-            pictures=_of_report("pictures"),
+            report.maps,
+            pictures=report.pictures,
             drawn=tuple(DRAWN),
-            style=_of_report("style"),
-            rest=_of_report("rest"),
+            style=report.style,
+            rest=report.rest,
         ),
-        Section("curves", "Curves", 20, f"{_TEMPLATES}/curves.html", _of_report("curves")),
-        Section("points", "All points", 70, f"{_TEMPLATES}/points.html", _of_report("all_points")),
-        Section("overlap", "Overlap", 10, f"{_TEMPLATES}/reading.html", _of_report("reading"), "reading"),
+        Section("curves", "Curves", 20, f"{_TEMPLATES}/curves.html", report.curves),
+        Section("points", "All points", 70, f"{_TEMPLATES}/points.html", report.all_points),
+        Section("overlap", "Overlap", 10, f"{_TEMPLATES}/reading.html", report.reading, "reading"),
     ),
     inside=Inside(lambda record: configuration_words(header_case(record)), sampled_inside.spent, _covered, _timing),
     numbers=_numbers,

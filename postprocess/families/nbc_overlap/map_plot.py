@@ -24,7 +24,17 @@ from postprocess.drawing.look import PLAIN, Look
 from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import clean, duration
 from postprocess.families.nbc_overlap.charts import charts
-from postprocess.families.nbc_overlap.maps import METRICS, Cell, MapRatio, Panel, Sweep, legend, panels_of, sweeps_of
+from postprocess.families.nbc_overlap.maps import (
+    METRICS,
+    Cell,
+    MapRatio,
+    Panel,
+    Sweep,
+    file_key,
+    legend,
+    panels_of,
+    sweeps_of,
+)
 from postprocess.records.run import Run, cases_of
 from postprocess.records.run_words import provenance_words, run_name
 
@@ -127,11 +137,6 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
         provenance = provenance_words(run, [panel.sweep.record for panel in panels if panel.sweep is not None])
         written["charts"] = write_charts(charts(points), folder, "curves", look.kinds, provenance)
     return written
-
-
-def file_key(sweep: Sweep) -> str:
-    """The key of a sweep's files in the result of `write_maps`: ``records/x.jsonl ibcast``."""
-    return f"{sweep.record.name} {sweep.case['collective']}"
 
 
 def _overview(run: Run, panels: Sequence[Panel], metric: MapRatio | None, look: Look) -> Figure:

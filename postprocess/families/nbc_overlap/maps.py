@@ -308,6 +308,11 @@ def sweeps_of(run: Run, points: pd.DataFrame) -> list[Sweep]:
     ]
 
 
+def file_key(sweep: Sweep) -> str:
+    """The key of a sweep's files in the result of `write_maps`: ``records/x.jsonl ibcast``."""
+    return f"{sweep.record.name} {sweep.case['collective']}"
+
+
 def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
     """Sorted so that the configurations of one library, network and collective stand together, basic first."""
 

@@ -15,7 +15,6 @@ from postprocess.drawing.text import percent
 from postprocess.families.family import Found, Page
 from postprocess.families.nbc_overlap import validity
 from postprocess.families.nbc_overlap.charts import charts
-from postprocess.families.nbc_overlap.map_plot import write_maps
 from postprocess.families.nbc_overlap.maps import METRICS, legend, panels_of, sweeps_of
 from postprocess.families.nbc_overlap.report_points import (
     every_panel,
@@ -130,6 +129,8 @@ def rest(page: Page, found: Found) -> dict[str, Any]:
 
 def pictures(page: Page, found: Found, folder: Path) -> dict[str, list[Path]]:
     """Draw maps and curves into `folder`, and return their paths as `write_maps` does."""
+    from postprocess.families.nbc_overlap.map_plot import write_maps  # noqa: PLC0415 - it takes a second to load
+
     return write_maps(page.run, found.table, folder, page.look)
 
 

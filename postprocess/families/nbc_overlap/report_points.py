@@ -10,8 +10,17 @@ from postprocess.drawing.look import Room
 from postprocess.drawing.page import Filters
 from postprocess.drawing.text import change, drift, duration, interval, percent, ratio, size, with_interval, work
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis
-from postprocess.families.nbc_overlap.map_plot import file_key
-from postprocess.families.nbc_overlap.maps import DIAGNOSES, MARKS, METRICS, Cell, MapRatio, Panel, Sweep, launch_words
+from postprocess.families.nbc_overlap.maps import (
+    DIAGNOSES,
+    MARKS,
+    METRICS,
+    Cell,
+    MapRatio,
+    Panel,
+    Sweep,
+    file_key,
+    launch_words,
+)
 from postprocess.families.nbc_overlap.tables import clock_name, remarks
 from postprocess.families.sampled_table import ENDS
 from postprocess.records.as_json import NEVER
