@@ -140,6 +140,14 @@ def invalid_reasons(point: Sampling) -> list[str]:
     return reasons
 
 
+def wide_share(point: Sampling, what: str, share: Estimate, widest: float) -> list[str]:
+    """The reason why a share, which may be near 0, is not known well; empty where it is, or where repetitions are too
+    few for an interval."""
+    width = as_float(share.high) - as_float(share.low)
+    wide = point.repetitions >= MIN_REPETITIONS and not width <= widest
+    return [f"the interval of the {what} is {width:.2f} wide, more than {widest:.2f}"] if wide else []
+
+
 def too_wide(ratio: Estimate, widest: float) -> list[str]:
     """The reason why a ratio is not known well; empty where it is. widest: of its interval, as a share of the ratio."""
     width = (as_float(ratio.high) - as_float(ratio.low)) / as_float(ratio.value)

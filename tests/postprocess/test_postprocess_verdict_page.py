@@ -62,7 +62,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         overlaps_of(foreign).records,
     )
     views = {
-        "comparison": verdict_page.comparisons_view({("before", "after"): compare(before, after)}, [("runs of A", "r1")]),
+        "comparison": verdict_page.comparisons_view(
+            {("before", "after"): compare(before, after)}, [("runs of A", "r1")]
+        ),
         "hostile comparison": verdict_page.comparisons_view(
             {(HOSTILE, HOSTILE): compare(launches(**hostile), launches(1.2, seed=2, **hostile))}
         ),

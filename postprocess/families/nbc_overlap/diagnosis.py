@@ -69,7 +69,6 @@ UNRELIABLE = "unreliable"
 LABELS = (OVERLAP, PARTIAL, NONE, COMM, COMP, SERIALISED, CONTENTION, UNRELIABLE)
 
 CLEAR, LIKELY = "clear", "likely"
-CONFIDENCES = (CLEAR, LIKELY, UNRELIABLE)
 
 OVERLAP_LIMIT = 0.25
 HALF = 0.5
@@ -94,7 +93,7 @@ Bounds: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A label of `LABELS`, a confidence of `CONFIDENCES`, the other possible labels, and advice in words."""
+    """A label of `LABELS`, a confidence (CLEAR, LIKELY, UNRELIABLE), the other possible labels, and advice in words."""
 
     label: str
     confidence: str
