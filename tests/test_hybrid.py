@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mpi_campaign.toolchains import resolving
-from postprocess.families.hybrid import overlap
 from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.record import HybridRecord, load_hybrid
 from postprocess.families.hybrid.table import hybrid_table
+from postprocess.families.sampled_table import having
 from tests.support import launch, recorded
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
@@ -106,7 +106,7 @@ def test_virtual_nodes_are_said_and_never_reliable(built: Path, tmp_path: Path) 
     assert not table["reliable"].any()
     assert set(table["verdict"]) == {"cannot tell"}
     # A computation between start and wait, of each collective.
-    between = overlap.overlapped(table)
+    between = having(table, "r_overhead")
     assert list(between["operation"]) == list(OPERATIONS)
     assert set(between["timed"]) == {"collective"}
     assert (between["t_overlap_ns"] > 0.8 * between["t_computation_ns"]).all()

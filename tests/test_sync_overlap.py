@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mpi_campaign.toolchains import resolving
-from postprocess.families.sync_overlap.inside import wrong
+from postprocess.families.sync_overlap.entry import wrong
 from postprocess.families.sync_overlap.record import SyncRecord, load_sync_overlap
 from postprocess.families.sync_overlap.table import sync_table
 from postprocess.statistics.late_receiver import BOTH, FULL, INCOMPLETE, NEITHER, NONE, NOTHING, RECEIVER, UNCLEAR

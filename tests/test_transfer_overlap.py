@@ -8,7 +8,7 @@ import pytest
 
 from mpi_campaign.toolchains import resolving
 from postprocess.families.transfer_overlap.axes import NOTHING, PIPELINED, VARIANT
-from postprocess.families.transfer_overlap.inside import wrong
+from postprocess.families.transfer_overlap.entry import wrong
 from postprocess.families.transfer_overlap.record import TransferRecord, load_transfer_overlap
 from tests.support import Command, check_record, launch, only_line, recorded
 

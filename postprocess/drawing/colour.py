@@ -6,8 +6,6 @@ twelve. `safe` goes from dark violet through blue and pale yellow to orange. Rea
 tritanopia can tell its colours apart, too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,18 +90,12 @@ SCALES: Mapping[str, Scale] = {
     ),
     "comm": Scale(
         (0.0, 0.5, 1.0, 2.0),
-        {
-            "paper": (_BLUE, _TEAL, _YELLOW, _RED),
-            "safe": (_SAFE_BLUE, (0.59, 0.725, 0.79), _SAFE_PALE, _SAFE_ORANGE),
-        },
+        {"paper": (_BLUE, _TEAL, _YELLOW, _RED), "safe": (_SAFE_BLUE, (0.59, 0.725, 0.79), _SAFE_PALE, _SAFE_ORANGE)},
         {0.0: "0 hidden", 1.0: "1 as if alone", 2.0: "2 slower"},
     ),
     "comp": Scale(
         (1.0, 1.125, 1.25, 1.5),
-        {
-            "paper": (_BLUE, _TEAL, _YELLOW, _RED),
-            "safe": (_SAFE_BLUE, (0.59, 0.725, 0.79), _SAFE_PALE, _SAFE_ORANGE),
-        },
+        {"paper": (_BLUE, _TEAL, _YELLOW, _RED), "safe": (_SAFE_BLUE, (0.59, 0.725, 0.79), _SAFE_PALE, _SAFE_ORANGE)},
         {1.0: "1 untouched", 1.25: "1.25", 1.5: "1.5 slower"},
     ),
     "speedup": Scale(

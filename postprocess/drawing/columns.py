@@ -98,15 +98,15 @@ class Columns:
     def narrow_view(self, table: pd.DataFrame, most_rows: int, leading: int) -> PointsView:
         """The same without columns that are empty, and without those of the first `leading` ones that have the same
         text in all rows: these stand above the table. An interval may stand below its value."""
-        whole = self.view(table, most_rows)
-        texts = [dict.fromkeys(column) for column in zip(*whole.rows, strict=True)]
+        full = self.view(table, most_rows)
+        texts = [dict.fromkeys(column) for column in zip(*full.rows, strict=True)]
         same = [number for number, of_column in enumerate(texts) if number < leading and len(of_column) == 1]
         kept = [number for number, of_column in enumerate(texts) if number not in same and any(of_column)]
         return PointsView(
-            [whole.heads[number] for number in kept],
-            [[row[number] for number in kept] for row in whole.rows],
-            whole.count,
-            [(whole.heads[number][0], text) for number in same if (text := next(iter(texts[number])))],
+            [full.heads[number] for number in kept],
+            [[row[number] for number in kept] for row in full.rows],
+            full.count,
+            [(full.heads[number][0], text) for number in same if (text := next(iter(texts[number])))],
             is_narrow=True,
         )
 

@@ -1,7 +1,5 @@
 """`curves.Chart`s as pictures for papers."""
 
-from __future__ import annotations
-
 import math
 import re
 import textwrap
@@ -48,11 +46,7 @@ def _shown(chart: Chart) -> Iterator[str]:
 
 
 def write_charts(
-    charts: Iterable[Chart],
-    folder: Path,
-    prefix: str,
-    kinds: Sequence[str] = ("svg", "png"),
-    provenance: str = "",
+    charts: Iterable[Chart], folder: Path, prefix: str, kinds: Sequence[str] = ("svg", "png"), provenance: str = ""
 ) -> list[Path]:
     """Draw charts into `folder` (made if need be). Each file is written whole or not at all.
 
@@ -77,7 +71,7 @@ def _axes(ax: Axes, chart: Chart) -> None:
     if chart.vertical.log:
         ax.set_yscale("log")
     labels = chart.shown_places(_MOST_LABELS)
-    ax.set_xticks(labels, [chart.horizontal.words(one) for one in labels], rotation=45, fontsize="small")
+    ax.set_xticks(labels, [chart.horizontal.words(label) for label in labels], rotation=45, fontsize="small")
     ax.set_xticks([], minor=True)
     ticks = chart.ticks()
     ax.set_yticks(ticks, [chart.vertical.words(one) for one in ticks])

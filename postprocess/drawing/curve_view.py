@@ -29,64 +29,13 @@ SHAPES = {
 """The markers, by their names in matplotlib, as paths around the mark."""
 
 
-@dataclass(frozen=True)
-class MarkView:
-    """A mark of a curve; -1 for the ends of an interval that is not known."""
+def chart_view(chart: Chart) -> SimpleNamespace:
+    """What the template shows of a chart: its texts, and the places of all in it, -1 for what there is none of.
 
-    x: float
-    y: float
-    low: float
-    high: float
-    words: str
-    opacity: float
-
-
-@dataclass(frozen=True)
-class CurveView:
-    """A curve.
-
-    lines: the pieces of its line, the places of each as SVG has them and its opacity.  shape: that of its marks.
-    `marks` and `shape` are empty where only the line is drawn.  joined: whether a line joins its marks.
-    texts: the words of its marks at each of `ChartView.places`, empty where it has none.
+    level, upright: the lines across it.  places: the words of all places.  Of a curve, shape: that of its marks; it and
+    `marks` are empty where only the line is drawn.  lines: the pieces of its line, the places of each as SVG has them
+    and its opacity.  joined: whether a line joins its marks.  texts: the words of its marks at each of the places.
     """
-
-    name: str
-    colour: str
-    shape: str
-    opacity: float
-    dashes: str
-    lines: list[tuple[str, float]]
-    marks: list[MarkView]
-    joined: bool
-    hollow: bool
-    texts: list[str]
-
-
-@dataclass(frozen=True)
-class ChartView:
-    """A chart. `level` is the place of the line across it, `upright` that of an upright line, -1 where it has none.
-
-    places: the words of all places.
-    """
-
-    title: str
-    figures: str
-    x_name: str
-    y_name: str
-    width: float
-    height: float
-    left: float
-    level: float
-    upright: float
-    x_ticks: list[tuple[float, str]]
-    y_ticks: list[tuple[float, str]]
-    curves: list[CurveView]
-    notes: list[str]
-    places: list[str]
-
-
-def chart_view(chart: Chart) -> ChartView:
-    """The places of everything in a chart."""
     places, bottom = chart.places, _TOP + _HEIGHT
 
     def x(place: float) -> float:
@@ -111,11 +60,15 @@ def chart_view(chart: Chart) -> ChartView:
             share = math.log(value / low) / math.log(high / low) if value > 0 else 0.0
         return round(bottom - _HEIGHT * min(max(share, 0.0), 1.0), 1)
 
-    def mark_view(mark: Mark, shift: float, opacity: float) -> MarkView:
-        shown = PALE * opacity if mark.pale else opacity
-        return MarkView(x(mark.place + shift), y(mark.value), y(mark.low), y(mark.high), mark.words, shown)
+    def mark_view(mark: Mark, shift: float, opacity: float) -> SimpleNamespace:
+        return SimpleNamespace(
+            x=x(mark.place + shift),
+            **{end: y(value) for end, value in (("y", mark.value), ("low", mark.low), ("high", mark.high))},
+            words=mark.words,
+            opacity=PALE * opacity if mark.pale else opacity,
+        )
 
-    def curve_view(curve: Curve, shift: float) -> CurveView:
+    def curve_view(curve: Curve, shift: float) -> SimpleNamespace:
         style, words = curve.style, {mark.place: mark.words for mark in curve.marks}
         lines = [
             (" ".join(f"{x(mark.place)},{y(mark.value)}" for mark in marks), opacity)
@@ -123,20 +76,20 @@ def chart_view(chart: Chart) -> ChartView:
             for marks in pieces
         ]
         marks = [mark_view(mark, shift, style.opacity) for mark in curve.marks] if style.marker else []
-        return CurveView(
-            curve.name,
-            style.colour,
-            SHAPES[style.marker],
-            style.opacity,
-            DASHES[style.line],
-            lines,
-            marks,
+        return SimpleNamespace(
+            name=curve.name,
+            colour=style.colour,
+            shape=SHAPES[style.marker],
+            opacity=style.opacity,
+            dashes=DASHES[style.line],
+            lines=lines,
+            marks=marks,
             joined=chart.joins(curve),
             hollow=style.hollow,
             texts=[words.get(place, "") for place in places],
         )
 
-    return ChartView(
+    return SimpleNamespace(
         title=chart.title,
         figures=chart.figures,
         x_name=chart.horizontal.name,

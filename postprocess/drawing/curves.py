@@ -4,8 +4,6 @@ Each `Chart` is drawn twice from the same numbers: by `curve_plot` for papers, a
 is pale where its point is not reliable, and so is the line to it and from it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,17 +19,9 @@ SIDE_BY_SIDE, WIDEST = 0.14, 0.6
 PALE = 0.3
 """The opacity of a mark that is not reliable, as a share of that of its curve."""
 COLOURS = {
-    "black": "#000000",
-    "blue": "#0072b2",
-    "orange": "#e69f00",
-    "pink": "#cc79a7",
-    "green": "#009e73",
-    "red": "#d55e00",
-    "sky": "#56b4e9",
-    "violet": "#5d3a9b",
-    "olive": "#8a8a00",
-    "grey": "#777777",
-}
+    "black": "#000000", "blue": "#0072b2", "orange": "#e69f00", "pink": "#cc79a7", "green": "#009e73",
+    "red": "#d55e00", "sky": "#56b4e9", "violet": "#5d3a9b", "olive": "#8a8a00", "grey": "#777777",
+}  # fmt: skip
 """Colours which colour-blind readers can tell apart: Okabe and Ito's, violet, olive and grey."""
 
 

@@ -1,7 +1,5 @@
 """Settings for the look of pages and pictures, and for how much of a run a page shows at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """HTML pages: templates that clean and escape values, packed data for scripts, and a content security policy."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib
@@ -69,6 +67,27 @@ def _plain(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     return _plain(vars(value)) if is_dataclass(value) else value
+
+
+class Filters:
+    """The values by which a reader can choose what a page shows, by their kind, in the order in which they appear.
+
+    An element of the page carries the place of its value of each kind, ``"0 2 1"``; ``-`` where it has none, so that it
+    is always shown.
+    """
+
+    def __init__(self, *kinds: str) -> None:
+        self.kinds: dict[str, list[str]] = {kind: [] for kind in kinds}
+
+    def places(self, *values: str) -> str:
+        """The place of an element's value of each kind."""
+        return " ".join(self._place(known, value) for known, value in zip(self.kinds.values(), values, strict=True))
+
+    @staticmethod
+    def _place(known: list[str], value: str) -> str:
+        if value and value not in known:
+            known.append(value)
+        return str(known.index(value)) if value else "-"
 
 
 def write(output: Path, page: str) -> Path:

@@ -1,7 +1,5 @@
 """The style of pictures for papers and slides, and how they are written."""
 
-from __future__ import annotations
-
 import math
 import os
 import warnings

@@ -1,7 +1,5 @@
 """Texts of numbers and names for people. Names come from outside: `clean` makes them safe to print and to draw."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 
@@ -91,6 +89,11 @@ def quotient(value: float) -> str:
 def interval(low: float, high: float, *, words: Callable[[float], str] = ratio) -> str:
     """An interval of ratios, ``[0.05, 0.31]``; ``-`` if a bound is not finite."""
     return f"[{words(low)}, {words(high)}]" if math.isfinite(low) and math.isfinite(high) else "-"
+
+
+def with_interval(value: float, low: float, high: float, words: Callable[[float], str] = ratio) -> str:
+    """A value and its interval, ``0.18 [0.12, 0.24]``; the value alone where the interval is not known."""
+    return f"{words(value)} {interval(low, high, words=words)}".removesuffix(" -")
 
 
 def percent(fraction: float) -> str:

@@ -261,10 +261,6 @@ class Spent:
     wall_seconds: float
 
 
-def _no_facts(_records: Sequence[Any]) -> Details:
-    return []
-
-
 @dataclass(frozen=True)
 class Inside:
     """What a family's processes observed about themselves: where and how they ran.
@@ -279,8 +275,8 @@ class Inside:
 
     words: Callable[[Any], str]
     spent: Callable[[Any], list[Spent]]
-    covered: Callable[[Sequence[Any]], Details] = _no_facts
-    timing: Callable[[Sequence[Any]], Details] = _no_facts
+    covered: Callable[[Sequence[Any]], Details] = lambda _records: []
+    timing: Callable[[Sequence[Any]], Details] = lambda _records: []
 
 
 @dataclass(frozen=True)
@@ -337,10 +333,6 @@ class Page:
         return made
 
 
-def _nothing(*_given: Any) -> dict[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Section:
     """A part of the report.
@@ -364,8 +356,8 @@ class Section:
     place: Literal["page", "found", "reading"] = "page"
     pictures: Callable[[Page, Found, Path], Mapping[str, list[Path]]] | None = None
     drawn: tuple[str, ...] = ()
-    style: Callable[[Page, Found], dict[str, Any]] = _nothing
-    rest: Callable[[Page, Found], dict[str, Any]] = _nothing
+    style: Callable[[Page, Found], dict[str, Any]] = lambda _page, _found: {}
+    rest: Callable[[Page, Found], dict[str, Any]] = lambda _page, _found: {}
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ of the hand-overs after its parts. A repetition is in the state of its point whe
 SAME_STATE of the median over the point.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """The marks of curves, from the rows of a family's table."""
 
-from __future__ import annotations
-
 import math
 
 import pandas as pd
@@ -9,7 +7,6 @@ import pandas as pd
 from postprocess.drawing.curves import ChartAxis, Mark
 from postprocess.drawing.text import interval, ratio
 from postprocess.statistics import launches
-from postprocess.statistics.metrics import as_float
 
 
 def mark_of(place: float, rows: pd.DataFrame, name: str, axis: ChartAxis) -> Mark:
@@ -19,9 +16,8 @@ def mark_of(place: float, rows: pd.DataFrame, name: str, axis: ChartAxis) -> Mar
     """
     reliable = rows[rows["reliable"].astype(bool)]
     shown = reliable if len(reliable) else rows
-    found = launches.of_rows(shown, name)
-    value, low, high = (as_float(part) for part in (found.value, found.low, found.high))
-    return Mark(place, value, low, high, _words(value, low, high, axis), pale=reliable.empty)
+    numbers = launches.of_rows(shown, name).numbers
+    return Mark(place, *numbers, _words(*numbers, axis), pale=reliable.empty)
 
 
 def marks_of(rows: pd.DataFrame, against: str, name: str, axis: ChartAxis) -> tuple[Mark, ...]:

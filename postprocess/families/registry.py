@@ -1,7 +1,5 @@
 """The registry of all families of benchmarks, in the order in which they are shown, one line each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -48,13 +46,8 @@ BY_BENCHMARK: Mapping[str, Family] = {name: family for family in FAMILIES for na
 """The families by the name of each of their programs."""
 
 
-def _each_once(axes: Iterable[Axis]) -> tuple[Axis, ...]:
-    return tuple({axis.name: axis for axis in axes}.values())
-
-
-AXES: tuple[Axis, ...] = _each_once(
-    axis for of in ("case", "launch", "point") for family in FAMILIES for axis in family.axes if axis.of == of
-)
+_BY_KIND = (axis for of in ("case", "launch", "point") for family in FAMILIES for axis in family.axes if axis.of == of)
+AXES: tuple[Axis, ...] = tuple({axis.name: axis for axis in _BY_KIND}.values())
 """The axes of all families, each once. A family that lacks one of them counts as having its usual value."""
 METRICS: Mapping[str, Metric] = {metric.name: metric for family in FAMILIES for metric in family.metrics}
 FAMILY_OF: Mapping[str, Family] = {metric.name: family for family in FAMILIES for metric in family.metrics}

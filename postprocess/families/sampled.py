@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,32 +16,6 @@ from postprocess.records.header import Header, bucket_ns
 from postprocess.records.record import Clock, Point
 from postprocess.statistics import control
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
-
-
-class SampledPoint(Protocol):
-    """A point of a record."""
-
-    @property
-    def stop_reason(self) -> str: ...
-    @property
-    def repetitions(self) -> int: ...
-    @property
-    def data_errors(self) -> int: ...
-
-
-class StartedPoint(SampledPoint, Protocol):
-    """A point whose repetitions all ranks start together."""
-
-    @property
-    def start_method(self) -> str: ...
-    @property
-    def warmup_repetitions(self) -> int: ...
-    @property
-    def late_repetitions(self) -> int: ...
-    @property
-    def late_starts(self) -> Nanoseconds: ...
-    @property
-    def clock(self) -> Clock: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,11 +125,11 @@ def point_as(
 
 
 NOT_MEASURED = "not measured"
-FEW_BUCKETS = 4
 """The reason of a point without repetitions."""
+FEW_BUCKETS = 4
 
 
-def invalid_reasons(point: SampledPoint) -> list[str]:
+def invalid_reasons(point: Sampling) -> list[str]:
     """Reasons why a point's medians cannot be used at all; empty if they can."""
     reasons = []
     if point.stop_reason == "not_measured":
@@ -167,6 +141,14 @@ def invalid_reasons(point: SampledPoint) -> list[str]:
     return reasons
 
 
+def wide_share(point: Sampling, what: str, share: Estimate, widest: float) -> list[str]:
+    """The reason why a share, which may be near 0, is not known well; empty where it is, or where repetitions are too
+    few for an interval."""
+    width = as_float(share.high) - as_float(share.low)
+    wide = point.repetitions >= MIN_REPETITIONS and not width <= widest
+    return [f"the interval of the {what} is {width:.2f} wide, more than {widest:.2f}"] if wide else []
+
+
 def too_wide(ratio: Estimate, widest: float) -> list[str]:
     """The reason why a ratio is not known well; empty where it is. widest: of its interval, as a share of the ratio."""
     width = (as_float(ratio.high) - as_float(ratio.low)) / as_float(ratio.value)
@@ -175,22 +157,15 @@ def too_wide(ratio: Estimate, widest: float) -> list[str]:
     return [f"the interval is {100 * width:.0f} % of the ratio wide, more than {100 * widest:.0f} %"]
 
 
-def reasons_of_times(point: StartedPoint, share: float, of_ns: float, *, oversubscribed: bool = False) -> list[str]:
+def reasons_of_times(point: Sampling, share: float, of_ns: float, *, oversubscribed: bool = False) -> list[str]:
     """The reasons why times over ranks are not known: there was no common clock, or its residual is above this share of
     the shortest of these times; or ranks share cores."""
-    return [
-        *_clock_reasons(point, share, of_ns),
-        *(["oversubscribed: ranks share cores"] if oversubscribed else []),
-    ]
-
-
-def _clock_reasons(point: StartedPoint, share: float, of_ns: float) -> list[str]:
+    reasons, residual_ns = [], point.clock.residual_ns
     if point.clock.method == "none":
-        return ["no common clock: times are the longest of the ranks' own durations"]
-    residual_ns = point.clock.residual_ns
-    if residual_ns is None or not residual_ns > share * of_ns:
-        return []
-    return [f"clocks disagree by {duration(residual_ns)}, more than {percent(share)} of {duration(of_ns)}"]
+        reasons.append("no common clock: times are the longest of the ranks' own durations")
+    elif residual_ns is not None and residual_ns > share * of_ns:
+        reasons.append(f"clocks disagree by {duration(residual_ns)}, more than {percent(share)} of {duration(of_ns)}")
+    return [*reasons, *(["oversubscribed: ranks share cores"] if oversubscribed else [])]
 
 
 def median(values: Nanoseconds | Floats) -> float:
@@ -212,7 +187,7 @@ def within_bucket(header: Header, of_ns: float) -> list[str]:
     ]
 
 
-def flags_of_start(point: StartedPoint) -> Iterator[str]:
+def flags_of_start(point: Sampling) -> Iterator[str]:
     """The flags of late repetitions, of a start at a barrier, and of a clock whose error is not known."""
     late = point.late_repetitions
     if point.stop_reason in ("late", "spoilt"):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import (
     BY_INTERVALS,
@@ -36,8 +36,6 @@ from postprocess.statistics.limits import LEAST_RATIO
 if TYPE_CHECKING:
     import pandas as pd
 
-    from postprocess.drawing.curve_view import CurveSection
-
 
 @dataclass(frozen=True)
 class Compared:
@@ -53,11 +51,11 @@ class Compared:
 
     def of_file(self, table: Any) -> Any:
         """The part of an archived table, of PyArrow, that is compared."""
-        told = table.select(list(self.columns)).to_pandas()
+        decisive = table.select(list(self.columns)).to_pandas()
         for name, having in self.only.items():
-            values = table[name].to_pandas().where(having(told))
+            values = table[name].to_pandas().where(having(decisive))
             table = table.set_column(table.column_names.index(name), name, pa.array(values))
-        return table.filter(pa.array(self.rows(told)))
+        return table.filter(pa.array(self.rows(decisive)))
 
     def of_table(self, table: pd.DataFrame) -> pd.DataFrame:
         """The part of a table that is compared."""
@@ -78,27 +76,20 @@ def _launches(axes: FamilyAxes, metrics: Sequence[Metric], compared: Compared | 
     )
 
 
-def sections(family: str, title: str, order: int) -> tuple[Section, ...]:
+def sections(family: str, title: str, order: int, section: CurveSection) -> tuple[Section, ...]:
     """The parts of the report of a family: a section with its pictures, a card of the first section, and a paragraph of
-    "How to read this". They are those of section.html, card.html and reading.html that its folder `templates` has.
-
-    The module section.py of the folder has the `SECTION`. It is imported when the report is made: that takes a second.
-    """
+    "How to read this". They are those of section.html, card.html and reading.html that its folder `templates` has."""
     anchor, templates = family.replace("_", "-"), f"{family}/templates"
-
-    def section() -> CurveSection:
-        made: CurveSection = import_module(f"postprocess.families.{family}.section").SECTION
-        return made
 
     def view(page: Page, found: Found) -> Any:
         shown = (found.table, page.links.get(family, ()), page.room.whole, found.records)
-        return page.once(family, lambda: section().view(*shown))
+        return page.once(family, lambda: section.view(*shown))
 
     def pictures(page: Page, found: Found, folder: Path) -> Mapping[str, list[Path]]:
         from postprocess.drawing.curve_plot import write_charts  # noqa: PLC0415 - it takes a second to load
 
         drawn = write_charts(
-            section().charts(found.table), folder, anchor, page.look.kinds, provenance_words(found.run, found.records)
+            section.charts(found.table), folder, anchor, page.look.kinds, provenance_words(found.run, found.records)
         )
         return {family: drawn} if drawn else {}
 
@@ -107,7 +98,12 @@ def sections(family: str, title: str, order: int) -> tuple[Section, ...]:
         Section(f"{anchor}-verdicts", title, order, f"{templates}/card.html", view, "found"),
         Section(f"{anchor}-reading", title, order, f"{templates}/reading.html", view, "reading"),
     )
-    return tuple(section for section in every if (Path(__file__).parent / section.template).is_file())
+    return tuple(one for one in every if (Path(__file__).parent / one.template).is_file())
+
+
+def shown(words: Callable[[pd.DataFrame], str]) -> Callable[[Found], str]:
+    """A text of a family's results that its table alone tells."""
+    return lambda found: words(found.table)
 
 
 def slower(*numbers: str) -> tuple[Bound, ...]:
@@ -127,6 +123,7 @@ def sampled_family(
     metrics: tuple[Metric, ...],
     text: Iterable[Callable[[Found], str]],
     short_text: Callable[[Found], str],
+    section: CurveSection,
     inside: Inside,
     audit: Audit,
     papers: tuple[str, ...],
@@ -137,9 +134,9 @@ def sampled_family(
     files: tuple[TableFile, ...] = (),
     acceptance: Acceptance = BY_INTERVALS,
 ) -> Family:
-    """A family whose table is archived under its name, and whose `sections` are in its folder.
+    """A family whose table is archived under its name.
 
-    heading: that of its sections, if not the title.  order: their place.
+    section, heading: of its `sections`, the heading, if not the title.  order: their place.
     table: makes its table from its records and the run's `failed_records`.  files: its further tables.
     numbers: those of a record, which needs no `basic` beside it.
     text: the parts of its text, of which empty ones are left out.
@@ -167,7 +164,7 @@ def sampled_family(
         launches=_launches(axes, metrics, compared),
         text=whole_text,
         short_text=short_text,
-        sections=sections(axes.family, heading or title[0].upper() + title[1:], order),
+        sections=sections(axes.family, heading or title[0].upper() + title[1:], order, section),
         inside=inside,
         audit=audit,
         numbers=numbers_of,

@@ -1,26 +1,17 @@
 """What the processes that measured sampled points observed about themselves, for `Family.inside` and `wrong`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from postprocess.drawing.text import duration
+from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import Details, Inside, Spent
-from postprocess.families.sampled import SampledPoint, Sampling, invalid_reasons, order_controls
+from postprocess.families.sampled import Sampling, invalid_reasons, order_controls
+from postprocess.families.sampled_table import case_of
 from postprocess.records.record import RecordFile
 
 LATE_WORDS = {False: "late repetitions thrown away", True: "repetitions that a rank started late"}
 """By whether late repetitions count."""
-
-
-class SampledRecord(Protocol):
-    """A record of sampled points."""
-
-    @property
-    def points(self) -> Sequence[SampledPoint]: ...
-    @property
-    def complete(self) -> bool: ...
 
 
 def spent(record: RecordFile) -> list[Spent]:
@@ -30,12 +21,18 @@ def spent(record: RecordFile) -> list[Spent]:
 
 
 def observed(
-    words: Callable[[Any], str],
+    axes: FamilyAxes,
+    what: str | Callable[[Any], str],
     covered: Callable[[Sequence[Any]], Iterable[tuple[str, str]]],
     facts: Callable[[Sequence[Any]], Iterable[tuple[str, str]]] = lambda _records: (),
 ) -> Inside:
-    """The `inside` of a family. covered, facts: what the records of a run measured, and how those of one configuration
-    were timed, beside starts and clocks. Facts with an empty text are left out."""
+    """The `inside` of a family. what: what a record measured, to follow its configuration.  covered, facts: what the
+    records of a run measured, and how those of one configuration were timed, beside starts and clocks. Facts with an
+    empty text are left out."""
+
+    def words(record: Any) -> str:
+        return f"{axes.words(case_of(record.header, axes))}, {what if isinstance(what, str) else what(record)}"
+
     return Inside(
         words,
         spent,
@@ -69,9 +66,7 @@ def different(values: Iterable[object], between: str = "; ") -> str:
 
 
 def wrong(
-    record: SampledRecord,
-    words: str = "wrong values were received",
-    reasons: Callable[[Any], list[str]] = invalid_reasons,
+    record: Any, words: str = "wrong values were received", reasons: Callable[[Any], list[str]] = invalid_reasons
 ) -> Iterator[str]:
     """A phrase if a record has wrong data, or is complete without a valid point.
 

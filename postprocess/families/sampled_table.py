@@ -23,7 +23,7 @@ from postprocess.records.description import descriptions
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import RecordFile
 from postprocess.statistics.launches import likely, of_rows
-from postprocess.statistics.metrics import Estimate, as_float
+from postprocess.statistics.metrics import Estimate
 
 Row: TypeAlias = dict[str, Any]
 """A row of a table, by the names of its columns."""
@@ -40,19 +40,8 @@ LAST_COLUMNS = (
 """The columns that end each row: those of `columns_of_point`."""
 
 
-def rows_of(
-    records: Sequence[Any], failed: Mapping[str, tuple[str, str]] | None, rows: Callable[[Any, str], Iterable[Row]]
-) -> list[Row]:
-    """The rows of all records, with the columns of `with_own`. failed: `failed_records` of the run.
-
-    rows: makes those of a record, from the record and the reason why it failed, which is empty where it did not.
-    """
-    why = {name: reason for name, (_, reason) in (failed or {}).items()}
-    made = []
-    for record in records:
-        own = {point.index: _own(record.family, point) for point in getattr(record, "points", ())}
-        made += [{**own.get(row.get("index"), {}), **row} for row in rows(record, why.get(record.name, ""))]
-    return made
+Rows: TypeAlias = Callable[[Any, str], Iterable[Row]]
+"""Makes the rows of a record, from the record and the reason why it failed, which is empty where it did not."""
 
 
 def with_own(family: str, columns: Sequence[str]) -> tuple[str, ...]:
@@ -71,16 +60,52 @@ def _own_fields(family: str) -> Mapping[str, float | str]:
     return {field.name: "" if field.kind == "text" else math.nan for field in fields}
 
 
-def _own(family: str, point: Sampling) -> Row:
-    values = ((name, point.own.get(name), lacking) for name, lacking in _own_fields(family).items())
-    return {name: lacking if value is None else value for name, value, lacking in values}
+def _with_own(record: Any, rows: Iterable[Row]) -> Iterable[Row]:
+    """The rows of a record's points with the values of these fields."""
+    own_of = {point.index: point.own for point in getattr(record, "points", ())}
+    lacking = _own_fields(record.family)
+    for row in rows:
+        own = own_of.get(row.get("index"), {})
+        yield {name: lacking[name] if own.get(name) is None else own[name] for name in lacking} | row
 
 
-def table_of(rows: Iterable[Row], columns: Sequence[str], *truths: str) -> pd.DataFrame:
-    """Rows as a table with these columns. truths: which of them have truth values, beside `valid` and `reliable`."""
-    whole = pd.DataFrame(list(rows), columns=list(columns))
-    table: pd.DataFrame = whole.astype(dict.fromkeys(("valid", "reliable", *truths), bool))  # also an empty table
+def maker(
+    columns: Sequence[str], rows: Rows, *truths: str, then: Callable[[list[Row]], Iterable[Row]] = list
+) -> Callable[..., pd.DataFrame]:
+    """A function that makes a family's table of its records and, where they are known, of `failed_records` of the run.
+
+    truths: which of the columns have truth values, beside `valid` and `reliable`.  then: what is added to the rows.
+    """
+
+    def table(records: Sequence[Any], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
+        why = {name: reason for name, (_, reason) in (failed or {}).items()}
+        every = [row for record in records for row in _with_own(record, rows(record, why.get(record.name, "")))]
+        made = pd.DataFrame(list(then(every)), columns=list(columns))
+        typed: pd.DataFrame = made.astype(dict.fromkeys(("valid", "reliable", *truths), bool))  # also an empty table
+        return typed
+
     return table
+
+
+def case_words(own: FamilyAxes, row: Mapping[Any, Any]) -> str:
+    """The library, configuration and network of a row: ``mpich@5.0.2, async, shm``."""
+    return f"{row['toolchain']}, {own.words(row)}, {row['network']}"
+
+
+def nodes_words(row: Mapping[Any, Any]) -> str:
+    """How many nodes share a copy, and what they are: ``2 nodes (real)``."""
+    return f"{plural(int(row['shared_nodes']), 'node')} ({row['nodes_are']})"
+
+
+def having(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The rows with a finite value in a column."""
+    finite: pd.DataFrame = rows[np.isfinite(rows[column].to_numpy(np.float64))]
+    return finite
+
+
+def same_case(own: FamilyAxes, *without: str) -> list[str]:
+    """The columns that tell cases apart, but for these; those of one case may differ in the launch."""
+    return [*(name for name in own.case if name not in (axes.LAUNCH.name, *without)), NAMED]
 
 
 def case_of(header: Header, own: FamilyAxes) -> Row:
@@ -103,9 +128,9 @@ def names_of_estimates(names: Iterable[str]) -> tuple[str, ...]:
 def columns_of_estimates(found: Mapping[str, Estimate]) -> Row:
     """The columns of estimates by their names: the value, and the ends of its 95 % interval."""
     return {
-        f"{name}{end}": as_float(value)
+        f"{name}{end}": value
         for name, estimate in found.items()
-        for end, value in zip(ENDS, (estimate.value, estimate.low, estimate.high), strict=True)
+        for end, value in zip(ENDS, estimate.numbers, strict=True)
     }
 
 

@@ -5,12 +5,10 @@ with what a quiet machine should reach. Times are nanoseconds, unless a name say
 is not known is NaN. `precision_text` and `precision_plot` show the numbers.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +125,11 @@ class ClockError:
     without_drift: Known
     true: Known
 
+    @property
+    def moment(self) -> str:
+        """``at once``, or after how many seconds."""
+        return "at once" if self.after_seconds < 1 else f"after {self.after_seconds:.0f} s"
+
 
 @dataclass(frozen=True)
 class Replay:
@@ -204,7 +207,7 @@ class Precision:
     @property
     def launches(self) -> int:
         """The largest number of launches that are compared."""
-        return max((one.launches for one in self.variations), default=0)
+        return max((variation.launches for variation in self.variations), default=0)
 
     @property
     def empty(self) -> bool:
@@ -238,12 +241,7 @@ def load_truth(path: Path, where: str) -> Truth:
         where=where.removeprefix("truth-"),
         faults=line.text("faults"),
         hold_seconds=line.number("hold_seconds"),
-        error_at_once_ns=number("error_at_once_ns"),
-        error_after_hold_ns=number("error_after_hold_ns"),
-        error_of_interpolation_ns=number("error_of_interpolation_ns"),
-        residual_at_once_ns=number("residual_at_once_ns"),
-        residual_after_hold_ns=number("residual_after_hold_ns"),
-        residual_without_drift_ns=number("residual_without_drift_ns"),
+        **{one.name: number(one.name) for one in fields(Truth) if one.name.startswith(("error_", "residual_"))},
         imbalance_ns=line.times("start_imbalance_ns") if "start_imbalance_ns" in value else np.array([], np.int64),
         late=int(number("late")) if "late" in value else 0,
         refusal=line.text("refusal"),
@@ -258,7 +256,7 @@ def summarise(records: PrecisionRecords) -> Precision:
         clocks=(
             *_clocks(records.within, WITHIN),
             *_clocks(records.between, BETWEEN),
-            *(one for where in (WITHIN, BETWEEN) for one in _true_clocks(records.truths, where)),
+            *(truth for where in (WITHIN, BETWEEN) for truth in _true_clocks(records.truths, where)),
         ),
         stops=stops,
         faster=_faster(records.series),
@@ -302,7 +300,7 @@ def _starts(records: PrecisionRecords) -> tuple[Starts, ...]:
                 every = [np.concatenate([line.imbalance_ns, line.late_imbalance_ns]) for line in lines]
                 starts.append(_starts_of(where, "deadline, late ones too", every, 0))
     for where in (WITHIN, BETWEEN):
-        truths = [one for one in records.truths if one.where == where and len(one.imbalance_ns)]
+        truths = [truth for truth in records.truths if truth.where == where and len(truth.imbalance_ns)]
         starts.append(
             _starts_of(where, "true deadline", [one.imbalance_ns for one in truths], sum(one.late for one in truths))
         )
@@ -316,7 +314,7 @@ def _starts_of(where: str, method: str, launches: Sequence[Nanoseconds], late: i
 
 
 def _clocks(records: Sequence[Selfcheck], where: str) -> list[ClockError]:
-    clocks = [one.clock for one in records if one.clock and one.clock.residuals]
+    clocks = [record.clock for record in records if record.clock and record.clock.residuals]
     looks = sorted({number for clock in clocks for number in range(len(clock.residuals))})
     errors = []
     for number in looks:
@@ -328,7 +326,7 @@ def _clocks(records: Sequence[Selfcheck], where: str) -> list[ClockError]:
                 what="two clocks, 100 s apart" if several else "one clock",
                 after_seconds=float(np.median([one.after_seconds for one in residuals])),
                 launches=len(residuals),
-                with_drift=spread(one.with_drift_ns for one in residuals),
+                with_drift=spread(residual.with_drift_ns for residual in residuals),
                 without_drift=spread(one.without_drift_ns for one in residuals),
                 true=spread([]),
             )
@@ -337,7 +335,7 @@ def _clocks(records: Sequence[Selfcheck], where: str) -> list[ClockError]:
 
 
 def _true_clocks(truths: Sequence[Truth], where: str) -> list[ClockError]:
-    here = [one for one in truths if one.where == where and not one.refusal]
+    here = [truth for truth in truths if truth.where == where and not truth.refusal]
     if not here:
         return []
     what, hold = f"artificial: {here[0].faults}", here[0].hold_seconds
@@ -406,13 +404,11 @@ def _faster(records: Sequence[Selfcheck]) -> tuple[Faster, ...]:
 
 
 def _variation(one: Steadiness) -> Variation:
-    def known(cv: float) -> Known:
-        return Known(cv, *variation_interval(cv, one.launches))
-
+    median, mean, minimum = (
+        Known(cv, *variation_interval(cv, one.launches)) for cv in (one.cv_median, one.cv_mean, one.cv_minimum)
+    )
     return Variation(
-        one.kind, one.target_ns, one.launches,
-        known(one.cv_median), known(one.cv_mean), known(one.cv_minimum),
-        one.interval_relative, one.trouble,
+        one.kind, one.target_ns, one.launches, median, mean, minimum, one.interval_relative, one.trouble
     )  # fmt: skip
 
 
@@ -444,13 +440,13 @@ class Aim:
 def aims(precision: Precision, no_nodes: str = "", interrupted: str = "") -> list[Aim]:
     """What a quiet machine should reach, with what was measured, in the order in which it is shown."""
     listed = [*_clock_aims(precision, no_nodes), *_start_aims(precision, no_nodes)]
-    targets = sorted({one.target_ns for one in precision.variations})
+    targets = sorted({variation.target_ns for variation in precision.variations})
     for kind in ("computation", "communication"):
         here = {one.target_ns: one for one in precision.variations if one.kind == kind}
         widths = tuple(
-            (str(one.target_ns), one.spread(lambda replay: replay.width_relative))
-            for one in precision.stops
-            if one.kind == kind and one.rule == stop_rules.ADAPTIVE
+            (str(stop.target_ns), stop.spread(lambda replay: replay.width_relative))
+            for stop in precision.stops
+            if stop.kind == kind and stop.rule == stop_rules.ADAPTIVE
         )
         listed.append(Aim(f"interval of the median at the adaptive stop, {kind}", YES_LIMIT, widths))
         trouble = "; ".join(dict.fromkeys(one.trouble for one in here.values() if one.trouble))
@@ -460,11 +456,11 @@ def aims(precision: Precision, no_nodes: str = "", interrupted: str = "") -> lis
         cvs = tuple((str(target), here[target].median if target in here else spread([])) for target in targets)
         listed.append(Aim(f"variation of launches, {kind}", YES_LIMIT, cvs, missing=few))
     for kind in ("computation", "communication"):
-        ratios = tuple((str(one.target_ns), one.ratio) for one in precision.faster if one.kind == kind)
+        ratios = tuple((str(faster.target_ns), faster.ratio) for faster in precision.faster if faster.kind == kind)
         alone = "no series on which both reached the width" if any(math.isnan(one.value) for _, one in ratios) else ""
         what = f"OSU's 1000 repetitions / adaptive stop, {kind}"
         listed.append(Aim(what, SPEED_AIM, ratios, at_least=True, missing=alone))
-    return [replace(one, missing=_unmeasured(one, interrupted)) for one in listed]
+    return [replace(aim, missing=_unmeasured(aim, interrupted)) for aim in listed]
 
 
 def _unmeasured(aim: Aim, interrupted: str) -> str:
@@ -483,20 +479,19 @@ def _clock_aims(precision: Precision, no_nodes: str) -> list[Aim]:
     ):
         for limit, held_for in zip(limits, (0.0, HOLD_AIM_SECONDS), strict=True):
             rows = [
-                one
-                for one in precision.clocks
-                if one.where == where
-                and math.isnan(one.true.value) == real
-                and (one.after_seconds >= held_for if held_for else one.after_seconds < 1)
+                clock
+                for clock in precision.clocks
+                if clock.where == where
+                and math.isnan(clock.true.value) == real
+                and (clock.after_seconds >= held_for if held_for else clock.after_seconds < 1)
             ]
             moment = f"after {HOLD_AIM_SECONDS:g} s" if held_for else "at once"
             kind = "residual" if real else "true error, artificial clocks"
             place = "within a node" if where == WITHIN else "between nodes"
-            values = tuple(("", one.with_drift if real else one.true) for one in rows)
-            shorter = "" if rows or not held_for else f"not held for {HOLD_AIM_SECONDS:g} s"
-            listed.append(
-                Aim(f"{kind}, {moment}, {place}", limit, values, missing=_why_not_measured(where, no_nodes) or shorter)
-            )
+            values = tuple(("", row.with_drift if real else row.true) for row in rows)
+            missing = "" if rows or not held_for else f"not held for {HOLD_AIM_SECONDS:g} s"
+            missing = (no_nodes if where == BETWEEN else "") or missing
+            listed.append(Aim(f"{kind}, {moment}, {place}", limit, values, missing=missing))
     return listed
 
 
@@ -504,13 +499,10 @@ def _start_aims(precision: Precision, no_nodes: str) -> list[Aim]:
     listed = []
     for where, place in ((WITHIN, "within a node"), (BETWEEN, "between nodes")):
         values = tuple(
-            ("", one.percentiles[1]) for one in precision.starts if one.where == where and one.method == "deadline"
+            ("", start.percentiles[1])
+            for start in precision.starts
+            if start.where == where and start.method == "deadline"
         )
-        listed.append(
-            Aim(f"start imbalance p95, {place}", START_AIM_NS, values, missing=_why_not_measured(where, no_nodes))
-        )
+        missing = no_nodes if where == BETWEEN else ""
+        listed.append(Aim(f"start imbalance p95, {place}", START_AIM_NS, values, missing=missing))
     return listed
-
-
-def _why_not_measured(where: str, no_nodes: str) -> str:
-    return no_nodes if where == BETWEEN else ""

@@ -4,10 +4,7 @@ Letters are at least 9 points at the width of a page. Colours are told apart by 
 and never alone: line, marker or place differ too.
 """
 
-from __future__ import annotations
-
 import math
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from postprocess.drawing.pictures import STYLE, save_figure
 from postprocess.drawing.text import duration, share
 from postprocess.families.timing_selfcheck.judgement import (
     RESIDUAL_AIM_WITHIN_NS,
@@ -32,15 +30,13 @@ from postprocess.quality.stop_rules import NAMES
 
 _WIDTH_INCHES = 8.4
 _STYLE: Any = {
-    "font.family": "DejaVu Sans",
+    **STYLE,
     "font.size": 9.5,
     "axes.titlesize": 10.5,
     "axes.labelsize": 9.5,
     "xtick.labelsize": 9,
     "ytick.labelsize": 9,
     "legend.fontsize": 9,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "mpi-campaign",
     "figure.facecolor": "white",
     "axes.facecolor": "white",
     "axes.grid": True,
@@ -73,23 +69,25 @@ def write_pictures(precision: Precision, folder: Path) -> dict[str, Path]:
     drawings: dict[str, tuple[bool, Callable[[Precision], Figure]]] = {
         START: (bool(precision.starts), start_figure),
         CLOCK: (bool(precision.clocks), clock_figure),
-        STOP: (any(one.replays for one in precision.stops), stop_figure),
-        LAUNCHES: (any(not math.isnan(one.median.value) for one in precision.variations), launches_figure),
+        STOP: (any(stop.replays for stop in precision.stops), stop_figure),
+        LAUNCHES: (any(not math.isnan(variation.median.value) for variation in precision.variations), launches_figure),
     }
     with mpl.rc_context(_STYLE):
         return {
-            name: _save(draw(precision), folder / f"{name}.svg") for name, (wanted, draw) in drawings.items() if wanted
+            name: save_figure(draw(precision), folder / f"{name}.svg")
+            for name, (wanted, draw) in drawings.items()
+            if wanted
         }
 
 
 def start_figure(precision: Precision) -> Figure:
     """Start imbalance: the share of starts that are at most so far apart, a curve per method."""
-    places = [place for place in (WITHIN, BETWEEN) if any(one.where == place for one in precision.starts)]
+    places = [place for place in (WITHIN, BETWEEN) if any(start.where == place for start in precision.starts)]
     figure, axes = _panels(len(places), height=3.4)
     for ax, place in zip(axes, places, strict=True):
-        for one in precision.starts:
-            if one.where == place and one.method in _METHOD_LINES:
-                _draw_shares(ax, one)
+        for start in precision.starts:
+            if start.where == place and start.method in _METHOD_LINES:
+                _draw_shares(ax, start)
         ax.axvline(START_AIM_NS, color=_GREY, linewidth=1.2, linestyle=(0, (1, 2)), label="95 % to reach")
         ax.axhline(0.95, color=_GREY, linewidth=1.2, linestyle=(0, (1, 2)))
         ax.set_xscale("log")
@@ -131,7 +129,7 @@ def clock_figure(precision: Precision) -> Figure:
         ax.plot([aim, aim], [number - 0.38, number + 0.38], color=_GREY, linewidth=1.6, label=name)
     ax.set_xscale("log")
     _durations(ax.xaxis)
-    ax.set_yticks(range(len(rows)), [_clock_name(one) for one in rows])
+    ax.set_yticks(range(len(rows)), [_clock_name(row) for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlim(left=_LEAST_ERROR_NS / 1.5)
     ax.set_xlabel("error of the common clock: median launch, best and worst")
@@ -140,9 +138,8 @@ def clock_figure(precision: Precision) -> Figure:
 
 
 def _clock_name(one: ClockError) -> str:
-    moment = "at once" if one.after_seconds < 1 else f"after {one.after_seconds:.0f} s"
     what = "artificial clocks" if one.what.startswith("artificial") else one.what.partition(",")[0]
-    return f"{PLACES[one.where]}, {what}, {moment}"
+    return f"{PLACES[one.where]}, {what}, {one.moment}"
 
 
 def stop_figure(precision: Precision) -> Figure:
@@ -152,9 +149,9 @@ def stop_figure(precision: Precision) -> Figure:
     for number, rule in enumerate(NAMES):
         colour, marker = _RULE_MARKS[rule]
         shown: list[tuple[float, Stops]] = [
-            (works.index((one.kind, one.target_ns)) + 0.17 * (number - 1.5), one)
-            for one in precision.stops
-            if one.rule == rule and one.replays
+            (works.index((stop.kind, stop.target_ns)) + 0.17 * (number - 1.5), stop)
+            for stop in precision.stops
+            if stop.rule == rule and stop.replays
         ]
         for index, (place, one) in enumerate(shown):
             filled = 2 * one.narrow > len(one.replays)
@@ -183,7 +180,7 @@ def launches_figure(precision: Precision) -> Figure:
         ("minimum", _GREEN, "D", lambda one: one.minimum),
     )
     for ax, kind in zip(axes, kinds, strict=True):
-        here = [one for one in precision.variations if one.kind == kind]
+        here = [variation for variation in precision.variations if variation.kind == kind]
         for number, (label, colour, marker, of) in enumerate(marks):
             shown = [(index + 0.2 * (number - 1), of(one)) for index, one in enumerate(here)]
             shown = [(place, known) for place, known in shown if not math.isnan(known.value)]
@@ -207,10 +204,10 @@ def _draw_known(
     across: bool = False, fill: bool = True,
 ) -> None:  # fmt: skip
     """Draw values as markers with their ranges.  places: on the other axis.  across: whether values lie along x."""
-    values = np.array([one.value for one in known])
+    values = np.array([number.value for number in known])
     if across:
         values = np.maximum(values, _LEAST_ERROR_NS)
-    low = np.array([one.low if math.isfinite(one.low) else one.value for one in known])
+    low = np.array([value.low if math.isfinite(value.low) else value.value for value in known])
     high = np.array([one.high if math.isfinite(one.high) else one.value for one in known])
     ranges = np.vstack([np.maximum(values - low, 0), np.maximum(high - values, 0)])
     style: dict[str, Any] = {
@@ -243,13 +240,3 @@ def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
 def _durations(axis: Any, scale: float = 1.0) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: duration(scale * value)))
     axis.set_minor_formatter(NullFormatter())
-
-
-def _save(figure: Figure, path: Path) -> Path:
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        figure.savefig(partial, format="svg", metadata={"Date": None})
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return path

@@ -1,12 +1,11 @@
 """The numbers of `precision` as a part of a Markdown page: tables, pictures, provenance."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean, duration, share
 from postprocess.families.timing_selfcheck.judgement import YES_LIMIT
 from postprocess.quality.precision import (
@@ -18,7 +17,6 @@ from postprocess.quality.precision import (
     REACHED,
     WITHIN,
     Aim,
-    ClockError,
     Known,
     Precision,
     PrecisionRecords,
@@ -90,7 +88,7 @@ def part_of_page(precision: Precision, records: PrecisionRecords, pictures: Mapp
     if precision.launches > 1:
         sections += ["### Launches", *_picture(LAUNCHES, pictures), _variations(precision)]
     sections += ["### Provenance", _provenance(records)]
-    return "\n\n".join(one for one in sections if one)
+    return "\n\n".join(section for section in sections if section)
 
 
 def warnings(precision: Precision, records: PrecisionRecords) -> list[str]:
@@ -113,12 +111,10 @@ def verdict_lines(precision: Precision, records: PrecisionRecords) -> list[str]:
     """The values to reach, for a terminal; none where nothing was measured."""
     if precision.empty:
         return []
-    rows = [
-        (one.what, f"{_sign(one)} {_limit(one)}", one.verdict, _measured(one)) for one in _all_aims(precision, records)
+    first, *rows = [
+        (aim.what, f"{_sign(aim)} {_limit(aim)}", aim.verdict, _measured(aim)) for aim in _all_aims(precision, records)
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, [*widths, 0], strict=True)) for row in rows)
-    return [line.rstrip() for line in lines]
+    return aligned(first, rows, right=set()).splitlines()
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -135,15 +131,9 @@ def _all_aims(precision: Precision, records: PrecisionRecords) -> list[Aim]:
     return aims(precision, records.no_nodes, records.interrupted)
 
 
-def _times(value: float) -> str:
-    return f"{value:.1f}"
-
-
-def _seconds(value: float) -> str:
-    return duration(1e9 * value)
-
-
-_UNITS: Mapping[str, Callable[[float], str]] = {"ns": duration, "": share, "times": _times, "s": _seconds}
+_UNITS: Mapping[str, Callable[[float], str]] = {
+    "ns": duration, "": share, "times": "{:.1f}".format, "s": lambda value: duration(1e9 * value),
+}  # fmt: skip
 
 
 def _known(known: Known, unit: str) -> str:
@@ -179,8 +169,13 @@ def _measured(aim: Aim) -> str:
 
 def _aims_table(precision: Precision, records: PrecisionRecords) -> str:
     rows = [
-        [clean(one.what), f"{_sign(one)} {_limit(one)}", _measured(one), _strong(one.verdict)]
-        for one in _all_aims(precision, records)
+        [
+            clean(aim.what),
+            f"{_sign(aim)} {_limit(aim)}",
+            _measured(aim),
+            f"**{aim.verdict}**" if aim.verdict in (REACHED, NOT_REACHED) else aim.verdict,
+        ]
+        for aim in _all_aims(precision, records)
     ]
     return (
         "What is aimed at on a quiet machine. The value itself is judged, not the range in brackets: the 95 % interval "
@@ -189,26 +184,26 @@ def _aims_table(precision: Precision, records: PrecisionRecords) -> str:
     )
 
 
-def _strong(verdict: str) -> str:
-    return f"**{verdict}**" if verdict in (REACHED, NOT_REACHED) else verdict
-
-
 def _why_not(precision: Precision, records: PrecisionRecords) -> str:
     """Why aims on repetitions and launches were not reached, as far as the records tell, an item each."""
-    missed = {one.what: one for one in _all_aims(precision, records) if one.verdict == NOT_REACHED}
+    missed = {aim.what: aim for aim in _all_aims(precision, records) if aim.verdict == NOT_REACHED}
     lines = []
     for kind in ("computation", "communication"):
         if f"variation of launches, {kind}" in missed:
-            far = [one for one in precision.variations if one.kind == kind and one.median.value > YES_LIMIT]
-            for whole in (True, False):
-                here = [one for one in far if (one.minimum.value > YES_LIMIT) == whole]
+            far = [
+                variation
+                for variation in precision.variations
+                if variation.kind == kind and variation.median.value > YES_LIMIT
+            ]
+            for even_fastest in (True, False):
+                here = [one for one in far if (one.minimum.value > YES_LIMIT) == even_fastest]
                 if here:
                     minima = ", ".join(f"{duration(one.target_ns)}: {share(one.minimum.value)}" for one in here)
-                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[whole]} ({minima}).")
+                    lines.append(f"{kind}, launches: {_LAUNCHES_VARY[even_fastest]} ({minima}).")
         speed = missed.get(f"OSU's 1000 repetitions / adaptive stop, {kind}")
         if speed:
             slow = {target for target, known in speed.values if known.value < speed.limit}
-            stops = [one for one in precision.stops if one.kind == kind and one.rule == ADAPTIVE]
+            stops = [stop for stop in precision.stops if stop.kind == kind and stop.rule == ADAPTIVE]
             repetitions = ", ".join(
                 f"{duration(one.target_ns)}: {one.spread(lambda replay: replay.repetitions).value:.0f}"
                 for one in stops
@@ -237,14 +232,14 @@ def _starts(precision: Precision, records: PrecisionRecords) -> str:
     head = ["where", "start by", "starts", "late", *(f"p{percent}" for percent in PERCENTS), "largest"]
     rows = [
         [
-            PLACES[one.where],
-            METHODS[one.method],
-            str(len(one.imbalance_ns)),
-            str(one.late),
-            *(_known(known, "ns") for known in one.percentiles),
-            duration(float(one.imbalance_ns.max())),
+            PLACES[start.where],
+            METHODS[start.method],
+            str(len(start.imbalance_ns)),
+            str(start.late),
+            *(_known(known, "ns") for known in start.percentiles),
+            duration(float(start.imbalance_ns.max())),
         ]
-        for one in precision.starts
+        for start in precision.starts
     ]
     return (
         "Imbalance: how long after the first rank the last one begins, by the common clock, with that clock's error. "
@@ -254,25 +249,21 @@ def _starts(precision: Precision, records: PrecisionRecords) -> str:
     )
 
 
-def _moment(one: ClockError) -> str:
-    return "at once" if one.after_seconds < 1 else f"after {one.after_seconds:.0f} s"
-
-
 def _clocks(precision: Precision, records: PrecisionRecords) -> str:
     head = ["where", "clocks", "", "launches", "residual, drift corrected", "offset alone", "true error"]
     rows = [
         [
-            PLACES[one.where],
-            one.what,
-            _moment(one),
-            str(one.launches),
-            _known(one.with_drift, "ns"),
-            _known(one.without_drift, "ns"),
-            _known(one.true, "ns"),
+            PLACES[clock.where],
+            clock.what,
+            clock.moment,
+            str(clock.launches),
+            _known(clock.with_drift, "ns"),
+            _known(clock.without_drift, "ns"),
+            _known(clock.true, "ns"),
         ]
-        for one in precision.clocks
+        for clock in precision.clocks
     ]
-    refused = [f"Refused: {clean(one.refusal)}." for one in records.truths if one.refusal]
+    refused = [f"Refused: {clean(truth.refusal)}." for truth in records.truths if truth.refusal]
     return (
         "Residual: the common clock's error as an exchange of messages sees it, with the error of that exchange; the "
         "median launch, in brackets the best and the worst. *One clock*: ranks of a node, which are not corrected. "
@@ -350,12 +341,13 @@ def _variations(precision: Precision) -> str:
     head = ["work", "launches", "median", "mean", "minimum", "interval of one launch"]
     rows = [
         [
-            f"{one.kind}, {duration(one.target_ns)}" + (f": {one.trouble}" if one.trouble else ""),
-            str(one.launches),
-            *(_known(known, "") for known in (one.median, one.mean, one.minimum)),
-            share(one.width_relative),
+            f"{variation.kind}, {duration(variation.target_ns)}"
+            + (f": {variation.trouble}" if variation.trouble else ""),
+            str(variation.launches),
+            *(_known(known, "") for known in (variation.median, variation.mean, variation.minimum)),
+            share(variation.width_relative),
         ]
-        for one in precision.variations
+        for variation in precision.variations
     ]
     return (
         "Coefficient of variation over launches of what each launch says of the same work: its median, its mean, its "

@@ -8,8 +8,6 @@ begins. It returns the samples that it would have kept, and the place of the fir
 records.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

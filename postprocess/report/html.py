@@ -5,8 +5,6 @@ table and of the maps. With the page's own script (templates/report.js) a reader
 and see a point's row of the table beside its cell.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from postprocess.drawing import page
 from postprocess.drawing.colour import PALETTES
 from postprocess.drawing.look import PLAIN, ROOM, Look, Room
 from postprocess.families import registry
-from postprocess.families.family import Details, Page, Section
+from postprocess.families.family import Details, Page
 from postprocess.records import let_in
 from postprocess.records.fields import Json
 from postprocess.records.host_limits import limits_words, value_words
@@ -101,16 +99,18 @@ def render_report(
 def _parts(report: Page, place: str) -> list[Shown]:
     """The parts that the families show at a `Section.place`, in order."""
     shown = [
-        _shown(section, section.view(report, registry.found(report.run, family)))
+        Shown(
+            section.name,
+            section.title,
+            section.order,
+            section.template,
+            section.view(report, registry.found(report.run, family)),
+        )
         for family in registry.FAMILIES
         for section in family.sections
         if section.place == place
     ]
     return sorted((part for part in shown if part.view is not None), key=lambda part: part.order)
-
-
-def _shown(section: Section, view: Any) -> Shown:
-    return Shown(section.name, section.title, section.order, section.template, view)
 
 
 def _own_sections(
@@ -246,6 +246,6 @@ def _incomplete(run: Run, observed: Iterable[Observed], cases: Sequence[Mapping[
     if missing:
         reasons.append(f"{missing} {'case is' if missing == 1 else 'cases are'} missing")
     faults = [line.partition(": ")[::2] for line in (*run.problems, *registry.problems(run))]
-    faults += [(one.name, one.incomplete) for part in observed for one in part.records if one.incomplete]
+    faults += [(record.name, record.incomplete) for part in observed for record in part.records if record.incomplete]
     named = together(((fault, name) for name, fault in faults), "record")
     return [*reasons, *(f"{what}: {fault}" for what, fault in named)]

@@ -3,10 +3,9 @@
 Everything here comes from the records of the benchmarks, and nothing from the settings that the run was asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 from postprocess.drawing.text import duration, size
@@ -18,23 +17,12 @@ from postprocess.records.run import Run
 
 
 @dataclass(frozen=True)
-class _RankView:
-    rank: int
-    host: str
-    node: int
-    cpuset: str
-    compute: str
-    dedicated: str
-    threads: list[str]
-
-
-@dataclass(frozen=True)
 class Verified:
-    """What the processes of a library, network and configuration observed about themselves."""
+    """What the processes of a library, network and configuration observed about themselves. ranks: where each ran."""
 
     name: str
     facts: Details
-    ranks: list[_RankView]
+    ranks: list[SimpleNamespace]
 
 
 @dataclass(frozen=True)
@@ -125,12 +113,12 @@ def _verified(name: str, observed: Observed) -> Verified:
             seconds[place] += spent.seconds
             known = cpu_ns[place]
             own, its = (times[i] if i < len(times) else () for times in (spent.mpi_ns, spent.helper_ns))
-            there = len(place.mpi_threads)
-            for j, time in (*enumerate(own[:there]), *enumerate(its[: len(place.helper_threads)], start=there)):
+            placed = len(place.mpi_threads)
+            for j, time in (*enumerate(own[:placed]), *enumerate(its[: len(place.helper_threads)], start=placed)):
                 known[j] += time
-            known[-1] += sum(own[there:])
+            known[-1] += sum(own[placed:])
     ranks = [
-        _RankView(
+        SimpleNamespace(
             rank=place.rank,
             host=place.host,
             node=place.node,
@@ -177,12 +165,12 @@ def _carried(observed: Observed) -> str:
     ends = [record.footer.tcp_bytes_sent if record.footer else None for record in observed.records]
     ranks = [rank for sent in ends if sent is not None for rank in sent]
     known = [rank for rank in ranks if rank is not None]
-    whole = len(known) == len(ranks) and None not in ends and known
-    if not whole:
+    is_complete = len(known) == len(ranks) and None not in ends and known
+    if not is_complete:
         return ""
     between = sum(map(payload, observed.records))
-    over = "over TCP" if sum(known) >= between else "over something else"
-    went = f", and at least {size(between)} had to go between nodes: they went {over}" if between else ""
+    carrier = "over TCP" if sum(known) >= between else "over something else"
+    went = f", and at least {size(between)} had to go between nodes: they went {carrier}" if between else ""
     return f"{size(sum(known))}{went}"
 
 

@@ -1,8 +1,6 @@
 """The control of a comparison: a thing measured against itself, in the same way as the things that are compared. Its
 ratio is 1 in truth, so its interval says how far the other ratios can be trusted. Pure functions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

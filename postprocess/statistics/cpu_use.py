@@ -3,8 +3,6 @@
 Times of one call or of one batch of calls are in one unit; shares have none. NaN where the wall time is not above 0.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -23,8 +23,6 @@ There is no interval and no p-value with fewer than FEWEST_LAUNCHES on both side
 launches differ.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

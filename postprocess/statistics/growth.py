@@ -1,7 +1,5 @@
 """How an amount grows with a number: the exponent of a power law, with its interval."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats

@@ -4,8 +4,6 @@ Nothing here is a bare threshold on a median: an answer is given where 95 % inte
 All times are in one unit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

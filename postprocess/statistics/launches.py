@@ -4,8 +4,6 @@ The launch is the unit. Its repetitions share what differs between launches, suc
 that an interval of one launch says how well that launch is known, and not how well the case is.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -15,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from postprocess.statistics.limits import LEAST_LAUNCHES
-from postprocess.statistics.metrics import CONFIDENCE, Estimate
+from postprocess.statistics.metrics import CONFIDENCE, UNKNOWN, Estimate
 
 ONE_LAUNCH = "intervals are of one launch: they do not contain what differs between launches"
 """Said once, beside what rests on a single launch."""
@@ -33,7 +31,7 @@ def over_launches(values: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, confi
     known = np.isfinite(value)
     value, low, high = value[known], low[known], high[known]
     if not value.size:
-        return Estimate(*[np.asarray(math.nan)] * 3)
+        return UNKNOWN
     middle = np.median(value)
     if value.size < LEAST_LAUNCHES:
         return Estimate(np.asarray(middle), np.asarray(low.min()), np.asarray(high.max()))

@@ -13,8 +13,6 @@ D. N. Politis, J. P. Romano, "A Circular Block-Resampling Procedure for Stationa
 J. L. Horowitz, B.-Y. Jing, "On Blocking Rules for the Bootstrap with Dependent Data", 1995 (intervals).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ that). It is cautious with few repetitions, because order statistics come in ste
 Repetitions of one launch depend on each other, which `series_estimate` allows for. Launches differ: `launches`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,6 +41,15 @@ class Estimate:
     value: Floats
     low: Floats
     high: Floats
+
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """The value and the ends, where they are single numbers."""
+        return as_float(self.value), as_float(self.low), as_float(self.high)
+
+
+UNKNOWN = Estimate(*[np.array(math.nan)] * 3)
+"""The estimate of what is not known."""
 
 
 def r_overhead(t_measured: ArrayLike, t_comp_ref: ArrayLike, t_comm_ref: ArrayLike) -> Floats:

@@ -25,8 +25,6 @@ Beside the model stand the four metrics of Temuçin, Grant, Afsahi (2022), doi:1
 last partition is ready the join of the threads.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

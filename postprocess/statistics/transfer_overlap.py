@@ -5,8 +5,6 @@ Pure functions on numbers and NumPy arrays, elementwise; nothing here knows of r
 for all arguments. Nothing is clamped. NaN gives NaN, and so does a denominator that is not above 0.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -38,8 +38,9 @@ import yaml
 from postprocess.drawing.text import clean
 from postprocess.families import axes, registry
 from postprocess.families.family import Family, RankTimes
+from postprocess.families.sampled_table import names_of_estimates
 from postprocess.records.fields import Json
-from postprocess.statistics.metrics import Floats, as_float, median_estimate
+from postprocess.statistics.metrics import Floats, median_estimate
 
 PASS, FAIL, NOT_TESTED = "PASS", "FAIL", "NOT TESTED"
 
@@ -76,8 +77,8 @@ BY_NODE: Mapping[str, Family] = {
     for name in times.metrics
 }
 """The family by the name of a metric by which nodes are compared with each other."""
-NUMBERS = tuple(one.name for one in registry.AXES if one.kind == "integer" and one.of != "launch")
-FRACTIONS = tuple(one.name for one in registry.AXES if one.kind == "number" and one.of != "launch")
+NUMBERS = tuple(axis.name for axis in registry.AXES if axis.kind == "integer" and axis.of != "launch")
+FRACTIONS = tuple(axis.name for axis in registry.AXES if axis.kind == "number" and axis.of != "launch")
 """The axes whose values are whole numbers, and those whose values may be other numbers too."""
 NOT_BY_NODE = ("system", "given_up_cores", "node_set")
 """Axes that the header of a record does not have by these names."""
@@ -105,6 +106,11 @@ class Criterion:
     at_most: float | None
     at_least: float | None
     hosts: int | tuple[str, ...] = ()
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lower and the upper bound, infinite where there is none."""
+        return -math.inf if self.at_least is None else self.at_least, math.inf if self.at_most is None else self.at_most
 
     @property
     def words(self) -> str:
@@ -139,12 +145,15 @@ class Result:
     evidence: tuple[str, ...]
 
 
+def _twice(names: Sequence[str]) -> str | None:
+    return next((name for name in names if names.count(name) > 1), None)
+
+
 class _UniqueKeys(yaml.SafeLoader):
     """A loader that refuses a key that is there twice, as YAML does. PyYAML itself takes the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = _twice([key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)])
         if twice is not None:
             raise yaml.constructor.ConstructorError(None, None, f"'{twice}' is there twice", node.start_mark)
         return dict(super().construct_mapping(node, deep))
@@ -160,12 +169,10 @@ def read_criteria(path: Path) -> Criteria:
         raise CriteriaError(f"{path.name} is no YAML: {' '.join(str(error).split())[:200]}") from error
     if not isinstance(document, dict) or not isinstance(document.get("criteria"), list) or not document["criteria"]:
         raise CriteriaError(f"{path.name} has no list 'criteria': see docs/acceptance.md")
-    extra = set(document) - {"title", "criteria"}
-    if extra:
+    if extra := set(document) - {"title", "criteria"}:
         raise CriteriaError(f"{path.name}: '{clean(extra.pop())}' is unknown; there are: title, criteria")
     criteria = tuple(_criterion(one, number) for number, one in enumerate(document["criteria"], 1))
-    names = [one.name for one in criteria]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = _twice([criterion.name for criterion in criteria])
     if twice is not None:
         raise CriteriaError(f"{path.name}: two criteria are named '{clean(twice)}'")
     return Criteria(str(document.get("title") or path.stem), criteria)
@@ -211,9 +218,9 @@ def _family_of(metric: str, given: Mapping[str, Any], refuse: Callable[[str], Cr
     if len(having) == 1 or (asked is None and registry.MAIN in having):
         return having[0] if len(having) == 1 else registry.MAIN
     benchmarks = asked if isinstance(asked, list) else [asked]
-    named = [family for family in having if any(one in family.benchmarks for one in benchmarks)]
+    named = [family for family in having if any(mark in family.benchmarks for mark in benchmarks)]
     if len(named) != 1:
-        legal = ", ".join(one for family in having for one in family.benchmarks)
+        legal = ", ".join(name for family in having for name in family.benchmarks)
         raise refuse(f"several benchmarks have {metric}: choose one by where: {{benchmark: …}}, of {legal}")
     return named[0]
 
@@ -221,12 +228,12 @@ def _family_of(metric: str, given: Mapping[str, Any], refuse: Callable[[str], Cr
 def where_of(family: Family) -> tuple[str, ...]:
     """The columns by which cases of a family can be chosen: its axes, and the benchmark."""
     own = {axes.BENCHMARK.name, *(one.name for one in family.axes if one.of != "launch")}
-    return tuple(one.name for one in registry.AXES if one.name in own)
+    return tuple(axis.name for axis in registry.AXES if axis.name in own)
 
 
 def where_by_node(family: Family) -> tuple[str, ...]:
     """The axes by which cases of a family can be chosen where nodes are compared at each point."""
-    points = {one.name for one in family.axes if one.of == "point"}
+    points = {axis.name for axis in family.axes if axis.of == "point"}
     return tuple(name for name in where_of(family) if name not in points and name not in NOT_BY_NODE)
 
 
@@ -270,7 +277,7 @@ def _hosts(given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> 
         raise refuse("hosts is for by: host: leave it out")
     if type(hosts) is int and hosts >= 2:
         return hosts
-    if isinstance(hosts, list | tuple) and all(isinstance(one, str) for one in hosts):
+    if isinstance(hosts, list | tuple) and all(isinstance(host, str) for host in hosts):
         return tuple(hosts)
     raise refuse(f"hosts '{clean(hosts)}': how many nodes there must be, from 2, or a list of their names")
 
@@ -283,17 +290,14 @@ def _is_number(value: Any) -> bool:
 
 
 def judge(
-    criteria: Criteria,
-    tables: Mapping[str, pd.DataFrame],
-    records: Sequence[Any],
-    troubles: Sequence[Json] = (),
+    criteria: Criteria, tables: Mapping[str, pd.DataFrame], records: Sequence[Any], troubles: Sequence[Json] = ()
 ) -> tuple[Result, ...]:
     """Judge runs by the criteria.
 
     tables: those of the runs by the name of the family.  records: those whose nodes are compared.  troubles: the cases
     of the manifests that failed or are missing; a criterion that asks for one of them is not tested.
     """
-    return tuple(_judged(one, tables, records, troubles) for one in criteria.criteria)
+    return tuple(_judged(criterion, tables, records, troubles) for criterion in criteria.criteria)
 
 
 def _judged(
@@ -328,7 +332,8 @@ def _judged(
         needed = "all are needed" if one.take in EXTREMES else "half are needed"
         return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are {state}, {needed}{without}")
     take = TAKE[one.take]
-    value, low, high = (take(_bound(reliable, one.metric, end)) for end in ("", "_ci95_low", "_ci95_high"))
+    names = (name if name in reliable else one.metric for name in names_of_estimates([one.metric]))
+    value, low, high = (take(reliable[name].to_numpy(np.float64)) for name in names)
     evidence = [f"{len(reliable)} of {len(chosen)} points are {state} and count{without}"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
     evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family, one.metric)}")
@@ -393,12 +398,6 @@ def _asks_for(one: Criterion, case: Json) -> bool:
     )
 
 
-def _bound(table: pd.DataFrame, metric: str, end: str) -> Floats:
-    """One end of the intervals of a column's values, or the values themselves where they have no intervals."""
-    name = f"{metric}{end}" if f"{metric}{end}" in table else metric
-    return table[name].to_numpy(np.float64)
-
-
 def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[pd.DataFrame, str]:
     """The rows that are asked for, and in words what of it was not measured; empty where all of it was.
 
@@ -441,8 +440,7 @@ def _point_words(row: pd.Series[Any], rows: pd.DataFrame, family: Family, metric
 
 
 def _result(one: Criterion, value: float, low: float, high: float, evidence: Iterable[str]) -> Result:
-    most = math.inf if one.at_most is None else one.at_most
-    least = -math.inf if one.at_least is None else one.at_least
+    least, most = one.bounds
     if math.isnan(low) or math.isnan(high) or math.isnan(value):
         return Result(one, NOT_TESTED, value, low, high, (*evidence, "its interval is not known"))
     if low >= least and high <= most:
@@ -548,21 +546,18 @@ def _by_host(one: Criterion, records: Sequence[Any]) -> Result:
     ratios = host_ratios(chosen, one)
     if not ratios:
         return _not_tested(one, "no record of several nodes, and no sizes that several nodes were measured with")
-    medians = {host: float(np.median(values)) for host, values in ratios.items()}
-    intervals = {host: _interval(values) for host, values in ratios.items()}
-    most = math.inf if one.at_most is None else one.at_most
-    least = -math.inf if one.at_least is None else one.at_least
+    found = {host: median_estimate(values).numbers for host, values in ratios.items()}
+    least, most = one.bounds
     named = [
-        f"{word}: {clean(host)}, {_with_interval(median, *intervals[host])} of the median node"
-        for host, median in medians.items()
-        if (word := _weakness(median, *intervals[host], least, most))
+        f"{word}: {clean(host)}, {_with_interval(*numbers)} of the median node"
+        for host, numbers in found.items()
+        if (word := _weakness(*numbers, least, most))
     ]
     alone = sorted({place.host for record in chosen for place in record.header.placement} - set(ratios))
     unlike = f"not comparable, of other sizes or without a point that counts: {', '.join(map(clean, alone))}"
-    worst_first = sorted(medians, key=lambda host: -max(medians[host] - most, least - medians[host]))
+    worst_first = sorted(found, key=lambda host: -max(found[host][0] - most, least - found[host][0]))
     results = [
-        _result(one, medians[host], *intervals[host], [f"{len(medians)} nodes; {clean(host)} decides", *named])
-        for host in worst_first
+        _result(one, *found[host], [f"{len(found)} nodes; {clean(host)} decides", *named]) for host in worst_first
     ]
     decisive = min(results, key=lambda result: (FAIL, NOT_TESTED, PASS).index(result.verdict))
     lacking = "; ".join(filter(None, [unlike if alone else "", _hosts_lacking(one, ratios)]))
@@ -589,9 +584,3 @@ def _weakness(median: float, low: float, high: float, least: float, most: float)
 
 def _with_interval(value: float, low: float, high: float) -> str:
     return f"{value:.3f}" + (f" [{low:.3f}, {high:.3f}]" if low <= high else "")
-
-
-def _interval(values: Sequence[float]) -> tuple[float, float]:
-    """The distribution-free interval of the median over points; NaN where there are too few."""
-    estimate = median_estimate(values)
-    return as_float(estimate.low), as_float(estimate.high)

@@ -28,10 +28,10 @@ from postprocess.verdicts.launches import USUAL_VALUES, with_keys
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
 
-CELL = [one.name for one in registry.AXES if one.of == "point"]
+CELL = [axis.name for axis in registry.AXES if axis.of == "point"]
 """The columns that name a case on a map."""
 
-KEY = [*(one.name for one in registry.AXES if one.of == "case"), *CELL, "oversubscribed"]
+KEY = [*(axis.name for axis in registry.AXES if axis.of == "case"), *CELL, "oversubscribed"]
 """The columns that name a case, on one side."""
 
 GROUP = [name for name in KEY if name not in CELL]
@@ -73,6 +73,12 @@ class Comparison:
         """The unit, in the plural."""
         return PLURAL[self.unit]
 
+    @property
+    def changed(self) -> pd.DataFrame:
+        """The rows of what is slower or faster."""
+        changed: pd.DataFrame = self.rows[self.rows["verdict"].isin([SLOWER, FASTER])]
+        return changed
+
     def count(self, verdict: str) -> int:
         """How often a verdict was given."""
         return int((self.rows["verdict"] == verdict).sum())
@@ -96,7 +102,9 @@ def compare(
     limits = limits or Limits()
     key = [name for name in KEY if name not in differ and name in a]
     of_metrics = {word for name in metrics for word in (name, METRICS[name].state, *METRICS[name].same)}
-    of_metrics |= {one.condition.name for one in map(METRICS.__getitem__, metrics) if one.condition is not None}
+    of_metrics |= {
+        metric.condition.name for metric in map(METRICS.__getitem__, metrics) if metric.condition is not None
+    }
     needed = [name for name in a if name in {*KEY, RUN, *of_metrics}]
     both = pd.concat([a[needed].assign(side=0), b[needed].assign(side=1)], ignore_index=True)
     runs = [set(one["run"].unique()) for one in (a, b)]
@@ -137,7 +145,7 @@ def _runs_of(side: pd.DataFrame) -> tuple[str, ...]:
 
 def over_all(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same comparisons, with the false-discovery rate controlled over all of them together."""
-    p_values = [one.rows["p_value"].to_numpy(np.float64) for one in comparisons]
+    p_values = [comparison.rows["p_value"].to_numpy(np.float64) for comparison in comparisons]
     ends = np.cumsum([values.size for values in p_values])
     adjusted = np.split(effects.false_discovery_adjusted(np.concatenate(p_values)), ends[:-1])
     return [
@@ -154,24 +162,21 @@ def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
     """
     work = work_share(both["threads_per_rank"], both["given_up_cores"])
     scales = {"time": 1 / work, "rate": work}
+    scaled = [metric for metric in METRICS.values() if metric.with_work in scales and metric.name in both]
     table: pd.DataFrame = both.assign(
         threads_per_rank=both["threads_per_rank"] + both["given_up_cores"],
-        **{one.name: both[one.name] * scales[one.with_work] for one in METRICS.values() if _is_scaled(one, both)},
+        **{one.name: both[one.name] * scales[one.with_work] for one in scaled},
     )
     return table
 
 
-def _is_scaled(metric: Metric, both: pd.DataFrame) -> bool:
-    return metric.with_work != "neither" and metric.name in both
-
-
 def placements(cases: pd.DataFrame) -> pd.Series[str]:
     """Each row's placement in words: the axes of PLACEMENT in which rows differ, and whether it is oversubscribed."""
-    varying = [one for one in PLACEMENT if one.name in cases and cases[one.name].nunique(dropna=False) > 1]
+    varying = [axis for axis in PLACEMENT if axis.name in cases and cases[axis.name].nunique(dropna=False) > 1]
     number, first = numbered(cases, [*(one.name for one in varying), "oversubscribed"])
 
     def placement_words(row: Mapping[Hashable, Any]) -> str:
-        parts = [one.words(row[one.name]) for one in varying]
+        parts = [axis.words(row[axis.name]) for axis in varying]
         return ", ".join(parts + ["oversubscribed"] * bool(row["oversubscribed"]))
 
     words = np.array([placement_words(row) for row in first.to_dict("records")], dtype=object)
@@ -280,11 +285,7 @@ def _on_sides(
 
 
 def _in_other_conditions(
-    both: pd.DataFrame,
-    number: effects.Integers,
-    counting: NDArray[np.bool_],
-    condition: Condition | None,
-    cases: int,
+    both: pd.DataFrame, number: effects.Integers, counting: NDArray[np.bool_], condition: Condition | None, cases: int
 ) -> NDArray[np.bool_]:
     """Whether the launches of a case that count met other conditions on one side than on the other: by case."""
     if condition is None or condition.name not in both:
@@ -318,8 +319,13 @@ def _of_one_size(
 
 
 def _other_sizes(metric: Metric) -> str:
-    what = " or ".join(one.title for one in SIZES if one.name in metric.same)
+    what = " or ".join(axis.title for axis in SIZES if axis.name in metric.same)
     return f"A and B have {what} of other sizes: each was calibrated by itself (--sizes-of RUN)"
+
+
+def are_ratios(rows: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether the effect of each row is a ratio."""
+    return rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
 
 
 def least_differences(rows: pd.DataFrame, limits: Limits) -> Floats:
@@ -334,8 +340,7 @@ def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     A case differs where its q-value is at most the false-discovery rate and its effect is large enough to matter. A
     case is the same where its whole interval is too small to matter. A case with a reason why not has no verdict.
     """
-    ratio = rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
-    least = least_differences(rows, limits)
+    ratio, least = are_ratios(rows), least_differences(rows, limits)
     more = np.where(ratio, 1 + limits.least_ratio, least)
     less = np.where(ratio, 1 / (1 + limits.least_ratio), -least)
     effect, low, high = (rows[name].to_numpy(np.float64) for name in ("effect", "effect_ci95_low", "effect_ci95_high"))

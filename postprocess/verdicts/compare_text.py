@@ -1,7 +1,5 @@
 """Comparisons in words: a table for the terminal, JSON, JUnit for a build server, Markdown for a pull request."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -29,15 +27,16 @@ from postprocess.verdicts.compare import (
     UNKNOWN,
     VERDICTS,
     Comparison,
+    are_ratios,
     group_columns,
     least_differences,
     numbered,
 )
 from postprocess.verdicts.junit import FAILURE, SKIPPED, TestCase, junit, suites
 
-POINT_AXES = tuple(one for one in registry.AXES if one.of == "point")
+POINT_AXES = tuple(axis for axis in registry.AXES if axis.of == "point")
 """The axes in which the cases of one map differ."""
-_OF_MAPS = tuple(one for one in UNUSUAL if one.name not in CELL)
+_OF_MAPS = tuple(axis for axis in UNUSUAL if axis.name not in CELL)
 """The axes whose unusual values are part of the name of a map."""
 MOST_ADVISED = 100
 """The most launches that are advised. More take so long that the machine changes meanwhile, so that their interval does
@@ -70,10 +69,7 @@ def _matrix_lines(pairs: Pairs) -> list[list[str]]:
     """The matrix of several pairs, heads first."""
     words = sides_of(pairs)
     cells = {names: cell_words(comparison) for names, comparison in pairs.items()}
-    return [
-        ["against", *words[1:]],
-        *([one, *(cells.get((one, two), "") for two in words[1:])] for one in words[:-1]),
-    ]
+    return [["against", *words[1:]], *([one, *(cells.get((one, two), "") for two in words[1:])] for one in words[:-1])]
 
 
 def comparisons_text(pairs: Pairs, *, every: bool = False) -> str:
@@ -147,7 +143,7 @@ def launches_needed(comparison: Comparison) -> int:
     rows = comparison.rows[(comparison.rows["verdict"] == UNKNOWN) & (comparison.rows["reason"] == "")]
     if rows.empty:
         return 0
-    ratios = rows["metric"].map({name: one.ratio for name, one in METRICS.items()}).to_numpy(bool)
+    ratios = are_ratios(rows)
     low, high = (rows[f"effect_ci95_{end}"].to_numpy(np.float64) for end in ("low", "high"))
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.where(ratios, np.log(high / low), high - low) / 2
@@ -186,9 +182,9 @@ def _maps_table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
 
 
 def _changes_text(comparison: Comparison, *, every: bool) -> str:
-    rows = comparison.rows if every else comparison.rows[comparison.rows["verdict"].isin([SLOWER, FASTER])]
+    rows = comparison.rows if every else comparison.changed
     axes = axes_in_use(rows)
-    heads = ["verdict", "toolchain", "network", "configuration", "collective", *(one.head for one in axes)]
+    heads = ["verdict", "toolchain", "network", "configuration", "collective", *(axis.head for axis in axes)]
     heads += ["metric", "A", "B", "B against A", "95 %", comparison.units, "rate", "why not"]
     behind = 5 + len(axes)
     right = {*range(5, behind), *range(behind + 1, behind + 4), behind + 6}
@@ -197,10 +193,7 @@ def _changes_text(comparison: Comparison, *, every: bool) -> str:
             row["verdict"],
             *names_of(row),
             *target_words(row, axes),
-            METRICS[row["metric"]].title,
-            *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
-            effect_words(row["metric"], row["effect"]),
-            interval_words(row),
+            *value_cells(row),
             f"{row['launches_a']}, {row['launches_b']}",
             "" if math.isnan(row["q_value"]) else f"{row['q_value']:.2g}",
             row["reason"],
@@ -211,6 +204,16 @@ def _changes_text(comparison: Comparison, *, every: bool) -> str:
     return "\n".join(filter(None, [aligned(heads, lines, right), left])) if lines else ""
 
 
+def value_cells(row: Mapping[Any, Any]) -> list[str]:
+    """The metric of a row, the values of A and B, the effect and its interval."""
+    return [
+        METRICS[row["metric"]].title,
+        *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
+        effect_words(row["metric"], row["effect"]),
+        interval_words(row),
+    ]
+
+
 def names_of(row: Mapping[Any, Any]) -> list[str]:
     """Toolchain, network, configuration and collective of a map, or of the map of a case. Names in which the sides
     differ are empty. `target_words` says which case of the map it is.
@@ -218,12 +221,10 @@ def names_of(row: Mapping[Any, Any]) -> list[str]:
     A benchmark without collectives has its own name in the place of the collective.
     """
     full = {"configuration": "", "placement": "", "conditions": "", **row}
+    words = [configuration_words(full, _OF_MAPS).lstrip(", "), full["placement"], full["conditions"]]
     what = full.get("collective") or full.get("benchmark", "")
-    words = ", ".join(
-        filter(None, [configuration_words(full, _OF_MAPS).lstrip(", "), full["placement"], full["conditions"]])
-    )
-    named = {**full, "configuration": words, "collective": what}
-    return [clean(named.get(name, "")) for name in ("toolchain", "network", "configuration", "collective")]
+    names = (full.get("toolchain", ""), full.get("network", ""), ", ".join(filter(None, words)), what)
+    return list(map(clean, names))
 
 
 def value_words(metric: str, value: float) -> str:
@@ -235,12 +236,12 @@ def value_words(metric: str, value: float) -> str:
 
 def axes_in_use(cases: pd.DataFrame) -> tuple[Axis, ...]:
     """Those of POINT_AXES on which some case has a value: each family has others."""
-    return tuple(one for one in POINT_AXES if one.name in cases and (cases[one.name] != one.usual).any())
+    return tuple(axis for axis in POINT_AXES if axis.name in cases and (cases[axis.name] != axis.usual).any())
 
 
 def target_words(row: Mapping[Any, Any], axes: Sequence[Axis] = POINT_AXES) -> list[str]:
     """A case's value on each of these axes, such as its communication time; empty where it has none."""
-    return ["" if one.is_usual(row[one.name]) else one.words(row[one.name]) for one in axes]
+    return ["" if axis.is_usual(row[axis.name]) else axis.words(row[axis.name]) for axis in axes]
 
 
 def effect_words(metric: str, effect: float) -> str:
@@ -278,16 +279,11 @@ def comparisons_json(pairs: Pairs) -> str:
     The matrix has, by the row's side and the column's side, the count of each verdict on the column's side.
     """
     parts = [_document(comparison, names) for names, comparison in pairs.items()]
-    if len(parts) == 1:
-        return _dumped(parts[0])
-    matrix: dict[str, dict[str, Any]] = {one: {} for one in sides_of(pairs)[:-1]}
+    matrix: dict[str, dict[str, Any]] = {side: {} for side in sides_of(pairs)[:-1]}
     for part in parts:
         matrix[part["a"]][part["b"]] = {**part["verdicts"], "compared": len(part["cases"])}
     head = {"schema": "mpi-campaign.comparisons", "schema_version": 1, "sides": sides_of(pairs), "matrix": matrix}
-    return _dumped({**head, "pairs": parts})
-
-
-def _dumped(document: Mapping[str, Any]) -> str:
+    document = {**head, "pairs": parts} if len(parts) > 1 else parts[0]
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
 
 
@@ -356,23 +352,15 @@ def comparison_markdown(
 
     room: the most characters. Where the table needs more, a table of maps is in its place.
     """
-    changed = comparison.rows if every else comparison.rows[comparison.rows["verdict"].isin([SLOWER, FASTER])]
+    changed = comparison.rows if every else comparison.changed
     axes = axes_in_use(changed)
-    heads = ["verdict", "case", *(one.head for one in axes), "metric", "A", "B", "B against A", "95 %"]
+    heads = ["verdict", "case", *(axis.head for axis in axes), "metric", "A", "B", "B against A", "95 %"]
     lines = [
-        [
-            row["verdict"],
-            " ".join(filter(None, names_of(row))),
-            *target_words(row, axes),
-            METRICS[row["metric"]].title,
-            *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
-            effect_words(row["metric"], row["effect"]),
-            interval_words(row),
-        ]
+        [row["verdict"], " ".join(filter(None, names_of(row))), *target_words(row, axes), *value_cells(row)]
         for row in changed.head(MOST_LINES).to_dict("records")
     ]
-    told = summary(comparison, sides).splitlines(), shortened(missing_lines(comparison, sides), MOST_SHORT)
-    answer, missing = ("\n".join(f"- {_escaped(short(line, 400))}" for line in part)[: room // 4] for part in told)
+    lists = summary(comparison, sides).splitlines(), shortened(missing_lines(comparison, sides), MOST_SHORT)
+    answer, missing = ("\n".join(f"- {_escaped(short(line, 400))}" for line in part)[: room // 4] for part in lists)
     room -= len(answer) + len(missing) + 100
     table = _table(heads, lines, room) if lines else ""
     if len(changed) > len(lines) or "\n\n" in table:

@@ -5,8 +5,6 @@ it changes, on the logarithm of times. A series goes on when its library is upgr
 fact that may explain a change.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools
@@ -145,12 +143,14 @@ class Series:
     @property
     def own_keys(self) -> list[tuple[str, ...]]:
         """Every `own_key` that a change in this series can have, or could have when fewer runs were known."""
-        return [_key({**self.case, "toolchain": one}, self.metric) for one in dict.fromkeys(self.toolchains)]
+        return [
+            _key({**self.case, "toolchain": toolchain}, self.metric) for toolchain in dict.fromkeys(self.toolchains)
+        ]
 
 
 def _key(case: Mapping[str, Any], metric: str) -> tuple[str, ...]:
     family = registry.FAMILY_OF[metric]
-    others = [one for one in family.axes if one.of != "launch" and one.name in case]
+    others = [axis for axis in family.axes if axis.of != "launch" and axis.name in case]
     unusual = [one.name for one in others if not one.is_usual(case[one.name])]
     met = [CONDITIONS] if case.get(CONDITIONS) else []
     by = family.launches.named_by if family.launches else ()
@@ -235,8 +235,8 @@ def conditions(launches: pd.DataFrame, metric: Metric, key: Sequence[str]) -> li
     words = [""] * len(launches)
     for group in groups:
         about = float(f"{np.median(value[group]):.0e}")
-        for one in group:
-            words[one] = f"{condition.title}: about {value_words(condition.name, about)}"
+        for launch in group:
+            words[launch] = f"{condition.title}: about {value_words(condition.name, about)}"
     return words
 
 
@@ -252,7 +252,7 @@ def upgraded(launches: pd.DataFrame) -> pd.DataFrame:
     """
     number, names = numbered(launches, ["system", "provider", "toolchain"])
     toolchains = names["toolchain"].astype(str).tolist()
-    split = [library_and_version(one) for one in toolchains]
+    split = [library_and_version(toolchain) for toolchain in toolchains]
     libraries = list(zip(names["system"], names["provider"], [one[0] for one in split], strict=True))
     run = launches["run"].astype(str).to_numpy()
     measured = [sorted(set(run[number == one])) for one in range(len(names))]
@@ -289,10 +289,10 @@ def upgraded(launches: pd.DataFrame) -> pd.DataFrame:
                 rows |= its
                 shared |= its & (shared.any() or later[one] != newer)
             parts.append((np.flatnonzero(rows), np.full(rows.sum(), which), shared[rows]))
-    chosen, newest, told = (np.concatenate(part) for part in zip(*parts, strict=True))
+    chosen, newest, is_shared = (np.concatenate(part) for part in zip(*parts, strict=True))
     found = launches if np.array_equal(chosen, np.arange(len(launches))) else launches.iloc[chosen]
     by_newest = pd.Categorical(np.array(toolchains)[newest])
-    series: pd.DataFrame = found.assign(version=found["toolchain"], toolchain=by_newest, shared=told)
+    series: pd.DataFrame = found.assign(version=found["toolchain"], toolchain=by_newest, shared=is_shared)
     return series
 
 
@@ -453,8 +453,10 @@ def _facts(manifest: Mapping[str, Any], toolchain: str = "", known_as: str = "")
                 for name, values in named.items() if isinstance(named, dict) else ():
                     facts.append((f"{renamed.get(whose, whose)}: {name}", _words(values)))
     for part in ("host", "campaign", "options"):
-        inside = manifest.get(part)
-        facts += [(f"{part} {name}", str(value)) for name, value in inside.items()] if isinstance(inside, dict) else []
+        described = manifest.get(part)
+        facts += (
+            [(f"{part} {name}", str(value)) for name, value in described.items()] if isinstance(described, dict) else []
+        )
     facts += [(f"let in {name}", value) for name, value in (let_in_of(manifest) or {}).items()]
     return [fact for fact in facts if fact[0] != "options environment"]  # the variables let in are told above
 

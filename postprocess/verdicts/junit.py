@@ -1,7 +1,5 @@
 """JUnit files for build servers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from xml.etree import ElementTree

@@ -4,8 +4,6 @@ Public copies of runs have no tables, and runs of older versions have others. A 
 only, with the same files in it, and by the same code only. All can be deleted at any time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

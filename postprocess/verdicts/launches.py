@@ -5,8 +5,6 @@ axis that has its usual value everywhere has no column, so that no family pays f
 not have an axis, the axis has its usual value; where it does not have a metric, there is no value.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -32,8 +30,8 @@ from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_
 from postprocess.records.storage import record_files
 from postprocess.verdicts.kept_launches import KeptLaunches
 
-_AXES: Mapping[str, Axis] = {one.name: one for one in (*registry.AXES, *SIZES)}
-WORDS = tuple(one.name for one in _AXES.values() if one.kind == "text")
+_AXES: Mapping[str, Axis] = {axis.name: axis for axis in (*registry.AXES, *SIZES)}
+WORDS = tuple(axis.name for axis in _AXES.values() if axis.kind == "text")
 """The columns that are text."""
 COLUMNS = (*_AXES, *registry.METRICS, *STATE, "run")
 """All columns that a table of launches may have, in their order."""
@@ -49,7 +47,7 @@ def _type_of(name: str) -> Any:
     return _KINDS[_AXES[name].kind if name in _AXES else "text"]
 
 
-USUAL_VALUES = {one.name: one.usual for one in registry.AXES if one.usual is not None}
+USUAL_VALUES = {axis.name: axis.usual for axis in registry.AXES if axis.usual is not None}
 """The value of each axis of which a table of launches may have no column."""
 _SIZES_OF: Mapping[str, list[str]] = {
     size.name: [name for family in registry.FAMILIES if size.name in family.sizes for name in family.benchmarks]
@@ -67,9 +65,9 @@ def with_keys(launches: pd.DataFrame, sizes: Sequence[str] = ()) -> pd.DataFrame
     Calibration found the sizes, so they name no case. sizes: the columns that keep their values nevertheless.
     """
     neutral = {
-        one.name: launches[one.name].mask(launches["benchmark"].isin(_SIZES_OF[one.name]), one.usual)
-        for one in registry.AXES
-        if one.name in _SIZES_OF and one.name in launches and one.name not in sizes
+        axis.name: launches[axis.name].mask(launches["benchmark"].isin(_SIZES_OF[axis.name]), axis.usual)
+        for axis in registry.AXES
+        if axis.name in _SIZES_OF and axis.name in launches and axis.name not in sizes
     }
     keyed: pd.DataFrame = launches.assign(**neutral)
     return keyed
@@ -116,9 +114,9 @@ def _launches_or_problem(folder: Path, kept: KeptLaunches | None) -> tuple[pa.Ta
 
 def _as_launches(tables: list[pa.Table]) -> pd.DataFrame:
     """Tables as one. The list is emptied, so that a year of nightly runs is not in memory twice."""
-    whole = _as_one(tables).unify_dictionaries()
+    joined = _as_one(tables).unify_dictionaries()
     tables.clear()
-    table: pd.DataFrame = whole.to_pandas(split_blocks=True, self_destruct=True)
+    table: pd.DataFrame = joined.to_pandas(split_blocks=True, self_destruct=True)
     return table
 
 
@@ -172,9 +170,9 @@ def _run_launches(path: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tupl
             parts.append(_told(possible, _benchmark(family) | names))
     if folder.loaded is not None:
         problems = (*problems, *folder.run.problems, *registry.problems(folder.run))
-    whole = _as_one(parts)
-    measured = _without_simulated(whole)
-    if measured.num_rows < whole.num_rows:
+    joined = _as_one(parts)
+    measured = _without_simulated(joined)
+    if measured.num_rows < joined.num_rows:
         problems = (*problems, "what was simulated is left out: simulated times are not compared")
     if kept is not None and not folder.partial and folder.loaded is not None:
         kept.keep(path, measured, problems)
@@ -191,7 +189,7 @@ def _without_simulated(table: pa.Table) -> pa.Table:
 
 def _benchmark(family: Family) -> dict[str, str]:
     """The name of a family's benchmark, as {"benchmark": name}; empty where its table has that column."""
-    return {} if any(one.name == "benchmark" for one in family.axes) else {"benchmark": family.benchmarks[0]}
+    return {} if any(axis.name == "benchmark" for axis in family.axes) else {"benchmark": family.benchmarks[0]}
 
 
 def _parts(folder: _Folder, needed: Sequence[str]) -> Iterator[tuple[Family, pa.Table]]:
@@ -209,9 +207,9 @@ def _parts(folder: _Folder, needed: Sequence[str]) -> Iterator[tuple[Family, pa.
         if tables is None:
             rows = launches.of_table(registry.found(folder.run, family).table)
             own = (
-                *(one.name for one in family.axes),
+                *(axis.name for axis in family.axes),
                 *family.sizes,
-                *(one.name for one in family.metrics),
+                *(metric.name for metric in family.metrics),
                 *STATE,
                 "record",
             )
@@ -244,7 +242,7 @@ def _possible(part: pa.Table, family: Family) -> tuple[pa.Table, str]:
     """The rows without numbers that no measurement gives, whose launches are not valid; and how many points have them,
     in words."""
     wrong = np.zeros(part.num_rows, dtype=bool)
-    for name in (one.name for one in family.metrics if one.name in part.column_names):
+    for name in (metric.name for metric in family.metrics if metric.name in part.column_names):
         values = part[name].cast(pa.float64(), safe=False).to_numpy()
         beyond = np.abs(values) > LONGEST_NS
         if beyond.any():

@@ -3,8 +3,6 @@
 A change of a time shows only where a time is measured, so a case that is not measured has an alarm of its own.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools
@@ -143,5 +141,5 @@ def _why(manifest: Mapping[str, Any], case: Mapping[Any, Any], *, alone: bool) -
 
 def _is_of(entry: Mapping[str, Any], case: Mapping[Any, Any], *, alone: bool) -> bool:
     versions = [str(entry.get("toolchain")), str(case["toolchain"])]
-    same = versions[0] == versions[1] if alone else len({library_and_version(one)[0] for one in versions}) == 1
+    same = versions[0] == versions[1] if alone else len({library_and_version(version)[0] for version in versions}) == 1
     return same and all(str(entry[name]) == str(case[name]) for name in case if name in entry and name != "toolchain")

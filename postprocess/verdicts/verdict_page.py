@@ -29,6 +29,7 @@ from postprocess.verdicts.compare_text import (
     interval_words,
     names_of,
     target_words,
+    value_cells,
     value_words,
 )
 from postprocess.verdicts.history import WAVE, Change, Series
@@ -41,16 +42,9 @@ MOST_DRAWN = 100
 SILENT = "not measured"
 """The word for cases that are not measured any more, in the place of a verdict."""
 CSS = {
-    SLOWER: "bad",
-    FASTER: "good",
-    SAME: "same",
-    UNKNOWN: "unknown",
-    WAVE: "unknown",
-    FAIL: "bad",
-    PASS: "good",
-    NOT_TESTED: "unknown",
-    SILENT: "unknown",
-}
+    **dict.fromkeys((SLOWER, FAIL), "bad"), **dict.fromkeys((FASTER, PASS), "good"), SAME: "same",
+    **dict.fromkeys((UNKNOWN, WAVE, NOT_TESTED, SILENT), "unknown"),
+}  # fmt: skip
 _ORDER = (SLOWER, FASTER, UNKNOWN, SAME)
 """The order of a comparison's rows."""
 _FILTERS = ("verdict", "toolchain", "configuration", "collective", "metric")
@@ -137,40 +131,15 @@ def render(view: View) -> str:
     return environment.get_template("verdicts.html").render(view=view, matrix_key=MATRIX_KEY, **embedded)
 
 
-class _Filters:
-    """The values of each filter by which rows can be chosen, in the order in which they appear."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.values: dict[str, list[str]] = {name: [] for name in names}
-
-    def places(self, **values: str) -> str:
-        """The place of a row's value in each filter; ``-`` where it has none, so that it is always shown."""
-        return " ".join(self._place(known, values.get(name, "")) for name, known in self.values.items())
-
-    @staticmethod
-    def _place(known: list[str], value: str) -> str:
-        if not value:
-            return "-"
-        if value not in known:
-            known.append(value)
-        return str(known.index(value))
-
-
-def comparison_view(comparison: Comparison, sides: Sequence[str], facts: Sequence[tuple[str, str]] = ()) -> View:
-    """The page of a comparison: maps of every case and metric, then a line per comparison, what changed first."""
-    return replace(_pair_view(comparison, sides, _Filters(_FILTERS)), facts=facts)
-
-
 def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> View:
-    """The page of all pairs of sides: one pair as in `comparison_view`; of more pairs a matrix, then a part for each.
-
-    The pairs share the rows and maps that a page may have.
+    """The page of all pairs of sides. Of one pair: maps of every case and metric, then a line per comparison, what
+    changed first. Of more pairs a matrix, then a part for each, which share the rows and maps that a page may have.
     """
+    filters = page.Filters(*_FILTERS)
     if len(pairs) == 1:
         ((sides, comparison),) = pairs.items()
-        return comparison_view(comparison, sides, facts)
+        return replace(_pair_view(comparison, sides, filters), facts=facts)
     words = compare_text.sides_of(pairs)
-    filters = _Filters(_FILTERS)
     parts = {
         sides: _pair_view(comparison, sides, filters, share=len(pairs), id=f"pair-{number}")
         for number, (sides, comparison) in enumerate(pairs.items(), 1)
@@ -190,7 +159,7 @@ def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> Vie
         heads=(),
         rows=(),
         nothing="",
-        filters=filters.values,
+        filters=filters.kinds,
         facts=facts,
         matrix=Matrix(words[1:], [(one, [cells.get((one, two)) for two in words[1:]]) for one in words[:-1]]),
         parts=list(parts.values()),
@@ -215,7 +184,9 @@ def _limits_words(comparison: Comparison) -> str:
     )
 
 
-def _pair_view(comparison: Comparison, sides: Sequence[str], filters: _Filters, share: int = 1, id: str = "") -> View:
+def _pair_view(
+    comparison: Comparison, sides: Sequence[str], filters: page.Filters, share: int = 1, id: str = ""
+) -> View:
     """The page of one pair of sides, or its part.  share: the number of pairs on the page."""
     most_rows, most_drawn = (max(1, most // share) for most in (MOST_ROWS, MOST_DRAWN))
     rows = comparison.rows
@@ -235,34 +206,29 @@ def _pair_view(comparison: Comparison, sides: Sequence[str], filters: _Filters, 
         answer=answer,
         remarks=[line.strip() for line in remarks] + compare_text.missing_lines(comparison, sides),
         table_title=f"All comparisons{f' of {sides[1]} against {sides[0]}' * (share > 1)}",
-        heads=["verdict", "toolchain", "network", "configuration", "collective", *(one.title for one in axes),
+        heads=["verdict", "toolchain", "network", "configuration", "collective", *(axis.title for axis in axes),
                "metric", "A", "B", "B against A", "95 %", comparison.units, "why it cannot be told", "interval"],
         rows=table,
         nothing="Nothing was compared.",
         grids=grids,
-        filters=filters.values,
+        filters=filters.kinds,
         id=id,
     )  # fmt: skip
 
 
-def _case_filters(filters: _Filters, row: Mapping[Any, Any], verdict: str = "") -> str:
+def _case_filters(filters: page.Filters, row: Mapping[Any, Any], verdict: str = "") -> str:
     toolchain, _network, configuration, collective = names_of(row)
-    return filters.places(
-        verdict=verdict, toolchain=toolchain, configuration=configuration, collective=collective, metric=row["metric"]
-    )
+    return filters.places(verdict, toolchain, configuration, collective, row["metric"])
 
 
-def _comparison_row(row: Mapping[Any, Any], filters: _Filters, comparison: Comparison, axes: Sequence[Axis]) -> Row:
+def _comparison_row(row: Mapping[Any, Any], filters: page.Filters, comparison: Comparison, axes: Sequence[Axis]) -> Row:
     reason = row["reason"]
     if row["verdict"] == UNKNOWN and not reason:
         reason = f"{comparison.units} differ too much"
     cells = [
         *names_of(row),
         *target_words(row, axes),
-        METRICS[row["metric"]].title,
-        *(value_words(row["metric"], row[f"value_{side}"]) for side in "ab"),
-        effect_words(row["metric"], row["effect"]),
-        interval_words(row),
+        *value_cells(row),
         f"{row['launches_a']}, {row['launches_b']}",
         reason if row["verdict"] == UNKNOWN else "",
     ]
@@ -286,7 +252,7 @@ def _bar(row: Mapping[Any, Any], comparison: Comparison) -> tuple[float, float, 
     return ends[0], ends[1], ends[2]
 
 
-def _grids(comparison: Comparison, filters: _Filters, most: int) -> tuple[list[Grid], int]:
+def _grids(comparison: Comparison, filters: page.Filters, most: int) -> tuple[list[Grid], int]:
     """The maps of cases and metrics, at most so many, those with most changes; and how many maps there are.
 
     A map has two axes. Cases that differ in a third one are on different maps, whose titles have its value.
@@ -297,7 +263,7 @@ def _grids(comparison: Comparison, filters: _Filters, most: int) -> tuple[list[G
     for metric in rows["metric"].unique():
         here = (rows["metric"] == metric).to_numpy()
         axes[metric] = _map_axes(metric, rows[here])
-        others = [one.name for one in _other_axes(rows, axes[metric])]
+        others = [axis.name for axis in _other_axes(rows, axes[metric])]
         own, maps = numbered(rows[here], [*group_columns(rows), *others])
         number[here] = own + count
         count += len(maps)
@@ -309,7 +275,7 @@ def _grids(comparison: Comparison, filters: _Filters, most: int) -> tuple[list[G
     return [_grid(of_map, axes[of_map[0]["metric"]], filters) for _, of_map in sorted(rows_of.items())], count
 
 
-def _grid(rows: Sequence[Mapping[Hashable, Any]], axes: tuple[Axis | None, Axis | None], filters: _Filters) -> Grid:
+def _grid(rows: Sequence[Mapping[Hashable, Any]], axes: tuple[Axis | None, Axis | None], filters: page.Filters) -> Grid:
     """The map of some cases."""
     across, up = axes
     first = rows[0]
@@ -336,7 +302,7 @@ def _map_axes(metric: str, rows: pd.DataFrame) -> tuple[Axis | None, Axis | None
 
 def _other_axes(row: Container[Any], drawn: Sequence[Axis | None]) -> list[Axis]:
     """The axes of points in which cases of different maps differ, of those that a table or a row has."""
-    return [one for one in POINT_AXES if one.name in row and one not in drawn]
+    return [axis for axis in POINT_AXES if axis.name in row and axis not in drawn]
 
 
 def _value(axis: Axis | None, row: Mapping[Hashable, Any]) -> Any:
@@ -345,7 +311,9 @@ def _value(axis: Axis | None, row: Mapping[Hashable, Any]) -> Any:
 
 def _words(axis: Axis | None, values: Sequence[Any]) -> list[str]:
     """The values of an axis. Where the usual one is the only one, it says nothing."""
-    return ["" if axis is None or (len(values) == 1 and axis.is_usual(one)) else axis.words(one) for one in values]
+    return [
+        "" if axis is None or (len(values) == 1 and axis.is_usual(value)) else axis.words(value) for value in values
+    ]
 
 
 def _grid_cell(row: Mapping[Any, Any] | None) -> tuple[str, str, str]:
@@ -369,24 +337,22 @@ def history_view(
     changes: (change, its state, the last run of its series, what explains it).  coverage: in how many series there are
     runs enough to look for changes.  silent: what is not measured any more.
     """
-    filters = _Filters(_FILTERS)
+    filters = page.Filters(*_FILTERS)
     rows = []
     changed: dict[tuple[str, ...], list[Change]] = defaultdict(list)
     for change, *_ in changes:
         changed[change.key].append(change)
     axes = axes_in_use(pd.DataFrame([dict(change.case) for change, *_ in changes]))
-    for one in silent[:MOST_ROWS]:
-        cells = [one.state, one.name, one.since, *names_of(one.case), *[""] * (len(axes) + 5),
-                 plural(one.nights, "night"), f"{one.why}; last measured in {one.last}"]  # fmt: skip
-        rows.append(Row(SILENT, cells, _case_filters(filters, {**one.case, "metric": ""}, SILENT)))
+    for silence in silent[:MOST_ROWS]:
+        cells = [silence.state, silence.name, silence.since, *names_of(silence.case), *[""] * (len(axes) + 5),
+                 plural(silence.nights, "night"), f"{silence.why}; last measured in {silence.last}"]  # fmt: skip
+        rows.append(Row(SILENT, cells, _case_filters(filters, {**silence.case, "metric": ""}, SILENT)))
     for change, state, last, explained in changes[-MOST_ROWS:]:
-        row = {**change.case, "metric": change.metric}
+        numbers = (change.value_before, change.value_after, change.effect, change.low, change.high)
+        names = ("value_a", "value_b", "effect", "effect_ci95_low", "effect_ci95_high")
+        row = {**change.case, "metric": change.metric, **dict(zip(names, numbers, strict=True))}
         cells = [
-            state, change.name, change.run, *names_of(row),
-            *target_words(change.case, axes),
-            METRICS[change.metric].title, value_words(change.metric, change.value_before),
-            value_words(change.metric, change.value_after), effect_words(change.metric, change.effect),
-            f"[{effect_words(change.metric, change.low)}, {effect_words(change.metric, change.high)}]",
+            state, change.name, change.run, *names_of(row), *target_words(change.case, axes), *value_cells(row),
             f"{change.runs[0]}, {change.runs[1]}", "; ".join(filter(None, [explained, f"last measured in {last}"])),
         ]  # fmt: skip
         rows.append(Row(change.verdict, cells, _case_filters(filters, row, change.verdict)))
@@ -408,13 +374,13 @@ def history_view(
         answer=answer,
         table_title="All changes",
         heads=["change", "state", "name", "since", "toolchain", "network", "configuration", "collective",
-               *(one.title for one in axes), "metric", "before", "since then", "change", "95 %", "runs",
+               *(axis.title for axis in axes), "metric", "before", "since then", "change", "95 %", "runs",
                "what else changed; last measured"],
         rows=rows,
         nothing="No change was found.",
         remarks=remarks,
         series=plots,
-        filters=filters.values,
+        filters=filters.kinds,
     )  # fmt: skip
 
 
@@ -423,7 +389,7 @@ def size_of(change: Change) -> float:
     return abs(math.log(change.effect)) if METRICS[change.metric].ratio else abs(change.effect)
 
 
-def _plot(series: Series, changes: Sequence[Change], filters: _Filters, number: int) -> Plot:
+def _plot(series: Series, changes: Sequence[Change], filters: page.Filters, number: int) -> Plot:
     values = series.values
     low, high = float(values.min()), float(values.max())
     reach = (high - low) or abs(high) or 1.0
@@ -452,7 +418,7 @@ def _plot(series: Series, changes: Sequence[Change], filters: _Filters, number: 
             for i, (name, value) in enumerate(zip(names, values, strict=True))
         ],
         states=[(x(a), x(b - 1), y(float(np.median(values[a:b])))) for a, b in itertools.pairwise(ends) if b > a],
-        changes=[(x(at[one.run] - 0.5), CSS[one.verdict], one.run[:8]) for one in changes],
+        changes=[(x(at[change.run] - 0.5), CSS[change.verdict], change.run[:8]) for change in changes],
     )
 
 
@@ -460,7 +426,7 @@ def acceptance_view(
     criteria: Criteria, results: Sequence[Result], run: str, facts: Sequence[tuple[str, str]] = ()
 ) -> View:
     """The page of an acceptance, to be printed and signed."""
-    counts = {verdict: sum(one.verdict == verdict for one in results) for verdict in (PASS, FAIL, NOT_TESTED)}
+    counts = {verdict: sum(result.verdict == verdict for result in results) for verdict in (PASS, FAIL, NOT_TESTED)}
     return View(
         title=criteria.title,
         subtitle=f"run {run}",
@@ -484,7 +450,7 @@ def acceptance_view(
 
 def acceptance_answer(results: Sequence[Result]) -> str:
     """The answer in a line: accepted only if every criterion passes."""
-    failed = sum(one.verdict == FAIL for one in results)
+    failed = sum(result.verdict == FAIL for result in results)
     untested = sum(one.verdict == NOT_TESTED for one in results)
     if failed:
         return f"FAIL: {failed} of {len(results)} criteria fail"

@@ -14,7 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from postprocess.families import axes
-from postprocess.families.cpu_overhead import claims, inside
+from postprocess.families.cpu_overhead import claims, entry
 from postprocess.families.cpu_overhead.charts import SHARE, USER, charts, rank_charts
 from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
 from postprocess.families.cpu_overhead.record import load_cpu_overhead
@@ -430,9 +430,9 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
     lines = record(operations=(operation,), sizes=(1024,), ranks=4, placement=synthetic.header(4)["placement"])
     found = load_cpu_overhead(synthetic.write(tmp_path / "a.jsonl", lines))
     (one,) = found.points
-    assert inside.payload_bytes(found) == blocks * one.message_bytes * 2 * one.calls * one.repetitions
+    assert entry.payload_bytes(found) == blocks * one.message_bytes * 2 * one.calls * one.repetitions
     inner = replace(found, header=replace(found.header, network="shm"))
-    assert inside.payload_bytes(inner) == 0
+    assert entry.payload_bytes(inner) == 0
     lines[0]["network"] = "native"
     for place in lines[0]["placement"]:
         place["node"] = place["rank"] // 2
@@ -443,7 +443,7 @@ def test_the_payload_is_the_least_that_any_algorithm_moves(tmp_path: Path, opera
         "reduce_scatter_block": 4,
     }  # fmt: skip
     expected = between.get(operation, 1) * one.message_bytes * 2 * one.calls * one.repetitions
-    assert inside.payload_bytes(two) == expected
+    assert entry.payload_bytes(two) == expected
 
 
 @pytest.mark.parametrize(

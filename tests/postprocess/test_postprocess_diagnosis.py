@@ -29,7 +29,6 @@ from postprocess.families.nbc_overlap.diagnosis import (
     UNKNOWN,
     UNRELIABLE,
     Diagnosis,
-    Interval,
     diagnosed,
     label_of,
     map_diagnosis,
@@ -40,7 +39,7 @@ from postprocess.families.nbc_overlap.record import load_overlap
 from postprocess.families.nbc_overlap.summary import OVERLAPS, SERIALISES, point_verdict, summarise
 from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
 from postprocess.statistics import metrics
-from postprocess.statistics.metrics import as_float, median_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import MS, Behaviour, sweep
 
@@ -115,14 +114,14 @@ def test_labels_are_total(overhead: float, exposed: float, interference: float) 
     assert label_of(overhead, exposed, interference) in LABELS
 
 
-def around(value: float, below: float, above: float) -> Interval:
-    return Interval(value, value - below, value + above)
+def around(value: float, below: float, above: float) -> Estimate:
+    return Estimate(*map(np.asarray, (value, value - below, value + above)))
 
 
 BOX = st.tuples(PART, PART, *[WIDTH] * 6)
 
 
-def box(drawn: tuple[float, ...]) -> tuple[Interval, Interval, Interval]:
+def box(drawn: tuple[float, ...]) -> tuple[Estimate, Estimate, Estimate]:
     exposed, interference, *widths = drawn
     values = (exposed + interference, exposed, interference)
     overhead, first, second = (around(v, *widths[2 * i : 2 * i + 2]) for i, v in enumerate(values))
@@ -143,8 +142,8 @@ def test_one_possible_label_is_clear_and_many_are_none(drawn: tuple[float, ...])
 @given(BOX, st.floats(0, 1), st.floats(0, 1))
 def test_every_truth_within_the_intervals_is_possible(drawn: tuple[float, ...], a: float, b: float) -> None:
     overhead, exposed, interference = box(drawn)
-    x = exposed.low + a * (exposed.high - exposed.low)
-    y = interference.low + b * (interference.high - interference.low)
+    x = as_float(exposed.low + a * (exposed.high - exposed.low))
+    y = as_float(interference.low + b * (interference.high - interference.low))
     assume(overhead.low <= x + y <= overhead.high)
     assert label_of(x + y, x, y) in possible_labels(overhead, exposed, interference)
 
@@ -152,10 +151,11 @@ def test_every_truth_within_the_intervals_is_possible(drawn: tuple[float, ...], 
 @given(BOX, st.tuples(*[WIDTH] * 6))
 def test_wider_intervals_never_make_it_surer(drawn: tuple[float, ...], more: tuple[float, ...]) -> None:
     narrow = box(drawn)
-    wide = [Interval(x.value, x.low - more[2 * i], x.high + more[2 * i + 1]) for i, x in enumerate(narrow)]
+    wide = [Estimate(x.value, x.low - more[2 * i], x.high + more[2 * i + 1]) for i, x in enumerate(narrow)]
     assert set(possible_labels(*narrow)) <= set(possible_labels(*wide))
     before, after = (diagnosed(*intervals) for intervals in (narrow, wide))
-    assert diagnosis.CONFIDENCES.index(before.confidence) <= diagnosis.CONFIDENCES.index(after.confidence)
+    surest_first = (CLEAR, diagnosis.LIKELY, UNRELIABLE)
+    assert surest_first.index(before.confidence) <= surest_first.index(after.confidence)
 
 
 @given(PART, PART, st.floats(0, 3))
@@ -173,7 +173,7 @@ def test_more_time_outside_or_lost_never_looks_better(exposed: float, interferen
 @given(BOX)
 def test_diagnosis_and_verdict_do_not_contradict_each_other(drawn: tuple[float, ...]) -> None:
     intervals = box(drawn)
-    verdict, found = point_verdict(intervals[0].low, intervals[0].high), diagnosed(*intervals)
+    verdict, found = point_verdict(*intervals[0].numbers[1:]), diagnosed(*intervals)
     if found.label == OVERLAP and found.confidence == CLEAR:
         assert verdict == OVERLAPS
     if verdict == OVERLAPS:
@@ -382,7 +382,7 @@ def simulated(rng: np.random.Generator, cause: Cause, n: int, noise: float) -> d
         metrics.exposed_estimate(o, x, y),
         metrics.interference_estimate(c, x, y),
     )
-    return diagnosed(*(Interval(*map(as_float, (e.value, e.low, e.high))) for e in found))
+    return diagnosed(*found)
 
 
 def confusion(n: int, noise: float, trials: int = 200) -> dict[str, Counter[str]]:

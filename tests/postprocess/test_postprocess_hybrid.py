@@ -17,15 +17,15 @@ from mpi_campaign import ROOT
 from postprocess.drawing.curve_plot import chart_figure
 from postprocess.drawing.curve_view import chart_view
 from postprocess.families import registry, sampled_inside
-from postprocess.families.hybrid import claims, inside, once, overlap
+from postprocess.families.hybrid import claims, entry, once, overlap
 from postprocess.families.hybrid.axes import ALONE, WHOLE
 from postprocess.families.hybrid.charts import METHODS, charts
-from postprocess.families.hybrid.entry import BOUNDS, HYBRID
+from postprocess.families.hybrid.entry import BOUNDS, HYBRID, SECTION, verdicts
 from postprocess.families.hybrid.operations import OPERATIONS as EVERY
 from postprocess.families.hybrid.operations import PAPERS as OPERATIONS
 from postprocess.families.hybrid.record import load_hybrid
-from postprocess.families.hybrid.section import SECTION, verdicts
 from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
+from postprocess.families.sampled_table import having
 from postprocess.records.fields import RecordError
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, judge, read_criteria
 from tests.postprocess import synthetic
@@ -580,7 +580,7 @@ def test_what_a_computation_between_start_and_wait_hides_is_told(
     check_record(synthetic.write(tmp_path / "a.jsonl", lines))
     loaded = load_hybrid(tmp_path / "a.jsonl")
     table = hybrid_table([loaded])
-    (row,) = overlap.overlapped(table).to_dict("records")
+    (row,) = having(table, "r_overhead").to_dict("records")
     assert row["timed"] == ALONE
     assert row["r_overhead"] == pytest.approx(1 - hidden, abs=0.01 if not noise else 0.5)
     assert row["r_overhead_ci95_low"] <= row["r_overhead"] <= row["r_overhead_ci95_high"]
@@ -594,18 +594,18 @@ def test_what_a_computation_between_start_and_wait_hides_is_told(
     # A computation moves nothing between nodes; the other batches do, and take time.
     (one,) = loaded.points
     moving = [batch for batch in one.calls if batch != "computation"]
-    assert inside.payload_bytes(loaded) == 21 * 4096 * sum(one.calls[batch] for batch in moving)
-    assert inside.communicated_ns(loaded) == sum(one.t_ns[batch].sum() for batch in moving)
+    assert entry.payload_bytes(loaded) == 21 * 4096 * sum(one.calls[batch] for batch in moving)
+    assert entry.communicated_ns(loaded) == sum(one.t_ns[batch].sum() for batch in moving)
 
 
 def test_over_virtual_nodes_and_on_one_node_nothing_is_said_to_be_hidden(tmp_path: Path) -> None:
     virtual = {"virtual_node_ranks": 1, "shared_nodes": 2, "node_ranks": [1, 1]}
-    (row,) = overlap.overlapped(
-        table_of(tmp_path, record(Truth(hidden=0.75, noise=0.0), sizes=(4096,), own=virtual))
+    (row,) = having(
+        table_of(tmp_path, record(Truth(hidden=0.75, noise=0.0), sizes=(4096,), own=virtual)), "r_overhead"
     ).to_dict("records")
     assert (row["nodes_are"], overlap.verdict(row)) == ("virtual", "cannot tell")
     one_node = table_of(tmp_path / "b", record())
-    assert overlap.overlapped(one_node).empty and overlap.text(one_node) == ""
+    assert having(one_node, "r_overhead").empty and overlap.text(one_node) == ""
 
 
 def test_an_unknown_collective_is_refused(tmp_path: Path) -> None:
@@ -761,13 +761,13 @@ def test_the_papers_two_methods_have_a_chart_with_the_cutoff(tmp_path: Path) -> 
 
 def test_what_is_said_of_the_processes(tmp_path: Path) -> None:
     loaded = load_hybrid(synthetic.write(tmp_path / "a.jsonl", record(operations=OPERATIONS, network="shm")))
-    assert inside.INSIDE.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
-    facts = dict(inside.INSIDE.timing([loaded]))
+    assert entry.INSIDE.covered([loaded]) == [("Hybrid collectives", ", ".join(OPERATIONS))]
+    facts = dict(entry.INSIDE.timing([loaded]))
     assert facts["ranks that share a copy"] == "1 group, real"
     assert list(sampled_inside.wrong(loaded)) == []
-    assert inside.communicated_ns(loaded) > 0
-    assert inside.payload_bytes(loaded) == 0  # one node
+    assert entry.communicated_ns(loaded) > 0
+    assert entry.payload_bytes(loaded) == 0  # one node
     over = load_hybrid(synthetic.write(tmp_path / "b.jsonl", record(sizes=(4096,), network="wire:2gbit")))
     (one,) = over.points
-    assert inside.payload_bytes(over) == 21 * 4096 * (one.calls["library_whole"] + one.calls["library_alone"])
+    assert entry.payload_bytes(over) == 21 * 4096 * (one.calls["library_whole"] + one.calls["library_alone"])
     assert registry.BY_NAME["hybrid"] is HYBRID

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from postprocess.families.hybrid_kernels import inside
+from postprocess.families.hybrid_kernels import entry
 from postprocess.families.hybrid_kernels.charts import COPIES, GROWTH, MEMORY, OVER_RANKS, TIME, charts
 from postprocess.families.hybrid_kernels.record import VARIANTS, load_kernels
 from postprocess.families.hybrid_kernels.table import COLUMNS, SHOWN, kernels_table, record_numbers
@@ -176,13 +176,13 @@ def test_where_only_memory_is_measured_its_rows_are_valid_and_have_no_verdict(tm
     assert math.isnan(hybrid["t_ns"]) and hybrid["verdict"] == "cannot tell"
     assert hybrid["memory_bytes"] > 0 and hybrid["copies_per_node"] == pytest.approx(2)
     loaded = load_kernels(tmp_path / "a.jsonl")
-    assert list(inside.wrong(loaded)) == []
+    assert list(entry.wrong(loaded)) == []
     said = verdict_text(kernels_table([loaded]))
     assert "no time was measured (no times: only memory was measured)" in said
     # A wrong result is told, and without the option nothing is valid.
     assert not rows_of(tmp_path, header=header, repetitions=0, data_errors=1)["mpi"]["valid"]
     assert not rows_of(tmp_path, repetitions=0)["mpi"]["valid"]
-    assert list(inside.wrong(load_kernels(tmp_path / "a.jsonl"))) == ["none of its 1 points is valid: not measured"]
+    assert list(entry.wrong(load_kernels(tmp_path / "a.jsonl"))) == ["none of its 1 points is valid: not measured"]
 
 
 def test_numbers_for_references(tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ def test_launches_that_disagree_give_no_verdict(tmp_path: Path) -> None:
     slower = table_of(tmp_path, record(replace(USUAL, ratios={"openmp": 1.1, "hybrid": 1.05})))
     again = pd.concat([faster, slower.assign(launch=2)], ignore_index=True)
     (one, *_) = verdicts(again)
-    assert one.to_mpi.low == pytest.approx(0.9, rel=0.01)
-    assert one.to_mpi.high == pytest.approx(1.05, rel=0.01)
+    assert one.to_mpi.found.low == pytest.approx(0.9, rel=0.01)
+    assert one.to_mpi.found.high == pytest.approx(1.05, rel=0.01)
     assert (one.to_mpi.verdict, one.to_openmp.verdict) == ("cannot tell", "faster")
 
 
@@ -228,7 +228,7 @@ def test_wrong_results_are_told(tmp_path: Path) -> None:
     lines = record(kernels=("bpmf",))
     lines[1]["data_errors"] = 2
     loaded = load_kernels(synthetic.write(tmp_path / "a.jsonl", lines))
-    assert list(inside.wrong(loaded)) == ["2 results were wrong"]
+    assert list(entry.wrong(loaded)) == ["2 results were wrong"]
 
 
 def test_a_record_without_a_series_is_refused(tmp_path: Path) -> None:

@@ -17,10 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.families import sampled_inside
-from postprocess.families.cpu_overhead import claims, inside, loggp_table
-from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD
+from postprocess.families.cpu_overhead import claims, entry, loggp_table
+from postprocess.families.cpu_overhead.entry import BOUNDS, CPU_OVERHEAD, SECTION
 from postprocess.families.cpu_overhead.loggp_record import loggp_record
-from postprocess.families.cpu_overhead.section import SECTION
 from postprocess.families.cpu_overhead.shown import cpu_text
 from postprocess.families.cpu_overhead.table import COLUMNS, any_record, cpu_table
 from postprocess.families.family import unit_of
@@ -401,9 +400,9 @@ def test_the_parameters_are_compared_once_per_record(tmp_path: Path) -> None:
 def test_a_record_of_messages_tells_its_numbers_payload_and_faults(tmp_path: Path) -> None:
     lines = messages_record()
     found = any_record(load_record(synthetic.write(tmp_path / "a.jsonl", lines)))
-    assert inside.payload_bytes(found) == 2 * 600 * 21 * (8 + 512 + 32768)
-    assert dict(inside.INSIDE.covered([found])) == {"LogGP parameters": "within node"}
-    assert inside.communicated_ns(found) > 0
+    assert entry.payload_bytes(found) == 2 * 600 * 21 * (8 + 512 + 32768)
+    assert dict(entry.INSIDE.covered([found])) == {"LogGP parameters": "within node"}
+    assert entry.communicated_ns(found) > 0
     assert not list(sampled_inside.wrong(found))
     assert CPU_OVERHEAD.numbers is not None
     numbers = CPU_OVERHEAD.numbers(found, None)

@@ -21,14 +21,14 @@ from postprocess.drawing.curve_view import chart_view
 from postprocess.drawing.curves import DOTTED
 from postprocess.families import axes, registry, sampled_inside
 from postprocess.families.family import unit_of
-from postprocess.families.partitioned import inside
+from postprocess.families.partitioned import entry
 from postprocess.families.partitioned.charts import charts
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
-from postprocess.families.partitioned.table import COLUMNS, paired, partitioned_table, record_numbers
+from postprocess.families.partitioned.table import COLUMNS, partitioned_table, record_numbers
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
-from postprocess.statistics.metrics import MIN_REPETITIONS
+from postprocess.statistics.metrics import MIN_REPETITIONS, series_estimate
 from postprocess.verdicts.acceptance import FAIL, PASS, judge, read_criteria
 from tests.postprocess import synthetic
 from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
@@ -112,7 +112,7 @@ def test_the_interval_of_a_gain_covers_the_truth(common: float) -> None:
     for _ in range(600):
         together = np.exp(common * rng.standard_normal(15))
         reference, times = together * np.exp(0.05 * rng.standard_normal((2, 15)))
-        found = paired(2.5 * reference / times)
+        found = series_estimate(2.5 * reference / times)
         held += bool(found.low <= 2.5 <= found.high)
     assert held / 600 >= 0.935
 
@@ -388,17 +388,17 @@ OF_FAMILY = ("family", "benchmark", "plan")
 def test_what_was_sent_and_what_is_wrong(tmp_path: Path) -> None:
     lines = record(sizes=(1000,), ratios=(0,), network="wire:2gbit")
     loaded = load_partitioned(synthetic.write(tmp_path / "a.jsonl", lines))
-    assert inside.payload_bytes(loaded) == 2 * 21 * 1000
+    assert entry.payload_bytes(loaded) == 2 * 21 * 1000
     shared = load_partitioned(synthetic.write(tmp_path / "b.jsonl", [{**lines[0], "network": "shm"}, *lines[1:]]))
-    assert inside.payload_bytes(shared) == 0
+    assert entry.payload_bytes(shared) == 0
     several = [{**synthetic.header(ranks=4), **{name: lines[0][name] for name in OF_FAMILY}}, *lines[1:]]
     for rank in (2, 3):
         several[0]["placement"][rank]["node"] = 1
     nodes = load_partitioned(
         synthetic.write(tmp_path / "e.jsonl", [{**several[0], "network": "native"}, *several[1:-1]])
     )
-    assert inside.payload_bytes(nodes) == 2 * 2 * 21 * 1000  # two pairs
-    assert inside.communicated_ns(loaded) == sum(lines[1]["series"]["t_ref_ns"])
+    assert entry.payload_bytes(nodes) == 2 * 2 * 21 * 1000  # two pairs
+    assert entry.communicated_ns(loaded) == sum(lines[1]["series"]["t_ref_ns"])
     assert list(sampled_inside.wrong(loaded)) == []
     lines[1]["data_errors"] = 7
     wrong = load_partitioned(synthetic.write(tmp_path / "c.jsonl", lines))

@@ -19,13 +19,12 @@ from mpi_campaign import ROOT
 from postprocess.drawing import page
 from postprocess.families import registry
 from postprocess.families.family import Found
-from postprocess.families.sync_overlap import inside
+from postprocess.families.sync_overlap import entry
 from postprocess.families.sync_overlap.charts import charts
-from postprocess.families.sync_overlap.entry import SYNC_OVERLAP
+from postprocess.families.sync_overlap.entry import SECTION, SYNC_OVERLAP
 from postprocess.families.sync_overlap.memory import growth_sentences, memory_table
 from postprocess.families.sync_overlap.planted import expected, planted_rows, planted_sentence
 from postprocess.families.sync_overlap.record import load_sync_overlap
-from postprocess.families.sync_overlap.section import SECTION
 from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table
 from postprocess.families.sync_overlap.verdict import Verdict, verdict_text, verdicts
 from postprocess.records.fields import RecordError
@@ -394,7 +393,7 @@ def test_a_record_of_the_memory_alone_is_good(tmp_path: Path) -> None:
     path = synthetic.write(tmp_path / "a.jsonl", lines)
     check_record(path)
     found = load_sync_overlap(path)
-    assert not list(inside.wrong(found)) and not inside.INSIDE.covered([found])
+    assert not list(entry.wrong(found)) and not entry.INSIDE.covered([found])
     table = sync_table([found])
     assert "no message was sent: the memory of idle ranks alone was measured" in card(table)
     no_run: Any = None
@@ -406,7 +405,7 @@ def test_a_record_of_the_memory_alone_is_good(tmp_path: Path) -> None:
     assert list(memory_table(table)["total_bytes"]) == [16 * 20_000_000]
     lines[1]["own"]["idle_pss_total_bytes"] = None
     untold = load_sync_overlap(synthetic.write(tmp_path / "b.jsonl", lines))
-    assert list(inside.wrong(untold)) == ["the kernel does not tell the memory of a process"]
+    assert list(entry.wrong(untold)) == ["the kernel does not tell the memory of a process"]
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -416,7 +415,7 @@ def test_only_beside_a_thread_on_its_core_a_record_may_have_no_valid_point(tmp_p
     path = synthetic.write(tmp_path / "a.jsonl", lines)
     found = load_sync_overlap(path)
     fault = "none of its 1 points is valid: fewer than 6 repetitions (5)"
-    assert list(inside.wrong(found)) == ([] if shared else [fault])
+    assert list(entry.wrong(found)) == ([] if shared else [fault])
     assert not sync_table([found])["valid"].any()
 
 
@@ -541,8 +540,8 @@ def test_only_sizes_that_were_asked_for_are_compared(tmp_path: Path) -> None:
 
 def test_the_payload_is_what_all_parts_send(tmp_path: Path) -> None:
     found = load_sync_overlap(synthetic.write(tmp_path / "a.jsonl", record(network="wire:2gbit")))
-    assert inside.payload_bytes(found) == 5 * 21 * sum(SIZES)
-    assert inside.payload_bytes(replace(found, header=replace(found.header, network="shm"))) == 0
+    assert entry.payload_bytes(found) == 5 * 21 * sum(SIZES)
+    assert entry.payload_bytes(replace(found, header=replace(found.header, network="shm"))) == 0
 
 
 @pytest.mark.parametrize(

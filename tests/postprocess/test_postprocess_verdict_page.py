@@ -62,9 +62,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         overlaps_of(foreign).records,
     )
     views = {
-        "comparison": verdict_page.comparison_view(compare(before, after), ("before", "after"), [("runs of A", "r1")]),
-        "hostile comparison": verdict_page.comparison_view(
-            compare(launches(**hostile), launches(1.2, seed=2, **hostile)), (HOSTILE, HOSTILE)
+        "comparison": verdict_page.comparisons_view(
+            {("before", "after"): compare(before, after)}, [("runs of A", "r1")]
+        ),
+        "hostile comparison": verdict_page.comparisons_view(
+            {(HOSTILE, HOSTILE): compare(launches(**hostile), launches(1.2, seed=2, **hostile))}
         ),
         "matrix": verdict_page.comparisons_view(
             {
@@ -262,7 +264,7 @@ def test_a_large_comparison_draws_the_maps_that_changed_and_says_so(monkeypatch:
     monkeypatch.setattr(verdict_page, "MOST_DRAWN", 1)
     before = pd.concat([launches(), launches(collective="ireduce", seed=3)], ignore_index=True)
     after = pd.concat([launches(seed=2), launches(1.1, collective="ireduce", seed=4)], ignore_index=True)
-    view = verdict_page.comparison_view(compare(before, after, metrics=["t_measured_ns"]), ("before", "after"))
+    view = verdict_page.comparisons_view({("before", "after"): compare(before, after, metrics=["t_measured_ns"])})
     (grid,) = view.grids
     assert "ireduce" in grid.title
     assert "of 2 maps the 1 with most changes are drawn" in view.remarks

@@ -8,8 +8,6 @@ sizes or communicators at least. A barrier has no size: against sizes its value 
 Idle times are drawn on a logarithmic scale. Those that are not surely above 0 are left out, and counted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -32,8 +30,10 @@ from postprocess.drawing.curves import (
 from postprocess.drawing.text import plural, size
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.axes import AXES
+from postprocess.families.cpu_overhead.claims import of_all_ranks
 from postprocess.families.cpu_overhead.record import BLOCKING
 from postprocess.families.launch_marks import mark_of, marks_of
+from postprocess.families.sampled_table import case_words, having, same_case
 
 USER, SHARE, TIME = "user_share", "idle_share", "idle_ns"
 """The kinds of charts, each the column that it shows."""
@@ -54,29 +54,18 @@ _VERTICAL: Mapping[str, ChartAxis] = {
 }
 _TITLES = {USER: "CPU share in user mode", SHARE: "Idle share", TIME: "Idle time"}
 _COLOURS = {
-    "barrier": "black",
-    "bcast": "blue",
-    "gather": "orange",
-    "scatter": "pink",
-    "allgather": "green",
-    "alltoall": "red",
-    "reduce": "sky",
-    "allreduce": "violet",
-    "reduce_scatter_block": "grey",
-    "scan": "olive",
-}
+    "barrier": "black", "bcast": "blue", "gather": "orange", "scatter": "pink", "allgather": "green",
+    "alltoall": "red", "reduce": "sky", "allreduce": "violet", "reduce_scatter_block": "grey", "scan": "olive",
+}  # fmt: skip
 """A collective keeps its colour in every picture."""
-_GROUP = [
-    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
-    axes.NAMED_CORES.name, axes.LIBRARY_SETTING.name, axes.METHOD.name,
-]  # fmt: skip
+_GROUP = same_case(AXES, axes.OPERATION.name)
 
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `cpu_table`: each kind for each group of points, as far as there is a curve."""
-    for _, rows in _of_all_ranks(table).groupby(_GROUP, sort=False):
+    for _, rows in of_all_ranks(table[table["way"] == BLOCKING]).groupby(_GROUP, sort=False):
         for kind in FIGURES:
-            drawn = rows[_is_idle(rows) if kind == TIME else np.isfinite(rows[kind].to_numpy(np.float64))]
+            drawn = rows[_is_idle(rows)] if kind == TIME else having(rows, kind)
             sizes = sorted({int(size) for size in drawn["message_bytes"] if size > 0})
             if len(sizes) >= LEAST_PLACES:
                 curves = tuple(_curves(drawn, kind, sizes))
@@ -134,24 +123,9 @@ def _curves_of_ranks(rows: pd.DataFrame) -> Iterator[Curve]:
         yield Curve(str(operation), Style(COLOURS[_COLOURS.get(str(operation), "grey")]), marks)
 
 
-def all_charts(table: pd.DataFrame) -> Iterator[Chart]:
-    """Yield all charts of a table of `cpu_table`."""
-    yield from charts(table)
-    yield from rank_charts(table)
-
-
-def _of_all_ranks(table: pd.DataFrame) -> pd.DataFrame:
-    """The blocking calls on the largest communicator of their record."""
-    calls = table[table["way"] == BLOCKING]
-    largest = calls.groupby("record")["communicator_ranks"].transform("max")
-    chosen: pd.DataFrame = calls[calls["communicator_ranks"] == largest]
-    return chosen
-
-
 def _title(kind: str, rows: pd.DataFrame) -> str:
     first = first_of(rows)
-    where = f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
-    return f"{_TITLES[kind]}: {where}, {plural(int(first['ranks']), 'rank')}"
+    return f"{_TITLES[kind]}: {case_words(AXES, first)}, {plural(int(first['ranks']), 'rank')}"
 
 
 def _edges(kind: str, values: list[float]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ an average user or system share is narrower (`cpu_use.average_of_tick_shares`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -23,8 +23,9 @@ from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WORKING
 from postprocess.families.cpu_overhead.table import BY_TICKS
+from postprocess.families.sampled_table import estimate_of, having
 from postprocess.statistics import cpu_use, launches, limits
-from postprocess.statistics.metrics import Estimate, as_float
+from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float
 
 PAPERS_COLLECTIVE = "allreduce"
 PAPERS_NODES = 8
@@ -37,26 +38,13 @@ WAITS = ("yielding", "blocking")
 """The library settings that are about waiting."""
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What the paper says of the CPU share of MPI_Allreduce over TCP (section 3): below `threshold`, on average."""
-
-    column: str
-    what: str
-    library: str
-    threshold: float
-
-
-CLAIMS = (
-    Claim("cpu_share", "CPU", "MPICH2 1.0.3", 0.30),
-    Claim("cpu_share", "CPU", "LAM/MPI 7.1.2", 0.10),
-    Claim("user_share", "CPU in user mode", "MPICH2 1.0.3", 0.10),
-    Claim("user_share", "CPU in user mode", "LAM/MPI 7.1.2", 0.03),
-)
-_GROUP = [
-    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
-    axes.NAMED_CORES.name, axes.METHOD.name,
-]  # fmt: skip
+CLAIMS: Mapping[str, tuple[str, Mapping[str, float]]] = {
+    "cpu_share": ("CPU", {"MPICH2 1.0.3": 0.30, "LAM/MPI 7.1.2": 0.10}),
+    "user_share": ("CPU in user mode", {"MPICH2 1.0.3": 0.10, "LAM/MPI 7.1.2": 0.03}),
+}
+"""What the paper says of the shares of MPI_Allreduce over TCP (section 3): by column, its words, and below which share
+that of each library is, on average."""
+_GROUP = sampled_table.same_case(AXES, axes.OPERATION.name, axes.LIBRARY_SETTING.name)
 
 
 def judged(share: Estimate, threshold: float) -> str:
@@ -67,39 +55,32 @@ def judged(share: Estimate, threshold: float) -> str:
 
 def average(rows: pd.DataFrame, column: str) -> Estimate:
     """The average of a column over rows, with its interval; NaN without rows."""
-    ends = [rows[f"{column}{end}"].to_numpy(np.float64) for end in ("", "_ci95_low", "_ci95_high")]
+    ends = [rows[f"{column}{end}"].to_numpy(np.float64) for end in sampled_table.ENDS]
     if column in BY_TICKS and len(rows):
-        whole = sum(rows[name].to_numpy(np.float64) for name in BY_TICKS)
-        return cpu_use.average_of_tick_shares(ends[0], np.asarray(whole), rows["cpu_ticks"].to_numpy(np.float64))
-    return Estimate(*(np.float64(values.mean()) if values.size else np.float64(math.nan) for values in ends))
+        cpu_shares = sum(rows[name].to_numpy(np.float64) for name in BY_TICKS)
+        return cpu_use.average_of_tick_shares(ends[0], np.asarray(cpu_shares), rows["cpu_ticks"].to_numpy(np.float64))
+    return Estimate(*(values.mean() for values in ends)) if len(rows) else UNKNOWN
 
 
 def sentences(table: pd.DataFrame) -> list[str]:
     """The sentences about a table of `cpu_table`, in its order."""
-    return [f"{case}: {sentence}" for case, said in _said_of_cases(table) for sentence in said]
+    return [f"{case}: {sentence}" for case, of_case in _sentences_of_cases(table) for sentence in of_case]
 
 
 def sentences_by_case(table: pd.DataFrame) -> dict[str, list[str]]:
     """The same sentences under the words for their case."""
     by_case: dict[str, list[str]] = {}
-    for case, said in _said_of_cases(table):
-        by_case.setdefault(case, []).extend(said)
-    return {case: said for case, said in by_case.items() if said}
+    for case, of_case in _sentences_of_cases(table):
+        if of_case:
+            by_case.setdefault(case, []).extend(of_case)
+    return by_case
 
 
-def _said_of_cases(table: pd.DataFrame) -> Iterator[tuple[str, list[str]]]:
+def _sentences_of_cases(table: pd.DataFrame) -> Iterator[tuple[str, list[str]]]:
     collectives = table[table["way"] != ""]
     for _, rows in collectives.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False):
-        yield (
-            _where(rows),
-            [
-                *_of_papers_claims(rows),
-                *_of_ways(rows),
-                *_of_late_ranks(rows),
-                *_of_availability(rows),
-                *_of_nodes(rows),
-            ],
-        )
+        kinds = (_of_papers_claims, _of_ways, _of_late_ranks, _of_availability, _of_nodes)
+        yield _where(rows), [sentence for kind in kinds for sentence in kind(rows)]
     for _, rows in table.groupby(_GROUP, sort=False):
         yield _where(rows, setting=False), [*_of_control(rows), *_of_settings(rows), *_of_agreement(rows)]
 
@@ -137,7 +118,7 @@ def _of_messages(rows: pd.DataFrame) -> str:
     The paper assumes that o is longer in its section 2.1, and that L is in 2.2. An L below 0 is no time of the network.
     """
     row = rows.sort_values("message_bytes", kind="stable").iloc[0]
-    overhead, latency = (_of_row(row, f"run_{name}_ns") for name in ("o", "L"))
+    overhead, latency = (estimate_of(row, f"run_{name}_ns") for name in ("o", "L"))
     doubtful = int(row["launches"] - row["launches_reliable"])
     of_launches = plural(int(row["launches"]), "valid launch") + (
         f", {doubtful} of them not reliable" if doubtful else ""
@@ -165,7 +146,7 @@ def _compared(one: Estimate, other: Estimate) -> str:
 
 
 def _time(estimate: Estimate) -> str:
-    value, low, high = (duration(as_float(end)) for end in (estimate.value, estimate.low, estimate.high))
+    value, low, high = map(duration, estimate.numbers)
     return f"{value} [{low}, {high}]" if math.isfinite(as_float(estimate.low)) else f"{value}, no interval"
 
 
@@ -174,18 +155,12 @@ def _where(rows: pd.DataFrame, *, setting: bool = True) -> str:
     first = first_of(rows)
     if not setting:
         first[axes.LIBRARY_SETTING.name] = axes.LIBRARY_SETTING.usual
-    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
+    return sampled_table.case_words(AXES, first)
 
 
 def _share(estimate: Estimate) -> str:
-    value, low, high = (percent(as_float(end)) for end in (estimate.value, estimate.low, estimate.high))
+    value, low, high = map(percent, estimate.numbers)
     return f"{value} [{low}, {high}]"
-
-
-def _of_row(row: pd.Series[Any], name: str, sign: int = 1) -> Estimate:
-    """A column of a row with its interval; sign -1: the opposite of it."""
-    low, high = (sign * row[f"{name}_ci95_{end}"] for end in ("low", "high")[::sign])
-    return Estimate(np.float64(sign * row[name]), np.float64(low), np.float64(high))
 
 
 def _of_control(rows: pd.DataFrame) -> Iterator[str]:
@@ -210,17 +185,16 @@ def _of_papers_claims(rows: pd.DataFrame) -> Iterator[str]:
     if reliable.empty:
         yield "no point of MPI_Allreduce is reliable, so nothing is said of the paper's claims about its CPU share"
         return
-    for column in dict.fromkeys(claim.column for claim in CLAIMS):
+    for column, (what, thresholds) in CLAIMS.items():
         share = average(reliable, column)
-        claims = [claim for claim in CLAIMS if claim.column == column]
         verdicts = (
-            f"{judged(share, claim.threshold)} the {percent(claim.threshold)} of {claim.library}"
-            if judged(share, claim.threshold) != "cannot tell"
-            else f"whether it is below the {percent(claim.threshold)} of {claim.library} cannot be told"
-            for claim in claims
+            f"{judged(share, threshold)} the {percent(threshold)} of {library}"
+            if judged(share, threshold) != "cannot tell"
+            else f"whether it is below the {percent(threshold)} of {library} cannot be told"
+            for library, threshold in thresholds.items()
         )
         yield (
-            f"MPI_Allreduce takes {_share(share)} of the {claims[0].what}, on average over "
+            f"MPI_Allreduce takes {_share(share)} of the {what}, on average over "
             f"{plural(len(reliable), 'reliable point')}: {', '.join(verdicts)}; the paper says so of more than "
             f"{PAPERS_NODES} nodes, and these are {plural(int(rows['ranks'].iloc[0]), 'rank')}"
         )
@@ -243,7 +217,8 @@ def _of_ways(rows: pd.DataFrame) -> Iterator[str]:
             continue
         best = known.loc[known["cpu_change_ci95_high"].idxmin()]
         if best["cpu_change_ci95_high"] < -LEAST_CHANGE:
-            saved = _share(_of_row(best, "cpu_change", -1))
+            change = estimate_of(best, "cpu_change")
+            saved = _share(Estimate(-change.value, -change.high, -change.low))
             yield (
                 f"waiting by '{way}' takes {saved} less CPU time than the blocking call, and "
                 f"{best['slowdown']:.2f} times its time, in {_cell(best)}, where it saves most"
@@ -256,9 +231,10 @@ def _of_soaking(rows: pd.DataFrame) -> Iterator[str]:
     known = rows[rows["soaked_share_ci95_low"].notna()]
     if not known.empty:
         best = known.loc[known["soaked_share"].idxmax()]
+        share = _share(estimate_of(best, "soaked_share"))
         yield (
-            f"a thread of the lowest priority beside the blocking call gets {_share(_of_row(best, 'soaked_share'))} of "
-            f"its time, in {_cell(best)}, where it gets most"
+            f"a thread of the lowest priority beside the blocking call gets {share} of its time, in {_cell(best)}, "
+            "where it gets most"
         )
 
 
@@ -316,23 +292,11 @@ class Effect:
 
         both: the columns of points without the setting, and with it under the same names that end with `_set`.
         """
-        low, high, low_set, high_set = (
-            np.log(both[f"{self.column}_ci95_{end}"].clip(lower=TINY))
-            if self.is_time
-            else both[f"{self.column}_ci95_{end}"]
-            for end in ("low", "high", "low_set", "high_set")
-        )
+        ends = [both[f"{self.column}_ci95_{end}"] for end in ("low", "high", "low_set", "high_set")]
+        is_time = self.column.endswith("_ns")
+        low, high, low_set, high_set = (np.log(end.clip(lower=TINY)) for end in ends) if is_time else ends
         apart: pd.Series[Any] = (low - high_set).combine(low_set - high, max)
         return apart
-
-    @property
-    def is_time(self) -> bool:
-        return self.column.endswith("_ns")
-
-    @property
-    def least_change(self) -> float:
-        """Of `change`."""
-        return math.log(self.least) if self.is_time else self.least
 
 
 LEAST_RATIO = 1.25
@@ -343,7 +307,7 @@ _POINT = [axes.OPERATION.name, "way", "communicator_ranks", "message_bytes", "la
 EFFECTS = (
     Effect("cpu_share", "the CPU share", (BLOCKING, LATE), LEAST_CHANGE, percent),
     Effect("soaked_share", "the share of a thread of the lowest priority", (SOAKING,), LEAST_CHANGE, percent),
-    Effect("t_wall_ns", "the time of a call", (BLOCKING,), LEAST_RATIO, duration),
+    Effect("t_wall_ns", "the time of a call", (BLOCKING,), math.log(LEAST_RATIO), duration),
 )
 
 
@@ -360,7 +324,7 @@ def _of_settings(rows: pd.DataFrame) -> Iterator[str]:
             change = effect.change(points).dropna()
             if change.empty:
                 continue
-            if change.max() > effect.least_change:
+            if change.max() > effect.least:
                 changed.append(_of_change(effect, name, points.loc[change.idxmax()]))
             else:
                 unchanged.append(f"{effect.what} ({plural(len(change), 'point')}{_waits(points.loc[change.index])})")
@@ -409,10 +373,8 @@ def _of_change(effect: Effect, setting: str, best: pd.Series[Any]) -> str:
 
 def _of_nodes(rows: pd.DataFrame) -> Iterator[str]:
     """The CPU time of the node beside that of its ranks, over blocking calls on all ranks."""
-    blocking = rows[rows["way"] == BLOCKING]
-    most = blocking.groupby("record")["communicator_ranks"].transform("max")
-    on_all = blocking["communicator_ranks"] == most
-    calls = blocking[on_all & blocking["valid"].astype(bool) & blocking["node_cpus"].notna()]
+    blocking = having(of_all_ranks(rows[rows["way"] == BLOCKING]), "node_cpus")
+    calls = blocking[blocking["valid"].astype(bool)]
     if not calls.empty:
         node, softirq, ranks = (_cpus(average(calls, name)) for name in ("node_cpus", "softirq_cpus", "ranks_cpus"))
         yield (
@@ -421,9 +383,15 @@ def _of_nodes(rows: pd.DataFrame) -> Iterator[str]:
         )
 
 
+def of_all_ranks(calls: pd.DataFrame) -> pd.DataFrame:
+    """The calls on the largest communicator of their record."""
+    largest = calls.groupby("record")["communicator_ranks"].transform("max")
+    chosen: pd.DataFrame = calls[calls["communicator_ranks"] == largest]
+    return chosen
+
+
 def _cpus(estimate: Estimate) -> str:
-    value, low, high = (as_float(end) for end in (estimate.value, estimate.low, estimate.high))
-    return f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    return "{:.2f} [{:.2f}, {:.2f}]".format(*estimate.numbers)
 
 
 def _of_agreement(rows: pd.DataFrame) -> Iterator[str]:

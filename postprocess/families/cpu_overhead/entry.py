@@ -2,22 +2,90 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+import pandas as pd
+
+from postprocess.drawing.curve_view import CurveSection
+from postprocess.drawing.text import duration
 from postprocess.families.cpu_overhead.axes import AXES, FAMILY
-from postprocess.families.cpu_overhead.inside import AUDIT, INSIDE
+from postprocess.families.cpu_overhead.charts import charts, rank_charts
+from postprocess.families.cpu_overhead.claims import sentences_by_case, verdicts
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord
 from postprocess.families.cpu_overhead.loggp_table import numbers_of
-from postprocess.families.cpu_overhead.record import BLOCKING, WORKING
-from postprocess.families.cpu_overhead.shown import cpu_text
-from postprocess.families.cpu_overhead.table import COLUMNS, any_record, cpu_table, record_numbers
-from postprocess.families.family import Found, Metric
+from postprocess.families.cpu_overhead.record import BLOCKING, WORKING, CpuRecord
+from postprocess.families.cpu_overhead.shown import LOGGP_PARAMETERS, cpu_text, tables
+from postprocess.families.cpu_overhead.table import COLUMNS, AnyRecord, any_record, cpu_table, record_numbers
+from postprocess.families.family import Audit, Details, Metric
 from postprocess.families.papers import HOEFLER_2006
-from postprocess.families.sampled_family import Compared, sampled_family, slower
+from postprocess.families.sampled_family import Compared, sampled_family, shown, slower
+from postprocess.families.sampled_inside import different, observed, wrong
+from postprocess.records.header import keeps_apart
+from postprocess.statistics.metrics import least_crossing_bytes
 
-if TYPE_CHECKING:
-    import pandas as pd
 
+def _covered(records: Sequence[AnyRecord]) -> Details:
+    names = (point.operation for record in records if isinstance(record, CpuRecord) for point in record.points)
+    pairs = (
+        point.pair.replace("_", " ") for record in records if isinstance(record, LogGPRecord) for point in record.points
+    )
+    return [("CPU time of collectives", different(names, ", ")), ("LogGP parameters", different(pairs, ", "))]
+
+
+def _facts(records: Sequence[AnyRecord]) -> Details:
+    steps = [record.cpu_clock_step_ns for record in records if isinstance(record, CpuRecord)]
+    return [("largest step of the CPU clocks", duration(max(steps)) if steps else "")]
+
+
+def communicated_ns(record: AnyRecord) -> float:
+    """The time of all batches, or round trips, of a record, in ns."""
+    if isinstance(record, LogGPRecord):
+        return sum(point.part_ns for point in record.points)
+    return sum(float(point.t_wall_ns.sum() + point.t_reference_wall_ns.sum()) for point in record.points)
+
+
+def payload_bytes(record: AnyRecord) -> int:
+    """A lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
+
+    Ranks of a node count as one place. On a `wire` each rank is a place of its own.
+    """
+    header = record.header
+    on_wire = keeps_apart(header.network)
+    places = [place.rank if on_wire else place.node for place in header.placement]
+    if isinstance(record, LogGPRecord):
+        # Of a repetition at least the round trips are messages, two each.
+        return sum(
+            2 * point.round_trips * point.repetitions * point.message_bytes
+            for point in record.points
+            if places[0] != places[point.partner_rank]
+        )
+    total = 0
+    for point in record.points:
+        taking_part = places[: point.communicator_ranks]
+        groups = [taking_part.count(place) for place in dict.fromkeys(taking_part)]
+        of_reference = point.reference_calls if point.t_reference_wall_ns.size else 0
+        calls = point.repetitions * (point.calls + of_reference)
+        total += calls * least_crossing_bytes(f"i{point.operation}", point.message_bytes, groups)
+    return total
+
+
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+    """The section of the report. tables: each with its title, and whether a reader sees it without opening it."""
+    listed = [
+        (title, columns.narrow_view(rows, most_rows, leading), columns is LOGGP_PARAMETERS)
+        for title, columns, leading, rows in tables(table)
+    ]
+    return {"verdicts": verdicts(table), "sentences": sentences_by_case(table), "tables": listed}
+
+
+INSIDE = observed(
+    AXES,
+    lambda record: "LogGP parameters" if isinstance(record, LogGPRecord) else "CPU time of collectives",
+    _covered,
+    _facts,
+)
+SECTION = CurveSection(lambda table: (*charts(table), *rank_charts(table)), _view)
 LEAST_LATENCY_NS = 100.0
 """The least difference of L that matters. L may be near 0 or below, where there is no ratio."""
 METRICS = (
@@ -51,15 +119,6 @@ def _compared(table: pd.DataFrame) -> pd.Series[Any]:
     return compared & ((table["benchmark"] != LOGGP) | (table["message_bytes"] == smallest))
 
 
-def _blocking(table: pd.DataFrame) -> pd.Series[Any]:
-    """Whether each row is of blocking calls. All ways of a collective, ranks and size have the same availability."""
-    return table["way"] == BLOCKING
-
-
-def _text(found: Found) -> str:
-    return cpu_text(found.table)
-
-
 CPU_OVERHEAD = sampled_family(
     AXES,
     "CPU time of collectives",
@@ -70,11 +129,17 @@ CPU_OVERHEAD = sampled_family(
     table=cpu_table,
     columns=COLUMNS,
     metrics=METRICS,
-    compared=Compared(("benchmark", "way", "message_bytes", "record"), _compared, {"availability": _blocking}),
+    # All ways of a collective, ranks and size have the same availability: it is compared of blocking calls alone.
+    compared=Compared(
+        ("benchmark", "way", "message_bytes", "record"),
+        _compared,
+        {"availability": lambda table: table["way"] == BLOCKING},
+    ),
     numbers=lambda record: numbers_of(record) if isinstance(record, LogGPRecord) else record_numbers(record),
     bounds=BOUNDS,
-    text=(_text,),
-    short_text=_text,
+    text=(shown(cpu_text),),
+    short_text=shown(cpu_text),
+    section=SECTION,
     inside=INSIDE,
-    audit=AUDIT,
+    audit=Audit(wrong, communicated_ns, payload_bytes),
 )

@@ -27,14 +27,13 @@ of a case (`with_runs`). Every row of these has it, in columns that begin with `
     run_misfit              the median of their misfits
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from postprocess.drawing.text import percent, size
 from postprocess.families import sampled, sampled_table
@@ -42,17 +41,13 @@ from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessageP
 from postprocess.statistics import loggp
 from postprocess.statistics.launches import over_launches
 from postprocess.statistics.limits import LEAST_LAUNCHES
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate, series_estimate
+from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float, series_estimate
 
 OF_SIZE = ("round_trip_ns", "o_send_ns", "o_recv_ns", "gap_ns")
 PARAMETERS: Mapping[str, str] = {
-    "L_ns": "latency",
-    "o_ns": "",
-    "g_ns": "gap",
-    "G_ns_per_byte": "gap_per_byte",
-    "gamma_hot_ns_per_byte": "gamma_hot",
-    "gamma_cold_ns_per_byte": "gamma_cold",
-}
+    "L_ns": "latency", "o_ns": "", "g_ns": "gap", "G_ns_per_byte": "gap_per_byte",
+    "gamma_hot_ns_per_byte": "gamma_hot", "gamma_cold_ns_per_byte": "gamma_cold",
+}  # fmt: skip
 """By column, the estimate of `loggp.Fitted`. o is the mean of both of that: its ends are the means of theirs."""
 OF_RUN = tuple(f"run_{name}" for name in (*OF_SIZE, *PARAMETERS))
 """The estimates over launches."""
@@ -112,10 +107,9 @@ def estimates_of(times: loggp.Times) -> dict[str, Estimate]:
 def parameters_of(fitted: loggp.Fitted | None) -> dict[str, Estimate]:
     """The estimates of PARAMETERS; NaN without a fit."""
     if fitted is None:
-        unknown = median_estimate([])
-        return dict.fromkeys(PARAMETERS, unknown)
-    ends = zip(_ends(fitted.send_overhead), _ends(fitted.receive_overhead), strict=True)
-    overhead = Estimate(*(median_estimate([(one + two) / 2]).value for one, two in ends))
+        return dict.fromkeys(PARAMETERS, UNKNOWN)
+    ends = zip(fitted.send_overhead.numbers, fitted.receive_overhead.numbers, strict=True)
+    overhead = Estimate(*(np.array((sent + received) / 2) for sent, received in ends))
     return {name: getattr(fitted, field) if field else overhead for name, field in PARAMETERS.items()}
 
 
@@ -151,33 +145,20 @@ def misfit_words(misfit: float) -> list[str]:
     return [f"gaps differ by {percent(misfit)} from the line: no single protocol"] if misfit > MISFIT_LIMIT else []
 
 
-def flags_of(*, hides_gap: bool, per_byte_hidden_from: tuple[float, float] | None, latency_high: float) -> list[str]:
-    """What a reader should know of the parameters of a pair.
-
-    per_byte_hidden_from: the sizes that G is of, from and to, where o hides G.  latency_high: the upper end of L's
-    interval.
-    """
-    sizes = " to ".join(size(end) for end in per_byte_hidden_from or ())
+def flags_of(row: Mapping[Any, Any], of: str = "") -> list[str]:
+    """What a reader should know of the parameters of a pair. of: before the names of their columns."""
     return [
-        *(["L is below 0: the overheads of sender and receiver overlap"] if latency_high < 0 else []),
-        *(["o is not shorter than the gap: g cannot be seen, and is at most this"] if hides_gap else []),
+        *(["L is below 0: the overheads of sender and receiver overlap"] if row[f"{of}L_ns_ci95_high"] < 0 else []),
+        *(["o is not shorter than the gap: g cannot be seen, and is at most this"] if row[f"{of}g_hidden"] else []),
         *(
-            [f"o is not shorter than the gaps of messages of {sizes}, which G is of: G is at most this"]
-            if sizes
+            [
+                f"o is not shorter than the gaps of messages of {size(row[f'{of}G_from_bytes'])} to "
+                f"{size(row[f'{of}G_to_bytes'])}, which G is of: G is at most this"
+            ]
+            if row[f"{of}G_hidden"]
             else []
         ),
     ]
-
-
-def _flags_of_fit(fitted: loggp.Fitted | None) -> list[str]:
-    if fitted is None:
-        return []
-    fitted_from_to = (fitted.fitted_bytes[0], fitted.fitted_bytes[-1])
-    return flags_of(
-        hides_gap=fitted.hides_gap,
-        per_byte_hidden_from=fitted_from_to if fitted.hides_gap_per_byte else None,
-        latency_high=as_float(fitted.latency.high),
-    )
 
 
 def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dict[str, Any], dict[str, Estimate]]]:
@@ -185,32 +166,27 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
 
     failed: why the case failed, if it did.
     """
-    found = fits(record)
-    thresholds = {
-        pair: threshold_of([point for point in record.points if point.pair == pair])
-        for pair in dict.fromkeys(point.pair for point in record.points)
-    }
+    found, smallest = fits(record), min((point.message_bytes for point in record.points), default=0)
     for point in record.points:
-        smallest = min(one.message_bytes for one in record.points)
+        of_pair = [other for other in record.points if other.pair == point.pair]
         fitted = found.get(point.pair)
         invalid = sampled.invalid_reasons(point)
         doubts = unreliable_reasons(point, fitted, oversubscribed=record.header.oversubscribed) if not invalid else []
-        reasons = [*failed, *invalid, *doubts]
+        estimates = {**estimates_of(corrected(point, clock_ns_of(record))), **parameters_of(fitted)}
+        sizes = (math.nan, math.nan) if fitted is None else (fitted.fitted_bytes[0], fitted.fitted_bytes[-1])
         plain = {
             "pair": point.pair,
             "message_bytes": point.message_bytes,
             "communicator_ranks": 2,
-            **dict(zip(("eager_bytes", "waiting_bytes"), thresholds[point.pair], strict=True)),
+            **dict(zip(("eager_bytes", "waiting_bytes"), threshold_of(of_pair), strict=True)),
             "g_hidden": fitted is not None and fitted.hides_gap,
             "G_hidden": fitted is not None and fitted.hides_gap_per_byte,
-            "G_from_bytes": float(fitted.fitted_bytes[0]) if fitted is not None else math.nan,
-            "G_to_bytes": float(fitted.fitted_bytes[-1]) if fitted is not None else math.nan,
+            **dict(zip(("G_from_bytes", "G_to_bytes"), map(float, sizes), strict=True)),
             "misfit": fitted.misfit if fitted is not None else math.nan,
-            **sampled_table.columns_of_point(
-                record, point, reasons, _flags_of_fit(fitted) if point.message_bytes == smallest else ()
-            ),
         }
-        yield plain, {**estimates_of(corrected(point, clock_ns_of(record))), **parameters_of(fitted)}
+        of_fit = {**plain, **sampled_table.columns_of_estimates(estimates)}
+        flags = flags_of(of_fit) if point.message_bytes == smallest else []
+        yield {**plain, **sampled_table.columns_of_point(record, point, [*failed, *invalid, *doubts], flags)}, estimates
 
 
 def with_runs(rows: Sequence[dict[str, Any]], case: Sequence[str]) -> list[dict[str, Any]]:
@@ -230,20 +206,17 @@ def with_runs(rows: Sequence[dict[str, Any]], case: Sequence[str]) -> list[dict[
 def _run_of(launches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The columns of `with_runs` from the rows of one size of each launch."""
     valid = [row for row in launches if row["valid"]]
-    found: dict[str, Any] = {
-        "launches": len(valid),
-        "launches_reliable": sum(row["reliable"] for row in valid),
-        "run_g_hidden": bool(valid) and 2 * sum(row["g_hidden"] for row in valid) >= len(valid),
-        "run_G_hidden": bool(valid) and 2 * sum(row["G_hidden"] for row in valid) >= len(valid),
-    }
-    for name, of_column, number in (
-        ("run_eager_bytes", "eager_bytes", np.min),  # NaN where one is
-        ("run_waiting_bytes", "waiting_bytes", np.max),
-        ("run_G_from_bytes", "G_from_bytes", np.fmin.reduce),  # those of launches that have a line
-        ("run_G_to_bytes", "G_to_bytes", np.fmax.reduce),
-        ("run_misfit", "misfit", np.median),
+    found: dict[str, Any] = {"launches": len(valid), "launches_reliable": sum(row["reliable"] for row in valid)}
+    for name in ("g_hidden", "G_hidden"):
+        found[f"run_{name}"] = bool(valid) and 2 * sum(row[name] for row in valid) >= len(valid)
+    for name, number in (
+        ("eager_bytes", np.min),  # NaN where one is
+        ("waiting_bytes", np.max),
+        ("G_from_bytes", np.fmin.reduce),  # those of launches that have a line
+        ("G_to_bytes", np.fmax.reduce),
+        ("misfit", np.median),
     ):
-        found[name] = float(number([row[of_column] for row in valid])) if valid else math.nan
+        found[f"run_{name}"] = float(number([row[name] for row in valid])) if valid else math.nan
     for name in OF_RUN:
         parts = ([row[f"{name[4:]}{end}"] for row in valid] for end in sampled_table.ENDS)
         found |= sampled_table.columns_of_estimates({name: over_launches(*parts)})
@@ -256,17 +229,9 @@ def run_remarks(row: Mapping[Any, Any]) -> list[str]:
     return [
         *([f"unreliable: {launches - reliable} of {launches} launches"] if reliable < launches else []),
         *([] if launches >= LEAST_LAUNCHES else [f"of fewer than {LEAST_LAUNCHES} launches"]),
-        *flags_of(
-            hides_gap=bool(row["run_g_hidden"]),
-            per_byte_hidden_from=(row["run_G_from_bytes"], row["run_G_to_bytes"]) if row["run_G_hidden"] else None,
-            latency_high=float(row["run_L_ns_ci95_high"]),
-        ),
+        *flags_of(row, "run_"),
         *misfit_words(float(row["run_misfit"])),
     ]
-
-
-def _ends(estimate: Estimate) -> tuple[float, float, float]:
-    return as_float(estimate.value), as_float(estimate.low), as_float(estimate.high)
 
 
 def numbers_of(record: LogGPRecord) -> dict[str, float]:
@@ -280,10 +245,5 @@ def numbers_of(record: LogGPRecord) -> dict[str, float]:
     first = rows[0][1] if rows and rows[0][0]["valid"] else {}  # sizes ascend
     in_doubt = ("L_ns", "G_ns_per_byte") if rows and doubts_about_line(fits(record).get(rows[0][0]["pair"])) else ()
     names = [name for name in ("round_trip_ns", *PARAMETERS) if name in first and name not in in_doubt]
-    numbers = {
-        **{name: as_float(first[name].value) for name in names},
-        "points": float(len(rows)),
-        "points_valid": float(sum(plain["valid"] for plain, _ in rows)),
-        "points_reliable": float(sum(plain["reliable"] for plain, _ in rows)),
-    }
-    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+    table = pd.DataFrame([plain for plain, _ in rows], columns=["valid", "reliable"])
+    return sampled_table.numbers_of(table, {name: as_float(first[name].value) for name in names})

@@ -1,7 +1,5 @@
 """The tables of `cpu_overhead` for a reader: blocking calls, other ways of spending the time, availability, LogGP."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -11,17 +9,12 @@ import pandas as pd
 
 from postprocess.drawing.columns import Column, Columns, circumstances, estimate, number, plain
 from postprocess.drawing.text import duration, duration_and_interval, percent, ratio, size
-from postprocess.families import axes, sampled_table
+from postprocess.families import sampled_table
 from postprocess.families.cpu_overhead.axes import AXES
-from postprocess.families.cpu_overhead.claims import sentences
+from postprocess.families.cpu_overhead.claims import of_all_ranks, sentences
 from postprocess.families.cpu_overhead.loggp_table import run_remarks
 from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
-from postprocess.families.sampled_table import LAST, REMARKS, leading
-from postprocess.records.header import NAMED
-
-
-def _size(message_bytes: int) -> str:
-    return size(message_bytes) if message_bytes else ""
+from postprocess.families.sampled_table import LAST, REMARKS, having, leading, same_case
 
 
 def _count(number: float) -> str:
@@ -97,10 +90,6 @@ def _predicted_share(row: Mapping[Any, Any]) -> str:
     return share if row["predicted_network_ns"] >= 0 else "no prediction: L is below 0"
 
 
-def _of_predicted(row: Mapping[Any, Any]) -> str:
-    return ratio(row["t_once_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan)
-
-
 def _times(*columns: tuple[str, str]) -> Iterator[Column]:
     """Columns of times with their intervals, by their heads."""
     for head, name in columns:
@@ -109,7 +98,7 @@ def _times(*columns: tuple[str, str]) -> Iterator[Column]:
 
 _POINT = (
     *leading(AXES), plain("collective", "operation"), number("ranks", "communicator_ranks"),
-    number("message", "message_bytes", _size), number("launch"),
+    number("message", "message_bytes", lambda count: size(count) if count else ""), number("launch"),
 )  # fmt: skip
 _TIME = number("time", "t_wall_ns", duration)
 _IDLE = number("idle time", "idle_ns", duration)
@@ -146,101 +135,54 @@ LOGGP_PARAMETERS = Columns((*_PAIR, number("launches"), *_parameters("run_"), Co
 LOGGP_LAUNCHES = Columns((*_PAIR, number("launch"), *_parameters(), REMARKS))
 PREDICTED = Columns((
     *_POINT, *_times(("one call", "t_once_ns"), ("predicted", "predicted_ns")),
-    Column("ratio", _of_predicted, right=True),
+    Column(
+        "ratio", lambda row: ratio(row["t_once_ns"] / row["predicted_ns"] if row["predicted_ns"] else math.nan), True
+    ),
     *_times(("in a batch", "t_wall_ns"), ("CPU time", "t_cpu_ns"), ("predicted", "predicted_cpu_ns")),
     number("CPU share", "cpu_share", ratio), Column("predicted", _predicted_share, right=True), REMARKS,
 ))  # fmt: skip
 
 
-def leading_columns(columns: Columns) -> int:
-    """How many columns of a table say what a row is of, before those that say what was found."""
-    return len(_PAIR) + 1 if columns in (LOGGP_PARAMETERS, LOGGP_LAUNCHES) else len(_POINT)
-
-
-def blocking_calls(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of blocking calls."""
-    chosen: pd.DataFrame = table[table["way"] == BLOCKING]
-    return chosen
-
-
-def other_ways(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of other ways of spending the time, without those that have a table of their own."""
-    chosen: pd.DataFrame = table[~table["way"].isin([BLOCKING, WORKING, ONCE, LATE, ""])]
-    return chosen
-
-
-def late_ranks(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of calls for which a rank came late."""
-    chosen: pd.DataFrame = table[table["way"] == LATE]
-    return chosen
-
-
-def of_nodes(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of blocking calls of all ranks, as far as the CPU time of the node is known."""
-    calls = blocking_calls(table)
-    all_ranks = calls["communicator_ranks"] == calls.groupby("record")["communicator_ranks"].transform("max")
-    chosen: pd.DataFrame = calls[all_ranks & calls["node_cpus"].notna()]
-    return chosen
-
-
-def availabilities(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per collective, communicator and size of a record whose availability was searched, with its `steps`."""
-    steps = table[table["way"] == WORKING]
-    cell = ["record", "operation", "communicator_ranks", "message_bytes"]
-    counts = steps.groupby(cell)["way"].transform("size")
-    one_each: pd.DataFrame = steps.copy().assign(steps=counts).drop_duplicates(cell)
-    return one_each
-
-
-def parameters_of_launches(table: pd.DataFrame) -> pd.DataFrame:
+def _parameters_of_launches(table: pd.DataFrame) -> pd.DataFrame:
     """A row per record and pair of the LogGP parameters: that of the smallest messages."""
     messages = table[table["pair"] != ""].sort_values("message_bytes", kind="stable")
     chosen: pd.DataFrame = messages.drop_duplicates(["record", "pair"]).sort_index()
     return chosen
 
 
-def parameters(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per case and pair: that of the first launch that has them, which tells of all launches, too."""
-    launches = parameters_of_launches(table).sort_values("valid", ascending=False, kind="stable")
-    case = [name for name in AXES.case if name != axes.LAUNCH.name]
-    chosen: pd.DataFrame = launches.drop_duplicates([*case, NAMED, "pair"]).sort_index()
-    return chosen
-
-
-def launches_of_many(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `parameters_of_launches` of cases with several launches."""
-    launches = parameters_of_launches(table)
-    chosen: pd.DataFrame = launches[launches["launches"] > 1]
-    return chosen
-
-
-def predicted(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of which the LogGP model predicts something."""
-    chosen: pd.DataFrame = table[table["predicted_ns"].notna()]
-    return chosen
-
-
-def tables(table: pd.DataFrame) -> Iterator[tuple[str, Columns, pd.DataFrame]]:
-    """Yield the tables that have rows: title, columns, rows."""
-    yield from (
-        (title, columns, rows)
-        for title, columns, rows in (
-            ("Blocking collectives", BLOCKING_CALLS, blocking_calls(table)),
-            ("Other ways of spending the time of a collective", WAYS, other_ways(table)),
-            ("Waiting for a rank that comes late", LATE_RANKS, late_ranks(table)),
-            ("CPUs that are busy on the node of rank 0 during blocking collectives", NODES, of_nodes(table)),
-            ("Work that fits beside the nonblocking collective", AVAILABILITY, availabilities(table)),
-            ("Parameters of the LogGP model", LOGGP_PARAMETERS, parameters(table)),
-            ("Parameters of each launch", LOGGP_LAUNCHES, launches_of_many(table)),
-            ("What the LogGP model predicts of blocking collectives", PREDICTED, predicted(table)),
-        )
-        if not rows.empty
-    )
+def tables(table: pd.DataFrame) -> Iterator[tuple[str, Columns, int, pd.DataFrame]]:
+    """Yield the tables that have rows: title, columns, rows; and how many columns say what a row is of."""
+    way, of_case, of_pair = table["way"], len(_POINT), len(_PAIR) + 1
+    blocking = table[way == BLOCKING]
+    searched = table[way == WORKING].copy()
+    cell = ["record", "operation", "communicator_ranks", "message_bytes"]
+    searches = searched.assign(steps=searched.groupby(cell)["way"].transform("size")).drop_duplicates(cell)
+    launches = _parameters_of_launches(table)
+    # Of each case and pair the first launch that has parameters, which tells of all launches, too.
+    of_first = launches.sort_values("valid", ascending=False, kind="stable")
+    of_first = of_first.drop_duplicates([*same_case(AXES), "pair"]).sort_index()
+    shown = (
+        ("Blocking collectives", BLOCKING_CALLS, of_case, blocking),
+        (
+            "Other ways of spending the time of a collective", WAYS, of_case,
+            table[~way.isin([BLOCKING, WORKING, ONCE, LATE, ""])],
+        ),
+        ("Waiting for a rank that comes late", LATE_RANKS, of_case, table[way == LATE]),
+        (
+            "CPUs that are busy on the node of rank 0 during blocking collectives", NODES, of_case,
+            having(of_all_ranks(blocking), "node_cpus"),
+        ),
+        ("Work that fits beside the nonblocking collective", AVAILABILITY, of_case, searches),
+        ("Parameters of the LogGP model", LOGGP_PARAMETERS, of_pair, of_first),
+        ("Parameters of each launch", LOGGP_LAUNCHES, of_pair, launches[launches["launches"] > 1]),
+        ("What the LogGP model predicts of blocking collectives", PREDICTED, of_case, having(table, "predicted_ns")),
+    )  # fmt: skip
+    yield from (one for one in shown if not one[-1].empty)
 
 
 def cpu_text(table: pd.DataFrame) -> str:
     """All tables as text, each under its title, and what they say in sentences; empty for an empty table."""
     shown = list(tables(table))
-    parts = [f"{title}:\n{columns.text(rows)}" for title, columns, rows in shown]
-    said = sentences(table) if shown else []
-    return "\n\n".join([*parts, *(["\n".join(said)] if said else [])])
+    parts = [f"{title}:\n{columns.text(rows)}" for title, columns, _, rows in shown]
+    words = sentences(table) if shown else []
+    return "\n\n".join([*parts, *(["\n".join(words)] if words else [])])

@@ -40,14 +40,9 @@ idle share is about -1.
 `validity` says what a point may be used for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
-
-import numpy as np
-import pandas as pd
 
 from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.cpu_overhead import loggp_table, validity
@@ -58,7 +53,7 @@ from postprocess.records.header import NAMED
 from postprocess.records.record import Record
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import cpu_use, loggp
-from postprocess.statistics.metrics import Estimate, Floats, scaled, series_estimate
+from postprocess.statistics.metrics import UNKNOWN, Estimate, Floats, scaled, series_estimate
 
 _ESTIMATES = (
     "t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "idle_ns", "cpu_share", "thread_cpu_share", "idle_share",
@@ -101,12 +96,6 @@ def any_record(record: Record) -> AnyRecord:
     return loggp_record(record) if record.header.benchmark == LOGGP else cpu_record(record)
 
 
-def cpu_table(records: Sequence[AnyRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
-    """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    rows = sampled_table.rows_of(records, failed, _rows_of)
-    return sampled_table.table_of(_with_predictions(loggp_table.with_runs(rows, _OF_LAUNCHES)), COLUMNS)
-
-
 def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
     reasons = failed_reasons(failed)
     rows = loggp_table.loggp_rows(record, reasons) if isinstance(record, LogGPRecord) else _rows(record, reasons)
@@ -122,10 +111,14 @@ def _rows_of(record: AnyRecord, failed: str) -> Iterator[dict[str, Any]]:
 
 _Row: TypeAlias = tuple[dict[str, Any], dict[str, Estimate]]
 """The plain values of a row, and its estimates."""
+_OF_LAUNCHES = (*sampled_table.same_case(AXES), "benchmark")
+"""What the launches of a case have in common."""
+cpu_table = sampled_table.maker(
+    COLUMNS, _rows_of, then=lambda rows: _with_predictions(loggp_table.with_runs(rows, _OF_LAUNCHES))
+)
+"""One row per point of each record; the columns are COLUMNS."""
 _SAME_CASE = ("toolchain", "provider", "network", "configuration", "ranks", "nodes")
 """What parameters and the collectives that they predict have in common."""
-_OF_LAUNCHES = (*(name for name in AXES.case if name != axes.LAUNCH.name), NAMED, "benchmark")
-"""What the launches of a case have in common."""
 
 
 def _with_predictions(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -202,18 +195,18 @@ def estimates_of(
 
     tick_ns, node_tick_ns, cpus: `kernel_tick_ns`, `node_tick_ns` and `node_cpus` of the record.
     """
-    values, unknown = values_of(point), series_estimate(np.zeros(0))
-    found = {name: series_estimate(values[name]) if name in values else unknown for name in _ESTIMATES}
+    values = values_of(point)
+    found = {name: series_estimate(values[name]) if name in values else UNKNOWN for name in _ESTIMATES}
     user, system = float(point.t_user_all_ranks_ns.sum()), float(point.t_system_all_ranks_ns.sum())
     wall = float(point.t_wall_ns.sum()) * point.communicator_ranks
     of_wall = (user + system) / wall if wall > 0 else math.nan
     for name, of, rest in (("user_share", user, system), ("system_share", system, user)):
         found[name] = scaled(cpu_use.tick_share(of, rest, tick_ns), of_wall)
     busy, softirq = float(point.t_node_busy_ns.sum()), float(point.t_node_softirq_ns.sum())
-    whole = cpus * float(point.t_node_window_ns.sum())
+    window = cpus * float(point.t_node_window_ns.sum())
     counted = node_tick_ns if busy > 0 else 0.0  # a system that does not tell has 0 everywhere
     for name, of in (("node_cpus", busy), ("softirq_cpus", softirq)):
-        found[name] = scaled(cpu_use.tick_share(of, whole - of, counted), cpus)
+        found[name] = scaled(cpu_use.tick_share(of, window - of, counted), cpus)
     return found
 
 
@@ -238,11 +231,11 @@ def _cell_of(point: CpuPoint) -> tuple[str, int, int]:
 
 
 def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
-    knees, alone, unknown = availabilities(record), calls_alone(record), series_estimate(np.zeros(0))
+    knees, alone = availabilities(record), calls_alone(record)
     for point in record.points:
         found = estimates_of(point, record.kernel_tick_ns, record.node_tick_ns, record.node_cpus)
-        found["availability"] = knees.get(_cell_of(point), unknown)
-        found["t_once_ns"] = alone.get(_cell_of(point), unknown)
+        found["availability"] = knees.get(_cell_of(point), UNKNOWN)
+        found["t_once_ns"] = alone.get(_cell_of(point), UNKNOWN)
         reasons = [
             *failed,
             *validity.unreliable_reasons(

@@ -16,15 +16,13 @@ flags       Worth knowing, but the shares stand:
             * ranks were started by a barrier, or most repetitions began late.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from postprocess.drawing.text import duration, percent
 from postprocess.families import sampled
 from postprocess.families.cpu_overhead.record import SOAKING, CpuPoint
 from postprocess.statistics.cpu_use import cpu_share, idle_share
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
+from postprocess.statistics.metrics import Estimate
 
 WIDEST_INTERVAL = 0.10
 RESOLUTION_LIMIT = 0.01
@@ -41,9 +39,8 @@ def unreliable_reasons(point: CpuPoint, share: Estimate, cpu_clock_step_ns: int,
     reasons = sampled.invalid_reasons(point)
     if not point.repetitions:
         return reasons
-    width, wall = as_float(share.high) - as_float(share.low), sampled.median(point.t_wall_ns)
-    if point.repetitions >= MIN_REPETITIONS and not width <= WIDEST_INTERVAL:
-        reasons.append(f"the interval of the CPU share is {width:.2f} wide, more than {WIDEST_INTERVAL:.2f}")
+    wall = sampled.median(point.t_wall_ns)
+    reasons += sampled.wide_share(point, "CPU share", share, WIDEST_INTERVAL)
     if cpu_clock_step_ns > RESOLUTION_LIMIT * wall:
         reasons.append(
             f"the CPU clock advances in steps of {duration(cpu_clock_step_ns)}, a batch takes {duration(wall)}"

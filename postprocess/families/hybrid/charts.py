@@ -12,8 +12,6 @@ setting of the MPI library, and the cut-off that the library had. The two times 
 their ratio has no interval. Where the two were measured in different states of the cores, there is no mark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -43,6 +41,7 @@ from postprocess.families.hybrid.axes import ALONE, AXES
 from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.table import SETTING, states_words, with_states
 from postprocess.families.launch_marks import marks_of
+from postprocess.families.sampled_table import case_words, having, nodes_words, same_case
 
 RATIO, BEST, TIME, OVER_NODES = "ratio_to_library", "ratio_to_best_library", "t_ns", "over_nodes"
 METHODS = "methods"
@@ -57,21 +56,13 @@ _VERTICAL: Mapping[str, ChartAxis] = {
     TIME: time_axis("a call"),
 }
 _COLOURS = {
-    "spin": "blue",
-    "untuned": "green",
-    "barrier": "sky",
-    "paper": "red",
-    "method1": "orange",
-    "method1_barrier": "pink",
-    "method2": "violet",
-}
+    "spin": "blue", "untuned": "green", "barrier": "sky", "paper": "red", "method1": "orange",
+    "method1_barrier": "pink", "method2": "violet",
+}  # fmt: skip
 """A variant keeps its colour in every picture."""
 _SETTING_COLOURS = {"usual": "blue", "shared_memory": "orange", "point_to_point": "green"}
 _PLACE = ["shared_nodes", "nodes_are", axes.VIRTUAL_NODE_RANKS.name]
-_GROUP = [
-    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "threads_per_rank", "given_up_cores",
-    axes.NAMED_CORES.name, axes.CACHE.name, axes.METHOD.name, "operation", "timed",
-]  # fmt: skip
+_GROUP = [*same_case(AXES, SETTING, axes.VIRTUAL_NODE_RANKS.name), "operation", "timed"]
 PAPERS_BYTES = 800
 """The block of an allgather in figure 12."""
 
@@ -94,7 +85,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
 
 
 def _chart(kind: str, column: str, rows: pd.DataFrame, against: str, title: str) -> Iterator[Chart]:
-    drawn: pd.DataFrame = rows[np.isfinite(rows[column].to_numpy(np.float64))]
+    drawn = having(rows, column)
     if drawn.empty:
         return
     of_state = "best_state" if kind == BEST else "state"
@@ -126,7 +117,7 @@ def _of_methods(rows: pd.DataFrame) -> Iterator[Chart]:
     one, two = (rows[rows["variant"] == method] for method in (METHOD_1, METHOD_2))
     pairs: pd.DataFrame = two.merge(one, on=["record", "message_bytes"], suffixes=("", "_of_1"))
     alike = pairs[pairs["state"] == pairs["state_of_1"]]
-    drawn = alike[np.isfinite((alike["t_ns"] / alike["t_ns_of_1"]).to_numpy(np.float64))]
+    drawn = having(alike.copy().assign(ratio=alike["t_ns"] / alike["t_ns_of_1"]), "ratio")
     if drawn.empty:
         return
     curves = tuple(
@@ -142,7 +133,7 @@ def _of_methods(rows: pd.DataFrame) -> Iterator[Chart]:
     cutoff = float(drawn["cutoff_bytes"].iloc[0])
     yield Chart(
         kind=METHODS,
-        title=f"Method 2 against method 1: {_where(first)}, {_nodes(first)}",
+        title=f"Method 2 against method 1: {_where(first)}, {nodes_words(first)}",
         figures="figure 15 of Zhou et al. 2020",
         horizontal=MESSAGE,
         vertical=_VERTICAL[METHODS],
@@ -158,7 +149,7 @@ def _of_methods(rows: pd.DataFrame) -> Iterator[Chart]:
 
 
 def _mark_of_methods(place: int, rows: pd.DataFrame) -> Mark:
-    value = float(np.median(rows["t_ns"] / rows["t_ns_of_1"]))
+    value = float(rows["ratio"].median())
     pale = not (rows["reliable"].astype(bool) & rows["reliable_of_1"].astype(bool)).any()
     return Mark(place, value, np.nan, np.nan, quotient(value), pale=pale)
 
@@ -169,7 +160,7 @@ def _title(kind: str, rows: pd.DataFrame) -> str:
     settings = f" (of {str(first['settings']).replace('_', ' ')})" if kind == BEST else ""
     if kind == BEST:
         first[SETTING] = axes.INTRANODE.usual
-    return f"{what[kind]}{settings}: {_where(first)}, {_nodes(first)}"
+    return f"{what[kind]}{settings}: {_where(first)}, {nodes_words(first)}"
 
 
 def _title_over_nodes(rows: pd.DataFrame) -> str:
@@ -178,35 +169,29 @@ def _title_over_nodes(rows: pd.DataFrame) -> str:
     return f"Time of a call over nodes: {_where(first)}, {size(first['message_bytes'])}, nodes are {kinds}"
 
 
-def _nodes(first: Mapping[str, Any]) -> str:
-    return f"{plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
-
-
 def _where(first: Mapping[str, Any]) -> str:
     timed = "alone" if first["timed"] == ALONE else "with writing and reading"
-    case = f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
-    return f"{first['operation']} {timed}, {case}, {plural(int(first['ranks']), 'rank')}"
+    return f"{first['operation']} {timed}, {case_words(AXES, first)}, {plural(int(first['ranks']), 'rank')}"
 
 
 def _curves(drawn: pd.DataFrame, column: str, against: str, of_state: str) -> Iterator[Curve]:
     if column == TIME:
-        library = drawn.assign(variant="MPI library")
-        for name, named, rows in _by_name_and_state(library, "variant", of_state):
-            style = _style("black", named, line=DASHED)
-            yield _curve(_curve_name(name, named), style, rows, _OF_LIBRARY, against)
+        for name, named, rows in _by_name_and_state(drawn.assign(variant="MPI library"), "variant", of_state):
+            marks = marks_of(rows, against, _OF_LIBRARY, _VERTICAL[TIME])
+            yield Curve(_curve_name(name, named), _style("black", named, line=DASHED), marks)
     for variant, named, rows in _by_name_and_state(drawn, "variant", of_state):
-        style = _style(_COLOURS.get(variant, "grey"), named)
-        yield _curve(_curve_name(variant, named), style, rows, column, against)
+        marks = marks_of(rows, against, column, _VERTICAL[column])
+        yield Curve(_curve_name(variant, named), _style(_COLOURS.get(variant, "grey"), named), marks)
 
 
 def _by_name_and_state(rows: pd.DataFrame, column: str, of_state: str) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Each value of a column, with each state of the cores that it has, the shortest hand-overs first, and their
     rows."""
     for name, of_name in rows.groupby(column, sort=False):
-        for one in ("", *state.NAMES):
-            of_both: pd.DataFrame = of_name[of_name[of_state] == one]
+        for named in ("", *state.NAMES):
+            of_both: pd.DataFrame = of_name[of_name[of_state] == named]
             if len(of_both):
-                yield str(name), one, of_both
+                yield str(name), named, of_both
 
 
 def _curve_name(name: str, of_state: str) -> str:
@@ -215,8 +200,3 @@ def _curve_name(name: str, of_state: str) -> str:
 
 def _style(colour: str, of_state: str, line: str = SOLID) -> Style:
     return Style(COLOURS[colour], line=line, hollow=of_state not in ("", state.NEAR))
-
-
-def _curve(name: str, style: Style, rows: pd.DataFrame, column: str, against: str) -> Curve:
-    vertical = _VERTICAL[TIME if column == _OF_LIBRARY else column]
-    return Curve(name, style, marks_of(rows, against, column, vertical))

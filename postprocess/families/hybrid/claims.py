@@ -12,8 +12,6 @@ of that interval is. So the interval that is judged is `ratio_to_papers_own_wide
 `docs/benchmarks/hybrid-targets.yaml` states the same bounds for `campaign accept`, which judges the same columns.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,14 +25,7 @@ from postprocess.families import axes, handovers, sampled_table
 from postprocess.families.hybrid import state
 from postprocess.families.hybrid.axes import ALONE, AXES, WHOLE
 from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
-from postprocess.families.hybrid.table import (
-    ESTIMATES,
-    PAPERS_RATIO,
-    SETTING,
-    WIDENED,
-    count_of_controls,
-    with_states,
-)
+from postprocess.families.hybrid.table import ESTIMATES, PAPERS_RATIO, SETTING, WIDENED, count_of_controls, with_states
 from postprocess.statistics import control
 from postprocess.statistics.control import FASTER
 
@@ -216,8 +207,7 @@ def counts_words(of_targets: pd.DataFrame) -> str:
 
 def _where(rows: pd.DataFrame) -> str:
     first = first_of(rows) | {SETTING: axes.INTRANODE.usual}
-    few = sampled_table.few_launches_words(rows)
-    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}{few}"
+    return sampled_table.case_words(AXES, first) + sampled_table.few_launches_words(rows)
 
 
 def _of_claims(library: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -232,9 +222,9 @@ def lacking(rows: Sequence[Mapping[str, Any]], settings: Sequence[str], first_by
     """What the rows of one collective lack to say something about these settings of the MPI library and messages from
     `first_bytes` to `last_bytes`; empty where it is nothing."""
     sizes = {one: {row["message_bytes"] for row in rows if row[SETTING] == one and row["valid"]} for one in settings}
-    there = [setting for setting in settings if sizes[setting]]
-    if len(there) < len(settings):
-        return f"only {_measured([one.replace('_', ' ') for one in there])}" if there else "nothing is valid"
+    measured = [setting for setting in settings if sizes[setting]]
+    if len(measured) < len(settings):
+        return f"only {_measured([one.replace('_', ' ') for one in measured])}" if measured else "nothing is valid"
     every = {first_bytes, last_bytes}.union(*sizes.values())
     if absent := sorted(one for one in every if not all(one in of_setting for of_setting in sizes.values())):
         return f"{_measured(list(map(size, absent)), 'not ')}{' with each setting' if len(settings) > 1 else ''}"
@@ -301,12 +291,8 @@ def _ratio_words(row: Mapping[Any, Any]) -> str:
     side of the bound its ends are."""
     values, bound = [row["ratio"], row["ratio_ci95_low"], row["ratio_ci95_high"]], row["bound"]
     close = any(math.isfinite(one) and ratio(one) == ratio(bound) for one in values)
-    texts = [f"{one:.3f}" if close and math.isfinite(one) else quotient(one) for one in values]
+    texts = [f"{value:.3f}" if close and math.isfinite(value) else quotient(value) for value in values]
     return f"{texts[0]} [{texts[1]}, {texts[2]}]" if all(map(math.isfinite, values)) else texts[0]
-
-
-def _verdict(row: Mapping[Any, Any]) -> str:
-    return f"{row['verdict']}: {row['lacking']}" if row["lacking"] else str(row["verdict"])
 
 
 def _largest(row: Mapping[Any, Any]) -> str:
@@ -320,17 +306,13 @@ def _control(row: Mapping[Any, Any]) -> str:
     return f"{ratio(ends[0])} to {ratio(ends[1])}" if all(map(math.isfinite, ends)) else ""
 
 
-def _handover(row: Mapping[Any, Any]) -> str:
-    return ", ".join(filter(None, [handovers.words(row["handover_ns"]), row["state"]]))
-
-
 OF_CASE = Columns((
     Column("collective, timed", lambda row: f"{row['operation']}, {row['timed']}"),
     plain("target"),
-    Column("verdict", _verdict),
+    Column("verdict", lambda row: ": ".join(filter(None, [row["verdict"], row["lacking"]]))),
     Column("largest ratio", _largest),
     Column("control", _control),
-    Column("hand-over", _handover, right=True),
+    Column("hand-over", lambda row: ", ".join(filter(None, [handovers.words(row["handover_ns"]), row["state"]])), True),
     Column("missed at", lambda row: ", ".join(map(size, row["missed_bytes"]))),
 ))  # fmt: skip
 """The columns of a table of `targets` of one case."""

@@ -1,10 +1,9 @@
 """What is paid once, on the slowest rank, by number of ranks and size of a window: the counterpart of table 2 of Zhou
 et al. 2020; and after how many calls they have saved as much time, with the trials and without."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -28,14 +27,7 @@ ONCE: Mapping[str, str] = {
 }
 """What is paid once, each with a head of a column."""
 OF_RANKS = "of_ranks"
-COLUMNS = (
-    *AXES.case,
-    "shared_nodes",
-    "nodes_are",
-    OF_RANKS,
-    *sampled_table.names_of_estimates(ONCE),
-    "record",
-)
+COLUMNS = (*AXES.case, "shared_nodes", "nodes_are", OF_RANKS, *sampled_table.names_of_estimates(ONCE), "record")
 """The columns of `once_table`. `of_ranks`: how many of the ranks pay it. Times are medians, in ns, with their 95 %
 intervals; NaN where there is none."""
 
@@ -47,28 +39,24 @@ def once_table(records: Sequence[HybridRecord]) -> pd.DataFrame:
 
 
 def _rows(record: HybridRecord) -> Iterator[dict[str, Any]]:
-    whole = {record.header.ranks: record.one_off_ns} if any(map(len, record.one_off_ns.values())) else {}
-    for ranks, times in sorted({**record.one_off_of_fewer_ns, **whole}.items()):
+    of_all = {record.header.ranks: record.one_off_ns} if any(map(len, record.one_off_ns.values())) else {}
+    for ranks, times in sorted({**record.one_off_of_fewer_ns, **of_all}.items()):
         row = {**case_of(record), OF_RANKS: ranks, "record": record.name}
         for name in ONCE:
             row |= sampled_table.columns_of_estimates({name: median_estimate(times.get(name, ()))})
         yield row
 
 
-def _with_interval(name: str) -> Callable[[Mapping[Any, Any]], str]:
-    def words(row: Mapping[Any, Any]) -> str:
-        value, low, high = (row[f"{name}{end}"] for end in sampled_table.ENDS)
-        if not math.isfinite(value):
-            return ""
-        return duration(value) + (f" [{duration(low)}, {duration(high)}]" if math.isfinite(low) else "")
-
-    return words
+def _with_interval(row: Mapping[Any, Any], name: str) -> str:
+    value, low, high = (row[f"{name}{end}"] for end in sampled_table.ENDS)
+    ends = f" [{duration(low)}, {duration(high)}]" if math.isfinite(low) else ""
+    return f"{duration(value)}{ends}" if math.isfinite(value) else ""
 
 
 SHOWN = Columns((
     *sampled_table.leading(AXES),
     number("ranks", OF_RANKS),
-    *(Column(head, _with_interval(name), right=True) for name, head in ONCE.items()),
+    *(Column(head, partial(_with_interval, name=name), right=True) for name, head in ONCE.items()),
 ))  # fmt: skip
 """The columns of a table of `once_table` for a reader."""
 
@@ -85,7 +73,7 @@ def pays_back(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
         first = rows_of(of_case)[0]
         rows.append(
             [
-                f"{first['toolchain']}, {AXES.words(first)}, {first['network']}, {first['ranks']} ranks",
+                f"{sampled_table.case_words(AXES, first)}, {first['ranks']} ranks",
                 str(first["operation"]),
                 *(cells.get(one, "") for one in sizes),
             ]

@@ -1,7 +1,5 @@
 """The collectives that are measured, as `operation_table` of `benchmarks/hybrid/operations.c` has them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

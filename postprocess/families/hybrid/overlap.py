@@ -5,16 +5,15 @@ computation alone, and the computation between the two steps. From their medians
 al. 2022 with its interval (`metrics.overhead_estimate`): 0 where all is hidden that can be, 1 where nothing is.
 """
 
-from __future__ import annotations
-
-import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from postprocess.drawing.columns import Column, Columns, estimate, number, plain
 from postprocess.drawing.text import duration, size
+from postprocess.families import sampled_table
 from postprocess.families.hybrid.axes import AXES
 from postprocess.statistics.control import CANNOT_TELL
 
@@ -28,14 +27,8 @@ def verdict(row: Mapping[Any, Any]) -> str:
     return HIDES if row["r_overhead_ci95_high"] < 1 else COSTS if row["r_overhead_ci95_low"] > 1 else CANNOT_TELL
 
 
-def overlapped(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a table of `hybrid_table` that have an overlap ratio."""
-    rows: pd.DataFrame = table[[math.isfinite(one) for one in table["r_overhead"]]]
-    return rows
-
-
 SHOWN = Columns((
-    Column("library", lambda row: f"{row['toolchain']}, {AXES.words(row)}, {row['network']}"),
+    Column("library", partial(sampled_table.case_words, AXES)),
     Column("nodes", lambda row: f"{row['shared_nodes']}, {row['nodes_are']}"),
     plain("collective", "operation"),
     plain("variant"),
@@ -46,9 +39,9 @@ SHOWN = Columns((
     *estimate("overlap ratio", "r_overhead"),
     Column("computing between", verdict),
 ))  # fmt: skip
-"""The columns of a table of `overlapped` rows for a reader."""
+"""The columns of a table of rows that have an overlap ratio, for a reader."""
 
 
 def text(table: pd.DataFrame) -> str:
     """The table for the terminal; empty without several nodes."""
-    return SHOWN.text(overlapped(table))
+    return SHOWN.text(sampled_table.having(table, "r_overhead"))

@@ -1,7 +1,5 @@
 """In which states the cores were while the points of a run were measured, by their `handovers`."""
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import math
@@ -55,8 +53,8 @@ def name(handover_ns: float, of_states: Sequence[float]) -> str:
 
 def joined(names: Iterable[str]) -> str:
     """The names of states, the shortest hand-overs first: ``near and far``."""
-    there = set(names)
-    return " and ".join(one for one in NAMES if one in there)
+    given = set(names)
+    return " and ".join(one for one in NAMES if one in given)
 
 
 def choice_words(point: HybridPoint) -> list[str]:

@@ -31,8 +31,6 @@ upper end bounds the ratio to the best setting whichever that is, because it bou
 Nothing is clamped. `validity` says what a row may be used for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -52,7 +50,7 @@ from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
 from postprocess.statistics.control import CANNOT_TELL, FASTER, verdict
-from postprocess.statistics.metrics import Estimate, as_float, overhead_estimate, series_estimate
+from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float, overhead_estimate, series_estimate
 
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
@@ -61,7 +59,6 @@ _OWN = ("t_ns", "t_library_ns", "ratio_to_library", "ratio_to_papers_own")
 PAPERS_RATIO, WIDENED = "ratio_to_papers_own", "ratio_to_papers_own_widened"
 _OF_NODES = ("t_steps_ns", "t_computation_ns", "t_overlap_ns", "r_overhead")
 ESTIMATES = (*_OWN, WIDENED, "ratio_to_best_library", *_OF_NODES)
-UNKNOWN = Estimate(np.float64(math.nan), np.float64(math.nan), np.float64(math.nan))
 SETTING = axes.INTRANODE.name
 _ALL_BUT_SETTING = (
     *(name for name in AXES.case if name != SETTING), "shared_nodes", "nodes_are", "operation", "variant", "timed",
@@ -95,12 +92,6 @@ node, and `papers_node_method` in the batches by the paper's own method; "" wher
 no two ranks share a node; `best_handover_ns`: that beside `best_setting`. `other_state_repetitions`: repetitions that
 were left out, because it was another.
 """
-
-
-def hybrid_table(records: Sequence[HybridRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
-    """Two rows per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    rows = sampled_table.rows_of(records, failed, _rows)
-    return sampled_table.table_of(_with_controls(_with_best(rows)), COLUMNS, "doubtful")
 
 
 def _with_controls(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -204,7 +195,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                     point, (own, library), case["nodes_are"], header.network, oversubscribed=header.oversubscribed
                 ),
             ]
-            said = CANNOT_TELL if doubts else verdict(found["ratio_to_library"])
+            answer = CANNOT_TELL if doubts else verdict(found["ratio_to_library"])
             reasons = [*doubts, *sampled.too_wide(found["ratio_to_library"], validity.WIDEST_INTERVAL)]
             blocks = header.ranks if OPERATIONS[point.operation].per_rank else 1
             memory_create_ns = record.memory_create_ns(blocks * point.message_bytes)
@@ -229,15 +220,19 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
                 "t_library_mean_ns": float(t_library_ns.mean()) if t_library_ns.size else math.nan,
                 **sampled_table.columns_of_estimates(found),
                 **{name: getattr(point, name) for name in _OF_POINT},
-                "verdict": said,
+                "verdict": answer,
                 "memory_create_ns": memory_create_ns,
                 "trials_ns": point.trials_ns,
-                "pays_back_calls": pays_back_calls(once + point.trials_ns, found, said),
-                "pays_back_without_trials_calls": pays_back_calls(once, found, said),
+                "pays_back_calls": pays_back_calls(once + point.trials_ns, found, answer),
+                "pays_back_without_trials_calls": pays_back_calls(once, found, answer),
                 "calls": point.calls[own],
                 "library_calls": point.calls[library],
                 **sampled_table.columns_of_point(record, point, reasons, flags),
             }
+
+
+hybrid_table = sampled_table.maker(COLUMNS, _rows, "doubtful", then=lambda rows: _with_controls(_with_best(rows)))
+"""Two rows per point of each record; the columns are COLUMNS."""
 
 
 def _of_nodes(point: HybridPoint) -> dict[str, Estimate]:
@@ -264,15 +259,15 @@ def with_states(table: pd.DataFrame) -> pd.DataFrame:
 def states_words(rows: pd.DataFrame, column: str = "state") -> list[str]:
     """For each state of the cores that the rows have, how long hand-overs took in it. column: that with its name."""
     times = column.replace("state", "handover_ns")
-    found = [(one, rows[rows[column] == one][times]) for one in state.NAMES if (rows[column] == one).any()]
+    found = [(name, rows[rows[column] == name][times]) for name in state.NAMES if (rows[column] == name).any()]
     return [f"{one}: hand-overs of {handovers.words(of.min())} to {handovers.words(of.max())}" for one, of in found]
 
 
-def pays_back_calls(once_ns: float, found: Mapping[str, Estimate], said: str) -> float:
+def pays_back_calls(once_ns: float, found: Mapping[str, Estimate], answer: str) -> float:
     """After how many calls the time that they save is `once_ns`; NaN where that is not known, or they are not surely
-    faster. said: their verdict."""
+    faster. answer: their verdict."""
     saved = as_float(found["t_library_ns"].value) - as_float(found["t_ns"].value)
-    return once_ns / saved if said == FASTER and saved > 0 else math.nan
+    return once_ns / saved if answer == FASTER and saved > 0 else math.nan
 
 
 def record_numbers(record: HybridRecord) -> dict[str, float]:

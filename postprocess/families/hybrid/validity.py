@@ -11,8 +11,6 @@ flags       Worth knowing, but the ratio stands: ranks were started by a barrier
             a node an allgather or a bcast alone is no copy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The axes of a row of this family."""
 
-from __future__ import annotations
-
 from postprocess.families import axes
 from postprocess.families.family import Axis
 from postprocess.families.hybrid_kernels.record import FAMILY

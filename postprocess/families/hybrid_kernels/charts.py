@@ -6,10 +6,7 @@ that number, a curve per variant; so are the memory that the kernel's data added
 several ranks of a node need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,10 +25,10 @@ from postprocess.drawing.curves import (
     sure_values,
 )
 from postprocess.drawing.text import duration, plural, ratio, size
-from postprocess.families import axes
 from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
 from postprocess.families.launch_marks import mark_of
+from postprocess.families.sampled_table import case_words, having, nodes_words, same_case
 
 TIME, MEMORY, GROWTH, COPIES = "t_ns", "memory_bytes", "growth_bytes", "copies_per_node"
 """What charts show, each a column."""
@@ -74,10 +71,7 @@ _CURVES_OVER_RANKS = {
 }
 _COLOURS = {MPI: "blue", OPENMP: "orange", HYBRID: "green"}
 """A variant keeps its colour in all pictures that have a curve for it."""
-_WHERE = [
-    "toolchain", "provider", "network", "configuration", "shared_nodes", "nodes_are", "threads_per_rank",
-    "given_up_cores", axes.NAMED_CORES.name, axes.VIRTUAL_NODE_RANKS.name, axes.METHOD.name, "kernel",
-]  # fmt: skip
+_WHERE = [*same_case(AXES, "ranks", "nodes"), "shared_nodes", "nodes_are", "kernel"]
 
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
@@ -96,21 +90,22 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
 
 
 def _chart(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
-    drawn = _known(rows, column)
+    drawn = having(rows, column)
     if len(drawn):
         first = first_of(rows)
-        title = f"{_WHAT[column]}: {_kernel(rows)}, {_place(first)}, {plural(first['ranks'], 'rank')}, {_nodes(first)}"
+        ranks = plural(first["ranks"], "rank")
+        title = f"{_WHAT[column]}: {_kernel(rows)}, {case_words(AXES, first)}, {ranks}, {nodes_words(first)}"
         figures = _FIGURES.get(first["kernel"], "") if column == TIME else ""
         yield _drawn(column, column, title, figures, _VARIANT, tuple(_curves(drawn, column)), len(rows) - len(drawn))
 
 
 def _chart_over_ranks(column: str, rows: pd.DataFrame) -> Iterator[Chart]:
     """The sizes of some kernels grow with the ranks: the title has the smallest and the largest one."""
-    drawn = _known(rows, column)
+    drawn = having(rows, column)
     if len(drawn):
         first = first_of(rows)
         crowded = "; some ranks share cores, which needs no other memory" if rows["oversubscribed"].any() else ""
-        title = f"{_WHAT[column]}: {_kernel(rows)}, {_place(first)}, {_nodes(first)}{crowded}"
+        title = f"{_WHAT[column]}: {_kernel(rows)}, {case_words(AXES, first)}, {nodes_words(first)}{crowded}"
         curves = tuple(_curves_over_ranks(drawn, column))
         yield _drawn(f"{OVER_RANKS}_{column}", column, title, "", _RANKS, curves, len(rows) - len(drawn))
 
@@ -133,22 +128,9 @@ def _drawn(
     )
 
 
-def _known(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    known: pd.DataFrame = rows[np.isfinite(rows[column].to_numpy(np.float64))]
-    return known
-
-
 def _kernel(rows: pd.DataFrame) -> str:
     low, high = int(rows["size"].min()), int(rows["size"].max())
     return f"{rows['kernel'].iloc[0]} of {f'size {low}' if low == high else f'sizes {low} to {high}'}"
-
-
-def _place(first: Mapping[str, Any]) -> str:
-    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}"
-
-
-def _nodes(first: Mapping[str, Any]) -> str:
-    return f"{plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
 
 
 def _curves(drawn: pd.DataFrame, column: str) -> Iterator[Curve]:

@@ -22,10 +22,8 @@ order statistics. Repetitions in another state of the cores than most of the poi
 Nothing is clamped. `validity` says what a row may be used for.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,14 +35,7 @@ from postprocess.drawing.text import duration, ratio, size
 from postprocess.families import axes, handovers, sampled, sampled_table
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
-from postprocess.families.hybrid_kernels.record import (
-    HYBRID,
-    MPI,
-    OPENMP,
-    VARIANTS,
-    KernelPoint,
-    KernelsRecord,
-)
+from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS, KernelPoint, KernelsRecord
 from postprocess.families.sampled_table import LAST, leading
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
@@ -74,13 +65,6 @@ COLUMNS = (
 
 Times are medians of one solve, in nanoseconds, memory in bytes; ratios have no unit. An unknown value is NaN.
 """
-
-
-def kernels_table(
-    records: Sequence[KernelsRecord], failed: Mapping[str, tuple[str, str]] | None = None
-) -> pd.DataFrame:
-    """A row per point and variant of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
 
 
 def case_of(record: KernelsRecord) -> dict[str, Any]:
@@ -139,6 +123,10 @@ def _rows(record: KernelsRecord, failed: str) -> Iterator[dict[str, Any]]:
                     validity.invalid_reasons(point, memory_only=record.memory_only),
                 ),
             }
+
+
+kernels_table = sampled_table.maker(COLUMNS, _rows)
+"""A row per point and variant of each record; the columns are COLUMNS."""
 
 
 def in_one_state(point: KernelPoint) -> tuple[KernelPoint, int]:

@@ -13,8 +13,6 @@ flags       Worth knowing, but the ratio stands: ranks were started by a barrier
             control is off, or there is none.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -15,28 +15,19 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import rows_of
-from postprocess.drawing.text import interval, plural, ratio, size
-from postprocess.families import axes
+from postprocess.drawing.text import plural, ratio, size, with_interval
 from postprocess.families.hybrid_kernels.axes import AXES, VARIANT
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, VARIANTS
-from postprocess.families.hybrid_kernels.table import (
-    TO_MPI,
-    TO_OPENMP,
-    VERDICTS,
-    by_ranks,
-    count_of_controls,
-)
+from postprocess.families.hybrid_kernels.table import TO_MPI, TO_OPENMP, VERDICTS, by_ranks, count_of_controls
+from postprocess.families.sampled_table import case_words, nodes_words, same_case
 from postprocess.statistics import launches
 from postprocess.statistics.control import CANNOT_TELL, verdict
-from postprocess.statistics.metrics import as_float
+from postprocess.statistics.metrics import Estimate
 
 MOST_COPIES = 1.1
 """Node memory of the data that several ranks of a node need: `hybrid` is meant to keep at most so many copies.
 `docs/benchmarks/hybrid-targets.yaml` has the same bound."""
-PLACE = [
-    "toolchain", "provider", "network", "configuration", "ranks", "nodes", "shared_nodes", "nodes_are",
-    "threads_per_rank", "given_up_cores", axes.NAMED_CORES.name, axes.VIRTUAL_NODE_RANKS.name, axes.METHOD.name,
-]  # fmt: skip
+PLACE = [*same_case(AXES), "shared_nodes", "nodes_are"]
 """The columns that name where a kernel was solved, and how it was measured."""
 
 
@@ -44,9 +35,7 @@ PLACE = [
 class Comparison:
     """The time of `hybrid` over that of another variant. verdict: as in a table of `kernels_table`."""
 
-    value: float
-    low: float
-    high: float
+    found: Estimate
     verdict: str
     launches: int
 
@@ -58,8 +47,7 @@ class Comparison:
     @property
     def words(self) -> str:
         """The ratio and its interval, as far as they are known."""
-        known = f" {interval(self.low, self.high)}" if np.isfinite(self.low) else ""
-        return f"{ratio(self.value)}{known}"
+        return with_interval(*self.found.numbers)
 
 
 @dataclass(frozen=True)
@@ -93,7 +81,7 @@ class Verdict:
     @property
     def time_words(self) -> str:
         """Both ratios, with their intervals and verdicts."""
-        if not np.isfinite(self.to_mpi.value):
+        if not np.isfinite(self.to_mpi.found.value):
             return "no time was measured"
         against = ((self.to_mpi, "pure MPI"), (self.to_openmp, "MPI and OpenMP"))
         words = [f"{one.words} of {base}'s time: {one.answer}" for one, base in against]
@@ -116,12 +104,8 @@ def _each(values: Mapping[str, float], words: Callable[[float], str]) -> str:
     return ", ".join(f"{name} {words(values[variant])}" for variant, name in _NAMES.items())
 
 
-def verdicts(table: pd.DataFrame) -> list[Verdict]:
-    """The verdicts on a table of `kernels_table`, by place, ranks and kernel."""
-    return list(_verdicts(table))
-
-
-def _verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
+def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
+    """Yield the verdicts on a table of `kernels_table`, by place, ranks and kernel."""
     for _, rows in by_ranks(table).groupby([*PLACE, "kernel", "size"], sort=False):
         of: dict[str, pd.DataFrame] = {variant: rows[rows[VARIANT.name] == variant] for variant in VARIANTS}
         own = of[HYBRID]
@@ -133,7 +117,7 @@ def _verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
             size=int(first["size"]),
             to_mpi=_comparison(own, TO_MPI),
             to_openmp=_comparison(own, TO_OPENMP),
-            memory_bytes={variant: _median(of[variant], "memory_bytes") for variant in VARIANTS},
+            memory_bytes={variant: float(np.median(of[variant]["memory_bytes"])) for variant in VARIANTS},
             copies={variant: float(_copies(of[variant]).max()) for variant in VARIANTS},
             planned_copies={variant: float(of[variant]["copies_per_node"].max()) for variant in VARIANTS},
             lines={variant: int(of[variant]["lines"].iloc[0]) for variant in VARIANTS},
@@ -143,13 +127,7 @@ def _verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
 
 
 def _where(first: Mapping[str, Any]) -> str:
-    ranks = plural(int(first["ranks"]), "rank")
-    nodes = f"{plural(int(first['shared_nodes']), 'node')} ({first['nodes_are']})"
-    return f"{first['toolchain']}, {AXES.words(first)}, {first['network']}, {ranks}, {nodes}"
-
-
-def _median(rows: pd.DataFrame, column: str) -> float:
-    return float(np.median(rows[column].to_numpy(np.float64)))
+    return f"{case_words(AXES, first)}, {plural(int(first['ranks']), 'rank')}, {nodes_words(first)}"
 
 
 def _copies(rows: pd.DataFrame) -> pd.Series[float]:
@@ -161,13 +139,7 @@ def _comparison(rows: pd.DataFrame, column: str) -> Comparison:
     found = launches.of_rows(rows, column)
     of_all = verdict(found)
     agree = set(rows[VERDICTS[column]]) == {of_all}
-    return Comparison(
-        as_float(found.value),
-        as_float(found.low),
-        as_float(found.high),
-        verdict=of_all if agree else CANNOT_TELL,
-        launches=int(rows["record"].nunique()),
-    )
+    return Comparison(found, of_all if agree else CANNOT_TELL, int(rows["record"].nunique()))
 
 
 @dataclass(frozen=True)
@@ -183,8 +155,8 @@ class Place:
 def places(table: pd.DataFrame) -> list[Place]:
     """The verdicts on a table of `kernels_table`, by place."""
     found: dict[str, list[Verdict]] = {}
-    for one in verdicts(table):
-        found.setdefault(one.where, []).append(one)
+    for answer in verdicts(table):
+        found.setdefault(answer.where, []).append(answer)
     return [Place(where, of_place, _memory_target(of_place)) for where, of_place in found.items()]
 
 
@@ -194,7 +166,7 @@ def _memory_target(of_place: Sequence[Verdict]) -> str:
         return ""
     worst = max(known, key=lambda one: one.copies[HYBRID])
     copies = worst.copies[HYBRID]
-    wrong = next((one.name for one in known if not one.valid), "")
+    wrong = next((kernel.name for kernel in known if not kernel.valid), "")
     answer = f"cannot be told, {wrong} is not valid" if wrong else "holds" if copies <= MOST_COPIES else "does not hold"
     return (
         f"hybrid keeps at most {ratio(MOST_COPIES)} copies per node of the data that its ranks share: {answer}; "
@@ -207,8 +179,8 @@ def verdict_text(table: pd.DataFrame) -> str:
     lines = []
     for place in places(table):
         lines.append(f"{place.where}:")
-        for one in place.verdicts:
-            doubt = f" ({one.doubt})" if one.doubt else ""
-            lines += [f"  {one.name}: {one.time_words}{doubt}", f"    {one.memory_words}"]
+        for kernel in place.verdicts:
+            doubt = f" ({kernel.doubt})" if kernel.doubt else ""
+            lines += [f"  {kernel.name}: {kernel.time_words}{doubt}", f"    {kernel.memory_words}"]
         lines += [f"  {place.memory}"] if place.memory else []
     return "\n".join(filter(None, [*lines, count_of_controls(table).words]))

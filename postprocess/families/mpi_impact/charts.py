@@ -4,8 +4,6 @@ For each network and computation a chart has the ratio of every library and conf
 figure 9, or the nearest that was measured. Another has a curve for each of them, over all computation times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -18,19 +16,16 @@ from postprocess.drawing.curves import COLOURS, Chart, ChartAxis, Curve, Style, 
 from postprocess.drawing.text import duration
 from postprocess.families.launch_marks import marks_of
 from postprocess.families.mpi_impact.table import AXES, FIGURE_9_NS, highlighted
+from postprocess.families.sampled_table import having
 
 RATIO = "r_mpi_impact"
 BARS, TIMES = "figure 9", "times"
 """The kinds of charts."""
 LEAST_HIGH = 1.5
 _COLOURS: Mapping[str, str] = {
-    "basic": "sky",
-    "async": "red",
-    "dedicated": "green",
-    "apphelper": "pink",
-    "dedicated_unbound": "orange",
+    "basic": "sky", "async": "red", "dedicated": "green", "apphelper": "pink", "dedicated_unbound": "orange",
     "basic_reduced": "blue",
-}
+}  # fmt: skip
 """A configuration keeps its colour in every picture."""
 _MARKERS = ("o", "s", "D", "^", "v", "x")
 """Those of the libraries of a chart."""
@@ -43,7 +38,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
     named = in_order(table).assign(name=[case_words(row) for row in rows_of(in_order(table))])
     for (network, computation), rows in named.groupby(["network", "computation"], sort=False):
         libraries = list(map(str, dict.fromkeys(rows["toolchain"])))
-        near = in_order(_known(highlighted(rows)))
+        near = in_order(having(highlighted(rows), RATIO))
         times = ", ".join(dict.fromkeys(map(duration, near["comp_target_ns"])))
         by_library = near.assign(place=near["toolchain"].map(libraries.index))
         what = f"{computation}, {network}"
@@ -60,7 +55,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
                     "comp_target_ns",
                     _MARKERS[libraries.index(str(library)) % len(_MARKERS)],
                 )
-                for (library, name), of_case in _known(rows).groupby(["toolchain", "name"], sort=False)
+                for (library, name), of_case in having(rows, RATIO).groupby(["toolchain", "name"], sort=False)
             )
             yield from _chart(TIMES, f"Impact on every computation: {what}", "", _TIME, curves, float(FIGURE_9_NS))
 
@@ -88,11 +83,6 @@ def _chart(
 def _curve(name: str, rows: pd.DataFrame, against: str, marker: str) -> Curve:
     style = Style(COLOURS[_COLOURS.get(rows["configuration"].iloc[0], "grey")], marker)
     return Curve(name, style, marks_of(rows, against, RATIO, _VERTICAL))
-
-
-def _known(rows: pd.DataFrame) -> pd.DataFrame:
-    known: pd.DataFrame = rows[np.isfinite(rows[RATIO].to_numpy(np.float64))]
-    return known
 
 
 def _library(libraries: Sequence[str], place: float) -> str:

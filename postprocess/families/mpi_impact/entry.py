@@ -1,21 +1,16 @@
 """The family `mpi_impact`: the cost of an idle MPI library for a computation (Denis et al. 2022, section 3.2.1)."""
 
-from __future__ import annotations
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from collections.abc import Iterator
+import pandas as pd
 
+from postprocess.drawing.columns import rows_of
+from postprocess.drawing.curve_view import CurveSection
+from postprocess.drawing.text import duration, interval, percent, ratio
 from postprocess.families import axes
-from postprocess.families.family import (
-    STATE,
-    Audit,
-    Family,
-    Inside,
-    Launches,
-    Metric,
-    Numbers,
-    Spent,
-    TableFile,
-)
+from postprocess.families.family import STATE, Audit, Family, Inside, Launches, Metric, Numbers, Spent, TableFile
+from postprocess.families.mpi_impact.charts import RATIO, case_words, charts, in_order
 from postprocess.families.mpi_impact.record import FAMILY, ImpactRecord, impact_record
 from postprocess.families.mpi_impact.record import MPI_IMPACT as PROGRAM
 from postprocess.families.mpi_impact.table import (
@@ -28,10 +23,41 @@ from postprocess.families.mpi_impact.table import (
     impact_table,
     same_places,
     shown_reliable,
+    verdict,
 )
 from postprocess.families.papers import DENIS_2022
 from postprocess.families.sampled_family import sections, slower
 from postprocess.records.run import failed_records
+
+HEADS = ("library and configuration", "computation", "r_mpi_impact [95 %]", "verdict", "CPU of progress threads")
+
+
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+    """The section of the report, and its card.
+
+    cases: their texts, under HEADS, and whether they are doubtful.
+    """
+    ordered = in_order(table)
+    return {
+        "heads": HEADS,
+        "cases": [(_cells(row), not row["reliable"]) for row in rows_of(in_order(highlighted(table)))],
+        "points": SHOWN.view(ordered, most_rows),
+    }
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    again = f" ({row['repeat']})" if row["repeat"] > 1 else ""
+    return [
+        f"{row['toolchain']} {case_words(row)}{again}, {row['network']}, {row['computation']}",
+        duration(row["comp_target_ns"]),
+        f"{ratio(row[RATIO])} {interval(row[f'{RATIO}_ci95_low'], row[f'{RATIO}_ci95_high'])}",
+        verdict(row),
+        percent(row["progress_cpu_share"]),
+    ]
+
+
+SECTION = CurveSection(charts, _view)
+
 
 _METRIC = "r_mpi_impact"
 _LAUNCH = {"repeat": "launch"}
@@ -85,7 +111,7 @@ MPI_IMPACT = Family(
     ),
     text=lambda found: SHOWN.text(found.table),
     short_text=lambda found: SHOWN.text(highlighted(found.table)),
-    sections=sections(FAMILY, "Impact of an idle library", 30),
+    sections=sections(FAMILY, "Impact of an idle library", 30, SECTION),
     inside=Inside(_words, _spent),
     numbers=_numbers,
     bounds=slower(_METRIC),

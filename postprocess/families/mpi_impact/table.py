@@ -17,8 +17,6 @@ flags       The reference without MPI varies between launches by more than 10 % 
 Oversubscribed and shared cores are properties of the placement, in columns of their own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -31,7 +29,7 @@ from postprocess.drawing.columns import Column, Columns, estimate, number, plain
 from postprocess.drawing.text import change, duration, percent
 from postprocess.families import axes, sampled_table
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, FAMILY, MPI_IMPACT, ImpactRecord, Launch
-from postprocess.records.header import NAMED, named_cores_of, repeat_of
+from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Floats, as_float, r_mpi_impact
 
@@ -66,12 +64,6 @@ Times are in nanoseconds, geometric means over launches. `repetitions` is per la
 of each rank's own ratio. `progress_cpu_share` is the CPU time, while the processes computed, of the threads that MPI
 started and of the application's progress threads, relative to one core per rank.
 """
-
-
-def impact_table(records: Sequence[ImpactRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
-    """One row per computation time of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    table: pd.DataFrame = pd.DataFrame(sampled_table.rows_of(records, failed, _rows), columns=COLUMNS)
-    return table
 
 
 def impact_metrics(record: ImpactRecord) -> dict[str, float]:
@@ -133,37 +125,27 @@ def same_places(record: ImpactRecord) -> bool:
 
 def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, pairs = record.header, pairs_of(record)
-    case = {
-        **{name: getattr(header, name) for name in CASE if hasattr(header, name)},
-        **axes.asked(header.plan.parameters, AXES.asked),
-        "given_up_cores": header.progress.given_up_cores,
-        "repeat": repeat_of(header.metadata) or 1,
-        NAMED: named_cores_of(header.metadata),
-    }
+    case = sampled_table.case_of(header, AXES)
+    case["repeat"] = case.pop("launch")
     launches = [launch for pair in pairs for launch in pair]
     busy = _progress_cpu_share(record)
     for index, target in enumerate(record.targets):
         passive = np.array([rank_times_ns(mpi, index).max() for mpi, _ in pairs])
         alone = np.array([rank_times_ns(without, index).max() for _, without in pairs])
         ratios = r_mpi_impact(passive, alone)
-        value, low, high = (as_float(part) for part in (ratios.value, ratios.low, ratios.high))
+        value, low, high = ratios.numbers
         reference = geometric_mean(alone)
         spread = float((alone.max() - alone.min()) / np.median(alone)) if alone.size > 1 else math.nan
         drift, p_value = _trend(alone)
         together = together_share(launches, index)
-        reasons = [
-            *failed_reasons(failed),
-            *_unreliable_reasons(record, len(pairs), (high - low) / value, together),
-        ]
+        reasons = [*failed_reasons(failed), *_unreliable_reasons(record, len(pairs), (high - low) / value, together)]
         yield {
             **case,
             "comp_target_ns": target.comp_target_ns,
             "work_size": target.work_size,
             "t_comp_ref_ns": reference,
             "t_comp_passive_mpi_ns": geometric_mean(passive),
-            "r_mpi_impact": value,
-            "r_mpi_impact_ci95_low": low,
-            "r_mpi_impact_ci95_high": high,
+            **sampled_table.columns_of_estimates({"r_mpi_impact": ratios}),
             "r_mpi_impact_by_rank": _by_rank(pairs, index, header.ranks),
             "pairs": len(pairs),
             "repetitions": target.repetitions,
@@ -178,6 +160,10 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
             "flags": list(_flags(reference, target.comp_target_ns, spread, drift, p_value)),
             **sampled_table.columns_of_record(record),
         }
+
+
+impact_table = sampled_table.maker(COLUMNS, _rows)
+"""One row per computation time of each record; the columns are COLUMNS."""
 
 
 def geometric_mean(times: Floats) -> float:

@@ -7,17 +7,16 @@ above 1, and does not pay if the interval lies below 1. The interval does not in
 either answer is `likely` where the case or `basic` has fewer than three.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from postprocess.families.nbc_overlap.diagnosis import LIKELY
 from postprocess.families.nbc_overlap.points import CASE
+from postprocess.families.sampled_table import names_of_estimates
 from postprocess.records.header import NAMED
 from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import least_cores, most_ranks_on_a_node
@@ -26,11 +25,7 @@ PAYS, DOES_NOT, CANNOT_TELL = "yes", "no", "cannot tell"
 
 _GROUP = [name for name in CASE if name not in ("threads_per_rank", "launch")]
 _CELL = ["comm_target_ns", "comp_target_ns"]
-_NUMBERS = [
-    f"{name}{end}"
-    for name in ("speedup_vs_basic_per_work", "speedup_vs_reduced", "break_even_cores")
-    for end in ("", "_ci95_low", "_ci95_high")
-]
+_NUMBERS = names_of_estimates(("speedup_vs_basic_per_work", "speedup_vs_reduced", "break_even_cores"))
 COLUMNS = [
     *CASE, NAMED, "cores_per_rank", *_CELL, "message_bytes", *_NUMBERS,
     "pays", "pays_on_cores", "does_not_pay_on_cores", "reliable", "oversubscribed", "shared_core", "complete",
@@ -41,8 +36,8 @@ COLUMNS = [
 def gave_up(points: pd.DataFrame) -> pd.DataFrame:
     """The valid points of `points_of` that gave up cores and have a basic to compare with, with `cores_per_rank`."""
     rows = points[(points["given_up_cores"] > 0) & points["valid"] & points["speedup_vs_basic"].notna()]
-    whole: pd.DataFrame = rows.assign(cores_per_rank=rows["threads_per_rank"] + rows["given_up_cores"])
-    return whole
+    chosen: pd.DataFrame = rows.assign(cores_per_rank=rows["threads_per_rank"] + rows["given_up_cores"])
+    return chosen
 
 
 def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
@@ -100,9 +95,5 @@ def node_words(row: Mapping[Any, Any]) -> str:
 
 def measured_words(row: Mapping[Any, Any]) -> str:
     """The measured answers by number of cores: ``pays on 8, 16; not on 4``; empty if there are none."""
-
-    def numbers(values: Iterable[int]) -> str:
-        return ", ".join(map(str, values))
-
-    yes, no = row["pays_on_cores"], row["does_not_pay_on_cores"]
-    return "; ".join([*([f"pays on {numbers(yes)}"] if yes else []), *([f"not on {numbers(no)}"] if no else [])])
+    answers = (("pays on", row["pays_on_cores"]), ("not on", row["does_not_pay_on_cores"]))
+    return "; ".join(f"{words} {', '.join(map(str, cores))}" for words, cores in answers if cores)

@@ -1,7 +1,5 @@
 """Curves of a run: the gain of giving up a core, over sizes and cores, and the effect of calling MPI_Test."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +10,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import rows_of
 from postprocess.drawing.curves import COLOURS, DASHED, Chart, ChartAxis, Curve, Mark, Style, ratio_axis, sure_values
-from postprocess.drawing.text import cores, duration, interval, ratio
+from postprocess.drawing.text import cores, duration, with_interval
 from postprocess.families.axes import TEST_INTERVAL
 from postprocess.families.nbc_overlap.axes import OF_RECORD
 from postprocess.families.nbc_overlap.break_even import gave_up
@@ -21,7 +19,7 @@ from postprocess.families.nbc_overlap.maps import launch_words
 from postprocess.families.nbc_overlap.points import usable
 from postprocess.families.nbc_overlap.summary import case_notes
 from postprocess.families.nbc_overlap.tables import remarks
-from postprocess.families.sampled_table import ENDS
+from postprocess.families.sampled_table import estimate_of
 from postprocess.records.header import NAMED
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate, per_work_estimate
 
@@ -45,7 +43,10 @@ def charts(points: pd.DataFrame) -> Iterator[Chart]:
     named = gains.assign(name=[launch_words({**row, NAMED: 0}) for row in rows_of(gains)])  # cores stand beside it
     for (*names, share), rows in named.groupby([*_MAP, "cores_per_rank"], sort=False):
         diagonal = rows[rows["comm_target_ns"] == rows["comp_target_ns"]].sort_values("comm_target_ns", kind="stable")
-        curves = [(str(name), list(map(_mark_of_point, rows_of(of_name)))) for name, of_name in _by(diagonal, "name")]
+        curves = [
+            (str(name), list(map(_mark_of_point, rows_of(of_name))))
+            for name, of_name in diagonal.groupby("name", sort=False)
+        ]
         if curves:
             title = f"Speed-up by the work done: {' '.join(map(str, names))}, {cores(share)}"
             yield _chart(GAIN, title, _SIZES, "times basic", curves)
@@ -60,9 +61,9 @@ def charts(points: pd.DataFrame) -> Iterator[Chart]:
 def _over_cores(rows: pd.DataFrame) -> Iterator[tuple[str, list[Mark]]]:
     """The median over the map at each number of cores: measured, and predicted from each number that was measured."""
     numbers = sorted({*CORES, *map(int, rows["cores_per_rank"])})
-    for configuration, of_name in _by(rows, "name"):
+    for configuration, of_name in rows.groupby("name", sort=False):
         measured: list[Mark] = []
-        for on, part in _by(of_name, "cores_per_rank"):
+        for on, part in of_name.groupby("cores_per_rank", sort=False):
             chosen = usable(part)
             if chosen.empty:
                 continue
@@ -79,7 +80,7 @@ def _over_cores(rows: pd.DataFrame) -> Iterator[tuple[str, list[Mark]]]:
 
 def _over_intervals(points: pd.DataFrame) -> Iterator[Chart]:
     """The median overhead ratio of each map over the interval of MPI_Test, for cases with several intervals."""
-    for names, same in points.groupby([*_MAP, *(one.name for one in OF_RECORD if one != TEST_INTERVAL)], sort=False):
+    for names, same in points.groupby([*_MAP, *(axis.name for axis in OF_RECORD if axis != TEST_INTERVAL)], sort=False):
         # "Never" is first and the longest interval second, so that calls become more frequent to the right.
         intervals = sorted(set(map(int, same[TEST_INTERVAL.name])), key=lambda ns: -ns if ns else -math.inf)
         if len(intervals) < 2:
@@ -114,18 +115,12 @@ def _mark_of_map(place: int, rows: pd.DataFrame) -> Iterator[Mark]:
 
 
 def _mark_of_point(row: dict[str, object]) -> Mark:
-    estimate = Estimate(*(np.asarray(row[f"{_PER_WORK}{end}"], np.float64) for end in ENDS))
-    return _mark(int(str(row["comm_target_ns"])), estimate, "; ".join(remarks(row)))
+    return _mark(int(str(row["comm_target_ns"])), estimate_of(row, _PER_WORK), "; ".join(remarks(row)))
 
 
 def _mark(place: int, estimate: Estimate, note: str) -> Mark:
-    value, low, high = (as_float(part) for part in (estimate.value, estimate.low, estimate.high))
-    number = f"{ratio(value)} {interval(low, high)}".removesuffix(" -")
-    return Mark(place, value, low, high, f"{number}; {note}" if note else number, pale=bool(note))
-
-
-def _by(rows: pd.DataFrame, column: str) -> Iterator[tuple[object, pd.DataFrame]]:
-    return iter(rows.groupby(column, sort=False))
+    number = with_interval(*estimate.numbers)
+    return Mark(place, *estimate.numbers, f"{number}; {note}" if note else number, pale=bool(note))
 
 
 def _chart(

@@ -46,9 +46,17 @@ from typing import Any, TypeAlias
 
 from postprocess.drawing.text import duration, ratio, short
 from postprocess.families.nbc_overlap.axes import as_in_basic
+from postprocess.families.sampled_table import estimate_of
 from postprocess.statistics.effects import sure_at
 from postprocess.statistics.limits import LEAST_LAUNCHES
-from postprocess.statistics.metrics import MIN_REPETITIONS, as_float, least_cores, median_estimate, most_ranks_on_a_node
+from postprocess.statistics.metrics import (
+    MIN_REPETITIONS,
+    Estimate,
+    as_float,
+    least_cores,
+    median_estimate,
+    most_ranks_on_a_node,
+)
 
 OVERLAP = "overlap"
 PARTIAL = "partial progression"
@@ -61,7 +69,6 @@ UNRELIABLE = "unreliable"
 LABELS = (OVERLAP, PARTIAL, NONE, COMM, COMP, SERIALISED, CONTENTION, UNRELIABLE)
 
 CLEAR, LIKELY = "clear", "likely"
-CONFIDENCES = (CLEAR, LIKELY, UNRELIABLE)
 
 OVERLAP_LIMIT = 0.25
 HALF = 0.5
@@ -85,27 +92,8 @@ Bounds: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Interval:
-    """A value with its bounds; NaN where there is none."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, row: Mapping[Any, Any], name: str) -> Interval:
-        """Return the interval of the column `name` of `points_of`."""
-        return cls(row[name], row[f"{name}_ci95_low"], row[f"{name}_ci95_high"])
-
-    @property
-    def known(self) -> bool:
-        """Whether the value and both bounds are finite."""
-        return all(map(math.isfinite, (self.value, self.low, self.high)))
-
-
-@dataclass(frozen=True)
 class Diagnosis:
-    """A label of `LABELS`, a confidence of `CONFIDENCES`, the other possible labels, and advice in words."""
+    """A label of `LABELS`, a confidence (CLEAR, LIKELY, UNRELIABLE), the other possible labels, and advice in words."""
 
     label: str
     confidence: str
@@ -155,6 +143,10 @@ def label_of(overhead: float, exposed: float, interference: float) -> str:
     return CONTENTION if slowed else COMM
 
 
+def _label(*estimates: Estimate) -> str:
+    return label_of(*(as_float(estimate.value) for estimate in estimates))
+
+
 _ANY: Bounds = (-math.inf, math.inf)
 _REGIONS: tuple[tuple[str, Bounds, Bounds, Bounds], ...] = (
     (OVERLAP, (-math.inf, OVERLAP_LIMIT), _ANY, _ANY),
@@ -175,7 +167,7 @@ _REGIONS: tuple[tuple[str, Bounds, Bounds, Bounds], ...] = (
 """Labels, each with the bounds of r_overhead, r_exposed and r_interference between which it applies."""
 
 
-def possible_labels(overhead: Interval, exposed: Interval, interference: Interval) -> tuple[str, ...]:
+def possible_labels(overhead: Estimate, exposed: Estimate, interference: Estimate) -> tuple[str, ...]:
     """Every label for which three intervals leave room, in the order of `LABELS`.
 
     The two parts add up to r_overhead, so a label is excluded where its parts would add up to more than the upper bound
@@ -183,23 +175,24 @@ def possible_labels(overhead: Interval, exposed: Interval, interference: Interva
     that the interval of r_overhead allows. The label of the values is always included, because medians add up only
     approximately.
     """
-    possible = {label_of(overhead.value, exposed.value, interference.value)}
+    possible = {_label(overhead, exposed, interference)}
     for label, *bounds in _REGIONS:
-        rooms = [_common((x.low, x.high), y) for x, y in zip((overhead, exposed, interference), bounds, strict=True)]
-        whole, first, second = rooms
-        if all(low <= high for low, high in rooms) and first[0] + second[0] <= whole[1]:
+        parts = zip((overhead, exposed, interference), bounds, strict=True)
+        rooms = [(max(float(x.low), low), min(float(x.high), high)) for x, (low, high) in parts]
+        total, first, second = rooms
+        if all(low <= high for low, high in rooms) and first[0] + second[0] <= total[1]:
             possible.add(label)
     return tuple(label for label in LABELS if label in possible)
 
 
-def diagnosed(overhead: Interval, exposed: Interval, interference: Interval) -> Diagnosis:
+def diagnosed(overhead: Estimate, exposed: Estimate, interference: Estimate) -> Diagnosis:
     """The diagnosis that follows from the three intervals alone, without advice."""
-    if not (overhead.known and exposed.known and interference.known):
+    if not all(map(math.isfinite, (*overhead.numbers, *exposed.numbers, *interference.numbers))):
         return Diagnosis(UNRELIABLE, UNRELIABLE)
     possible = possible_labels(overhead, exposed, interference)
     if len(possible) > MOST_POSSIBLE or (overhead.low <= OVERLAP_LIMIT and overhead.high >= EXPOSED_LIMIT):
         return Diagnosis(UNRELIABLE, UNRELIABLE, possible)
-    label = label_of(overhead.value, exposed.value, interference.value)
+    label = _label(overhead, exposed, interference)
     others = tuple(other for other in possible if other != label)
     return Diagnosis(label, LIKELY if others else CLEAR, others)
 
@@ -233,7 +226,7 @@ def _faster(row: Mapping[Any, Any]) -> bool:
 def diagnose(row: Mapping[Any, Any]) -> Diagnosis:
     """The diagnosis of a row of `points_of`, which needs all columns except those of the diagnosis itself."""
     metric = deciding_ratio(row)
-    parts = (Interval.of(row, name) for name in (metric, "r_exposed", "r_interference"))
+    parts = (estimate_of(row, name) for name in (metric, "r_exposed", "r_interference"))
     found = diagnosed(*parts)
     if not row["reliable"]:
         possible = found.alternatives if found.label == UNRELIABLE else (found.label, *found.alternatives)
@@ -419,17 +412,6 @@ def _comp_words(row: Mapping[Any, Any]) -> list[str]:
     return [f"{hidden} the computation pays for it.", *_slowed_words(row)]
 
 
-def _serialised_words(row: Mapping[Any, Any]) -> list[str]:
-    return ["Nothing is hidden, and the computation is slowed down.", *_slowed_words(row)]
-
-
-def _contention_words(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        "Both take longer than alone: computing first and communicating afterwards is faster.",
-        *_slowed_words(row),
-    ]
-
-
 def _slowed_words(row: Mapping[Any, Any]) -> list[str]:
     if _tests(row) and not _progress_thread(row):
         return ["Cutting the computation for MPI_Test costs that: try longer intervals (--test-interval)."]
@@ -467,8 +449,11 @@ _ADVICE: dict[str, Callable[[Mapping[Any, Any]], list[str]]] = {
     NONE: _none_words,
     COMM: _comm_words,
     COMP: _comp_words,
-    SERIALISED: _serialised_words,
-    CONTENTION: _contention_words,
+    SERIALISED: lambda row: ["Nothing is hidden, and the computation is slowed down.", *_slowed_words(row)],
+    CONTENTION: lambda row: [
+        "Both take longer than alone: computing first and communicating afterwards is faster.",
+        *_slowed_words(row),
+    ],
 }
 
 
@@ -512,8 +497,8 @@ class _Rule:
 
     def holds(self, row: Mapping[Any, Any]) -> bool:
         comm, comp = row["comm_target_ns"], row["comp_target_ns"]
-        inside = self.comm[0] <= comm < self.comm[1] and self.comp[0] <= comp < self.comp[1]
-        return bool(inside and self.comp_per_comm[0] * comm <= comp <= self.comp_per_comm[1] * comm)
+        within = self.comm[0] <= comm < self.comm[1] and self.comp[0] <= comp < self.comp[1]
+        return bool(within and self.comp_per_comm[0] * comm <= comp <= self.comp_per_comm[1] * comm)
 
 
 FIT = 0.85
@@ -605,7 +590,7 @@ def _together(rows: Sequence[Mapping[Any, Any]], valid: Sequence[Mapping[Any, An
     values = [[row[name] for name in (deciding_ratio(row), "r_exposed", "r_interference")] for row in valid]
     columns = zip(*(triple for triple in values if all(map(math.isfinite, triple))), strict=True)
     estimates = [median_estimate(column) for column in columns] or [median_estimate([])] * 3
-    found = diagnosed(*(Interval(*map(as_float, (e.value, e.low, e.high))) for e in estimates))
+    found = diagnosed(*estimates)
     few = (
         f"most points are unreliable; those that are valid, {len(valid)} of {len(rows)}, taken together: {found.words}"
     )
@@ -672,13 +657,9 @@ def _rule_of(label: str, rows: Sequence[Mapping[Any, Any]], rules: Sequence[_Rul
     if not 1 < sum(has) < SHARE * len(has):
         return None
     for rule in rules:
-        inside = [rule.holds(row) for row in rows]
-        both = sum(a and b for a, b in zip(has, inside, strict=True))
-        either = sum(a or b for a, b in zip(has, inside, strict=True))
+        covered = [rule.holds(row) for row in rows]
+        both = sum(a and b for a, b in zip(has, covered, strict=True))
+        either = sum(a or b for a, b in zip(has, covered, strict=True))
         if both / either > fit:
             best, fit = rule, both / either
     return best
-
-
-def _common(a: Bounds, b: Bounds) -> Bounds:
-    return max(a[0], b[0]), min(a[1], b[1])

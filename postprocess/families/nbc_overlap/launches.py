@@ -93,7 +93,7 @@ def _check(run: str, counts: Integers, repetition: Integers) -> None:
 
 LAUNCHES = Launches(
     columns={
-        "points.parquet": (*(one.name for one in (*AXES, *SIZES)), *ARCHIVED, *STATE, "repetitions"),
+        "points.parquet": (*(axis.name for axis in (*AXES, *SIZES)), *ARCHIVED, *STATE, "repetitions"),
         "samples.parquet": ("repetition", *TIMES),
     },
     of_files=_of_files,

@@ -1,7 +1,5 @@
 """Maps as in section 5.2, for papers and slides: SVG, PNG and PDF, drawn without pyplot and without a display."""
 
-from __future__ import annotations
-
 import math
 import re
 import textwrap
@@ -32,6 +30,7 @@ from postprocess.families.nbc_overlap.maps import (
     MapRatio,
     Panel,
     Sweep,
+    file_key,
     legend,
     panels_of,
     sweeps_of,
@@ -140,11 +139,6 @@ def write_maps(run: Run, points: pd.DataFrame, folder: Path, look: Look = PLAIN)
     return written
 
 
-def file_key(sweep: Sweep) -> str:
-    """The key of a sweep's files in the result of `write_maps`: ``records/x.jsonl ibcast``."""
-    return f"{sweep.record.name} {sweep.case['collective']}"
-
-
 def _overview(run: Run, panels: Sequence[Panel], metric: MapRatio | None, look: Look) -> Figure:
     every = list(dict.fromkeys(panel.column for panel in panels))
     columns = list(dict.fromkeys(panel.column for panel in panels if not panel.skipped))
@@ -172,7 +166,7 @@ def _figure(
 ) -> Figure:
     """A picture of maps in rows and columns, with one scale per metric. `names` are the names of the rows, if any."""
     sweeps = [spot.sweep for row in rows for spot in row if spot.sweep is not None]
-    g = _geometry(rows, sweeps, bool(names))
+    g = _geometry(sweeps, bool(names))
     bars = [_bar_after(rows, j) for j in range(len(rows[0]))]
     widths = [g.left + g.width + (_BAR if bar else 0.2) for bar in bars]
     margin = 0.45 if names else 0.1
@@ -207,7 +201,7 @@ def _figure(
     return figure
 
 
-def _geometry(rows: Sequence[Sequence[_Spot]], sweeps: Sequence[Sweep], small: bool) -> _Geometry:
+def _geometry(sweeps: Sequence[Sweep], small: bool) -> _Geometry:
     across = max(len(sweep.comm_targets_ns) for sweep in sweeps)
     up = max(len(sweep.comp_targets_ns) for sweep in sweeps)
     ticks = 0.45 if across > 4 else 0.25

@@ -1,7 +1,5 @@
 """The points of a sweep as a grid of cells, as in the heat maps of section 5.2, for pictures and for the report."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,14 +30,9 @@ MARKS = {
 """The letters beside a value, and their meanings."""
 
 DIAGNOSES = {
-    diagnosis.OVERLAP: "o",
-    diagnosis.PARTIAL: "p",
-    diagnosis.NONE: "n",
-    diagnosis.COMM: "m",
-    diagnosis.COMP: "c",
-    diagnosis.SERIALISED: "s",
-    diagnosis.CONTENTION: "x",
-}
+    diagnosis.OVERLAP: "o", diagnosis.PARTIAL: "p", diagnosis.NONE: "n", diagnosis.COMM: "m", diagnosis.COMP: "c",
+    diagnosis.SERIALISED: "s", diagnosis.CONTENTION: "x",
+}  # fmt: skip
 """The letter of each diagnosis. An unreliable point has a mark instead: a question mark or a U."""
 
 FAR = 100
@@ -273,7 +266,7 @@ def _named(case: Json) -> dict[str, Any]:
     texts = {name: "" if case.get(name) is None else str(case[name]) for name in words}
     return {
         **texts,
-        **{one.name: _value(case.get(one.name), one) for one in OF_RECORD},
+        **{axis.name: _value(case.get(axis.name), axis) for axis in OF_RECORD},
         "launch": repeat_of({"case": case}) or 1,
         "named_cores": named_cores_of({"case": case}),
         "node_set": node_set_of({"case": case}),
@@ -315,6 +308,11 @@ def sweeps_of(run: Run, points: pd.DataFrame) -> list[Sweep]:
     ]
 
 
+def file_key(sweep: Sweep) -> str:
+    """The key of a sweep's files in the result of `write_maps`: ``records/x.jsonl ibcast``."""
+    return f"{sweep.record.name} {sweep.case['collective']}"
+
+
 def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
     """Sorted so that the configurations of one library, network and collective stand together, basic first."""
 
@@ -335,7 +333,7 @@ def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:
             ranks[names(sweep, *library, "collective")],
             ranks[names(sweep, "nodes", "node_set")],
             sweep.case["named_cores"],
-            *(not one.is_usual(sweep.case[one.name]) for one in OF_BASIC),
+            *(not axis.is_usual(sweep.case[axis.name]) for axis in OF_BASIC),
             0 if sweep.case["configuration"] == "basic" else 1 + ranks[names(sweep, "configuration")],
             *(sweep.case[one.name] for one in BESIDE_BASIC),
             sweep.case["launch"],

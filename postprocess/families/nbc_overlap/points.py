@@ -27,19 +27,14 @@ from postprocess.families.nbc_overlap.diagnosis import (
     is_reference,
     only_faster,
 )
-from postprocess.families.nbc_overlap.record import (
-    OverlapPoint,
-    OverlapRecord,
-    Reference,
-    overlaps_of,
-)
+from postprocess.families.nbc_overlap.record import OverlapPoint, OverlapRecord, Reference, overlaps_of
 from postprocess.records.header import NAMED, Header, keeps_apart, named_cores_of, node_set_of, repeat_of
 from postprocess.records.record import GIVEN
 from postprocess.records.run import Run, failed_reasons, failed_records
 from postprocess.statistics import metrics
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate, series_estimate
 
-CASE = [one.name for one in AXES if one.of != "point"]
+CASE = [axis.name for axis in AXES if axis.of != "point"]
 """The columns that identify a sweep: all axes except the place in the grid. `launch` counts repeats from 1."""
 
 
@@ -76,9 +71,6 @@ A value that the record does not know is NaN. `comm_ref_drift_…` is the trend 
 says whether a reference moved against the reference of `basic`. `failed` says why the point's case failed or, after
 `BASIC_FAILED`, why the case of the `basic` that it is compared with failed; it is empty if neither failed.
 """
-
-_NAN = np.array(math.nan)
-_NOTHING = Estimate(_NAN, _NAN, _NAN)
 
 
 @dataclass(frozen=True)
@@ -346,7 +338,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
     basic, reason = _basic_of(m, beside.basics)
     moved: list[str] = []
     doubts: list[str] = []
-    against_basic = speedup = _NOTHING
+    against_basic = speedup = metrics.UNKNOWN
     deciding, refs = overhead, m
     if basic is not None:
         against_basic = metrics.overhead_estimate(m.measured, basic.comp, basic.comm)
@@ -386,7 +378,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
                 "r_overhead_vs_basic": against_basic,
                 "speedup_vs_basic": speedup,
                 "speedup_vs_basic_per_work": metrics.per_work_estimate(speedup, h.threads_per_rank, given_up),
-                "speedup_vs_reduced": _NOTHING if alike is None else _speedup(m, alike),
+                "speedup_vs_reduced": metrics.UNKNOWN if alike is None else _speedup(m, alike),
                 "break_even_cores": metrics.break_even_estimate(speedup, given_up),
                 "r_comm": r_comm,
                 "r_comp_slowdown": r_comp,
@@ -502,7 +494,7 @@ def _speedup(m: _Measured, other: _Measured) -> Estimate:
     """The speed-up of a point over `other`; exactly 1 if they are the same point."""
     if other is not m:
         return metrics.ratio_estimate(other.measured, m.measured)
-    return Estimate(*[np.array(1.0)] * 3) if m.point.repetitions else _NOTHING
+    return Estimate(*[np.array(1.0)] * 3) if m.point.repetitions else metrics.UNKNOWN
 
 
 def _rank_ratios(m: _Measured) -> tuple[Estimate, Estimate, bool]:
@@ -513,7 +505,7 @@ def _rank_ratios(m: _Measured) -> tuple[Estimate, Estimate, bool]:
     """
     p = m.point
     if not p.repetitions:
-        return _NOTHING, _NOTHING, False
+        return metrics.UNKNOWN, metrics.UNKNOWN, False
     if (own := p.rank_samples) is not None:
         mpi = own.t_call_ns + own.t_test_ns + own.t_wait_ns
         return (
@@ -533,7 +525,11 @@ def _rank_ratios(m: _Measured) -> tuple[Estimate, Estimate, bool]:
 
 def _as_wide(value: float, like: Estimate) -> Estimate:
     known = as_float(like.value) > 0
-    return metrics.scaled(like, value / as_float(like.value)) if known else Estimate(np.array(value), _NAN, _NAN)
+    return (
+        metrics.scaled(like, value / as_float(like.value))
+        if known
+        else Estimate(np.array(value), metrics.UNKNOWN.low, metrics.UNKNOWN.high)
+    )
 
 
 def _peers_columns(p: OverlapPoint) -> dict[str, float]:

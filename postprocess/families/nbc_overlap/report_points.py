@@ -1,7 +1,5 @@
 """Points as the report shows them: as cells of maps, as small maps side by side, and as rows of the full table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,11 +7,22 @@ from typing import Any, TypeAlias
 
 from postprocess.drawing.colour import NO_VALUE, PALETTES, SCALES, Rgb, hexadecimal, text_colour
 from postprocess.drawing.look import Room
-from postprocess.drawing.text import change, drift, duration, interval, percent, ratio, size, work
+from postprocess.drawing.page import Filters
+from postprocess.drawing.text import change, drift, duration, interval, percent, ratio, size, with_interval, work
 from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis
-from postprocess.families.nbc_overlap.map_plot import file_key
-from postprocess.families.nbc_overlap.maps import DIAGNOSES, MARKS, METRICS, Cell, MapRatio, Panel, Sweep, launch_words
+from postprocess.families.nbc_overlap.maps import (
+    DIAGNOSES,
+    MARKS,
+    METRICS,
+    Cell,
+    MapRatio,
+    Panel,
+    Sweep,
+    file_key,
+    launch_words,
+)
 from postprocess.families.nbc_overlap.tables import clock_name, remarks
+from postprocess.families.sampled_table import ENDS
 from postprocess.records.as_json import NEVER
 
 Numbers: TypeAlias = Mapping[tuple[str, int], int]
@@ -81,6 +90,10 @@ class PanelView:
     skipped: bool
 
 
+Groups: TypeAlias = Mapping[str, Mapping[str, Sequence[PanelView]]]
+"""The views of panels, by library and network, then by collective."""
+
+
 @dataclass(frozen=True)
 class Pages:
     """A list of `total` elements of which `size` are shown at a time; `things` names them."""
@@ -93,28 +106,6 @@ class Pages:
     def several(self) -> bool:
         """Whether there is more than one page."""
         return self.total > self.size
-
-
-class Filters:
-    """The names by which a reader can filter the page: libraries with their network, configurations, collectives.
-
-    An element of the page carries the number of its name of each kind, ``"0 2 1"``, or ``-`` for a kind without one.
-    """
-
-    def __init__(self, panels: Iterable[Panel]) -> None:
-        shown = list(panels)
-        self.kinds: dict[str, list[str]] = {
-            "library": list(dict.fromkeys(f"{p.toolchain}, {p.network}" for p in shown)),
-            "configuration": list(dict.fromkeys(p.column[-1] for p in shown)),
-            "collective": list(dict.fromkeys(p.collective for p in shown)),
-        }
-
-    def numbers(self, *names: str) -> str:
-        """The numbers of a library, a configuration and a collective; ``-`` for a name that is empty or not known."""
-        numbers = []
-        for name, known in zip(names, self.kinds.values(), strict=True):
-            numbers.append(str(known.index(name)) if name in known else "-")
-        return " ".join(numbers)
 
 
 def level_class(metric: MapRatio, value: float) -> str:
@@ -179,7 +170,7 @@ def panel_views(
             library=library,
             configuration=panel.column[-1],
             collective=panel.collective,
-            filters=filters.numbers(library, panel.column[-1], panel.collective),
+            filters=filters.places(library, panel.column[-1], panel.collective),
             maps=[_map_view(sweep, metric, numbers) for metric in sweep.metrics] if sweep and sweep.cells else [],
             glance=_glance(sweep) if sweep and sweep.cells else None,
             across=len(sweep.comm_targets_ns) if sweep else 0,
@@ -192,23 +183,26 @@ def panel_views(
     return groups
 
 
-def glance_of(
-    groups: Mapping[str, Mapping[str, Sequence[PanelView]]],
-) -> tuple[list[tuple[str, str]], dict[str, list[PanelView | None]]]:
+def every_panel(groups: Groups) -> list[PanelView]:
+    """The views of all panels."""
+    return [panel for collectives in groups.values() for same in collectives.values() for panel in same]
+
+
+def glance_of(groups: Groups) -> tuple[list[tuple[str, str]], dict[str, list[PanelView | None]]]:
     """The small maps as a table: its columns (library, configuration), and the panels of each collective.
 
     Columns in which everything was skipped are left out.
     """
-    panels = [panel for collectives in groups.values() for same in collectives.values() for panel in same]
+    panels = every_panel(groups)
     columns = list(dict.fromkeys((panel.library, panel.configuration) for panel in panels if not panel.skipped))
     places = {(panel.collective, panel.library, panel.configuration): panel for panel in reversed(panels)}
     collectives = dict.fromkeys(panel.collective for panel in panels)
     return columns, {name: [places.get((name, *column)) for column in columns] for name in collectives}
 
 
-def pages_of(groups: Mapping[str, Mapping[str, Sequence[PanelView]]], points: int, room: Room) -> dict[str, Pages]:
+def pages_of(groups: Groups, points: int, room: Room) -> dict[str, Pages]:
     """The pages of the maps and of the table of `points` rows. A page of maps has at least one case."""
-    panels = [panel for collectives in groups.values() for same in collectives.values() for panel in same]
+    panels = every_panel(groups)
     cases = max(1, room.drawn // max([1, *(panel.across * panel.up for panel in panels)]))
     few = points <= room.whole
     return {
@@ -220,7 +214,7 @@ def pages_of(groups: Mapping[str, Mapping[str, Sequence[PanelView]]], points: in
 def row_filters(filters: Filters, point: Mapping[str, Any]) -> str:
     """The numbers of a point's library, configuration and collective."""
     library = f"{point['toolchain']}, {point['network']}"
-    return filters.numbers(library, launch_words(point), str(point["collective"]))
+    return filters.places(library, launch_words(point), str(point["collective"]))
 
 
 def _map_view(sweep: Sweep, metric: MapRatio, numbers: Numbers) -> MapView:
@@ -294,8 +288,7 @@ def estimate(point: Mapping[str, Any], metric: str) -> str:
     if metric not in point:
         return "-"
     low, high = (float(point.get(f"{metric}_ci95_{end}", math.nan)) for end in ("low", "high"))
-    bounds = interval(low, high)
-    return f"{ratio(point[metric])} {bounds}" if bounds != "-" else ratio(point[metric])
+    return with_interval(point[metric], low, high)
 
 
 def _repetitions(point: Mapping[str, Any]) -> str:
@@ -362,10 +355,8 @@ def _diagnosis(point: Mapping[str, Any]) -> str:
 
 def _cores(point: Mapping[str, Any]) -> str:
     """The number of cores from which giving some up pays, with its interval; infinity is written as `NEVER`."""
-    value, low, high = (
-        NEVER if point[f"break_even_cores{end}"] == math.inf else ratio(point[f"break_even_cores{end}"])
-        for end in ("", "_ci95_low", "_ci95_high")
-    )
+    numbers = (point[f"break_even_cores{end}"] for end in ENDS)
+    value, low, high = (NEVER if number == math.inf else ratio(number) for number in numbers)
     return value if "-" in (low, high) else f"{value} [{low}, {high}]"
 
 
@@ -444,21 +435,9 @@ def table_of(points: Sequence[Mapping[str, Any]]) -> tuple[list[tuple[str, str]]
     return [(heads[i][0], heads[i][1][1]) for i in filled], cells
 
 
-def level_classes(groups: Mapping[str, Mapping[str, Sequence[PanelView]]]) -> set[str]:
+def level_classes(groups: Groups) -> set[str]:
     """The classes of all colours that the maps and small maps use."""
-    return {
-        cell.css.split(" ")[0]
-        for collectives in groups.values()
-        for panels in collectives.values()
-        for panel in panels
-        for view in panel.maps
-        for _, cells in view.rows
-        for cell in cells
-    } | {
-        name
-        for collectives in groups.values()
-        for panels in collectives.values()
-        for panel in panels
-        if panel.glance
-        for name, _ in panel.glance.cells
-    }
+    panels = every_panel(groups)
+    cells = (cell for panel in panels for view in panel.maps for _, row in view.rows for cell in row)
+    glances = (name for panel in panels if panel.glance for name, _ in panel.glance.cells)
+    return {*(cell.css.split(" ")[0] for cell in cells), *glances}

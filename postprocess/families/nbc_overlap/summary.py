@@ -15,15 +15,13 @@ share; of the points that are counted on a side of 0.5, at most 5 % are expected
 overlaps` together make up three quarters, it is `partly overlaps`; if `serialises` and `slower than serialised` do, it
 is `serialises`; otherwise it is `mixed`. Where fewer points are reliable, all valid points are taken together as if
 they were repetitions of one point (at least 6 points): the verdict comes from the distribution-free 95 % interval of
-the median of their ratios. A point is that of all launches that did not fail (`case_points`); if all launches of a case
-failed, its verdict is `cannot tell`.
+the median of their ratios. A point is that of all launches that did not fail (`over_launches`); if all launches of a
+case failed, its verdict is `cannot tell`.
 
 The verdict says how much overlaps, and `diagnosis` says why, from the same ratio and its two parts. They cannot
 contradict each other: a point that is clearly `overlap` overlaps, and a point that overlaps is never `no progression`,
 `communication slowdown`, `serialised with computation slowdown` or `contention`.
 """
-
-from __future__ import annotations
 
 import math
 from collections import Counter
@@ -36,31 +34,31 @@ import pandas as pd
 from postprocess.drawing.text import clean, interval, ratio, short
 from postprocess.families import sampled_table
 from postprocess.families.axes import configuration_words
-from postprocess.families.nbc_overlap.case_points import GROUP, over_launches
 from postprocess.families.nbc_overlap.diagnosis import (
     BASIC_FAILED,
     HALF,
-    Interval,
+    SHARE,
+    SLOWER_LIMIT,
     MapDiagnosis,
     deciding_ratio,
+    diagnose,
     is_reference,
     map_diagnosis,
 )
-from postprocess.families.nbc_overlap.points import median, usable
+from postprocess.families.nbc_overlap.points import CASE, ESTIMATES, diagnosis_columns, median, usable
+from postprocess.families.nbc_overlap.validity import TOO_WIDE, too_wide
+from postprocess.records.header import NAMED
 from postprocess.statistics.effects import sure_at
-from postprocess.statistics.metrics import as_float, median_estimate
+from postprocess.statistics.launches import of_rows
+from postprocess.statistics.metrics import as_float, break_even_estimate, median_estimate
 
-OVERLAPS, PARTLY, CANNOT_TELL, SERIALISES, SLOWER, MIXED = (
-    "overlaps",
-    "partly overlaps",
-    "cannot tell",
-    "serialises",
-    "slower than serialised",
-    "mixed",
-)
-SHARE = 0.75
-SLOWER_LIMIT = 1.1
+OVERLAPS, PARTLY, CANNOT_TELL = "overlaps", "partly overlaps", "cannot tell"
+SERIALISES, SLOWER, MIXED = "serialises", "slower than serialised", "mixed"
 PARTLY_LIMITS = (0.25, 0.75)
+
+
+GROUP = [*(name for name in CASE if name != "launch"), NAMED]
+_ANY = ("reference_moved", "oversubscribed", "shared_core")
 
 
 @dataclass(frozen=True)
@@ -165,6 +163,41 @@ def summarise(points: pd.DataFrame) -> list[Summary]:
     return summaries
 
 
+def over_launches(points: pd.DataFrame) -> pd.DataFrame:
+    """A row per point of a case, with the columns of `points_of`, in the order of their first launches.
+
+    Of several launches that did not fail and in which the point is valid, estimates are `launches.over_launches`; the
+    rest is that of the first. The point is reliable if at least half of them find nothing amiss but a wide interval,
+    and their common interval is not too wide. It is diagnosed anew.
+    """
+    keys = [*GROUP, "comm_target_ns", "comp_target_ns"]
+    if points["launch"].nunique() < 2:
+        return points
+    found = [_one(rows) for _, rows in points.groupby(keys, sort=False)]
+    table: pd.DataFrame = pd.DataFrame(found, columns=points.columns)
+    typed: pd.DataFrame = table.astype({"valid": bool, "reliable": bool})
+    return typed
+
+
+def _one(rows: pd.DataFrame) -> dict[Any, Any]:
+    good = rows[rows["valid"] & (rows["failed"] == "")]
+    first: dict[Any, Any] = (good if len(good) else rows).iloc[0].to_dict()
+    if len(good) < 2:
+        return first
+    names = (name for name in ESTIMATES if name != "break_even_cores")  # infinite where it never pays
+    first |= sampled_table.columns_of_estimates({name: of_rows(good, name) for name in names})
+    gained = sampled_table.estimate_of(first, "speedup_vs_basic")
+    cores = break_even_estimate(gained, int(first["given_up_cores"]))
+    first |= sampled_table.columns_of_estimates({"break_even_cores": cores})
+    first |= {name: bool(good[name].any()) for name in _ANY}
+    amiss = [[reason for reason in reasons if TOO_WIDE not in reason] for reasons in good["unreliable_reasons"]]
+    most = [reasons for reasons in amiss if reasons]
+    deciding = sampled_table.estimate_of(first, deciding_ratio(first))
+    reasons = [*(most[0] if 2 * len(most) > len(amiss) else []), *too_wide(deciding)]
+    first |= {"unreliable_reasons": reasons, "reliable": not reasons}
+    return first | diagnosis_columns(diagnose(first))
+
+
 def point_verdict(low: float, high: float) -> str:
     """The verdict for an interval of an overhead ratio, by the table of this module; `cannot tell` for NaN."""
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -224,14 +257,14 @@ def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ..
 def _verdicts(rows: list[dict[Any, Any]]) -> list[str]:
     """The verdicts of the points of a map. A sentence counts them, so at most 5 % of those that tell something are
     expected to be wrong (`effects.sure_at`, by the limit of a verdict that is nearest); of others it cannot be told."""
-    deciding = [Interval.of(row, deciding_ratio(row)) for row in rows]
-    found = [point_verdict(one.low, one.high) for one in deciding]
+    deciding = [sampled_table.estimate_of(row, deciding_ratio(row)).numbers for row in rows]
+    found = [point_verdict(low, high) for _, low, high in deciding]
     limits = {SLOWER: (SLOWER_LIMIT,), PARTLY: PARTLY_LIMITS}
     nearest = [
-        min(limits.get(verdict, (HALF,)), key=lambda limit: abs(limit - one.value))
-        for one, verdict in zip(deciding, found, strict=True)
+        min(limits.get(verdict, (HALF,)), key=lambda limit: abs(limit - value))
+        for (value, *_), verdict in zip(deciding, found, strict=True)
     ]
-    sure = sure_at([(one.value, one.low, one.high) for one in deciding], nearest)
+    sure = sure_at(deciding, nearest)
     return [verdict if is_sure else CANNOT_TELL for verdict, is_sure in zip(found, sure, strict=True)]
 
 

@@ -1,7 +1,5 @@
 """Tables for the terminal: plain text in aligned columns, with names made safe to print."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -31,11 +31,9 @@ Oversubscription, shared cores and cold caches have columns of their own and mak
 makes no point unreliable either, because it corrects the sizes; the details of the point mention it.
 """
 
-from __future__ import annotations
-
 import math
 
-from postprocess.drawing.text import change, duration, interval, percent, ratio
+from postprocess.drawing.text import change, duration, percent, ratio, with_interval
 from postprocess.families import sampled
 from postprocess.families.nbc_overlap.record import OverlapPoint, Reference
 from postprocess.records.record import Calibration
@@ -141,10 +139,9 @@ def moved_flags(comm_change: float, comp_change: float) -> list[str]:
 
 def negative_flags(against_basic: Estimate) -> list[str]:
     """A flag for an r_overhead_vs_basic whose interval lies below -0.02, which not even perfect overlap explains."""
-    value, low, high = (as_float(part) for part in (against_basic.value, against_basic.low, against_basic.high))
-    if not high < -DRIFT_LIMIT:
+    if not against_basic.high < -DRIFT_LIMIT:
         return []
-    where = f"{ratio(value)} {interval(low, high)}"
+    where = with_interval(*against_basic.numbers)
     return [f"r_overhead_vs_basic {where} is below 0: a reference was disturbed, or is slower in basic"]
 
 

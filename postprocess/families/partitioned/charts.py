@@ -12,13 +12,10 @@ partitions.
 Points without a value are left out, and counted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import first_of
@@ -42,8 +39,9 @@ from postprocess.families import axes
 from postprocess.families.launch_marks import marks_of
 from postprocess.families.partitioned.axes import AXES, DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, neighbours_words
-from postprocess.families.partitioned.verdict import SINGLE, by_size, found_of
-from postprocess.statistics import pipelining
+from postprocess.families.partitioned.verdict import SINGLE, by_size
+from postprocess.families.sampled_table import case_words, having
+from postprocess.statistics import launches, pipelining
 
 TIME, AGGREGATION, GAIN = "time", "aggregation", "gain"
 FIGURES: Mapping[str, str] = {TIME: "figures 4 to 6", AGGREGATION: "figure 7", GAIN: "figure 8"}
@@ -55,25 +53,13 @@ _VERTICAL: Mapping[str, ChartAxis] = {
 }
 
 _LOOKS: Mapping[str, tuple[str, str]] = {
-    "part": ("blue", "o"),
-    "part_parrived": ("blue", "s"),
-    "part_coarse": ("blue", "^"),
-    "part_neighbours": ("blue", "D"),
-    "part_neighbours_4": ("blue", "D"),
-    "part_neighbours_6": ("blue", "D"),
-    "part_startall": ("blue", "v"),
-    "part_polling": ("blue", "v"),
-    "single": ("black", "x"),
-    "many": ("red", "D"),
-    "streams": ("red", "s"),
-    "persistent": ("orange", "v"),
-    "layer": ("green", "o"),
-    "rma_single_passive": ("pink", "o"),
-    "rma_many_passive": ("pink", "s"),
-    "rma_single_active": ("sky", "o"),
-    "rma_many_active": ("sky", "s"),
-    "rma_fence": ("sky", "^"),
-}
+    "part": ("blue", "o"), "part_parrived": ("blue", "s"), "part_coarse": ("blue", "^"),
+    "part_neighbours": ("blue", "D"), "part_neighbours_4": ("blue", "D"), "part_neighbours_6": ("blue", "D"),
+    "part_startall": ("blue", "v"), "part_polling": ("blue", "v"), "single": ("black", "x"), "many": ("red", "D"),
+    "streams": ("red", "s"), "persistent": ("orange", "v"), "layer": ("green", "o"),
+    "rma_single_passive": ("pink", "o"), "rma_many_passive": ("pink", "s"), "rma_single_active": ("sky", "o"),
+    "rma_many_active": ("sky", "s"), "rma_fence": ("sky", "^"),
+}  # fmt: skip
 """The colour and the marker of an approach in every picture. Those of one kind share a colour."""
 _SHADES = (1.0, 0.75, 0.5, 0.3)
 """Opacity of the curves of one approach that differ in the aggregation or in the receiver's partitions."""
@@ -96,7 +82,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `partitioned_table`: for each group of points those that it has curves for."""
     for _, rows in table.groupby(_GROUP, sort=False):
         first = first_of(rows)
-        known = rows[np.isfinite(rows["gain"].to_numpy(np.float64))]
+        known = having(rows, "gain")
         if known.empty:
             continue
         if first["delay_ratio"] > 0:
@@ -120,7 +106,7 @@ def _chart(
     edges = (0.0, 1.08 * max(high, 1.0)) if kind == GAIN else (low / 1.5, high * 1.5)
     return Chart(
         kind=kind,
-        title=title_of(kind, first),
+        title=_title(kind, first),
         figures=f"{FIGURES[kind]} of Gillis et al. 2023",
         horizontal=MESSAGE,
         vertical=_VERTICAL[kind],
@@ -132,27 +118,25 @@ def _chart(
     )
 
 
-def title_of(kind: str, row: Mapping[str, Any]) -> str:
-    """The title of a chart: what all its points have in common."""
-    threads = int(row["threads_per_rank"])
-    parts = [
-        f"{'Gain' if kind == GAIN else 'Time'}: {row['toolchain']}, {AXES.words(row)}, {row['network']}",
-        plural(threads, "thread"),
+def _title(kind: str, row: Mapping[str, Any]) -> str:
+    """What all points of a chart have in common."""
+    return ", ".join([
+        f"{'Gain' if kind == GAIN else 'Time'}: {case_words(AXES, row)}",
+        plural(int(row["threads_per_rank"]), "thread"),
         *neighbours_words(row),
         plural(int(row["partitions_send"]), "partition"),
         *([DELAY_RATIO.words(row["delay_ratio"])] if kind == GAIN else []),
-    ]
-    more = ", ".join(parts)
-    return f"{more}, partitions sent together" if kind == AGGREGATION else more
+        *(["partitions sent together"] if kind == AGGREGATION else []),
+    ])  # fmt: skip
 
 
 def _gain_curves(first: Mapping[str, Any], known: pd.DataFrame) -> Iterator[Curve]:
     yield from _measured(known, "gain", _VERTICAL[GAIN])
     partitions = int(first["partitions_send"]) * int(first["neighbours"])
-    apart = known[(known["messages"] == partitions) & np.isfinite(known["gain_model"].to_numpy(np.float64))]
+    apart = having(known[known["messages"] == partitions], "gain_model")
     if not apart.empty:
-        predicted = [(size, found_of(of_size, "gain_model")) for size, of_size in by_size(apart)]
-        marks = tuple(Mark(size, found.value, found.low, found.high, ratio(found.value)) for size, found in predicted)
+        predicted = [(size, launches.of_rows(of_size, "gain_model").numbers) for size, of_size in by_size(apart)]
+        marks = tuple(Mark(size, *numbers, ratio(numbers[0])) for size, numbers in predicted)
         yield Curve(f"model, {partitions} messages", _MODEL, marks)
     limit = float(pipelining.gain_of_delay_rate(partitions, 1, first["delay_ratio"], 1.0))
     sizes = sorted(set(map(int, known["message_bytes"])))

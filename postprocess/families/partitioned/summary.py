@@ -1,7 +1,5 @@
 """The verdicts of each library in a few lines: where sending early pays most, and how often it does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -43,21 +41,18 @@ class Summary:
 
 def summaries(table: pd.DataFrame) -> list[Summary]:
     """The summaries of a table of `partitioned_table`, one for each library and network, in the order of its rows."""
-    found = sorted(verdicts(table), key=lambda verdict: library_words(verdict.values))
-    return [_summary(library, list(of_library)) for library, of_library in groupby(found, _library)]
+    named = sorted(((library_words(verdict.values), verdict) for verdict in verdicts(table)), key=lambda pair: pair[0])
+    by_library = groupby(named, lambda pair: pair[0])
+    return [_summary(library, [verdict for _, verdict in of_library]) for library, of_library in by_library]
 
 
 def summary_text(table: pd.DataFrame) -> str:
     """The summaries for the terminal; empty for an empty table."""
     lines = []
-    for one in summaries(table):
-        parts = (one.most, one.cases, one.others, one.unreliable)
-        lines += [f"{one.library}:", *(f"  {part}" for part in parts if part)]
+    for summary in summaries(table):
+        parts = (summary.most, summary.cases, summary.others, summary.unreliable)
+        lines += [f"{summary.library}:", *(f"  {part}" for part in parts if part)]
     return "\n".join(lines)
-
-
-def _library(verdict: Verdict) -> str:
-    return library_words(verdict.values)
 
 
 def _summary(library: str, of_library: Sequence[Verdict]) -> Summary:

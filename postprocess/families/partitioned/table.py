@@ -20,13 +20,10 @@ beta is that of the readings. Its number of partitions is the number of messages
 `validity` says what a point may be used for.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from postprocess.drawing.columns import Column, Columns, estimate, number
 from postprocess.drawing.text import duration, ratio, size
@@ -53,7 +50,7 @@ RATIOS = (
 _OF_NETWORK = ("latency_ns", "bytes_per_second", "delay_ratio_measured")
 _ESTIMATES = (*_TIMES, *OF_COMPUTING, *RATIOS, *_OF_NETWORK)
 COLUMNS = (
-    *AXES.case, "threads", NAMED, *(one.name for one in OF_POINT),
+    *AXES.case, "threads", NAMED, *(axis.name for axis in OF_POINT),
     *sampled_table.names_of_estimates(_ESTIMATES),
     "t_mean_ns", "t_mean_ci90_low_ns", "t_mean_ci90_high_ns",
     "delay_us_per_mb", "delay_target_ns", "work_size", "messages", "neighbours",
@@ -67,23 +64,6 @@ measured delay, and `delay_ratio_measured` gamma beta, from the measured delay a
 gamma beta. `t_computing_cpu_ns` and `t_computing_waiting_ns` say what the thread that computes longest does meanwhile;
 they are unknown for short delays and in older records.
 """
-
-
-def partitioned_table(
-    records: Sequence[PartitionedRecord], failed: Mapping[str, tuple[str, str]] | None = None
-) -> pd.DataFrame:
-    """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
-
-
-def case_of(record: PartitionedRecord) -> dict[str, Any]:
-    """The columns that are the same for all points of a record."""
-    return {**sampled_table.case_of(record.header, AXES), "threads": record.header.threads_per_rank}
-
-
-def paired(values: Floats) -> Estimate:
-    """The median of a ratio that was made within each repetition, with its 95 % interval; NaN without repetitions."""
-    return series_estimate(values)
 
 
 def ratios_of(point: PartitionedPoint, network: Network) -> dict[str, Floats]:
@@ -126,11 +106,12 @@ def measured_delay_ratio(point: PartitionedPoint, network: Network) -> Estimate:
 
 
 def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
-    header, case, network = record.header, case_of(record), record.network
+    header, network = record.header, record.network
+    case = {**sampled_table.case_of(header, AXES), "threads": header.threads_per_rank}
     for point in sorted(record.points, key=_place):
         times = {name: series_estimate(getattr(point, name)) for name in _TIMES}
         computing = {name: _known(getattr(point, name), point.t_computing_cpu_ns) for name in OF_COMPUTING}
-        ratios = {name: paired(values) for name, values in ratios_of(point, network).items()}
+        ratios = {name: series_estimate(values) for name, values in ratios_of(point, network).items()}
         delay_ratio = measured_delay_ratio(point, network)
         of_network = dict(zip(_OF_NETWORK, (network.latency_ns, network.bytes_per_second, delay_ratio), strict=True))
         estimates = {**times, **computing, **ratios, **of_network}
@@ -152,6 +133,8 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
         }
 
 
+partitioned_table = sampled_table.maker(COLUMNS, _rows)
+"""One row per point of each record; the columns are COLUMNS."""
 _OF_POINT = ("delay_target_ns", "work_size", "messages", "neighbours")
 
 
@@ -173,9 +156,8 @@ def _delay_rate(point: PartitionedPoint) -> float:
 
 def _mean_columns(point: PartitionedPoint) -> dict[str, float]:
     """The mean time with its 90 % interval, as the paper reports it."""
-    mean = mean_estimate(point.t_ns)
-    parts = {"t_mean_ns": mean.value, "t_mean_ci90_low_ns": mean.low, "t_mean_ci90_high_ns": mean.high}
-    return {name: as_float(value) for name, value in parts.items()}
+    names = ("t_mean_ns", "t_mean_ci90_low_ns", "t_mean_ci90_high_ns")
+    return dict(zip(names, mean_estimate(point.t_ns).numbers, strict=True))
 
 
 def record_numbers(record: PartitionedRecord) -> dict[str, float]:

@@ -28,12 +28,10 @@ flags       Worth knowing, but the gain stands:
 Shared cores and cold caches have columns of their own and make no point unreliable.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 
-from postprocess.drawing.text import duration, interval, percent, ratio
+from postprocess.drawing.text import duration, percent, ratio, with_interval
 from postprocess.families import sampled
 from postprocess.families.axes import NOISE
 from postprocess.families.partitioned.record import Network, PartitionedPoint
@@ -72,11 +70,8 @@ def flags(
         return
     reference, delay = sampled.median(point.t_ref_ns), sampled.median(point.t_delay_ns)
     if noise == NOISE.usual and point.delay_target_ns and _is_off_plan(point.delay_ratio, delay_ratio):
-        value, low, high = (as_float(end) for end in (delay_ratio.value, delay_ratio.low, delay_ratio.high))
-        yield (
-            f"gamma beta was {ratio(value)} {interval(low, high)}, planned was {point.delay_ratio:g}: "
-            f"{_why_off_plan(point, network)}"
-        )
+        measured = with_interval(*delay_ratio.numbers)
+        yield f"gamma beta was {measured}, planned was {point.delay_ratio:g}: {_why_off_plan(point, network)}"
     if not point.delay_target_ns and delay > DELAY_MATTERS * reference:
         yield f"no delay was planned, and the last partition was ready {duration(delay)} after the first one"
     if point.partitions_send > 1 and gain.low > point.partitions_send:

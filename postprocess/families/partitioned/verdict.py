@@ -28,8 +28,6 @@ narrower than that: its interval is then taken to hold 1 (`counting`).
 Several launches of a case count by `launches.over_launches`; with fewer than three an answer is `likely` at most.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +36,7 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.text import interval, plural, ratio, size
+from postprocess.drawing.text import plural, size, with_interval
 from postprocess.families import axes
 from postprocess.families.axes import NOISE
 from postprocess.families.partitioned.axes import AXES, DELAY_RATIO
@@ -46,7 +44,6 @@ from postprocess.families.partitioned.table import approach_words, neighbours_wo
 from postprocess.families.sampled_table import uncounted_words
 from postprocess.statistics import launches
 from postprocess.statistics.limits import LEAST_RATIO
-from postprocess.statistics.metrics import as_float
 
 SINGLE = "single"
 SCENARIO = (
@@ -251,8 +248,7 @@ def _launches(rows: pd.DataFrame) -> int:
 
 def found_of(rows: pd.DataFrame, name: str) -> Found:
     """The number of a column over the launches of one option at one size."""
-    found = launches.of_rows(rows, name)
-    return Found(as_float(found.value), as_float(found.low), as_float(found.high), _launches(rows))
+    return Found(*launches.of_rows(rows, name).numbers, _launches(rows))
 
 
 def counting(gain: Found) -> Found:
@@ -400,7 +396,7 @@ def choice_words(choice: Choice, *, of_several: bool = False) -> str:
 
 
 def _gain_words(gain: Found) -> str:
-    return f"{ratio(gain.value)} {interval(gain.low, gain.high)}"
+    return with_interval(gain.value, gain.low, gain.high)
 
 
 def choices_words(choices: Sequence[Choice]) -> list[tuple[str, str]]:

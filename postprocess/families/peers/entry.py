@@ -1,13 +1,6 @@
 """The family `peers`: benchmarks of other projects, shown beside ours."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
-import pandas as pd
-
-from postprocess.families.family import Audit, Family, Found, Numbers, Page, Section
+from postprocess.families.family import Audit, Family, Numbers, Section
 from postprocess.families.peers.output import FORMATS
 from postprocess.families.peers.record import FAMILY, PeerRecord, peer_record, peer_wire_bytes
 from postprocess.families.peers.table import (
@@ -19,15 +12,7 @@ from postprocess.families.peers.table import (
     peers_view,
     programs_of,
 )
-from postprocess.records.run import Run, failed_records
-
-
-def _table(run: Run, records: Sequence[PeerRecord], beside: pd.DataFrame) -> pd.DataFrame:
-    return peers_table(records, beside, failed_records(run.manifest))
-
-
-def _view(_page: Page, found: Found) -> Any:
-    return peers_view(found.records, found.table)
+from postprocess.records.run import failed_records
 
 
 def _numbers(record: PeerRecord, _basic: PeerRecord | None) -> Numbers:
@@ -41,11 +26,19 @@ PEERS = Family(
     title="what other benchmarks say",
     benchmarks=tuple(FORMATS),
     view=peer_record,
-    table=_table,
+    table=lambda run, records, beside: peers_table(records, beside, failed_records(run.manifest)),
     columns=PEER_COLUMNS,
     text=lambda found: "" if found.table.empty else f"{peers_table_text(found.table)}\n\n{PEERS_NOTE}",
     short_text=lambda found: peers_summary_text(found.table),
-    sections=(Section("peers", "Other benchmarks", 40, f"{FAMILY}/templates/section.html", _view),),
+    sections=(
+        Section(
+            "peers",
+            "Other benchmarks",
+            40,
+            f"{FAMILY}/templates/section.html",
+            lambda _page, found: peers_view(found.records, found.table),
+        ),
+    ),
     numbers=_numbers,
     audit=Audit(payload=peer_wire_bytes, programs=programs_of),
 )

@@ -9,8 +9,6 @@ The formats are those of the public sources: IMB 2018 to 2021 (`src_c/IMB_output
 7 (`util/osu_util_mpi.c`, `print_stats_nbc`).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,28 +95,28 @@ def read_imb(text: str, collective: str) -> PeerOutput:
     version = standard = table = ""
     ranks: int | None = None
     results: list[PeerResult] = []
-    inside, ended = False, True
+    in_table, ended = False, True
     for where, line in _lines("IMB-NBC", text):
         if match := _IMB_TITLE.fullmatch(line):
             if not ended:
                 fail(where, "the launch before this line was cut off")
             if version and match[1] != version:
                 fail(where, f"two versions in one output: {version} and {match[1]}")
-            version, table, inside, ended = match[1], "", False, False
+            version, table, in_table, ended = match[1], "", False, False
         elif match := _IMB_STANDARD.fullmatch(line):
             standard = match[1]
         elif match := _IMB_TABLE.fullmatch(line):
-            table, inside = match[1], False
+            table, in_table = match[1], False
             if table.lower() != collective:
                 fail(where, f"it measured {clean(table)}, not {collective}")
         elif match := _IMB_RANKS.fullmatch(line):
             ranks = int(match[1])
         elif " ".join(line.split()) == _IMB_COLUMNS:
-            inside = bool(table)
+            in_table = bool(table)
         elif line == _IMB_END:
             ended = True
         elif not line.startswith("#"):
-            if not inside or ended:
+            if not in_table or ended:
                 fail(where, f"not a line of IMB-NBC: {_quote(line)}")
             results.append(_imb_result(line, where))
     _whole("IMB-NBC", version=version, ended=ended, results=results)

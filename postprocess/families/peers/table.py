@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -72,15 +71,9 @@ def peers_table(
 def _size_of(record: PeerRecord, result: PeerResult) -> Hashable:
     h = record.header
     return (
-        h.benchmark,
-        h.toolchain,
-        h.provider,
-        h.network,
-        h.ranks,
-        record.collective,
-        record.repeat,
+        h.benchmark, h.toolchain, h.provider, h.network, h.ranks, record.collective, record.repeat,
         result.message_bytes,
-    )
+    )  # fmt: skip
 
 
 def _row(
@@ -253,17 +246,8 @@ PEERS_NOTE = (
 """The note that is shown wherever the table is shown."""
 
 
-@dataclass(frozen=True)
-class PeersView:
-    """The contents of the report's section: a note, heads and rows of text, and the programs of `programs_of`."""
-
-    note: str
-    heads: tuple[str, ...]
-    rows: list[list[str]]
-    programs: list[tuple[str, Mapping[str, str], str]]
-
-
-def peers_view(records: Sequence[PeerRecord], table: pd.DataFrame) -> PeersView | None:
-    """The view of `peers_table` for the report; None where no other benchmark ran."""
+def peers_view(records: Sequence[PeerRecord], table: pd.DataFrame) -> dict[str, Any] | None:
+    """What the report shows of `peers_table`; None where no other benchmark ran."""
     rows = [peer_cells(row) for row in table.to_dict("records")]
-    return PeersView(PEERS_NOTE, PEER_HEADS, rows, programs_of(records)) if rows else None
+    view = {"note": PEERS_NOTE, "heads": PEER_HEADS, "rows": rows, "programs": programs_of(records)}
+    return view if rows else None

@@ -1,7 +1,5 @@
 """The axes of a point of this family."""
 
-from __future__ import annotations
-
 from postprocess.drawing.text import size
 from postprocess.families import axes
 from postprocess.families.family import Axis

@@ -5,11 +5,8 @@ the message size. Its value is when MPI_Recv completed, in units of when the sen
 overlap, as figure 2 has 2 of 4 seconds, and at least 1 with none. Messages of 0 bytes have no place on the axis.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import first_of
@@ -17,6 +14,7 @@ from postprocess.drawing.curves import COLOURS, MESSAGE, Chart, Curve, Style, ra
 from postprocess.drawing.text import plural
 from postprocess.families import axes
 from postprocess.families.launch_marks import marks_of
+from postprocess.families.sampled_table import having
 from postprocess.families.sync_overlap.axes import AXES
 
 VALUE = "recv_over_wait"
@@ -31,15 +29,15 @@ _MARKERS = ("o", "s", "^", "v", "D")
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `sync_table`, one for each group of points that has a curve."""
-    for _, rows in table.groupby(_GROUP, sort=False):
-        drawn = rows[np.isfinite(rows[VALUE].to_numpy(np.float64)) & (rows["message_bytes"] > 0)]
+    for (toolchain, _, network, ranks, *_), rows in table.groupby(_GROUP, sort=False):
+        drawn = having(rows[rows["message_bytes"] > 0], VALUE)
         if drawn.empty:
             continue
         curves = tuple(_curves(drawn))
         values = [mark.value for curve in curves for mark in curve.marks]
         yield Chart(
             kind=VALUE,
-            title=_title(rows),
+            title=f"Synchronisation overlap: {toolchain}, {network}, {plural(int(str(ranks)), 'rank')}",
             figures=FIGURES,
             horizontal=MESSAGE,
             vertical=_VERTICAL,
@@ -50,12 +48,6 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
             left_out=len(rows) - len(drawn),
             lost="of 0 bytes, or not measured,",
         )
-
-
-def _title(rows: pd.DataFrame) -> str:
-    first = first_of(rows)
-    where = f"{first['toolchain']}, {first['network']}, {plural(int(first['ranks']), 'rank')}"
-    return f"Synchronisation overlap: {where}"
 
 
 def _curves(drawn: pd.DataFrame) -> Iterator[Curve]:

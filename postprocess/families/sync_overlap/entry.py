@@ -2,24 +2,94 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from postprocess.families.family import Found, Metric
+import pandas as pd
+
+from postprocess.drawing.curve_view import CurveSection
+from postprocess.drawing.text import duration, size
+from postprocess.families import axes, sampled_inside
+from postprocess.families.family import Audit, Details, Found, Metric
 from postprocess.families.papers import WHITE_1999
 from postprocess.families.sampled_family import Compared, sampled_family, slower
 from postprocess.families.sync_overlap.axes import AXES
-from postprocess.families.sync_overlap.inside import AUDIT, INSIDE
+from postprocess.families.sync_overlap.charts import charts
 from postprocess.families.sync_overlap.memory import SHOWN as MEMORY
 from postprocess.families.sync_overlap.memory import growth_sentences, memory_table
 from postprocess.families.sync_overlap.planted import SHOWN as PLANTED
 from postprocess.families.sync_overlap.planted import planted_rows, planted_sentence
-from postprocess.families.sync_overlap.record import sync_record
+from postprocess.families.sync_overlap.record import SyncRecord, sync_record
 from postprocess.families.sync_overlap.table import COLUMNS, SHOWN, record_numbers, sync_table, with_messages
-from postprocess.families.sync_overlap.verdict import verdict_text
+from postprocess.families.sync_overlap.verdict import verdict_text, verdicts
+from postprocess.records.header import keeps_apart
 
-if TYPE_CHECKING:
-    import pandas as pd
+MESSAGES = 5
+"""Messages in a repetition that have data."""
 
+
+def _never_sends(record: SyncRecord) -> bool:
+    """Whether a record has the memory of idle ranks alone."""
+    return axes.SENT_NEVER in record.header.plan.parameters.get(axes.SEND.name, ())
+
+
+def _covered(records: Sequence[SyncRecord]) -> Details:
+    sizes = {point.message_bytes for record in records if not _never_sends(record) for point in record.points}
+    words = f"{len(sizes)}, from {size(min(sizes))} to {size(max(sizes))}" if sizes else ""
+    return [("Messages to a late receiver", words)]
+
+
+def _facts(records: Sequence[SyncRecord]) -> Details:
+    delays = [point.t_delay_ns for record in records for point in record.points if point.repetitions]
+    return [("delay of the receiver", f"{duration(min(delays))} to {duration(max(delays))}" if delays else "")]
+
+
+def wrong(record: SyncRecord) -> Iterator[str]:
+    """A phrase if a record received wrong data, or is complete without a valid point, or without the memory that alone
+    was to be measured.
+
+    Beside a progress thread that shares the core of its rank there may be no valid point: that is what was found.
+    """
+    errors = any(point.data_errors for point in record.points)
+    if record.complete and _never_sends(record) and not errors:
+        if not any(math.isfinite(point.idle_pss_total_bytes) for point in record.points):
+            yield "the kernel does not tell the memory of a process"
+    elif errors or not record.header.shared_core:
+        yield from sampled_inside.wrong(record)
+
+
+def communicated_ns(record: SyncRecord) -> float:
+    """The time of all reference transfers of a record, in ns."""
+    return sum(float((point.t_whole_recv_ns - point.t_whole_send_ns).sum()) for point in record.points)
+
+
+def payload_bytes(record: SyncRecord) -> int:
+    """A lower bound of the payload, in bytes, that crossed the network in a record's valid repetitions.
+
+    On a `wire` every rank is a place of its own; elsewhere a node is one.
+    """
+    header = record.header
+    nodes = {place.rank: place.node for place in header.placement}
+    apart = keeps_apart(header.network) or nodes.get(record.sender) != nodes.get(record.receiver)
+    return MESSAGES * sum(point.repetitions * point.message_bytes for point in record.points) if apart else 0
+
+
+def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
+    """The section of the report. planted, memory: tables; None where there is nothing to show."""
+    planted, memory = planted_rows(table), memory_table(table)
+    return {
+        "verdicts": list(verdicts(table)),
+        "planted": None if planted.empty else PLANTED.view(planted, most_rows),
+        "planted_sentence": planted_sentence(table),
+        "memory": None if memory.empty else MEMORY.view(memory, most_rows),
+        "growth": list(growth_sentences(memory)),
+        "points": SHOWN.view(with_messages(table), most_rows),
+    }
+
+
+INSIDE = sampled_inside.observed(AXES, "late receiver", _covered, _facts)
+SECTION = CurveSection(charts, _view)
 METRICS = (
     Metric(
         "recv_over_wait",
@@ -30,11 +100,6 @@ METRICS = (
     ),
     Metric("t_whole_ns", "time of a whole transfer to a receiver that waits", ratio=True),
 )
-
-
-def _asked(table: pd.DataFrame) -> pd.Series[Any]:
-    """Whether each row is of a size that was asked for: the other sizes differ between launches."""
-    return table["asked"].astype(bool)
 
 
 def _verdicts(found: Found) -> str:
@@ -51,7 +116,7 @@ SYNC_OVERLAP = sampled_family(
     table=sync_table,
     columns=COLUMNS,
     metrics=METRICS,
-    compared=Compared(("asked",), _asked),
+    compared=Compared(("asked",), lambda table: table["asked"].astype(bool)),  # other sizes differ between launches
     numbers=record_numbers,
     bounds=slower("recv_over_wait", "t_whole_ns"),
     text=(
@@ -61,6 +126,7 @@ SYNC_OVERLAP = sampled_family(
         _verdicts,
     ),
     short_text=_verdicts,
+    section=SECTION,
     inside=INSIDE,
-    audit=AUDIT,
+    audit=Audit(wrong, communicated_ns, payload_bytes),
 )

@@ -4,8 +4,6 @@ The paper expects the memory of eager buffers to grow as the square of the numbe
 buffers for every other. Here the growth is measured: p of amount ~ ranks^p.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -16,8 +14,8 @@ import pandas as pd
 from postprocess.drawing.columns import Column, Columns, first_of, number, plain
 from postprocess.drawing.text import size
 from postprocess.families import axes
+from postprocess.families.sampled_table import having
 from postprocess.statistics.growth import power_law
-from postprocess.statistics.metrics import as_float
 
 _PLACE = ["toolchain", "provider", "network", "configuration", "nodes"]
 _GROUP = [*_PLACE, axes.PROTOCOL.name, "ranks"]
@@ -33,7 +31,7 @@ def memory_table(table: pd.DataFrame) -> pd.DataFrame:
     protocol, and where it was not measured.  fragments, fragment_bytes: buffers that the library reserves in advance,
     and their size; NaN where that cannot be read.
     """
-    known = table[np.isfinite(table["idle_pss_total_bytes"].to_numpy(np.float64))]
+    known = having(table, "idle_pss_total_bytes")
     known = known[known[axes.SEND.name] != axes.SENT_LATE].drop_duplicates("record")
     rows = []
     for key, of in known.groupby(_GROUP, sort=False):
@@ -83,9 +81,8 @@ def growth_sentences(memory: pd.DataFrame) -> Iterator[str]:
         if amounts.min() <= 0:
             yield f"{where}: {what} is {between}: no growth can be told"
             continue
-        power = power_law(ranks, amounts)
-        found, low, high = (as_float(value) for value in (power.value, power.low, power.high))
-        yield f"{where}: {what} grows as the ranks to the power of {found:.2f} [{low:.2f}, {high:.2f}]: {between}"
+        power = "{:.2f} [{:.2f}, {:.2f}]".format(*power_law(ranks, amounts).numbers)
+        yield f"{where}: {what} grows as the ranks to the power of {power}: {between}"
 
 
 def _configuration(row: Mapping[str, Any]) -> str:

@@ -4,8 +4,6 @@ The settings are those of the axis `protocol`, a progress thread, and the negati
 for sizes that are far below or far above the limit that was planted: between them, it depends on the library.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

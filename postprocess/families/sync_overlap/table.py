@@ -18,10 +18,8 @@ of a median, distribution free, from order statistics (`metrics.series_estimate`
 `validity` says what a point may be used for.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,10 +31,9 @@ from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.sampled_table import LAST, leading
 from postprocess.families.sync_overlap import validity
 from postprocess.families.sync_overlap.axes import AXES
-from postprocess.families.sync_overlap.eager_limit import eager_limit_of, fragments_of
 from postprocess.families.sync_overlap.planted import PULLS, RIGHT, WRONG, Expected, expected
 from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
-from postprocess.records.header import NAMED
+from postprocess.records.header import NAMED, Header
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import late_receiver
 from postprocess.statistics.metrics import Estimate, Floats, series_estimate
@@ -46,17 +43,15 @@ ESTIMATES = (
     "arrived_neither_bytes", "arrived_sender_bytes", "t_receiver_after_wait_ns", "planted_right",
 )  # fmt: skip
 _OF_POINT = (
-    "message_bytes", "delay_ns", "delay_units", "t_isend_ns", "t_delay_ns", "idle_pss_total_bytes",
-    "idle_pss_largest_bytes", "idle_pss_anonymous_bytes", "idle_pss_shared_bytes",
+    "t_isend_ns", "t_delay_ns", "delay_ns", "delay_units", "idle_pss_total_bytes", "idle_pss_largest_bytes",
+    "idle_pss_anonymous_bytes", "idle_pss_shared_bytes",
 )  # fmt: skip
 COLUMNS = (
     *AXES.case, NAMED, "message_bytes", "asked", "outcome", "who_progresses", "transfer", "range_bytes", "range_ends",
     "planted", "expected_outcome", "expected_who", "as_expected",
     "eager_limit_bytes", "eager_limit_variable", "moved_share", "unseen_share",
     *sampled_table.names_of_estimates(ESTIMATES),
-    "t_isend_ns", "t_delay_ns", "delay_ns", "delay_units", "idle_pss_total_bytes", "idle_pss_largest_bytes",
-    "idle_pss_anonymous_bytes", "idle_pss_shared_bytes", "fragments", "fragment_bytes",
-    *sampled_table.LAST_COLUMNS,
+    *_OF_POINT, "fragments", "fragment_bytes", *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `sync_table`, in order.
 
@@ -65,26 +60,25 @@ that were asked for from those that were measured to find where the outcome chan
 """
 
 
-def sync_table(records: Sequence[SyncRecord], failed: Mapping[str, tuple[str, str]] | None = None) -> pd.DataFrame:
-    """One row per point of each record, by message size; the columns are COLUMNS.
-
-    failed: `failed_records` of the run.
-    """
-    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
+EAGER_LIMIT = "eager_limit_variable"
+"""The key of a record's metadata that names the MPI_T control variable of the limit on the record's network."""
+FRAGMENTS = "fragment_variables"
+"""The key of a record's metadata that names the control variables with the number of buffers that the library reserves
+for each rank in advance, and with their size."""
 
 
 def values_of(point: SyncPoint) -> dict[str, Floats]:
     """The values of a point by the names of their columns, a value per repetition."""
     recv, wait = (np.asarray(times, dtype=np.float64) for times in (point.t_recv_ns, point.t_wait_ns))
     with np.errstate(divide="ignore", invalid="ignore"):
-        over = np.where(wait > 0, recv / wait, np.nan)
+        quotient = np.where(wait > 0, recv / wait, np.nan)
     return {
         "t_recv_ns": recv,
         "t_wait_ns": wait,
         "t_after_wait_ns": recv - wait,
         "t_whole_ns": np.asarray(point.t_whole_recv_ns - point.t_whole_send_ns, dtype=np.float64),
         "t_round_trip_ns": np.asarray(point.t_round_trip_ns, dtype=np.float64),
-        "recv_over_wait": over,
+        "recv_over_wait": quotient,
         "arrived_neither_bytes": np.asarray(point.arrived_neither_bytes, dtype=np.float64),
         "arrived_sender_bytes": np.asarray(point.arrived_sender_bytes, dtype=np.float64),
         "t_receiver_after_wait_ns": np.asarray(point.t_receiver_recv_ns - point.t_receiver_wait_ns, dtype=np.float64),
@@ -137,6 +131,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
         ]
         yield {
             **case,
+            "message_bytes": point.message_bytes,
             "asked": point.message_bytes in record.asked,
             "outcome": answer,
             "who_progresses": who,
@@ -159,16 +154,42 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
         }
 
 
+def eager_limit_of(header: Header) -> tuple[float, str]:
+    """The eager limit in bytes, and the control variable that has it; NaN and "" where it cannot be read.
+
+    What the variable counts is the library's business: often the header of the message is included.
+    """
+    variable: Any = header.metadata.get(EAGER_LIMIT)
+    limit = _value(header, variable)
+    return (limit, str(variable)) if math.isfinite(limit) else (math.nan, "")
+
+
+def fragments_of(header: Header) -> tuple[float, float]:
+    """The number of buffers that the library reserves for a rank in advance, and their size in bytes; NaN where it
+    cannot be read."""
+    names: Any = header.metadata.get(FRAGMENTS)
+    count, size = names if isinstance(names, list) and len(names) == 2 else (None, None)
+    return _value(header, count), _value(header, size)
+
+
+def _value(header: Header, variable: Any) -> float:
+    text = (header.mpi_variables or {}).get(variable, "") if isinstance(variable, str) else ""
+    return float(int(text)) if text.isdecimal() else math.nan
+
+
+sync_table = sampled_table.maker(COLUMNS, _rows)
+"""One row per point of each record, by message size; the columns are COLUMNS."""
+
+
 def _right(must: Expected | None, answer: str, who: str) -> Estimate:
-    known = {RIGHT: 1.0, WRONG: 0.0}.get(must.answer(answer, who)) if must else None
-    value = np.asarray(math.nan if known is None else known)
-    return Estimate(value, value, value)
+    right = {RIGHT: 1.0, WRONG: 0.0}.get(must.answer(answer, who), math.nan) if must else math.nan
+    return Estimate(*[np.asarray(right)] * 3)
 
 
 def _unexpected(must: Expected | None, answer: str, who: str) -> Iterator[str]:
     if must and must.answer(answer, who) == WRONG:
-        inside = f", and {must.who} inside MPI" if must.who else ""
-        yield f"not as planted ({must.planted}): it must be {must.outcome_words}{inside}"
+        in_mpi = f", and {must.who} inside MPI" if must.who else ""
+        yield f"not as planted ({must.planted}): it must be {must.outcome_words}{in_mpi}"
 
 
 def with_messages(table: pd.DataFrame) -> pd.DataFrame:

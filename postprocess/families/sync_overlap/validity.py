@@ -14,8 +14,6 @@ flags       Worth knowing, but the answers stand:
             * ranks were started by a barrier, or in most repetitions a rank was late.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from postprocess.drawing.text import duration, percent

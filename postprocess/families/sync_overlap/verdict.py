@@ -6,8 +6,6 @@ sentence of its own: it must show no overlap. It shows that by its reliable poin
 have been seen.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +19,6 @@ from postprocess.drawing.text import plural, size
 from postprocess.families import axes, sampled_table
 from postprocess.families.sync_overlap.axes import AXES
 from postprocess.families.sync_overlap.table import ESTIMATES, answers
-from postprocess.records.header import NAMED
 from postprocess.statistics import late_receiver
 from postprocess.statistics.late_receiver import FULL, INCOMPLETE, NONE, NOTHING, UNCLEAR, Stretch
 
@@ -34,7 +31,7 @@ _WHO_WORDS = {
     late_receiver.BOTH: "both must be inside MPI (two sided)",
 }
 
-_GROUP = [*(name for name in AXES.case if name != "launch"), NAMED]
+_GROUP = sampled_table.same_case(AXES)
 _CONTROL = "the negative control, a message sent when the computation is done,"
 
 

@@ -1,7 +1,5 @@
 """The family `timing_selfcheck`: how steady a machine is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

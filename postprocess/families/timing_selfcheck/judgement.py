@@ -9,8 +9,6 @@ its median says nothing about the next launch (Kalibera and Jones, Rigorous benc
 Hunold and Carpen-Amarie, Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27(12), 2016).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -158,12 +156,12 @@ def as_json(summary: Summary) -> Json:
         "launches": summary.launches,
         "timer": _plain(summary.timer),
         "clock": _plain(summary.clock),
-        "start": [_plain(one) for one in summary.starts],
+        "start": [_plain(start) for start in summary.starts],
         "noise": [_plain(one) for one in summary.cores],
-        "work": [_plain(one) for one in summary.work],
+        "work": [_plain(work) for work in summary.work],
         "verdicts": [
-            {"target_ns": one.target_ns, "verdict": one.word, **_plain(one, "target_ns", "word")}
-            for one in summary.verdicts
+            {"target_ns": verdict.target_ns, "verdict": verdict.word, **_plain(verdict, "target_ns", "word")}
+            for verdict in summary.verdicts
         ],
     }
 

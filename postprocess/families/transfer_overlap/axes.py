@@ -1,7 +1,5 @@
 """The axes of a point of this family."""
 
-from __future__ import annotations
-
 from postprocess.families import axes
 from postprocess.families.transfer_overlap.record import FAMILY
 

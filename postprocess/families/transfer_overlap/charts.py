@@ -4,8 +4,6 @@ A chart has the points of one library, network, placement and system, and two cu
 version brought, and the bound that the measured times allow, where it stands.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,19 +11,11 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import first_of
-from postprocess.drawing.curves import (
-    COLOURS,
-    DASHED,
-    Chart,
-    ChartAxis,
-    Curve,
-    Style,
-    ratio_axis,
-    sure_values,
-)
+from postprocess.drawing.curves import COLOURS, DASHED, Chart, ChartAxis, Curve, Style, ratio_axis, sure_values
 from postprocess.drawing.text import plural
 from postprocess.families import axes
 from postprocess.families.launch_marks import mark_of
+from postprocess.families.sampled_table import having
 from postprocess.families.transfer_overlap.axes import AXES, VARIANT
 from postprocess.families.transfer_overlap.table import points_text
 
@@ -52,7 +42,7 @@ _VERTICAL = ratio_axis("improvement")
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `transfer_table`: one for each group of points that has a value."""
     for _, rows in table.groupby(_GROUP, sort=False):
-        known = rows[np.isfinite(rows["improvement"].to_numpy(np.float64)) & rows["variant"].isin(_VERSIONS)]
+        known = having(rows[rows["variant"].isin(_VERSIONS)], IMPROVEMENT)
         if known.empty:
             continue
         curves = tuple(_curves(known))

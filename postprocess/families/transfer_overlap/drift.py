@@ -13,8 +13,6 @@ within a point      The same of the later half of a point's repetitions beside t
                     3 % between the halves, the point was measured in two states, and its median is that of neither.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

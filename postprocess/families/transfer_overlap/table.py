@@ -29,8 +29,6 @@ versions without any effect, one would leave 0 out of its 95 % interval every fo
 `validity` says what a point may be used for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -47,7 +45,7 @@ from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, 
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import transfer_overlap as formulas
-from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, series_estimate
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, series_estimate
 
 RATIOS = ("improvement", "bound", "parts_of_whole")
 _CHANGES = ("reference_change", "improvement_change")
@@ -64,26 +62,13 @@ COLUMNS = (
     *sampled_table.names_of_estimates(_ESTIMATES), *_VS_BASIC,
     "improvement_joint_ci95_low", "improvement_joint_ci95_high", "bound_stands", "above_bound",
     "reference_fastest_ns", "reference_slowest_ns", "reference_drifts",
-    "iterations", "residual", "history", "reference_iterations", "reference_residual",
-    "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "message_bytes", "exchanged_bytes",
-    *sampled_table.LAST_COLUMNS,
+    *_OF_POINT[:-1], "message_bytes", _OF_POINT[-1], *sampled_table.LAST_COLUMNS,
 )  # fmt: skip
 """The columns of `transfer_table`, in order.
 
 Times are medians of a solve, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN.
 `message_bytes` is the mean message of an exchange.
 """
-
-
-def transfer_table(
-    records: Sequence[TransferRecord], failed: Mapping[str, tuple[str, str]] | None = None
-) -> pd.DataFrame:
-    """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
-    return _against_basic(
-        sampled_table.table_of(
-            sampled_table.rows_of(records, failed, _rows), COLUMNS, "bound_stands", "above_bound", "reference_drifts"
-        )
-    )
 
 
 def _against_basic(table: pd.DataFrame) -> pd.DataFrame:
@@ -95,8 +80,8 @@ def _against_basic(table: pd.DataFrame) -> pd.DataFrame:
     basic = table[is_basic].set_index(pd.Index(key[is_basic], tupleize_cols=False))
     basic = basic[~basic.index.duplicated()].reindex(pd.Index(key, tupleize_cols=False))
     found = formulas.improvement_estimate(_estimates(basic, "t_nonoverlap_ns"), _estimates(table, "t_overlap_ns"))
-    whole: pd.DataFrame = table.assign(**dict(zip(_VS_BASIC, (found.value, found.low, found.high), strict=True)))
-    return whole
+    compared: pd.DataFrame = table.assign(**dict(zip(_VS_BASIC, (found.value, found.low, found.high), strict=True)))
+    return compared
 
 
 def _estimates(table: pd.DataFrame, name: str) -> Estimate:
@@ -158,8 +143,7 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             axes.UNKNOWNS.name: point.unknowns,
             VARIANT.name: point.variant,
             **sampled_table.columns_of_estimates(found),
-            "improvement_joint_ci95_low": as_float(joint.low),
-            "improvement_joint_ci95_high": as_float(joint.high),
+            **dict(zip(("improvement_joint_ci95_low", "improvement_joint_ci95_high"), joint.numbers[1:], strict=True)),
             "bound_stands": bound_stands,
             "above_bound": (bound_stands and point.variant not in CONTROLS and validity.is_above(improvement, bound)),
             "reference_fastest_ns": between.fastest,
@@ -169,6 +153,16 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             "message_bytes": point.exchanged_bytes // max(point.messages, 1),
             **sampled_table.columns_of_point(record, point, reasons, flags),
         }
+
+
+_own_table = sampled_table.maker(COLUMNS, _rows, "bound_stands", "above_bound", "reference_drifts")
+
+
+def transfer_table(
+    records: Sequence[TransferRecord], failed: Mapping[str, tuple[str, str]] | None = None
+) -> pd.DataFrame:
+    """One row per point of each record; the columns are COLUMNS. failed: `failed_records` of the run."""
+    return _against_basic(_own_table(records, failed))
 
 
 def record_numbers(record: TransferRecord) -> dict[str, float]:

@@ -25,8 +25,6 @@ flags       Worth knowing, but the improvement stands:
             * repetitions were started by a barrier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from postprocess.drawing.text import change, duration, interval, percent, percent_with_decimal
@@ -34,7 +32,7 @@ from postprocess.families import sampled
 from postprocess.families.transfer_overlap import drift
 from postprocess.families.transfer_overlap.axes import CONTROLS
 from postprocess.families.transfer_overlap.record import TransferPoint
-from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
+from postprocess.statistics.metrics import Estimate, as_float
 
 WIDEST_INTERVAL = 0.10
 CLOCK_LIMIT = 0.01
@@ -52,9 +50,7 @@ def unreliable_reasons(
     reasons = sampled.invalid_reasons(point)
     if point.stop_reason == "not_measured":
         return reasons
-    width = as_float(improvement.high) - as_float(improvement.low)
-    if point.repetitions >= MIN_REPETITIONS and not width <= WIDEST_INTERVAL:
-        reasons.append(f"the interval of the improvement is {width:.2f} wide, more than {WIDEST_INTERVAL:.2f}")
+    reasons += sampled.wide_share(point, "improvement", improvement, WIDEST_INTERVAL)
     if drift.is_sure(improvement_change):
         reasons.append(
             f"the improvement changed by {as_float(improvement_change.value):+.2f} from the earlier to the later half "

@@ -13,8 +13,6 @@ The controls are judged beside it. Where an exchange of nothing, or the referenc
 costs more than the least difference, the comparison is disturbed and nothing is claimed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,14 +21,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.text import duration, interval, percent_with_decimal, plural
+from postprocess.drawing.text import duration, interval, percent_with_decimal, plural, with_interval
 from postprocess.families import axes
 from postprocess.families.sampled_table import uncounted_words
 from postprocess.families.transfer_overlap.axes import CONTROLS
 from postprocess.families.transfer_overlap.table import points_text
 from postprocess.statistics import launches
 from postprocess.statistics.limits import LEAST_RATIO
-from postprocess.statistics.metrics import CONFIDENCE, as_float
+from postprocess.statistics.metrics import CONFIDENCE, Estimate
 
 PAYS, NOT, CANNOT_TELL = "pays", "does not pay", "cannot tell"
 SUMS_MATTER = 0.8
@@ -46,32 +44,26 @@ APPLICATION = (
 class Found:
     """What a version brings, over the launches that measured it.
 
-    improvement, low, high: `launches.over_launches` of theirs.  bound: the median of those
-    that stand (`validity.bound_stands`); NaN where none does.
+    improvement: `launches.over_launches`.  vs_basic: likewise, over the version without overlap in `basic`; NaN where
+    that is not known.  bound: the median of those that stand (`validity.bound_stands`); NaN where none does.
     share_of_whole: what the shorter of exchanges and computation is of the whole solve without overlap, likewise. The
     solve has global sums besides, which neither of the two contains, so this is less than the bound.
-    vs_basic, vs_basic_low, vs_basic_high: likewise, over the version without overlap in `basic`; NaN where that is not
-    known.
     """
 
     variant: str
-    improvement: float
-    low: float
-    high: float
+    improvement: Estimate
+    vs_basic: Estimate
     bound: float
     share_of_whole: float
     launches: int
     above_bound: bool
-    vs_basic: float
-    vs_basic_low: float
-    vs_basic_high: float
 
     @property
     def outcome(self) -> str:
         """One of PAYS, NOT, CANNOT_TELL."""
-        if self.low > 0:
+        if self.improvement.low > 0:
             return PAYS
-        return NOT if self.high < LEAST_RATIO else CANNOT_TELL
+        return NOT if self.improvement.high < LEAST_RATIO else CANNOT_TELL
 
 
 @dataclass(frozen=True)
@@ -111,7 +103,7 @@ class Verdict:
             return f"cannot tell: {self.disturbed}"
         best = self.versions[0]
         likely = launches.likely(min(found.launches for found in self.versions))
-        brings = f"{best.variant} brings {_percent(best.improvement)} {_range(best)}"
+        brings = f"{best.variant} brings {with_interval(*best.improvement.numbers, _percent)}"
         allowed = f"the times allow {_percent(best.bound)}"
         if not math.isfinite(best.bound):
             allowed = "what the times allow is not known, since its parts alone take longer than a solve"
@@ -129,16 +121,16 @@ class Verdict:
             return f"{likely}pays: {brings}, {allowed}{beside}{fault}"
         if self.outcome == NOT:
             return f"{likely}does not pay: the best version, {brings}, {allowed}"
-        open_ = [f"{found.variant} {_range(found)}" for found in self.versions if found.outcome == CANNOT_TELL]
+        open_ = [
+            f"{found.variant} {interval(*found.improvement.numbers[1:], words=_percent)}"
+            for found in self.versions
+            if found.outcome == CANNOT_TELL
+        ]
         return f"cannot tell: {', '.join(open_)}; {allowed}"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def _range(found: Found) -> str:
-    return f"[{_percent(found.low)}, {_percent(found.high)}]"
 
 
 def verdicts(table: pd.DataFrame) -> tuple[Verdict, ...]:
@@ -153,11 +145,12 @@ def _verdict(values: Mapping[str, Any], rows: pd.DataFrame) -> Verdict:
     good = rows[rows["reliable"] & np.isfinite(rows["improvement_joint_ci95_low"].to_numpy(np.float64))]
     versions = max(good["variant"].nunique(), 1)
     found = [_found(str(variant), of_variant, versions) for variant, of_variant in good.groupby("variant", sort=False)]
-    controls = [one for one in found if one.variant in CONTROLS]
-    brought = sorted((one for one in found if one.variant not in CONTROLS), key=lambda one: -one.low)
-    off = [one for one in controls if one.low > LEAST_RATIO or one.high < -LEAST_RATIO]
+    brought = sorted((one for one in found if one.variant not in CONTROLS), key=lambda one: -float(one.improvement.low))
+    ends = [(one.variant, one.improvement.numbers[1:]) for one in found if one.variant in CONTROLS]
     disturbed = "; ".join(
-        f"the control {one.variant} must bring nothing, and brings {interval(one.low, one.high)}" for one in off
+        f"the control {variant} must bring nothing, and brings {interval(low, high)}"
+        for variant, (low, high) in ends
+        if low > LEAST_RATIO or high < -LEAST_RATIO
     )
     left_out = rows[~rows["reliable"]]
     unreliable = (len(left_out), len(rows), int((left_out["valid"] & (left_out["improvement"] > 0)).sum()))
@@ -180,22 +173,16 @@ def _drifts(rows: pd.DataFrame) -> str:
 
 def _found(variant: str, rows: pd.DataFrame, versions: int) -> Found:
     """What a version brings. versions: how many the application has; intervals hold for all of them at once."""
-    found = launches.of_rows(rows, "improvement", "improvement_joint", 1 - (1 - CONFIDENCE) / versions)
-    vs_basic = launches.of_rows(rows, "improvement_vs_basic")
     standing = rows[rows["bound_stands"]]
     shorter = standing[["t_comm_ns", "t_comp_ns"]].min(axis=1)
     return Found(
         variant=variant,
-        improvement=as_float(found.value),
-        low=as_float(found.low),
-        high=as_float(found.high),
+        improvement=launches.of_rows(rows, "improvement", "improvement_joint", 1 - (1 - CONFIDENCE) / versions),
+        vs_basic=launches.of_rows(rows, "improvement_vs_basic"),
         bound=float(standing["bound"].median()),
         share_of_whole=float((shorter / standing["t_nonoverlap_ns"]).median()),
         launches=int(rows["record"].nunique()),
         above_bound=bool(rows["above_bound"].all()),
-        vs_basic=as_float(vs_basic.value),
-        vs_basic_low=as_float(vs_basic.low),
-        vs_basic_high=as_float(vs_basic.high),
     )
 
 
@@ -218,15 +205,16 @@ def notes(verdict: Verdict) -> list[str]:
 
 def basic_words(verdict: Verdict) -> str:
     """What the version that brings most over `basic` brings there; empty for `basic`, and where that is not known."""
-    known = [one for one in verdict.versions if math.isfinite(one.vs_basic)]
+    known = [version for version in verdict.versions if np.isfinite(version.vs_basic.value)]
     if not known or verdict.values["configuration"] == "basic":
         return ""
-    best = max(known, key=lambda one: one.vs_basic_low)
-    low, high, over = best.vs_basic_low, best.vs_basic_high, "over the version without overlap in basic"
+    best = max(known, key=lambda one: float(one.vs_basic.low))
+    value, low, high = best.vs_basic.numbers
+    compared = "over the version without overlap in basic"
     if high < 0:
-        longer = f"{_percent(-best.vs_basic)} {interval(-high, -low, words=percent_with_decimal)}"
-        return f"{over}, every version loses: {best.variant} takes longer by {longer}"
-    return f"{over}, {best.variant} brings {_percent(best.vs_basic)} {interval(low, high, words=percent_with_decimal)}"
+        longer = f"{_percent(-value)} {interval(-high, -low, words=percent_with_decimal)}"
+        return f"{compared}, every version loses: {best.variant} takes longer by {longer}"
+    return f"{compared}, {best.variant} brings {_percent(value)} {interval(low, high, words=percent_with_decimal)}"
 
 
 def unreliable_words(verdict: Verdict) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pandas as pd
-
 from postprocess.drawing.columns import Columns, number
+from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import duration
 from postprocess.families import sampled_table
 from postprocess.families.axes import FamilyAxes
-from postprocess.families.family import Audit, Axis, Found, Metric
+from postprocess.families.family import Audit, Axis, Metric
 from postprocess.families.sampled import Sampling, Times, flags_of_start, invalid_reasons, point_as
-from postprocess.families.sampled_family import sampled_family, slower
+from postprocess.families.sampled_family import sampled_family, shown, slower
 from postprocess.families.sampled_inside import observed, wrong
 from postprocess.records.fields import Positive
 from postprocess.records.record import Record, RecordFile, record_as
@@ -24,12 +23,8 @@ TIME = "t_barriers_ns"
 BARRIERS = Axis("barriers", "barriers", short="bars", usual=0, of="point", kind="integer", words="{} barriers".format)
 AXES = FamilyAxes("barrier_time", (BARRIERS,))
 COLUMNS = (
-    *AXES.case,
-    "named_cores",
-    "barriers",
-    *sampled_table.names_of_estimates([TIME]),
-    *sampled_table.LAST_COLUMNS,
-)
+    *AXES.case, "named_cores", "barriers", *sampled_table.names_of_estimates([TIME]), *sampled_table.LAST_COLUMNS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +57,8 @@ def _rows(record: BarrierRecord, failed: str) -> Iterator[sampled_table.Row]:
         }
 
 
-def _table(records: Sequence[BarrierRecord], failed: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
-    return sampled_table.table_of(sampled_table.rows_of(records, failed, _rows), COLUMNS)
-
-
+_table = sampled_table.maker(COLUMNS, _rows)
 SHOWN = Columns((*sampled_table.leading(AXES), number("barriers"), number("time", TIME, duration)))
-
-
-def _text(found: Found) -> str:
-    return SHOWN.text(found.table)
 
 
 BARRIER_TIME = sampled_family(
@@ -83,10 +71,11 @@ BARRIER_TIME = sampled_family(
     table=_table,
     columns=COLUMNS,
     metrics=(Metric(TIME, "barriers in a row", ratio=True, usual=True),),
-    numbers=lambda record: sampled_table.numbers_of(table := _table([record], {}), {TIME: float(table[TIME].max())}),
+    numbers=lambda record: sampled_table.numbers_of(table := _table([record]), {TIME: float(table[TIME].max())}),
     bounds=slower(TIME),
-    text=(_text,),
-    short_text=_text,
-    inside=observed(lambda record: f"{record.header.configuration}, barriers", lambda _records: ()),
+    text=(shown(SHOWN.text),),
+    short_text=shown(SHOWN.text),
+    section=CurveSection(lambda _table: (), lambda table, most_rows: {"points": SHOWN.view(table, most_rows)}),
+    inside=observed(AXES, "barriers", lambda _records: ()),
     audit=Audit(wrong),
 )
