@@ -52,12 +52,12 @@ def with_own(family: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 @cache
-def _own_fields(family: str) -> Mapping[str, float | str]:
+def _own_fields(family: str) -> Mapping[str, float | str | None]:
     """The names of the numbers, texts and truth values that points of a family have of their own, each with what stands
     where a point lacks it."""
     kinds = (kind for described in descriptions().values() if described.family == family for kind in described.points)
-    fields = (field for kind in kinds for field in kind.own if field.kind in ("integer", "number", "text", "truth"))
-    return {field.name: "" if field.kind == "text" else math.nan for field in fields}
+    lacking: dict[str, float | str | None] = {"integer": math.nan, "number": math.nan, "text": "", "truth": None}
+    return {field.name: lacking[field.kind] for kind in kinds for field in kind.own if field.kind in lacking}
 
 
 def _with_own(record: Any, rows: Iterable[Row]) -> Iterable[Row]:

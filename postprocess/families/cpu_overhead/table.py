@@ -70,14 +70,14 @@ _ALL_ESTIMATES = (
     *loggp_table.OF_RUN,
 )  # fmt: skip
 _OF_POINT = ("communicator_ranks", "message_bytes", "way", "lateness_ns", "calls")
-COLUMNS = (
+COLUMNS = sampled_table.with_own(AXES.family, (
     "benchmark", *AXES.case, NAMED, "communicator_ranks", "message_bytes", "way", "lateness_ns", "pair",
     *sampled_table.names_of_estimates(_ALL_ESTIMATES),
     "cpu_all_ranks_ns", "cpu_ticks", "calls", "cpu_clock_step_ns", "eager_bytes", "waiting_bytes", "g_hidden",
     "G_hidden", "G_from_bytes", "G_to_bytes", "misfit",
     *loggp_table.PLAIN_OF_RUN,
     *sampled_table.LAST_COLUMNS,
-)  # fmt: skip
+))  # fmt: skip
 """The columns of `cpu_table`, in order.
 
 Times and switches are medians of one call, times in nanoseconds, sizes in bytes; shares have no unit. An unknown value

@@ -68,16 +68,16 @@ _PLACED = ["ranks", "shared_nodes", "nodes_are", axes.VIRTUAL_NODE_RANKS.name]
 """What decides, beside the machine, which cores hand cache lines to each other."""
 _OF_CONTROL = (*AXES.case, "operation", "timed", "message_bytes")
 """What a row and its control have in common."""
-_OF_POINT = ("operation", "variant", "message_bytes", "evicts", "node_method", "papers_node_method")
-COLUMNS = (
+_OF_POINT = ("operation", "variant", "message_bytes")
+COLUMNS = sampled_table.with_own(AXES.family, (
     *AXES.case, NAMED, "operation", "variant", "timed", "message_bytes", "baseline", "shared_nodes",
     "fewest_node_ranks", "most_node_ranks", "nodes_are", "blocks",
     *sampled_table.names_of_estimates(ESTIMATES), "control", "best_setting", "settings",
     "handover_ns", "best_handover_ns", "other_state_repetitions", "t_mean_ns", "t_library_mean_ns",
-    "evicts", "node_method", "papers_node_method", "verdict", "best_verdict", "pays_back_calls",
-    "pays_back_without_trials_calls", "comm_create_ns", "memory_create_ns", "trials_ns", "cutoff_bytes",
+    "verdict", "best_verdict", "pays_back_calls",
+    "pays_back_without_trials_calls", "comm_create_ns", "memory_create_ns", "cutoff_bytes",
     "calls", "library_calls", "doubtful", *sampled_table.LAST_COLUMNS,
-)  # fmt: skip
+))  # fmt: skip
 """The columns of `hybrid_table`, in order.
 
 Times are medians of one call, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `calls` and

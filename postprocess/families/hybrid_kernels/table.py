@@ -49,18 +49,15 @@ _BASES = {TO_MPI: MPI, TO_OPENMP: OPENMP}
 VERDICTS = {TO_MPI: "verdict", TO_OPENMP: "verdict_to_openmp"}
 CONTROL = "control"
 _ESTIMATES = ("t_ns", "t_compute_ns", "t_collective_ns", *_BASES, CONTROL)
-_OF_POINT = (
-    "kernel", "size", "iterations", "error", "digest", "collective", "copy_bytes", "pinned",
-)  # fmt: skip
+_OF_POINT = ("kernel", "size")
 _OF_VARIANT = ("lines", "memory_bytes", "growth_bytes", "shared_bytes", "replicated_bytes", "replicated_pss_bytes")
 _COPIES = {"copies_per_node": "replicated_bytes", "measured_copies_per_node": "replicated_pss_bytes"}
-COLUMNS = (
+COLUMNS = sampled_table.with_own(AXES.family, (
     *AXES.case, NAMED, "kernel", "size", VARIANT.name, "shared_nodes", "ranks_per_node", "nodes_are",
     *sampled_table.names_of_estimates(_ESTIMATES),
-    *VERDICTS.values(), "iterations", "error", "digest", "collective", *_OF_VARIANT, "copy_bytes", *_COPIES,
-    "pinned", "dgemm", "ratings", "noise", "handover_ns", "other_state_repetitions",
+    *VERDICTS.values(), *_OF_VARIANT, *_COPIES, "dgemm", "ratings", "noise", "handover_ns", "other_state_repetitions",
     *sampled_table.LAST_COLUMNS,
-)  # fmt: skip
+))  # fmt: skip
 """The columns of `kernels_table`, in order.
 
 Times are medians of one solve, in nanoseconds, memory in bytes; ratios have no unit. An unknown value is NaN.

@@ -49,13 +49,13 @@ RATIOS = (
 )  # fmt: skip
 _OF_NETWORK = ("latency_ns", "bytes_per_second", "delay_ratio_measured")
 _ESTIMATES = (*_TIMES, *OF_COMPUTING, *RATIOS, *_OF_NETWORK)
-COLUMNS = (
+COLUMNS = sampled_table.with_own(AXES.family, (
     *AXES.case, "threads", NAMED, *(axis.name for axis in OF_POINT),
     *sampled_table.names_of_estimates(_ESTIMATES),
     "t_mean_ns", "t_mean_ci90_low_ns", "t_mean_ci90_high_ns",
-    "delay_us_per_mb", "delay_target_ns", "work_size", "messages", "neighbours",
+    "delay_us_per_mb",
     *sampled_table.LAST_COLUMNS,
-)  # fmt: skip
+))  # fmt: skip
 """The columns of `partitioned_table`, in order.
 
 Times are medians, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN. `threads` is the number
@@ -126,7 +126,6 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
             **sampled_table.columns_of_estimates(estimates),
             **_mean_columns(point),
             "delay_us_per_mb": _delay_rate(point),
-            **{name: getattr(point, name) for name in _OF_POINT},
             **sampled_table.columns_of_point(
                 record, point, reasons, validity.flags(point, record.noise, network, delay_ratio, ratios["gain"])
             ),
@@ -135,7 +134,6 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
 
 partitioned_table = sampled_table.maker(COLUMNS, _rows)
 """One row per point of each record; the columns are COLUMNS."""
-_OF_POINT = ("delay_target_ns", "work_size", "messages", "neighbours")
 
 
 def _known(times_ns: Nanoseconds, cpu_ns: Nanoseconds) -> Estimate:

@@ -42,17 +42,14 @@ ESTIMATES = (
     "t_recv_ns", "t_wait_ns", "t_after_wait_ns", "t_whole_ns", "t_round_trip_ns", "recv_over_wait",
     "arrived_neither_bytes", "arrived_sender_bytes", "t_receiver_after_wait_ns", "planted_right",
 )  # fmt: skip
-_OF_POINT = (
-    "t_isend_ns", "t_delay_ns", "delay_ns", "delay_units", "idle_pss_total_bytes", "idle_pss_largest_bytes",
-    "idle_pss_anonymous_bytes", "idle_pss_shared_bytes",
-)  # fmt: skip
-COLUMNS = (
+_OF_POINT = ("t_isend_ns", "t_delay_ns")
+COLUMNS = sampled_table.with_own(AXES.family, (
     *AXES.case, NAMED, "message_bytes", "asked", "outcome", "who_progresses", "transfer", "range_bytes", "range_ends",
     "planted", "expected_outcome", "expected_who", "as_expected",
     "eager_limit_bytes", "eager_limit_variable", "moved_share", "unseen_share",
     *sampled_table.names_of_estimates(ESTIMATES),
     *_OF_POINT, "fragments", "fragment_bytes", *sampled_table.LAST_COLUMNS,
-)  # fmt: skip
+))  # fmt: skip
 """The columns of `sync_table`, in order.
 
 Times are medians in nanoseconds, sizes in bytes; shares have no unit. An unknown number is NaN. `asked` tells the sizes

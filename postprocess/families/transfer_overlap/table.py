@@ -53,17 +53,13 @@ _ESTIMATES = (*SERIES, *RATIOS, *_CHANGES)
 _VS_BASIC = sampled_table.names_of_estimates(("improvement_vs_basic",))
 _NOT_OF_BASIC = ("configuration", "threads_per_rank", "given_up_cores")
 """Of the columns of a case, those that may differ between a row and that of `basic`; all cores of a rank may not."""
-_OF_POINT = (
-    "iterations", "residual", "history", "reference_iterations", "reference_residual",
-    "partitioner", "edge_cut", "interface_points", "imbalance", "messages", "exchanged_bytes",
-)  # fmt: skip
-COLUMNS = (
+COLUMNS = sampled_table.with_own(AXES.family, (
     *AXES.case, NAMED, VARIANT.name,
     *sampled_table.names_of_estimates(_ESTIMATES), *_VS_BASIC,
     "improvement_joint_ci95_low", "improvement_joint_ci95_high", "bound_stands", "above_bound",
     "reference_fastest_ns", "reference_slowest_ns", "reference_drifts",
-    *_OF_POINT[:-1], "message_bytes", _OF_POINT[-1], *sampled_table.LAST_COLUMNS,
-)  # fmt: skip
+    "message_bytes", *sampled_table.LAST_COLUMNS,
+))  # fmt: skip
 """The columns of `transfer_table`, in order.
 
 Times are medians of a solve, in nanoseconds, sizes in bytes; ratios have no unit. An unknown value is NaN.
@@ -149,7 +145,6 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
             "reference_fastest_ns": between.fastest,
             "reference_slowest_ns": between.slowest,
             "reference_drifts": between.drifts,
-            **{name: getattr(point, name) for name in _OF_POINT},
             "message_bytes": point.exchanged_bytes // max(point.messages, 1),
             **sampled_table.columns_of_point(record, point, reasons, flags),
         }
