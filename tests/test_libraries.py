@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign.commands import listing
+from mpi_campaign.commands import list as listing
 from mpi_campaign.libraries import launches, recording, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.identity import reported_version

@@ -207,6 +207,12 @@ def readable(reference: str, root: Path) -> RunFolder:
     return folder
 
 
+def leave_nothing(folder: RunFolder) -> None:
+    """Delete the folders of a run in which nothing could be measured."""
+    for gone in (folder.partial, folder.session):
+        shutil.rmtree(gone, ignore_errors=True)
+
+
 def later_than(folder: RunFolder) -> str:
     """The name of a run of the same system whose time is later than that of this run, which begins now; else empty."""
     names = [run.run for run in runs(folder.root) if run.system == folder.system and RUN.fullmatch(run.run)]

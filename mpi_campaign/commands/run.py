@@ -11,7 +11,7 @@ import click
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
-from mpi_campaign.commands.cli import Function, campaign, environment_option, job_options, output_option, was_given
+from mpi_campaign.commands.options import Function, environment_option, job_options, output_option, was_given
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.networks.registry import NETWORKS
@@ -83,7 +83,7 @@ def _option(choice: Choice) -> Callable[[Function], Function]:
     )
 
 
-@campaign.command(cls=ByBenchmark)
+@click.command("run", cls=ByBenchmark)
 @click.option("--system", default="local", show_default=True, help="A folder of systems/.")
 @click.option(
     "--provider",
@@ -196,7 +196,7 @@ def _option(choice: Choice) -> Callable[[Function], Function]:
     "--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name, `last` or SYSTEM/last."
 )
 @output_option
-def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
+def command(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
     """Build, measure, archive and report.
 
     Without options: the suite smoke on this machine. `campaign list` says what the names in the options below stand

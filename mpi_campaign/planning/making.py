@@ -15,16 +15,11 @@ from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.choice import Where
 from mpi_campaign.planning.benchmarks.point_values import PointValue
-from mpi_campaign.planning.benchmarks.registry import (
-    BENCHMARKS,
-    CHOICES,
-    POINT_VALUES,
-)
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of
-from mpi_campaign.planning.placing import networks_of
+from mpi_campaign.planning.placing import networks_of, partition_of
 from mpi_campaign.planning.plan import Plan
-from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds
 from mpi_campaign.toolchains.resolving import Toolchain
@@ -132,7 +127,7 @@ def _points_of(
 
 def _memory_of_a_rank(options: Options, network: str, placement: Placement) -> int:
     """A rank's share of the memory that may be used on its node, in bytes; 0 where its node is another machine."""
-    partition = known_systems.load(options.system, options.partition).partition(network)
+    partition = partition_of(options, network)
     return machine.allowed_memory_bytes() // placement.ranks_per_node if partition.here else 0
 
 
@@ -182,7 +177,7 @@ def _why_impossible(
         return f"{benchmark.test} runs in {', '.join(benchmark.configurations)} only"
     if placement.ranks < benchmark.fewest_ranks:
         return f"{plural(placement.ranks, 'rank')} of a node alone: {benchmark.test} needs {benchmark.fewest_ranks}"
-    partition = known_systems.load(options.system, options.partition).partition(network)
+    partition = partition_of(options, network)
     request = Request(
         Path(toolchain.prefix),
         toolchain.version,

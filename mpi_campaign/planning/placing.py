@@ -1,6 +1,7 @@
 """Where the ranks of a run are: the nodes, the ranks and cores on each, the network."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mpi_campaign.errors import CampaignError
@@ -15,6 +16,11 @@ from postprocess.drawing.text import plural
 
 USUAL_RANKS = 2
 """The ranks of a run on one node. On several nodes each has one, as in Denis et al. 2022."""
+
+
+def partition_of(options: Options, network: str) -> known_systems.Partition:
+    """The partition of the system in which launches over a network are."""
+    return known_systems.load(options.system, options.partition).partition(network)
 
 
 def shapes(options: Options) -> list[tuple[int, int]]:
@@ -91,7 +97,7 @@ def _more_nodes(partition: known_systems.Partition) -> str:
 
 
 def _placement(options: Options, nodes: int, ranks: int, chosen: Numbers, threads_per_rank: int) -> Placement:
-    partition = known_systems.load(options.system, options.partition).partition(options.network)
+    partition = partition_of(options, options.network)
     needed = max(options.nodes) if chosen else nodes
     if partition.most_nodes is not None and needed > partition.most_nodes:
         raise CampaignError(
@@ -174,3 +180,15 @@ def _network_of(options: Options, benchmark: Benchmark, network: str) -> str:
     if options.network or not benchmark.within_a_node or not instead:
         return network
     return instead if instead in known_systems.load(options.system, options.partition).partitions else network
+
+
+def in_words(placed: Sequence[Placement]) -> str:
+    """The ranks of placements, and the threads of each rank: `2 ranks x 1, 4 ranks on 2 nodes x 1`."""
+    threads: dict[str, list[str]] = {}
+    for placement in placed:
+        where = f" on {placement.nodes} nodes" if placement.nodes > 1 else ""
+        on = threads.setdefault(f"{plural(placement.ranks, 'rank')}{where}", [])
+        words = f"{placement.threads_per_rank}{' (oversubscribed)' * placement.oversubscribed}"
+        if words not in on:
+            on.append(words)
+    return ", ".join(f"{ranks} x {', '.join(numbers)}" for ranks, numbers in threads.items())

@@ -11,10 +11,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
-from mpi_campaign.planning.benchmarks.registry import (
-    BENCHMARKS,
-    BY_SESSION,
-)
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import Options, grid_of
 from mpi_campaign.processes.progress import duration

@@ -45,6 +45,10 @@ class Progress:
         """Write a line that stays."""
         self._print(text + "\n")
 
+    def detail(self, text: str) -> None:
+        """Write a line about the current step."""
+        self.line(f"      {text}")
+
     def status(self, text: str) -> None:
         """Show a line that the next line replaces. In a log it stays, and is written once in LOG_INTERVAL_S only."""
         if self.live:

@@ -99,6 +99,11 @@ def differences(seen: Sequence[Seen]) -> list[str]:
     return nodes.differences({node.name: node.as_facts() for node in seen})
 
 
+def notes(seen: Sequence[Seen], ranks_per_node: int) -> list[str]:
+    """What a manifest says of nodes on which so many ranks are launched."""
+    return [*differences(seen), *little_shared_memory(seen, ranks_per_node)]
+
+
 def little_shared_memory(seen: Sequence[Seen], ranks_per_node: int) -> list[str]:
     """A line for each node whose /dev/shm had little space for so many ranks when it was looked at."""
     return [

@@ -12,6 +12,7 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Campai
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.checks import check_clone
 from mpi_campaign.planning.options import Options
+from mpi_campaign.planning.placing import partition_of
 from mpi_campaign.running import batch, node_probe
 from mpi_campaign.running.batch import Ended, Request
 from mpi_campaign.systems import known_systems
@@ -126,7 +127,7 @@ def probe(options: Options, nodes: int, say: Callable[[str], None], status: Call
     Raises CampaignError where there is no batch system, or where it takes no job.
     """
     check_clone()
-    partition = known_systems.load(options.system, options.partition).partition(options.network)
+    partition = partition_of(options, options.network)
     if partition.here:
         raise CampaignError(
             f"partition '{partition.name}' of system '{options.system}' has no batch system: its node is this machine, "

@@ -41,7 +41,9 @@ class Order:
 
 @dataclass(frozen=True)
 class Done:
-    """A session that was carried out. outcomes: how each test ended.  broken: ReFrame itself failed, not a test."""
+    """A session that was carried out.
+
+    outcomes: how each test ended.  broken: why ReFrame itself failed; empty where it did not."""
 
     began_utc: str
     ended_utc: str
@@ -49,14 +51,16 @@ class Done:
     outcomes: tuple[Outcome, ...]
 
     @property
-    def broken(self) -> bool:
-        return is_broken(self.session, self.outcomes)
+    def broken(self) -> str:
+        return why_broken(self.session, self.outcomes)
 
 
-def is_broken(session: Session, outcomes: Sequence[Outcome]) -> bool:
-    """Whether ReFrame itself failed, rather than a test."""
-    told = any(outcome.failed or outcome.aborted for outcome in outcomes)
-    return session.exit_code != 0 and not told and not session.interrupted
+def why_broken(session: Session, outcomes: Sequence[Outcome]) -> str:
+    """Why ReFrame itself failed, rather than a test; empty where it did not."""
+    of_tests = any(outcome.failed or outcome.aborted for outcome in outcomes)
+    if session.exit_code == 0 or of_tests or session.interrupted:
+        return ""
+    return f"ReFrame ended with {session.exit_code}: {session.complaint}"
 
 
 def carry_out(

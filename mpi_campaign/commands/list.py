@@ -1,11 +1,15 @@
-"""What `campaign list` shows: everything that can be named in a command, available or why not."""
+"""The command `list`: everything that can be named in a command, available or why not."""
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign.errors import CampaignError
+import click
+
+from mpi_campaign.commands.options import json_option
+from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from mpi_campaign.libraries import launches, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
@@ -17,6 +21,14 @@ from mpi_campaign.schedulers import registry as schedulers
 from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack import matrix, tool
+
+
+@click.command("list")
+@json_option(help="For programs.")
+def command(*, as_json: bool) -> int:
+    """Systems, toolchains, benchmarks, configurations, suites: available, or why not."""
+    print(json.dumps(everything(), indent=1) if as_json else as_text(everything()))
+    return EXIT_GOOD
 
 
 def everything() -> dict[str, list[dict[str, Any]]]:
