@@ -24,9 +24,9 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning.making import make_plan
 from mpi_campaign.planning.options import Options
 from mpi_campaign.planning.placing import place
+from mpi_campaign.planning.plan_of_options import make_plan
 from mpi_campaign.running import batch, in_job, job, manifest, node_probe, probing, reframe_session
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.same_sizes import TakenOver

@@ -21,8 +21,8 @@ from mpi_campaign.planning.benchmarks.hybrid_kernels import grid_of_ranks
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONS_PER_THREAD, THREADS_OF_FIGURE
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.making import make_plan
 from mpi_campaign.planning.options import Options
+from mpi_campaign.planning.plan_of_options import make_plan
 from mpi_campaign.processes.progress import duration
 from mpi_campaign.running import same_sizes, session_words
 from mpi_campaign.systems import nodes_in_hand

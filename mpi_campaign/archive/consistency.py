@@ -91,7 +91,7 @@ def _clocks(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, A
                 by_host.setdefault((run.system, _host(manifests[run], "name")), []).append((began, ended, run))
     for (_, host), sessions in by_host.items():
         ended, earlier = "", sessions[0][2]  # the latest end so far, and its run
-        for began, until, later in sorted(sessions, key=lambda one: one[:2]):
+        for began, until, later in sorted(sessions, key=lambda session: session[:2]):
             if began < ended and later != earlier:
                 problems.append(
                     f"runs {_named(earlier)} and {_named(later)} overlap in time on {clean(host)}: its clock was set "
@@ -145,6 +145,6 @@ def _nodes(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, An
 
 def _some(names: Iterable[str]) -> str:
     """The first few names, and how many others there are."""
-    known = [clean(name) for name in names]
-    more = len(known) - MOST_NAMES
-    return ", ".join(known[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    shown = [clean(name) for name in names]
+    more = len(shown) - MOST_NAMES
+    return ", ".join(shown[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

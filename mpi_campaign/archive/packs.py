@@ -94,8 +94,8 @@ def _checked(pack: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
     total = 0
     for member in pack:
         path = PurePosixPath(member.name)
-        whole = (member.isfile() or member.isdir()) and member.size >= 0
-        if path.is_absolute() or ".." in path.parts or len(path.parts) > DEEPEST or not whole:
+        is_plain = (member.isfile() or member.isdir()) and member.size >= 0
+        if path.is_absolute() or ".." in path.parts or len(path.parts) > DEEPEST or not is_plain:
             raise CampaignError(f"{source}: '{clean(member.name)}' is nothing that a run has")
         total += member.size
         check_size(total, source)

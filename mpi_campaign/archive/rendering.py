@@ -158,7 +158,7 @@ def family_named(name: str, run: Run) -> Family:
     """The family of this name, or of the benchmark of this name. Raises CampaignError, which lists the legal names."""
     family = registry.BY_NAME.get(name) or registry.BY_BENCHMARK.get(name)
     if family is None:
-        legal = dict.fromkeys(word for known in registry.FAMILIES for word in (known.name, *known.benchmarks))
+        legal = dict.fromkeys(word for each in registry.FAMILIES for word in (each.name, *each.benchmarks))
         measured = _measured_words(run) or "none of them"
         raise CampaignError(
             f"there is no benchmark '{name}'; there are: {', '.join(legal)}; run {run_name(run)} has {measured}"
@@ -168,14 +168,14 @@ def family_named(name: str, run: Run) -> Family:
 
 def _measured_words(run: Run) -> str:
     """The families that a run has records of, with their titles."""
-    measured = [f"{known.name} ({known.title})" for known in registry.FAMILIES if registry.read(run, known).records]
+    measured = [f"{each.name} ({each.title})" for each in registry.FAMILIES if registry.read(run, each).records]
     return ", ".join(measured)
 
 
 def has(run: Run, family: Family, benchmark: str) -> bool:
     """Whether a run has a record of a family, or of the one of its benchmarks that is named."""
-    whole = benchmark == family.name
-    return any(whole or record.header.benchmark == benchmark for record in run.of(family.name))
+    of_family = benchmark == family.name
+    return any(of_family or record.header.benchmark == benchmark for record in run.of(family.name))
 
 
 def lacks_words(run: Run, benchmark: str) -> str:

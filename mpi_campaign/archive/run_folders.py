@@ -160,11 +160,11 @@ def find(reference: str, root: Path, system: str = "") -> RunFolder:
     system: whose newest run `last` is; without it, and without one in SYSTEM/last, that of the newest run of all.
     Raises CampaignError, which lists the latest runs.
     """
-    known = list(runs(root))
+    all_runs = list(runs(root))
     path = Path(reference)
     if (path / MANIFEST).is_file():
         path = path.resolve()
-        for run in known:
+        for run in all_runs:
             if run.stored.resolve() == path:  # it may be a link: the run is in this archive nevertheless
                 return run
         home = path.parent.parent if path.parent.name == ".partial" else path.parent
@@ -174,20 +174,20 @@ def find(reference: str, root: Path, system: str = "") -> RunFolder:
     named, slash, word = reference.rpartition("/")
     if back := LAST.fullmatch(word):
         system = named if slash else system
-        if system and system not in (systems := {run.system for run in known}):
+        if system and system not in (systems := {run.system for run in all_runs}):
             raise CampaignError(
                 f"no run under {root} is of a system '{system}'; there are: {', '.join(sorted(systems))}"
             )
-        of_system = [run for run in known if run.system == (system or known[-1].system)]
+        of_system = [run for run in all_runs if run.system == (system or all_runs[-1].system)]
         if int(back[1] or 0) < len(of_system):
             return of_system[-1 - int(back[1] or 0)]
-    matching = [run for run in known if reference in (run.run, f"{run.system}/{run.run}")]
+    matching = [run for run in all_runs if reference in (run.run, f"{run.system}/{run.run}")]
     if len(matching) == 1:
         return matching[0]
     if matching:
         where = " or ".join(str(run.path) for run in matching)
         raise CampaignError(f"there are {len(matching)} runs '{reference}': give the folder, {where}")
-    names = ", ".join(f"{run.system}/{run.run}" for run in known[-5:]) or "none yet"
+    names = ", ".join(f"{run.system}/{run.run}" for run in all_runs[-5:]) or "none yet"
     raise CampaignError(
         f"there is no run '{reference}'{f' of {system}' if system else ''} under {root}; give a run's folder, its "
         f"name, SYSTEM/NAME, `last`, `last~1` or SYSTEM/last (newest: {names})"
@@ -277,7 +277,7 @@ def _locked(lock: TextIO, path: Path) -> bool:
 def check_outside(path: Path) -> None:
     """Raises CampaignError for a path inside a run: nothing in the archive is overwritten or added to."""
     parents = (*path.absolute().parents, *path.resolve().parents)  # a run, or a folder in it, may be a link
-    run = next((one for one in parents if has_manifest(one) and (one / "records").is_dir()), None)
+    run = next((folder for folder in parents if has_manifest(folder) and (folder / "records").is_dir()), None)
     run = run or (path if _is_pack(path) else None)
     if run is not None:
         raise CampaignError(f"{path} is in the run {run.name}, in which nothing is changed: give another file")
@@ -299,7 +299,7 @@ def runs(root: Path) -> Iterator[RunFolder]:
     run_list += [
         _packed_run(path) for home in _folders(root) for path in home.glob(f"*{packs.ENDING}") if _is_pack(path)
     ]
-    yield from sorted(dict.fromkeys(run_list), key=lambda one: (one.run, one.system))
+    yield from sorted(dict.fromkeys(run_list), key=lambda run: (run.run, run.system))
 
 
 def _is_pack(path: Path) -> bool:

@@ -76,8 +76,8 @@ def _entry(run: RunFolder) -> Entry:
         )
     except (CampaignError, OSError, KeyError, TypeError) as error:
         lacking = f"it lacks {error}" if isinstance(error, KeyError) else "something in it is of another type"
-        known = isinstance(error, (CampaignError, OSError))
-        what = str(error) if known else f"{MANIFEST} is not what a run writes: {lacking}"
+        is_ours = isinstance(error, (CampaignError, OSError))
+        what = str(error) if is_ours else f"{MANIFEST} is not what a run writes: {lacking}"
         return Entry(run.system, run.run, "", "", "", (), 0, 0, 0, size_bytes, what)
 
 
@@ -322,12 +322,12 @@ def _same_machine(run: RunFolder, manifest: dict[str, Any], source: Path) -> Non
     a machine may have been replaced while its system kept the name.
     """
     its, here = manifest.get("host") or {}, []
-    for known in _hosts(run.root, run.system):
-        if _machine(known) == _machine(its):
+    for host in _hosts(run.root, run.system):
+        if _machine(host) == _machine(its):
             return
-        here.append(known)
+        here.append(host)
     beside = _hosts(source.absolute().parent.parent, source.absolute().parent.name) if source.is_dir() else iter(())
-    if here and not any(_machine(one) in map(_machine, here) for one in beside):
+    if here and not any(_machine(run) in map(_machine, here) for run in beside):
         raise CampaignError(
             f"{source}: it is of system '{run.system}' on {clean(its.get('name'))} ({clean(its.get('cpu'))}), here "
             f"'{run.system}' is {clean(here[0].get('name'))} ({clean(here[0].get('cpu'))}): give it another name "
@@ -358,9 +358,9 @@ def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, p
     to_delete: list[RunFolder] = []
     everything = list(run_folders.runs(root))
     examples = run_folders.EXAMPLE if root.resolve() == run_folders.RESULTS.resolve() else None
-    known = [run for run in everything if (run.system == system if system else run.system != examples)]
-    for name in dict.fromkeys(run.system for run in known):
-        runs = [run for run in known if run.system == name and run.is_complete != partial]
+    candidates = [run for run in everything if (run.system == system if system else run.system != examples)]
+    for name in dict.fromkeys(run.system for run in candidates):
+        runs = [run for run in candidates if run.system == name and run.is_complete != partial]
         if keep is not None:
             runs = runs[: max(len(runs) - keep, 0)]
         if days is not None:

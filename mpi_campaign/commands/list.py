@@ -41,11 +41,13 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     return {
         "systems": [_entry(name, "settings in systems/" + name) for name in known_systems.available()],
         "batch systems": [
-            _entry(name, one.in_words(name))
-            for one in schedulers.SCHEDULERS
-            for name in one.reframe or filter(None, [one.name])
+            _entry(name, scheduler.in_words(name))
+            for scheduler in schedulers.SCHEDULERS
+            for name in scheduler.reframe or filter(None, [scheduler.name])
         ],
-        "networks": [_entry(name, one.title, known_systems.network_refusal(name)) for name, one in NETWORKS.items()],
+        "networks": [
+            _entry(name, network.title, known_systems.network_refusal(name)) for name, network in NETWORKS.items()
+        ],
         "toolchains": [
             _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")
             for name in names

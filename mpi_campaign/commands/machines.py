@@ -67,8 +67,8 @@ def _probe(system: str, partition: str, nodes: int | None, asked: dict[str, Any]
     from mpi_campaign.running import probing  # noqa: PLC0415
     from mpi_campaign.systems import known_systems  # noqa: PLC0415
 
-    if system not in (known := known_systems.available()):
-        raise CampaignError(f"there is no system '{system}'; there are: {', '.join(known)}")
+    if system not in (systems := known_systems.available()):
+        raise CampaignError(f"there is no system '{system}'; there are: {', '.join(systems)}")
     progress = Progress(0, sys.stderr)
     options = Options(system=system, partition=partition, **asked)
     return probing.probe(options, nodes or 0, progress.line, progress.status)
@@ -133,7 +133,11 @@ def _doctor_of_nodes(probe: Any, *, as_json: bool) -> int:
     from mpi_campaign.this_machine import findings  # noqa: PLC0415
 
     if as_json:
-        print(json.dumps({**probe.as_json(), "disturbances": [vars(one) for one in probe.disturbances()]}, indent=1))
+        print(
+            json.dumps(
+                {**probe.as_json(), "disturbances": [vars(finding) for finding in probe.disturbances()]}, indent=1
+            )
+        )
     else:
         print(findings.as_text([*probe.findings(), *probe.of_nodes(), *probe.disturbances()]))
     return int(probe.exit_code)

@@ -130,7 +130,7 @@ def _option(choice: Choice) -> Callable[[Function], Function]:
 @click.option(
     "--network",
     default="",
-    metavar="|".join(f"{name}[:RATE]" if one.usual_rate else name for name, one in NETWORKS.items()),
+    metavar="|".join(f"{name}[:RATE]" if network.usual_rate else name for name, network in NETWORKS.items()),
     help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused; "
     "between nodes the first one that the system has.",
 )

@@ -75,7 +75,7 @@ def throttling(root: Path) -> Throttling:
         pairs = _pairs(read(folder / "cpu.stat"))
         seconds = pairs.get("throttled_usec", 0) / 1e6 + pairs.get("throttled_time", 0) / 1e9
         candidates.append(Throttling(pairs.get("nr_throttled", 0), seconds))
-    return max(candidates, key=lambda one: (one.times, one.seconds))
+    return max(candidates, key=lambda candidate: (candidate.times, candidate.seconds))
 
 
 def throttled(taken: Throttling, during: str) -> Finding:

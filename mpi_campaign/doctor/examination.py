@@ -251,8 +251,8 @@ def _rate(name: str, rate: str) -> Finding:
         seen = wire_rate.measure(rate, RATE_SIZES, RATE_REPETITIONS)
     except OSError as error:
         return Finding(f"{name} rate", NOTE, f"not measured: {error}", "put that right, then start again")
-    each = "; ".join(f"{one.message_bytes >> 10} KiB {one.way} {one.ratio - 1:+.0%}" for one in seen)
-    long = [abs(one.ratio - 1) for one in seen if one.message_bytes == RATE_SIZES[-1]]
+    each = "; ".join(f"{rate.message_bytes >> 10} KiB {rate.way} {rate.ratio - 1:+.0%}" for rate in seen)
+    long = [abs(rate.ratio - 1) for rate in seen if rate.message_bytes == RATE_SIZES[-1]]
     return finding(
         f"{name} rate",
         f"{rate}, times beside bytes / rate: {each}",
@@ -346,8 +346,8 @@ def _noise(summary: Summary) -> Finding:
     each = []
     configured = disturbances.tick_hz(MACHINE)
     for core in cores[:WORST_CORES]:
-        known = core.tick_hz and configured in (0, core.tick_hz)
-        tick = f", as often as a tick of {core.tick_hz} Hz" if known else ""
+        is_known = core.tick_hz and configured in (0, core.tick_hz)
+        tick = f", as often as a tick of {core.tick_hz} Hz" if is_known else ""
         cpu = f"CPU {core.cpu}" if core.cpu >= 0 else f"rank {core.rank}"
         each.append(
             f"{cpu}: {share(core.share)} of its time, {core.detours_per_second:.0f} detours/s{tick}, "

@@ -143,7 +143,7 @@ class Launches:
         return [
             *("--toolchain", self.toolchain.toolchain, "--provider", self.toolchain.provider, "--network", network),
             *("--threads", str(self.placement.threads_per_rank), "--record", str(record), "--quiet"),
-            *recording.environment(self.toolchain.family, environ.let_in()),
+            *recording.environment(self.toolchain.family, environ.requested()),
         ]
 
     def _mpiexec(self, settings: Settings) -> list[str]:

@@ -177,7 +177,7 @@ class _Launch:
             *("--toolchain", self.toolchain.toolchain),
             *("--provider", self.toolchain.provider),
             *("--network", self.network),
-            *recording.environment(self.toolchain.family, environ.let_in()),
+            *recording.environment(self.toolchain.family, environ.requested()),
             *("--threads", str(self.placement.threads_per_rank)),
             *("--record", str(record)),
             *sections,

@@ -119,11 +119,11 @@ def job_command(job: str, host: str, command: str, variables: Mapping[str, str],
     """
     of_job = json.loads(job)
     assignments = [f"{name}={value}" for name, value in variables.items() if name not in of_job["variables"]]
-    there = f"cd {shlex.quote(folder)} && exec env -i {shlex.join(assignments)} sh -c {shlex.quote(command)}"
+    remote = f"cd {shlex.quote(folder)} && exec env -i {shlex.join(assignments)} sh -c {shlex.quote(command)}"
     hosts = list(of_job.get("hosts", ()))
     number = hosts.index(host) if host in hosts else ""
     start = [word.format(host=host, job=of_job["id"], number=number) for word in of_job["start"]]
-    return [*start, "sh", "-c", there] if of_job["takes_words"] else [*start, there]
+    return [*start, "sh", "-c", remote] if of_job["takes_words"] else [*start, remote]
 
 
 def _start_in_job(job: str, host: str, command: str) -> int:

@@ -31,7 +31,9 @@ def launcher_version(family: str, text: str) -> str | None:
 
 def _version_patterns(family: str) -> list[str]:
     """The patterns of `--version` of a family's launchers."""
-    return [entry.launcher.says for entry in registry.library(family).launchers if entry.launcher.says]
+    return [
+        entry.launcher.version_pattern for entry in registry.library(family).launchers if entry.launcher.version_pattern
+    ]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def launch(family: str, request: Request) -> Answer:
     chosen = (
         network,
         entry.configuration(request.configuration),
-        *(entry.setting(axis, value) for axis, value in request.told.items()),
+        *(entry.setting(axis, value) for axis, value in request.axes.items()),
     )
     answer = _added(request, entry.always(request), *placing, *chosen)
     return answer if isinstance(answer, Impossible) else _with_core_given_up(request, answer)
@@ -49,8 +49,8 @@ def _across(launcher: Launcher, hosts: Hosts) -> Rule:
 
 def _not_started(entry: Library, request: Request) -> str:
     """The reason for a launcher that the library's entry does not name."""
-    known = (f"{started.launcher.title} ({', '.join(started.launcher.commands)})" for started in entry.launchers)
-    return f"how {request.launcher} starts ranks of {entry.title} is not known; known: {'; '.join(known)}"
+    launchers = (f"{started.launcher.title} ({', '.join(started.launcher.commands)})" for started in entry.launchers)
+    return f"how {request.launcher} starts ranks of {entry.title} is not known; known: {'; '.join(launchers)}"
 
 
 def _with_core_given_up(request: Request, settings: Settings) -> Answer:

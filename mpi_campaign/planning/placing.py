@@ -57,7 +57,7 @@ def place(options: Options) -> list[Placement]:
     """
     threads = options.threads_per_rank or (0,)
     asked = _node_sets(options) if options.each_node else [(*shape, ()) for shape in shapes(options)]
-    return list(dict.fromkeys(_placement(options, *one, each) for one, each in itertools.product(asked, threads)))
+    return list(dict.fromkeys(_placement(options, *shape, each) for shape, each in itertools.product(asked, threads)))
 
 
 def _node_sets(options: Options) -> list[tuple[int, int, Numbers]]:
@@ -141,12 +141,12 @@ def choose_network(options: Options) -> tuple[str, list[str]]:
     partitions = known_systems.load(options.system, options.partition).partitions
     chosen = kind or next((name for name in partitions if NETWORKS[name].usual), next(iter(partitions)))
     instead = NETWORKS[chosen].instead if not kind else ""
-    if instead in partitions and all(one.within_a_node for one in benchmarks_of(options).values()):
+    if instead in partitions and all(benchmark.within_a_node for benchmark in benchmarks_of(options).values()):
         return instead, []
     network, refusal = networks.with_rate(chosen, rate), partitions[chosen].why_not()
     if refusal is None:
         benchmarks = benchmarks_of(options)
-        within = [name for name, one in benchmarks.items() if _network_of(options, one, network) != network]
+        within = [name for name, benchmark in benchmarks.items() if _network_of(options, benchmark, network) != network]
         return network, [f"measured over {instead}, not over {chosen}: {', '.join(within)}"] if within else []
     if kind:
         others = [name for name in partitions if name != kind]
@@ -168,9 +168,9 @@ def networks_of(options: Options, benchmark: Benchmark, network: str) -> tuple[s
     if options.network or kind not in several or max(options.nodes, default=1) > 1:
         return (_network_of(options, benchmark, network),)
     partitions = known_systems.load(options.system, options.partition).partitions
-    had = {one: one for one in several if one in partitions and not NETWORKS[one].usual_rate}
+    had = {name: name for name in several if name in partitions and not NETWORKS[name].usual_rate}
     had |= {kind: network}
-    return tuple(had[one] for one in several if one in had)
+    return tuple(had[name] for name in several if name in had)
 
 
 def _network_of(options: Options, benchmark: Benchmark, network: str) -> str:

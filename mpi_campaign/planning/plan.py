@@ -180,7 +180,7 @@ class Plan:
                 earlier.append(replace(case, repeat=1, parameters={**case.parameters, **turn.axes}))
             if turn.session == session:
                 break
-        return list({one.stem: one for one in earlier}.values())
+        return list({launch.stem: launch for launch in earlier}.values())
 
     @property
     def grid(self) -> suites.Grid:

@@ -115,7 +115,7 @@ def main(command: list[str], parent: int, afterwards: Sequence[str] = ()) -> int
             signal.signal(number, signal.SIG_IGN)
         raise Stop
 
-    interrupting = next((one for one in signals.INTERRUPTING if not signals.is_ignored(one)), None)
+    interrupting = next((number for number in signals.INTERRUPTING if not signals.is_ignored(number)), None)
     signals.keep_ignored()
 
     began = time.monotonic()

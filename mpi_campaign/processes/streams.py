@@ -22,7 +22,7 @@ class Visible(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         return super().write(
-            _UNSEEN.sub(lambda one: one[0] if one[0].isprintable() else json.dumps(one[0])[1:-1], text)
+            _UNSEEN.sub(lambda unseen: unseen[0] if unseen[0].isprintable() else json.dumps(unseen[0])[1:-1], text)
         )
 
     def steer(self, text: str) -> int:

@@ -70,7 +70,7 @@ class Request:
 def request_of(options: Options, partition: Partition) -> Request:
     """Raises CampaignError for options that are none, and for a launcher that the jobs of the scheduler do not have."""
     scheduler = schedulers.find(partition.scheduler)
-    own = next((one for one in schedulers.SCHEDULERS if partition.launcher in one.launchers), scheduler)
+    own = next((other for other in schedulers.SCHEDULERS if partition.launcher in other.launchers), scheduler)
     if own.title != scheduler.title:
         raise CampaignError(
             f"partition '{partition.name}': {partition.launcher} starts ranks in jobs of {own.title} only, its "
@@ -130,11 +130,11 @@ def check(request: Request, nodes: int) -> Request:
         return request
     name = slurm_description.partition_named_in(request.partition.access)
     described = slurm_description.ask()
-    known = {partition.name: partition for partition in described.partitions}
-    partition = known.get(name) if name else next(filter(lambda one: one.is_default, known.values()), None)
+    by_name = {partition.name: partition for partition in described.partitions}
+    partition = by_name.get(name) if name else next(filter(lambda each: each.is_default, by_name.values()), None)
     whose = f"partition '{request.partition.name}' of the settings"
     if partition is None:
-        raise CampaignError(f"{whose}: Slurm has no partition '{name}'; it has: {', '.join(known)}")
+        raise CampaignError(f"{whose}: Slurm has no partition '{name}'; it has: {', '.join(by_name)}")
     if partition.state != "UP":
         raise CampaignError(f"{whose}: Slurm's partition '{partition.name}' is {partition.state}, and starts no jobs")
     limit = partition.longest_seconds
@@ -218,21 +218,21 @@ def limit_seconds(request: Request, seconds: float) -> int:
     return limit or 0
 
 
-def adopt(folder: RunFolder, scheduler: Scheduler, known: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def adopt(folder: RunFolder, scheduler: Scheduler, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The jobs of an earlier campaign of the run, as the manifest has them, with how they ended meanwhile.
 
-    known: the jobs in the manifest. Those that still wait or run are cancelled. What they measured is in the archive.
+    before: the jobs in the manifest. Those that still wait or run are cancelled. What they measured is in the archive.
     Raises CampaignError where the batch system does not say that they have ended: beside them, nothing is measured.
     """
-    open_ids = [str(one["id"]) for one in known if one.get("id") and "ended_utc" not in one]
+    open_ids = [str(entry["id"]) for entry in before if entry.get("id") and "ended_utc" not in entry]
     queues.cancel(scheduler, open_ids)
     _wait_for_end(scheduler, open_ids)
     run_folders.harvest(folder)
     adopted = []
-    for one in known:
-        entry = dict(one)
-        place = folder.jobs / str(one.get("number"))
-        if "ended_utc" not in one:
+    for job_before in before:
+        entry = dict(job_before)
+        place = folder.jobs / str(entry.get("number"))
+        if "ended_utc" not in entry:
             log = job.script_log(_text(place / job.SCRIPT_LOG))
             nodes = node_probe.read(place)
             reason = "" if log.exit_code == 0 else "the campaign that had submitted it was gone"
@@ -254,8 +254,8 @@ def _wait_for_end(scheduler: Scheduler, ids: Sequence[str]) -> None:
         left = {name: watched for name, watched in left.items() if not watched.has_ended(states[name])}
         if left and time.monotonic() > deadline:
             which = f"{plural(len(ids), 'job')} of this run ({', '.join(ids)})"
-            there = [name for name in left if states[name] == queues.THERE]
-            why = f"still there: {', '.join(there)}" if there else f"{scheduler.title} does not answer"
+            left_over = [name for name in left if states[name] == queues.THERE]
+            why = f"still there: {', '.join(left_over)}" if left_over else f"{scheduler.title} does not answer"
             raise CampaignError(f"{which} may not have ended, {why}: go on with it when {scheduler.title} says so")
         time.sleep(1.0)
 
@@ -274,7 +274,7 @@ def _hosts(log: job.ScriptLog, nodes: Sequence[node_probe.Seen]) -> list[str]:
         return [log.hosts]
 
 
-def describe(folder: RunFolder, request: Request, one: Job, orders: Sequence[Order]) -> Description:
+def describe(folder: RunFolder, request: Request, planned: Job, orders: Sequence[Order]) -> Description:
     """The description of a job.
 
     Slurm gives whole nodes to a job without orders, which finds out what they are: it does not ask for the CPUs of the
@@ -284,20 +284,20 @@ def describe(folder: RunFolder, request: Request, one: Job, orders: Sequence[Ord
     cores = partition.declared.cores if partition.declared is not None else 1
     asked = (*(partition.access if scheduler.leaves_access_out else ()), *scheduler.whole_nodes)
     asks_for_cpus = not scheduler.counts_cores and (bool(orders) or not scheduler.gives_whole_nodes)
-    cpus = one.nodes * (partition.cpus_per_node or 1)
+    cpus = planned.nodes * (partition.cpus_per_node or 1)
     script = Script(
-        nodes=one.nodes,
+        nodes=planned.nodes,
         tasks_per_node=cores if scheduler.counts_cores else 1,
         cpus_per_node=partition.cpus_per_node if asks_for_cpus else 0,
-        limit_seconds=limit_seconds(request, one.seconds),
+        limit_seconds=limit_seconds(request, planned.seconds),
         most_wait_seconds=request.most_wait_seconds,
-        options=(*(filled(option, one.nodes, cpus) for option in asked), *request.options),
+        options=(*(filled(option, planned.nodes, cpus) for option in asked), *request.options),
         exports=dict(word.split("=", 1) for word in environ.assignment()),
         on_each_node=scheduler.on_each_node,
         job_id=scheduler.job_id,
         hosts=scheduler.hosts,
     )
-    return Description(folder, one.number, tuple(orders), script, cores_per_node=one.cores_per_node)
+    return Description(folder, planned.number, tuple(orders), script, cores_per_node=planned.cores_per_node)
 
 
 def write(descriptions: Sequence[Description]) -> None:
@@ -327,13 +327,13 @@ def in_words(request: Request, jobs: Sequence[Job]) -> list[str]:
     """Lines about jobs that would be submitted: how many, on how many nodes, for how long at most."""
     lines = []
     hours = 0.0
-    for one in jobs:
-        seconds = limit_seconds(request, one.seconds)
-        hours += one.nodes * seconds / 3600
+    for asked in jobs:
+        seconds = limit_seconds(request, asked.seconds)
+        hours += asked.nodes * seconds / 3600
         limit = f"at most {duration(seconds)}" if seconds else "no time limit is asked for"
-        expected = f", about {duration(one.seconds)} of measuring" if one.seconds else ""
-        lines.append(f"job {one.number}: {plural(one.nodes, 'node')}, {limit}{expected}")
-    nodes = sum(one.nodes for one in jobs)
+        expected = f", about {duration(asked.seconds)} of measuring" if asked.seconds else ""
+        lines.append(f"job {asked.number}: {plural(asked.nodes, 'node')}, {limit}{expected}")
+    nodes = sum(asked.nodes for asked in jobs)
     cost = f", at most {hours:.1f} node hours" if hours else ""
     lines.append(f"{plural(len(jobs), 'job')}, {plural(nodes, 'node')} in all{cost}")
     return lines
@@ -418,11 +418,11 @@ class Follower:
 
     def ids(self) -> dict[int, str]:
         """The jobs' ids by their place, of those that were submitted."""
-        found = {}
+        ids = {}
         for number, description in enumerate(self.descriptions):
             if text := _text(description.folder / job.SUBMITTED).strip():
-                found[number] = text
-        return found
+                ids[number] = text
+        return ids
 
     def log(self, number: int) -> job.ScriptLog:
         """What the script of a job has noted, by the job's place."""
@@ -436,21 +436,23 @@ class Follower:
                 new = file.read()
         except OSError:
             return
-        whole = new[: new.rfind(b"\n") + 1]
-        self._read[number] = self._read.get(number, 0) + len(whole)
-        for line in whole.decode(errors="replace").splitlines():
-            told = json.loads(line)
-            if "event" in told:
-                self.on_event(number, told["session"], Event(**told["event"]))
-            elif "say" in told:
-                self.say(told["say"])
-            elif "began" in told:
-                if told["began"]:
-                    self.say(f"job {self.log(number).job} runs again, on {told['host']}: what it measured is replaced")
+        ended_lines = new[: new.rfind(b"\n") + 1]
+        self._read[number] = self._read.get(number, 0) + len(ended_lines)
+        for line in ended_lines.decode(errors="replace").splitlines():
+            message = json.loads(line)
+            if "event" in message:
+                self.on_event(number, message["session"], Event(**message["event"]))
+            elif "say" in message:
+                self.say(message["say"])
+            elif "began" in message:
+                if message["began"]:
+                    self.say(
+                        f"job {self.log(number).job} runs again, on {message['host']}: what it measured is replaced"
+                    )
                 self.sessions.pop(number, None)
                 self.on_again(number)
-            elif "ended" in told:
-                self.sessions.setdefault(number, []).append(told)
+            elif "ended" in message:
+                self.sessions.setdefault(number, []).append(message)
 
     def _waiting(self, now: float) -> str:
         """What waits in the queue, in words; empty where nothing does."""
@@ -486,10 +488,10 @@ class Follower:
         """Why jobs wait, by id, as the batch system tells."""
         if not self.scheduler.states:
             return {}
-        found = queues.look(self.scheduler, queued)
-        if found is None:
+        states = queues.look(self.scheduler, queued)
+        if states is None:
             return dict.fromkeys(queued, f"{self.scheduler.title} does not answer")
-        return {name: one.reason for name, one in found.items() if one.state == "PENDING"}
+        return {name: state.reason for name, state in states.items() if state.state == "PENDING"}
 
 
 def _text(path: Path) -> str:
@@ -584,21 +586,21 @@ def _why(
     return f"job {name} on {log.host}: {words[-1] if words else f'it ended with exit code {log.exit_code}'}"
 
 
-def outcomes_of(description: Description, told: Mapping[str, Any]) -> list[Outcome]:
-    """How each test of a session in a job ended. told: what the job said of the session."""
-    return reframe_session.outcomes(description.folder / f"{told['ended'] + 1}.{run_folders.REPORT}")
+def outcomes_of(description: Description, session: Mapping[str, Any]) -> list[Outcome]:
+    """How each test of a session in a job ended. session: what the job said of it."""
+    return reframe_session.outcomes(description.folder / f"{session['ended'] + 1}.{run_folders.REPORT}")
 
 
-def session_of(told: Mapping[str, Any], provenance: Mapping[str, Any], end: Ended) -> dict[str, Any]:
+def session_of(session: Mapping[str, Any], provenance: Mapping[str, Any], end: Ended) -> dict[str, Any]:
     """A session in a job, for the manifest. provenance: of the campaign that has submitted the job."""
-    times = {name: told[name] for name in ("began_utc", "ended_utc", "exit_code")}
-    return {**times, **provenance, "host": told["host"], "job": end.job_id}
+    times = {name: session[name] for name in ("began_utc", "ended_utc", "exit_code")}
+    return {**times, **provenance, "host": session["host"], "job": end.job_id}
 
 
-def keep_session(folder: RunFolder, description: Description, told: Mapping[str, Any], number: int) -> None:
+def keep_session(folder: RunFolder, description: Description, session: Mapping[str, Any], number: int) -> None:
     """Archive ReFrame's reports on a session in a job. number: of the session in the run, from 1."""
     for name in run_folders.SESSION_FILES:
-        source = description.folder / f"{told['ended'] + 1}.{name}"
+        source = description.folder / f"{session['ended'] + 1}.{name}"
         if source.exists():
             shutil.copyfile(source, folder.session / name)
     run_folders.keep_session(folder, number)
@@ -633,7 +635,7 @@ def cancel(folder: RunFolder) -> list[str]:
     jobs = manifest.get("jobs") or []
     if not jobs:
         raise CampaignError(f"run '{folder.run}' has no jobs of a batch system")
-    open_ids = [str(one["id"]) for one in jobs if one.get("id") and "ended_utc" not in one]
+    open_ids = [str(entry["id"]) for entry in jobs if entry.get("id") and "ended_utc" not in entry]
     options = manifest.get("options") or {}
     system = known_systems.load(folder.system, str(options.get("partition") or ""))
     scheduler = schedulers.find(system.partition(str(options.get("network") or "")).scheduler)

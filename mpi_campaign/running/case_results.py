@@ -44,8 +44,8 @@ def results(
     cut_off: why cases were cut off, by stem, where that is known: of a job that the batch system ended, say.
     """
     if interrupted:
-        whole = {case.stem for case in plan.to_measure if run_folders.is_complete(_record(folder, case))}
-        outcomes = [outcome for outcome in outcomes if outcome.stem in whole]
+        complete = {case.stem for case in plan.to_measure if run_folders.is_complete(_record(folder, case))}
+        outcomes = [outcome for outcome in outcomes if outcome.stem in complete]
     for case in plan.cases:
         record = _record(folder, case)
         result, reason, phase, message = _judge(folder, plan, case, outcomes, cut_off.get(case.stem, ""))
@@ -111,8 +111,8 @@ def _judge(
     if failures:
         worst = next((outcome for outcome in failures if outcome.fail_phase != PERFORMANCE), failures[0])
         return "fail", _reason(folder, plan, case, worst), worst.fail_phase, _message(folder, case)
-    whole = run_folders.is_complete(_record(folder, case))
-    if whole and not any(outcome.aborted and outcome.stem == case.stem for outcome in outcomes):
+    is_complete = run_folders.is_complete(_record(folder, case))
+    if is_complete and not any(outcome.aborted and outcome.stem == case.stem for outcome in outcomes):
         return "pass", "", "", ""
     basic = _basic(plan, case)
     needed = next(
@@ -125,7 +125,7 @@ def _judge(
         return "skip", "ReFrame skipped it when it was its turn: logs/reframe.log says why", "", ""
     begun = sum('"type":"point"' in line for line in lines(_record(folder, case)))
     how_far = f"after {begun} of its points" if begun else "before it was measured"
-    how_far = "before its record was checked" if whole else how_far
+    how_far = "before its record was checked" if is_complete else how_far
     why = f": {cut_off}" if cut_off else ""
     return "missing", f"the run was cut off {how_far}{why}", "", ""
 
@@ -169,7 +169,7 @@ def _shm_free_bytes(folder: RunFolder, plan: Plan) -> int | None:
         return host.shm_bytes(Path("/"))[1]
     seen = [node for place in (folder.session, *folder.jobs.glob("*")) for node in node_probe.read(place)]
     free = [node.host.get("shm_free_bytes") for node in seen]
-    return min((one for one in free if isinstance(one, int)), default=None)
+    return min((count for count in free if isinstance(count, int)), default=None)
 
 
 def _hosts(record: Path) -> dict[int, str]:
@@ -193,12 +193,12 @@ def _hangs(output: str, case: Case, hosts: Mapping[int, str]) -> list[str]:
     hosts: of each rank, where there are several.
     """
     said = set(re.findall(rf"^\s*{case.benchmark}: rank (\d+) (hangs in .*?)\s*$", output, re.MULTILINE))
-    found = sorted(
+    hanging = sorted(
         f"rank {rank}{f' on {hosts[int(rank)]}' if int(rank) in hosts else ''} {where}" for rank, where in said
     )
     heard = {hosts.get(int(rank)) for rank, _ in said}
     silent = [host for host in dict.fromkeys(hosts.values()) if host not in heard]
-    return [*found, f"nothing was heard from {_some_of(silent)}"] if found and silent else found
+    return [*hanging, f"nothing was heard from {_some_of(silent)}"] if hanging and silent else hanging
 
 
 def build_error(outcome: Outcome) -> str:

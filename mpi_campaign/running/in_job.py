@@ -154,9 +154,9 @@ def _forget_earlier_run(description: Description) -> bool:
     return bool((description.folder / job.EVENTS).stat().st_size)
 
 
-def check_cores(found: InHand, needed: int) -> None:
+def check_cores(in_hand: InHand, needed: int) -> None:
     """Raises CampaignError where a node of the job has fewer cores than the ranks on it need, and names these nodes."""
-    cores_by_name = {name: len(cpus) for name, cpus in zip(found.names, found.cpus, strict=True)}
+    cores_by_name = {name: len(cpus) for name, cpus in zip(in_hand.names, in_hand.cpus, strict=True)}
     few = [f"{name} gives it {cores}" for name, cores in cores_by_name.items() if cores < needed]
     if few:
         raise CampaignError(

@@ -34,7 +34,7 @@ EVENTS = "events.jsonl"
 SESSION_LOG = "reframe.log"
 
 LONGEST_REFUSAL = 300
-_SUBMIT = "|".join(sorted({one.submit for one in SUBMITTED_TO.values()}))
+_SUBMIT = "|".join(sorted({scheduler.submit for scheduler in SUBMITTED_TO.values()}))
 SUBMITTING = re.compile(rf"^(?:(?:{_SUBMIT}): )?(?:error: )?(?:Batch job submission failed: )?")
 """What commands that submit jobs write before a reason."""
 
@@ -106,7 +106,7 @@ class Description:
         """The description in a file. Raises OSError, ValueError, KeyError or TypeError where it has none."""
         values = json.loads(path.read_text())
         script: dict[str, Any] = {
-            name: tuple(one) if isinstance(one, list) else one for name, one in values["script"].items()
+            name: tuple(value) if isinstance(value, list) else value for name, value in values["script"].items()
         }
         run = values["run"]
         return cls(

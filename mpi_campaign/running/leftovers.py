@@ -28,20 +28,20 @@ NOT_CLEANED = "killed ranks may have left files in /dev/shm"
 def command() -> list[str]:
     """The command for the guard of a session, without SECONDS. On this machine alone no node is asked."""
     patterns = {pattern for library in registry.LIBRARIES.values() for pattern in library.shared_memory}
-    module = ON_A_NODE if nodes_in_hand.known() is None else "mpi_campaign.running.leftovers"
+    module = ON_A_NODE if nodes_in_hand.looked_at() is None else "mpi_campaign.running.leftovers"
     return [sys.executable, "-m", module, *sorted(patterns)]
 
 
 def main(arguments: Sequence[str]) -> int:
-    if known := nodes_in_hand.known():
+    if in_hand := nodes_in_hand.looked_at():
         words = [sys.executable, "-m", ON_A_NODE, *arguments]
-        here = [host for host, name in zip(known.hosts, known.names, strict=True) if name == platform.node()]
-        others = [host for host in known.hosts if host not in here]
+        here = [host for host, name in zip(in_hand.hosts, in_hand.names, strict=True) if name == platform.node()]
+        others = [host for host in in_hand.hosts if host not in here]
         # A job that was cancelled starts nothing any more on its nodes, not even on this one.
         by_host = {host: asking.ask(words, seconds=ASKING_SECONDS, cwd=ROOT) for host in here}
         answers = nodes_in_hand.ask_each(
             others,
-            known.variables,
+            in_hand.variables,
             words,
             ASKING_SECONDS,
             at_once=ASKED_AT_ONCE,

@@ -74,8 +74,8 @@ def look() -> Seen:
         siblings=disturbances.siblings(ROOT, cpus).seen,
         c_library=" ".join(filter(None, platform.libc_ver())) or "C library not known",
         findings=[
-            dict(vars(one))
-            for one in (
+            dict(vars(finding))
+            for finding in (
                 *host.findings(machine.limits(), machine.cores().physical, machine.cores().physical),
                 *disturbances.steady(ROOT, cpus),
             )

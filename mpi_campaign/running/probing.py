@@ -36,7 +36,7 @@ class Probe:
     def exit_code(self) -> int:
         if self.interrupted:
             return EXIT_INTERRUPTED
-        return EXIT_FAILED if any(one.state == LACKING for one in self.findings()) else EXIT_GOOD
+        return EXIT_FAILED if any(finding.state == LACKING for finding in self.findings()) else EXIT_GOOD
 
     def findings(self) -> list[Finding]:
         """Asked and got."""
@@ -106,17 +106,17 @@ class Probe:
     def disturbances(self) -> list[Finding]:
         """What disturbs measurements on each node."""
         return [
-            Finding(f"{seen.name} {one['subject']}", one["state"], one["seen"], one["advice"])
+            Finding(f"{seen.name} {finding['subject']}", finding["state"], finding["seen"], finding["advice"])
             for seen in self.end.nodes
-            for one in seen.findings
-            if one["state"] != GOOD
+            for finding in seen.findings
+            if finding["state"] != GOOD
         ]
 
     def as_json(self) -> dict[str, Any]:
         return {
             "partition": self.request.partition.name,
             "nodes_asked": self.nodes_asked,
-            "findings": [vars(one) for one in self.findings()],
+            "findings": [vars(finding) for finding in self.findings()],
             "job": self.end.as_json(),
         }
 
@@ -135,12 +135,12 @@ def probe(options: Options, nodes: int, say: Callable[[str], None], status: Call
         )
     request = batch.check(batch.request_of(options, partition), nodes or 1)
     nodes = nodes or min(USUAL_NODES, request.most_nodes or partition.declared_nodes or USUAL_NODES)
-    environ.let(options.environment, partition.let_in())
+    environ.let(options.environment, partition.requested())
     folder = RunFolder(known_systems.SYSTEMS, options.system, f"probe-{secrets.token_hex(4)}")
-    one = batch.Job(1, nodes, (), 0.0)
+    job = batch.Job(1, nodes, (), 0.0)
     if request.limit_seconds is None:
         request = replace(request, limit_seconds=min(LIMIT_SECONDS, request.longest_seconds or LIMIT_SECONDS))
-    description = batch.describe(folder, request, one, ())
+    description = batch.describe(folder, request, job, ())
     batch.write([description])
     follower = batch.Follower(folder, request.scheduler, [description], say, status)
     words = batch.command(folder, options.system, request, next(iter(suites.SUITES)))
@@ -151,7 +151,7 @@ def probe(options: Options, nodes: int, say: Callable[[str], None], status: Call
         if session.interrupted:
             raise KeyboardInterrupt
         raise batch.refusal(request.scheduler, end)
-    found = Probe(request, nodes, end, session.interrupted)
-    if found.exit_code == EXIT_GOOD:
+    done = Probe(request, nodes, end, session.interrupted)
+    if done.exit_code == EXIT_GOOD:
         shutil.rmtree(folder.session, ignore_errors=True)
-    return found
+    return done

@@ -18,10 +18,10 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.checks import check
-from mpi_campaign.planning.making import make_plan
 from mpi_campaign.planning.options import Options, benchmarks_of
 from mpi_campaign.planning.placing import choose_network, in_words, partition_of, place
 from mpi_campaign.planning.plan import Plan
+from mpi_campaign.planning.plan_of_options import make_plan
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
 from mpi_campaign.running import batch, ending, node_probe, reframe_session, session_words, sessions
@@ -72,9 +72,9 @@ class Campaign:
         partition = partition_of(self.options, network)
         limited = self._look_at_limits(partition, placed)
         resolved = self._find_toolchains()
-        environ.let(self.options.environment, partition.let_in())
+        environ.let(self.options.environment, partition.requested())
         self.say(f"{', '.join(toolchain.toolchain for toolchain in resolved)}; network {network}")
-        for line in environ.summary(environ.kept_out(), environ.let_in()):
+        for line in environ.summary(environ.kept_out(), environ.requested()):
             self.say(line)
         plan = make_plan(self.options, resolved, network, *placed, built=False)
         notes += plan.skips()

@@ -26,7 +26,8 @@ class Order:
 
     def as_json(self) -> dict[str, Any]:
         sizes = [
-            {"case": one.case, "sources": list(map(str, one.sources)), "target": str(one.target)} for one in self.sizes
+            {"case": size.case, "sources": list(map(str, size.sources)), "target": str(size.target)}
+            for size in self.sizes
         ]
         return {"words": list(self.words), "sizes": sizes, "whose": self.whose}
 
@@ -34,7 +35,7 @@ class Order:
     def from_json(cls, values: Mapping[str, Any]) -> "Order":
         """The order from what `as_json` returned."""
         sizes = tuple(
-            TakenOver(one["case"], tuple(map(Path, one["sources"])), Path(one["target"])) for one in values["sizes"]
+            TakenOver(size["case"], tuple(map(Path, size["sources"])), Path(size["target"])) for size in values["sizes"]
         )
         return cls(tuple(values["words"]), sizes, values["whose"])
 

@@ -307,10 +307,10 @@ def _of_idle_threads(
     cpu_ns: CPU time by rank and by thread that the library started.
     """
     entry = registry.library(family)
-    known = (
+    facts = (
         "async" in entry.configurations and not entry.progresses and not networks.of(header.network).chosen_by_library
     )
-    if not known or CONFIGURATIONS[header.configuration].progress == "library":
+    if not facts or CONFIGURATIONS[header.configuration].progress == "library":
         return
     for number, spent in enumerate(cpu_ns):
         if sum(spent) > LEAST_WORK * wall_seconds * 1e9 + STARTING_NS:
@@ -360,8 +360,8 @@ def _of_shared_memory(record: Any, payload: int) -> Iterator[str]:
 def _tcp_bytes(record: Any) -> int | None:
     """Bytes that the connections of all ranks sent; None where the record does not say."""
     sent = record.footer.tcp_bytes_sent if record.footer is not None else None
-    known = [rank for rank in sent or () if rank is not None]
-    return sum(known) if sent is not None and len(known) == len(sent) else None
+    counted = [rank for rank in sent or () if rank is not None]
+    return sum(counted) if sent is not None and len(counted) == len(sent) else None
 
 
 def _of_wire(record: Any, expected: int, wire_report: Path) -> Iterator[str]:

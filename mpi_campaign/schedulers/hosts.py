@@ -101,12 +101,12 @@ def _elements(text: str, name: str) -> Iterable[str]:
     raise _malformed(text, name, "a part of it is empty, or brackets do not match")
 
 
-def _ranges(text: str, whole: str, name: str) -> Iterable[range]:
+def _ranges(text: str, expression: str, name: str) -> Iterable[range]:
     """The ranges between brackets, such as 1-3,7."""
     for word in text.split(","):
         match = _RANGE.fullmatch(word)
         if not match or int(match[2] or match[1]) < int(match[1]):
-            raise _malformed(whole, name, f"{quoted(word)} is no range of numbers")
+            raise _malformed(expression, name, f"{quoted(word)} is no range of numbers")
         yield range(int(match[1]), int(match[2] or match[1]) + 1)
 
 

@@ -22,10 +22,10 @@ SCHEDULERS: tuple[Scheduler, ...] = (
 )
 """Where one runs inside another, the first that has signs of a job counts."""
 
-SUBMITTED_TO: Mapping[str, Scheduler] = {name: one for one in SCHEDULERS for name in one.reframe}
+SUBMITTED_TO: Mapping[str, Scheduler] = {name: scheduler for scheduler in SCHEDULERS for name in scheduler.reframe}
 """Those that jobs are submitted to, by ReFrame's name."""
 
-IN_HAND: Mapping[str, Scheduler] = {one.name: one for one in SCHEDULERS if one.name}
+IN_HAND: Mapping[str, Scheduler] = {scheduler.name: scheduler for scheduler in SCHEDULERS if scheduler.name}
 """Those in whose jobs a campaign finds the nodes, by the name of their allocations."""
 
 

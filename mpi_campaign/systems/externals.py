@@ -71,8 +71,8 @@ def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
         for number, (what, words) in enumerate(looks, 1):
             say(f"  looking    {what}: spack external find, {number} of {len(looks)}, up to a minute")
             _look(spack, folder, *words)
-        whole = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
-        packages = dict(whole.get("packages", {}))
+        settings = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
+        packages = dict(settings.get("packages", {}))
     left_out = dict.fromkeys((*_add_installed(packages), *_wheels_left_out()))
     for name in packages:
         if name not in names and "externals" in packages[name]:
@@ -123,8 +123,8 @@ def _add_installed(packages: dict[str, Any]) -> Iterator[str]:
                 continue
             version = launcher_version(family, asking.ask([launcher, "--version"]).text)
             spec = f"{entry.package}@{version}"
-            known = packages.get(entry.package, {})
-            if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):
+            of_package = packages.get(entry.package, {})
+            if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(of_package):
                 continue
             home = Path(launcher).parent.parent
             prefix = entry.spack_prefix(version, home)
@@ -132,7 +132,7 @@ def _add_installed(packages: dict[str, Any]) -> Iterator[str]:
                 yield _left_out(entry, spec, home)
                 continue
             external = {"spec": spec, "prefix": str(prefix)}
-            packages[entry.package] = {**known, "externals": [*known.get("externals", []), external]}
+            packages[entry.package] = {**of_package, "externals": [*of_package.get("externals", []), external]}
 
 
 def _wheels_left_out() -> Iterator[str]:

@@ -169,8 +169,8 @@ def slurm_settings(
                 "shape": shape,
             }
         )
-    for one in partitions:
-        one["tcp_name"] = _name_for_reframe(f"{one['name']}-tcp", names)
+    for entry in partitions:
+        entry["tcp_name"] = _name_for_reframe(f"{entry['name']}-tcp", names)
     cluster = re.sub(r"[^\w.-]", "-", described.cluster)
     beside = {
         "partitions": partitions,
@@ -186,7 +186,7 @@ def _name_for_reframe(name: str, taken: set[str]) -> str:
     """A name that ReFrame takes for a partition, and that no other one has. It is added to those that are taken."""
     plain = re.sub(r"^(?=[^A-Za-z_])", "_", re.sub(r"[^A-Za-z0-9_-]", "-", name))
     names = itertools.chain([plain], (f"{plain}-{number}" for number in itertools.count(2)))
-    free = next(one for one in names if one not in taken)
+    free = next(name for name in names if name not in taken)
     taken.add(free)
     return free
 

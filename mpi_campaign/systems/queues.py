@@ -55,8 +55,8 @@ def state(scheduler: Scheduler, job: str) -> str:
     if not scheduler.states:
         return SILENT
     answer = _ask(scheduler.states, [job])
-    if found := parse(answer.stdout).get(job):
-        return ENDED if found.state in scheduler.final else THERE
+    if state_ := parse(answer.stdout).get(job):
+        return ENDED if state_.state in scheduler.final else THERE
     if scheduler.unknown_job in answer.stderr:
         return ENDED  # it was forgotten
     return GONE if answer.good else SILENT
@@ -67,8 +67,8 @@ def how_ended(scheduler: Scheduler, job: str) -> str:
 
     Empty where it did not, or does not tell.
     """
-    found = (look(scheduler, [job]) or {}).get(job) if scheduler.states else None
-    return scheduler.final.get(found.state, "") if found else ""
+    job_state = (look(scheduler, [job]) or {}).get(job) if scheduler.states else None
+    return scheduler.final.get(job_state.state, "") if job_state else ""
 
 
 class Watched:

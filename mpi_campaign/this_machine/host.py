@@ -184,11 +184,11 @@ def memory(limits: HostLimits, ranks: int) -> Finding:
 
 def shared_memory(limits: HostLimits, ranks: int) -> Finding:
     """The finding on /dev/shm, in which MPI libraries keep the shared memory of a node's ranks."""
-    whole, free = limits.shm_bytes, limits.shm_free_bytes
-    if whole is None or free is None:
+    total, free = limits.shm_bytes, limits.shm_free_bytes
+    if total is None or free is None:
         return Finding("/dev/shm", GOOD, "no limit that is visible")
     needed = max(2 * SHM_LEAST_BYTES, SHM_BYTES_PER_RANK * ranks)
-    seen = f"{size(free)} free of {size(whole)} for {plural(ranks, 'rank')}"
+    seen = f"{size(free)} free of {size(total)} for {plural(ranks, 'rank')}"
     if free >= needed:
         return Finding("/dev/shm", GOOD, seen)
     starts = free > SHM_LEAST_BYTES

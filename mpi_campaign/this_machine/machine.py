@@ -160,18 +160,20 @@ def compiler() -> Path:
     check_limits()
     start_threads()
     requested = os.environ.get("CC")
-    found = [path for name in ([requested] if requested else ["cc", "gcc", "clang"]) if (path := shutil.which(name))]
-    if not found and requested:
+    compilers = [
+        path for name in ([requested] if requested else ["cc", "gcc", "clang"]) if (path := shutil.which(name))
+    ]
+    if not compilers and requested:
         raise CampaignError(f"CC='{requested}' is no program on PATH: set CC to one, without options, or unset it")
-    if not found:
+    if not compilers:
         raise CampaignError(
             "no C compiler (cc, gcc or clang) is on PATH: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC"
         )
-    program = next((path for path in found if not _links_mpi(path)), None)
+    program = next((path for path in compilers if not _links_mpi(path)), None)
     if program is None:
         raise CampaignError(
-            f"{found[0]} links an MPI library of its own, and the benchmarks need that of each toolchain: set CC to "
-            "the compiler behind it (gcc, clang, icx)"
+            f"{compilers[0]} links an MPI library of its own, and the benchmarks need that of each toolchain: set CC "
+            "to the compiler behind it (gcc, clang, icx)"
         )
     trouble = build_trouble(program)
     if trouble is not None and "ulimit" in trouble:

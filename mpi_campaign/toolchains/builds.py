@@ -139,7 +139,7 @@ def environment(family: str, version: str, prefix: str) -> dict[str, str]:
 
 def _let_in() -> str:
     """The person's variables that would make a different build, one to a line."""
-    inside = environ.let_in()
+    inside = environ.requested()
     return "".join(f"{name}={inside[name]}\n" for name in sorted(inside) if environ.steers_builds(name))
 
 

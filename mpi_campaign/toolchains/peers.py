@@ -280,7 +280,7 @@ def write_lengths(folder: Path, planned: Sequence[Launch]) -> None:
             (folder / launch.lengths).write_text(f"{launch.message_bytes}\n")
 
 
-def add_wire_reports(reports: Sequence[Path], whole: Path) -> None:
+def add_wire_reports(reports: Sequence[Path], report_of_all: Path) -> None:
     """Write one report of the wire for several launches, with the sum of their bytes.
 
     Raises CampaignError where a launch left no report.
@@ -290,7 +290,7 @@ def add_wire_reports(reports: Sequence[Path], whole: Path) -> None:
         carried = sum(int(report["link_bytes"]) for report in read)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CampaignError(f"the wire's launcher left no report ({error})") from error
-    whole.write_text(json.dumps({"rate": read[0]["rate"], "link_bytes": carried}) + "\n")
+    report_of_all.write_text(json.dumps({"rate": read[0]["rate"], "link_bytes": carried}) + "\n")
 
 
 def _bound_library(program: Path, prefix: Path) -> Path | str:

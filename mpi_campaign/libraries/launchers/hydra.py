@@ -42,8 +42,8 @@ HYDRA = Launcher(
     place=_place,
     across=_across,
     hand_over=lambda name, value: ("-genv", name, value),
-    says=r"HYDRA build details:\s+Version:\s+(\d[\w.]*)",
+    version_pattern=r"HYDRA build details:\s+Version:\s+(\d[\w.]*)",
 )
 
-MVAPICH_HYDRA = replace(HYDRA, title="MVAPICH's Hydra", says="", rank_variables=("MV2_COMM_WORLD_RANK",))
+MVAPICH_HYDRA = replace(HYDRA, title="MVAPICH's Hydra", version_pattern="", rank_variables=("MV2_COMM_WORLD_RANK",))
 """MVAPICH's Hydra. Its `--version` prints MPICH's version, not MVAPICH's, so that it has no pattern."""

@@ -31,5 +31,5 @@ INTEL_HYDRA = Launcher(
     place=_place,
     across=_across,
     hand_over=lambda name, value: ("-genv", name, value),
-    says=r"Intel\(R\) MPI Library.* Version (\d[\w.]*)",
+    version_pattern=r"Intel\(R\) MPI Library.* Version (\d[\w.]*)",
 )

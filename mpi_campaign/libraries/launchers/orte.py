@@ -21,6 +21,6 @@ ORTE = Launcher(
     place=open_mpi.place,
     across=open_mpi.across(lambda agent: ("--mca", "plm", "rsh", "--mca", "plm_rsh_agent", agent, *_ASKS_NOBODY)),
     hand_over=open_mpi.hand_over,
-    says=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
+    version_pattern=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
     rank_variables=(open_mpi.RANK_VARIABLE,),
 )

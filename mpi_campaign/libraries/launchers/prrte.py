@@ -25,6 +25,6 @@ PRRTE = Launcher(
         lambda agent: ("--prtemca", "plm", "ssh", "--prtemca", "plm_ssh_agent", agent, *_ASKS_NOBODY, *_WITHOUT_TOOLS)
     ),
     hand_over=open_mpi.hand_over,
-    says=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
+    version_pattern=r"\((?:Open MPI|OpenRTE)\) (\d[\w.]*)",
     rank_variables=(open_mpi.RANK_VARIABLE,),
 )

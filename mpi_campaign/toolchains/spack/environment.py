@@ -70,24 +70,24 @@ class Environment:
 
     def text(self, packages: Path | None) -> str:
         """The environment's spack.yaml. Raises CampaignError where the clone's spack.yaml cannot be used."""
-        whole = matrix.read_yaml(matrix.MANIFEST).get("spack")
-        if not isinstance(whole, dict):
+        given = matrix.read_yaml(matrix.MANIFEST).get("spack")
+        if not isinstance(given, dict):
             raise CampaignError(f"{matrix.MANIFEST} has no `spack:`: see docs/spack.md")
         scope = matrix.scope_of(self.system)
-        repositories = {name: _absolute(path) for name, path in _named(whole, "repos").items()}
+        repositories = {name: _absolute(path) for name, path in _named(given, "repos").items()}
         if packages is not None:
             repositories["builtin"] = str(packages / tool.BUILTIN)
-        sources = _named(whole, "develop")
+        sources = _named(given, "develop")
         develop = {name: dict(_named(sources, name)) for name in sources}
         for source in develop.values():
             source.update({"path": _absolute(source["path"])} if "path" in source else {})
         settings = {
-            **whole,
+            **given,
             "include": [str(scope), str(tool.HOME / "defaults")],
             "repos": repositories,
             "develop": develop,
             "specs": [f"{name} ^{self.line.spec}" for name in (f"{matrix.PACKAGE}@main", *self.peers)],
-            "concretizer": {**_named(whole, "concretizer"), "unify": True},
+            "concretizer": {**_named(given, "concretizer"), "unify": True},
             "view": False,
         }
         heading = f"# Made from {matrix.MANIFEST}: change that one.\n"
@@ -195,9 +195,9 @@ def _written(folder: Path) -> Iterator[None]:
         raise CampaignError(f"{folder} cannot be made ({error.strerror}): this clone must be writable") from error
 
 
-def _named(whole: Mapping[str, Any], section: str) -> dict[str, Any]:
+def _named(document: Mapping[str, Any], section: str) -> dict[str, Any]:
     """A section of spack.yaml, which must be a mapping; empty where it is missing. Raises CampaignError otherwise."""
-    mapping = whole.get(section) or {}
+    mapping = document.get(section) or {}
     if not isinstance(mapping, dict):
         raise CampaignError(f"{matrix.MANIFEST}: `{section}` must have names, as it came: see docs/spack.md")
     return mapping
@@ -214,9 +214,9 @@ def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
     here: platform and operating system of this machine, as Spack calls them.
     """
     try:
-        whole = json.loads(lock.read_text())
-        nodes = whole["concrete_specs"]
-        roots = {nodes[root["hash"]]["name"] for root in whole["roots"]}
+        content = json.loads(lock.read_text())
+        nodes = content["concrete_specs"]
+        roots = {nodes[root["hash"]]["name"] for root in content["roots"]}
         versions = {str(node["name"]): str(node["version"]) for node in nodes.values()}
         systems = {(str(node["arch"]["platform"]), str(node["arch"]["platform_os"])) for node in nodes.values()}
         targets = {_target(node["arch"]["target"]) for node in nodes.values()}

@@ -195,8 +195,8 @@ def choose(text: str, matrix_: Matrix) -> Line:
         if candidate.version.startswith(f"{version}-") and matrix_.suffix(candidate) == suffix:
             return candidate
     if not version and not same:
-        known = ", ".join(map(matrix_.name, matrix_.lines))
-        raise CampaignError(f"toolchain '{text}': the matrix of {matrix_.scope} has no {name}; it has: {known}")
+        names = ", ".join(map(matrix_.name, matrix_.lines))
+        raise CampaignError(f"toolchain '{text}': the matrix of {matrix_.scope} has no {name}; it has: {names}")
     refines = [line for line in same if contains(line.version, version) and matrix_.suffix(line) == suffix]
     if version and not re.search("[,:]", version) and refines:
         model = max(refines, key=lambda line: len(line.version))  # openmpi@5.0 rather than openmpi

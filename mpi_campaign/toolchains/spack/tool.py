@@ -195,7 +195,7 @@ def lacks_packages(spack: Spack, folder: Path | None = None) -> str | None:
 
 def hint(output: str) -> str:
     """What to do about an error of Spack; empty where that is not known."""
-    known = (
+    hints = (
         (r"[Pp]ermission denied", "this clone must be writable, and Spack's folder readable"),
         (r"No space left", f"the disk with {HOME} is full"),
         (
@@ -210,7 +210,7 @@ def hint(output: str) -> str:
             "nothing to fetch it from: name a mirror that has it, see docs/spack.md",
         ),
     )
-    return next((what for pattern, what in known if re.search(pattern, output)), "")
+    return next((what for pattern, what in hints if re.search(pattern, output)), "")
 
 
 def together(

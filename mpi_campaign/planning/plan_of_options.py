@@ -137,7 +137,11 @@ def _check_points(options: Options, cases: Sequence[Case]) -> None:
     having = {name for case in cases for name in _points_of(options, benchmarks[case.benchmark], case.parameters)}
     for name in options.points:
         if name not in having and not any(benchmark.has(name) for benchmark in benchmarks.values()):
-            own = (values for one in benchmarks.values() if (values := one.point_values_named(name)) is not None)
+            own = (
+                values
+                for benchmark in benchmarks.values()
+                if (values := benchmark.point_values_named(name)) is not None
+            )
             of = " or ".join(dict.fromkeys(values.of for values in own))
             raise CampaignError(f"{POINT_VALUES[name].option} is for {of} only: leave it out, or ask for that too")
 
@@ -187,7 +191,7 @@ def _why_impossible(
         here=partition.here,
         launcher=partition.launcher,
         hosts=partition.hosts(placement.numbers),
-        told=told_to_library(question.parameters),
+        axes=told_to_library(question.parameters),
     )
     answer = launches.launch(toolchain.family, request)
     if isinstance(answer, Impossible):
