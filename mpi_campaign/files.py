@@ -25,10 +25,8 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def why_full(folder: Path) -> str:
-    """Why no more can be written to a folder: its file system is full, or a quota is used up. Empty where it is not.
-
-    It tries to write PROBE_BYTES: a quota is seen in no other way.
-    """
+    """Why no more can be written to a folder: its file system is full, or a quota is used up. Empty where it is not. It
+    tries to write PROBE_BYTES: a quota is seen in no other way."""
     probe = folder / f".probe.{secrets.token_hex(4)}"
     try:
         with probe.open("xb") as stream:

@@ -429,10 +429,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     def placed(self) -> dict[str, Any]:
         """The number of ranks, the CPUs that they may use, those of each rank of a node, and the hosts where they are
-        nodes in hand.
-
-        Where hosts differ in their CPUs, `by_host` has both for each host.
-        """
+        nodes in hand. Where hosts differ in their CPUs, `by_host` has both for each host."""
 
         def words(cpus: Cpus, shares: Shares) -> dict[str, Any]:
             each = [host.list_text(share) for share in shares if self.launch.binds]

@@ -89,10 +89,8 @@ def namer(key: bytes) -> Namer:
 
 @dataclass(frozen=True)
 class Originals:
-    """Words to replace. Folders are absolute paths; hosts may have their domains.
-
-    facts: words, in small letters, of the names of the run's processor, compiler and the like.
-    """
+    """Words to replace. Folders are absolute paths; hosts may have their domains.  facts: words, in small letters, of
+    the names of the run's processor, compiler and the like."""
 
     clones: frozenset[str] = frozenset()
     homes: frozenset[str] = frozenset()
@@ -184,10 +182,8 @@ _HOST_PATTERNS = re.compile(r"(['\"]hostnames['\"]\s*:\s*\[)([^\]]*)\]")
 
 @dataclass
 class Replacer:
-    """Replaces words in the texts of one run. `used` are the aliases that it has put in, as (kind, alias).
-
-    kept: words that stay whatever they look like, names of toolchains for example.
-    """
+    """Replaces words in the texts of one run. `used` are the aliases that it has put in, as (kind, alias).  kept: words
+    that stay whatever they look like, names of toolchains for example."""
 
     originals: Originals
     alias: Namer

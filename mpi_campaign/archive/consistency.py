@@ -20,10 +20,8 @@ MOST_NAMES = 4
 
 
 def together(runs: Iterable[RunFolder]) -> tuple[list[RunFolder], list[str]]:
-    """The runs without copies, in their order, and the problems, a line each.
-
-    A run whose manifest cannot be read stays: whoever reads its numbers says why that fails.
-    """
+    """The runs without copies, in their order, and the problems, a line each. A run whose manifest cannot be read
+    stays: whoever reads its numbers says why that fails."""
     given = list(runs)
     manifests = {run: _manifest(run) for run in given}
     kept, problems = _without_copies(given, manifests)

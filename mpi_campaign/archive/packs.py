@@ -66,10 +66,8 @@ def _temporary() -> "tempfile.TemporaryDirectory[str]":
 
 
 def unpack(source: Path, target: Path) -> Path:
-    """Unpack a run below the target, and return its folder. No path leaves it.
-
-    Raises CampaignError for a file that is no packed run, and OSError.
-    """
+    """Unpack a run below the target, and return its folder. No path leaves it. Raises CampaignError for a file that is
+    no packed run, and OSError."""
     try:
         with tarfile.open(source, "r:xz") as pack:
             for member in _checked(pack, source):

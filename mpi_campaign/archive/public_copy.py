@@ -40,10 +40,8 @@ def is_public(manifest: dict[str, Any]) -> bool:
 
 
 def write(run: RunFolder, target: Path) -> None:
-    """Make a folder with the public copy of an archived run. A public copy stays as it is.
-
-    Raises CampaignError where something in the run cannot be made public, OSError where the copy cannot be written.
-    """
+    """Make a folder with the public copy of an archived run. A public copy stays as it is. Raises CampaignError where
+    something in the run cannot be made public, OSError where the copy cannot be written."""
     manifest = run_folders.read_manifest(run)
     target.mkdir()
     if is_public(manifest):

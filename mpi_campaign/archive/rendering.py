@@ -52,9 +52,7 @@ def failures(run: Run) -> tuple[str, ...]:
 
 def moved(run: Run, folder: RunFolder) -> Run:
     """A loaded run after its folder was moved into place and its manifest got the checksums. No record is read twice.
-
-    Raises CampaignError where the manifest cannot be read.
-    """
+    Raises CampaignError where the manifest cannot be read."""
     return replace(
         run, path=folder.path, manifest={**run_folders.read_manifest(folder), "cases": run.manifest["cases"]}
     )
@@ -139,10 +137,8 @@ def _lies_in(error: OSError, folder: Path) -> bool:
 
 
 def short_tables(run: Run) -> list[str]:
-    """The tables that end the output of `run`: one for each family that was measured, at least one.
-
-    A family that is compared with another family comes after it.
-    """
+    """The tables that end the output of `run`: one for each family that was measured, at least one. A family that is
+    compared with another family comes after it."""
     order = sorted(registry.FAMILIES, key=lambda family: registry.FAMILIES.index(family.beside or family))
     tables = [_short_table(run, family) for family in order if not registry.found(run, family).table.empty]
     return tables or [registry.MAIN.short_text(registry.found(run, registry.MAIN))]

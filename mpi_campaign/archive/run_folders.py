@@ -118,10 +118,8 @@ class RunFolder:
 
     @property
     def session(self) -> Path:
-        """The folder in which ReFrame stages while the run grows.
-
-        It is in the clone, because ReFrame takes no blanks and quotes in its paths, and an archive may lie anywhere.
-        """
+        """The folder in which ReFrame stages while the run grows. It is in the clone, because ReFrame takes no blanks
+        and quotes in its paths, and an archive may lie anywhere."""
         return STATE / "sessions" / self.run
 
     @property
@@ -221,10 +219,8 @@ def later_than(folder: RunFolder) -> str:
 
 @contextmanager
 def growing(folder: RunFolder) -> Iterator[None]:
-    """Lock a run while it grows: nobody else, on any clone or machine, can continue or delete it.
-
-    Raises CampaignError where somebody else has the lock.
-    """
+    """Lock a run while it grows: nobody else, on any clone or machine, can continue or delete it. Raises CampaignError
+    where somebody else has the lock."""
     path = lock_of(folder)
     with open_lock(path) as lock:
         if not _locked(lock, path):
@@ -284,11 +280,8 @@ def check_outside(path: Path) -> None:
 
 
 def runs(root: Path) -> Iterator[RunFolder]:
-    """Every run under a results folder, oldest first.
-
-    A run's folder may be a link elsewhere; where it leads nowhere, its reader says so. A link to a run beside
-    it is no other run.
-    """
+    """Every run under a results folder, oldest first. A run's folder may be a link elsewhere; where it leads nowhere,
+    its reader says so. A link to a run beside it is no other run."""
     run_list = [
         RunFolder(root, home.name, run.name)
         for home in _folders(root)
@@ -346,10 +339,8 @@ OBJECTS, LISTS = ("host", "campaign", "options", "checksums"), ("toolchains", "c
 
 
 def read_manifest(folder: RunFolder) -> dict[str, Any]:
-    """The manifest. Its OBJECTS are objects and its LISTS are lists of objects, where it has them.
-
-    Raises CampaignError where it cannot be read.
-    """
+    """The manifest. Its OBJECTS are objects and its LISTS are lists of objects, where it has them. Raises CampaignError
+    where it cannot be read."""
     path = folder.path / MANIFEST
     if folder.path.is_symlink() and not folder.path.exists():
         raise CampaignError(f"{folder.path} is a link to {folder.path.readlink()}, which is not there")
@@ -475,10 +466,8 @@ def put(run: Path, place: Path) -> None:
 
 
 def seal(place: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest of the run in a folder, with checksums of everything in it, the manifest included.
-
-    Raises OSError.
-    """
+    """Write the manifest of the run in a folder, with checksums of everything in it, the manifest included. Raises
+    OSError."""
     manifest["checksums"] = {
         name: "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
         for name, path in run_files(place).items()

@@ -155,9 +155,7 @@ def _digest(path: Path) -> str:
 
 def export(run: RunFolder, target: Path, *, public: bool = False) -> Path:
     """Write a run into a single file, which `results import` takes. public: without words that tell whose run it is.
-
-    Raises CampaignError where the file cannot be written, or the run is not complete or cannot be made public.
-    """
+    Raises CampaignError where the file cannot be written, or the run is not complete or cannot be made public."""
     run_folders.check_outside(target)
     if run.path == run.partial:
         raise CampaignError(f"run '{run.run}' is not complete: go on with {run_folders.resume_words(run)}")
@@ -383,9 +381,7 @@ def _sizes_of(run: RunFolder) -> str:
 
 def throw_away(runs: Sequence[RunFolder]) -> None:
     """Delete runs and what was rendered from them. A run leaves the archive first, so that nobody reads half of it.
-
-    Raises CampaignError where a run cannot be deleted, or may be measuring now.
-    """
+    Raises CampaignError where a run cannot be deleted, or may be measuring now."""
     growing = next((run for run in runs if run_folders.grows(run) and not run.is_complete), None)
     if growing is not None:
         raise CampaignError(f"a campaign is measuring {growing.run}: wait until it has ended; nothing was deleted")

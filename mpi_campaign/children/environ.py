@@ -108,10 +108,8 @@ Requested = Mapping[str, str | None]
 
 
 def asked(texts: Iterable[str]) -> dict[str, str | None]:
-    """The variables that `NAME` and `NAME=VALUE` let in; None stands for the value that NAME has.
-
-    Raises CampaignError for any other text.
-    """
+    """The variables that `NAME` and `NAME=VALUE` let in; None stands for the value that NAME has. Raises CampaignError
+    for any other text."""
     by_name: dict[str, str | None] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -267,10 +265,8 @@ def steers_builds(name: str) -> bool:
 
 
 def kept_out(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables of this process that would change a launch and are kept out: {name: value}.
-
-    Files in a person's home that launchers and libraries read are listed too, by path.
-    """
+    """Variables of this process that would change a launch and are kept out: {name: value}. Files in a person's home
+    that launchers and libraries read are listed too, by path."""
     inside = requested(environ)
     text_by_name = {
         name: for_record(name, value)
@@ -325,9 +321,7 @@ def _in_short(names: Sequence[str]) -> str:
 
 def clean_libraries() -> None:
     """Hide from the libraries of this process what would change them. `os.environ` keeps what launches may be let in.
-
-    One thread of OpenBLAS is enough here. Where it may start no more, it interrupts the process.
-    """
+    One thread of OpenBLAS is enough here. Where it may start no more, it interrupts the process."""
     for name in os.environ:
         if not passes(name, SESSION):
             os.unsetenv(name)
@@ -336,10 +330,8 @@ def clean_libraries() -> None:
 
 
 def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The whole environment of a pip. From the person's pip settings it takes index, proxy and certificates only.
-
-    Other settings (`--user`, a target, constraints) would put packages elsewhere.  python: the interpreter of the pip.
-    """
+    """The whole environment of a pip. From the person's pip settings it takes index, proxy and certificates only. Other
+    settings (`--user`, a target, constraints) would put packages elsewhere.  python: the interpreter of the pip."""
     base = built(NETWORK, environ=environ)
     names = {"PIP_CONFIG_FILE", *map(_pip_variable, _PIP)}
     sources = {name: value for name, value in environ.items() if name in names}

@@ -41,10 +41,8 @@ class Kept(click.Path):
 
 
 class MetricOption(click.Option):
-    """The option --metric. Its help names metrics of all families, which take a second to load.
-
-    words: makes the help from nothing, when it is shown.
-    """
+    """The option --metric. Its help names metrics of all families, which take a second to load.  words: makes the help
+    from nothing, when it is shown."""
 
     def __init__(self, *declared: Any, words: Callable[[], str], **settings: Any) -> None:
         super().__init__(*declared, **settings)

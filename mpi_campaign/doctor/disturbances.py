@@ -272,9 +272,7 @@ def process_ticks(root: Path) -> dict[int, tuple[str, int]]:
 
 def busiest(before: Mapping[int, tuple[str, int]], after: Mapping[int, tuple[str, int]], total: int) -> str:
     """The living processes that used most CPU time between two looks, in words; `total` is the ticks between the looks.
-
-    This process is left out, and so are processes that used too little to disturb. Empty where none is left.
-    """
+    This process is left out, and so are processes that used too little to disturb. Empty where none is left."""
     used = {pid: ticks - before.get(pid, ("", 0))[1] for pid, (_, ticks) in after.items() if pid != os.getpid()}
     most = sorted((pid for pid in used if used[pid] > DISTURBING_SHARE * total), key=lambda pid: -used[pid])
     return ", ".join(f"{clean(after[pid][0])} (process {pid})" for pid in most[:NAMED_PROCESSES])

@@ -61,11 +61,8 @@ START_UP_SECONDS = 1.5
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured.
-
-    repeats: launches for clocks and starts, in each place.  truths: such launches with artificial clocks.  series: by
-    target, the number of launches, and how often every rule begins anew in each.
-    """
+    """How much is measured.  repeats: launches for clocks and starts, in each place.  truths: such launches with
+    artificial clocks.  series: by target, the number of launches, and how often every rule begins anew in each."""
 
     hold_seconds: float
     starts: int
@@ -307,10 +304,8 @@ class Run:
 
 
 def _new_folder(out: Path | None) -> Path:
-    """The folder to write to. It does not exist or is empty; it is made when there is something to write.
-
-    Raises CampaignError where the folder is not empty, or cannot be made.
-    """
+    """The folder to write to. It does not exist or is empty; it is made when there is something to write. Raises
+    CampaignError where the folder is not empty, or cannot be made."""
     if out is None:
         stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         folder = FOLDER / f"{stamp}-{secrets.token_hex(3)}"

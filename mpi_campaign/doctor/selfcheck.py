@@ -47,9 +47,7 @@ POLL_SECONDS = 2.0
 @dataclass
 class Measured:
     """The records of the launches in the order of time, and the trouble that ended them early; empty without trouble.
-
-    log: the output of the launch that failed, where it could be written.  stuck: the next launch would fail too.
-    """
+    log: the output of the launch that failed, where it could be written.  stuck: the next launch would fail too."""
 
     toolchain: str
     placement: Placement
@@ -210,10 +208,8 @@ def complaint(ended: guarded.Ended, programs: Sequence[str] = (PROGRAM,)) -> str
 
 
 def refuse_unknown(spec: resolving.Spec) -> None:
-    """Refuse a toolchain that does not exist, and install none. Raises CampaignError.
-
-    Where that cannot be known, because no registry answers, nothing is refused.
-    """
+    """Refuse a toolchain that does not exist, and install none. Raises CampaignError. Where that cannot be known,
+    because no registry answers, nothing is refused."""
     if spec.prefix or spec.family not in resolving.WHEELS:
         with contextlib.suppress(OSError):  # a full disk, say: a finding, when it is measured with
             resolving.resolve(spec, lambda _text: None)

@@ -39,9 +39,7 @@ def settings(head: str, user: str, munge_socket: str) -> str:
 
 def start(programs: Mapping[str, str], head: On, user: str, munge_socket: str, cluster: str) -> list[Daemon]:
     """Start the database and slurmdbd, and make the cluster known there. Returns the daemons. Raises NodesError.
-
-    programs: the path of each of PROGRAMS.
-    """
+    programs: the path of each of PROGRAMS."""
     place = f"--datadir={DATABASE}"
     made = head.ask(
         programs["mariadb-install-db"],

@@ -181,9 +181,7 @@ class MergedRecord:
         files: list[list[dict[str, Any]]],
     ) -> None:
         """Write the points of a launch. Raises LaunchError where a file lacks a point, or has one that was not planned.
-
-        first: the first line of the launch's first file.  files: the points of each file, in the order of ranks.
-        """
+        first: the first line of the launch's first file.  files: the points of each file, in the order of ranks."""
         targets = self.header["plan"]["own"]["targets"]
         if any(len(points) != len(targets) for points in files):
             raise LaunchError(f"launch {self.launches} of {program} has not measured all of its {len(targets)} times")
@@ -224,10 +222,8 @@ class MergedRecord:
 
 
 def _parts(path: Path, kind: str) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
-    """First line, points and footer of a program's file. Raises RecordError where the file is not whole.
-
-    kind: the `type` of the first line.
-    """
+    """First line, points and footer of a program's file. Raises RecordError where the file is not whole.  kind: the
+    `type` of the first line."""
     lines = []
     for where, value in lines_of(path):
         if value is None:

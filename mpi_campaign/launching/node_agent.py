@@ -43,11 +43,8 @@ class AgentError(Exception):
 
 @dataclass(frozen=True)
 class Node:
-    """A node.
-
-    holder: pid of a process in the node's namespaces.  network: inode of its network namespace.  own_clock: whether it
-    has a time namespace of its own.
-    """
+    """A node.  holder: pid of a process in the node's namespaces.  network: inode of its network namespace.  own_clock:
+    whether it has a time namespace of its own."""
 
     name: str
     address: str
@@ -114,9 +111,7 @@ def without_ssh_options(words: Sequence[str]) -> list[str]:
 
 def job_command(job: str, host: str, command: str, variables: Mapping[str, str], folder: str) -> list[str]:
     """The words that run a shell command on a host of a job, in this folder, with these environment variables alone.
-
-    job: a value of JOB_VARIABLE.
-    """
+    job: a value of JOB_VARIABLE."""
     of_job = json.loads(job)
     assignments = [f"{name}={value}" for name, value in variables.items() if name not in of_job["variables"]]
     remote = f"cd {shlex.quote(folder)} && exec env -i {shlex.join(assignments)} sh -c {shlex.quote(command)}"

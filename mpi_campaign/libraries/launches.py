@@ -99,10 +99,8 @@ def progresses_in(family: str, prefix: Path, version: str, network: str) -> tupl
 
 
 def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
-    """{network: reason} of the networks over which a family cannot run a configuration.
-
-    placement: on one node. For a network between nodes, it is that of each of two.
-    """
+    """{network: reason} of the networks over which a family cannot run a configuration.  placement: on one node. For a
+    network between nodes, it is that of each of two."""
     reasons = {}
     for network, what in networks.NETWORKS.items():
         placed = replace(placement, nodes=2) if what.between_nodes else placement

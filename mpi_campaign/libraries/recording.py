@@ -22,10 +22,8 @@ def _option(name: str, *lists: Iterable[str]) -> tuple[str, ...]:
 
 
 def environment(family: str, requested: Iterable[str] = ()) -> tuple[str, ...]:
-    """The option by which a program of ours records the environment variables that steer a library.
-
-    requested: names of the variables that a person or a system lets into launches. They are recorded too.
-    """
+    """The option by which a program of ours records the environment variables that steer a library.  requested: names
+    of the variables that a person or a system lets into launches. They are recorded too."""
     entries = _entries(family)
     recorded = (entry.variables for entry in entries)
     left_out = (f"^{name}" for entry in entries for name in entry.told_itself)

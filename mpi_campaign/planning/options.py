@@ -157,10 +157,8 @@ def benchmarks_of(options: Options) -> dict[str, Benchmark]:
 
 
 def axes_of(options: Options, benchmark: Benchmark) -> dict[str, tuple[Value, ...]]:
-    """The values that cases of a benchmark have, by axis: those that were asked for, else the suite's.
-
-    Axes that the benchmark lacks are left out, unless all cases of a run share a single value of them.
-    """
+    """The values that cases of a benchmark have, by axis: those that were asked for, else the suite's. Axes that the
+    benchmark lacks are left out, unless all cases of a run share a single value of them."""
     return {
         name: values_of(options.suite, choice, options.axes)
         for name, choice in CHOICES.items()

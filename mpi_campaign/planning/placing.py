@@ -24,10 +24,8 @@ def partition_of(options: Options, network: str) -> known_systems.Partition:
 
 
 def shapes(options: Options) -> list[tuple[int, int]]:
-    """Every number of nodes that was asked for, each with a number of ranks per node.
-
-    Raises CampaignError for numbers below 1, and for ranks that the nodes cannot have equally many of.
-    """
+    """Every number of nodes that was asked for, each with a number of ranks per node. Raises CampaignError for numbers
+    below 1, and for ranks that the nodes cannot have equally many of."""
     asked = options.nodes or (1,)
     for option, numbers in (("--nodes", asked), ("--ranks-per-node", options.ranks_per_node)):
         for number in numbers:
@@ -51,10 +49,8 @@ def shapes(options: Options) -> list[tuple[int, int]]:
 
 
 def place(options: Options) -> list[Placement]:
-    """A placement for each number of nodes, ranks per node and cores per rank that was asked for.
-
-    Raises CampaignError for too few nodes or cores.
-    """
+    """A placement for each number of nodes, ranks per node and cores per rank that was asked for. Raises CampaignError
+    for too few nodes or cores."""
     threads = options.threads_per_rank or (0,)
     asked = _node_sets(options) if options.each_node else [(*shape, ()) for shape in shapes(options)]
     return list(dict.fromkeys(_placement(options, *shape, each) for shape, each in itertools.product(asked, threads)))
@@ -62,10 +58,7 @@ def place(options: Options) -> list[Placement]:
 
 def _node_sets(options: Options) -> list[tuple[int, int, Numbers]]:
     """Each node alone, then each with the next one, and the last with the first: how many nodes, with how many ranks on
-    each, and their numbers.
-
-    So each node is in two pairs, and a node that makes both slow is told from its partners.
-    """
+    each, and their numbers. So each node is in two pairs, and a node that makes both slow is told from its partners."""
     (count,) = options.nodes
     alone = [(number,) for number in first(count)]
     pairs = [(number, number + 1) for number in first(count - 1)] + ([(1, count)] if count > 2 else [])
@@ -133,10 +126,8 @@ def _placement(options: Options, nodes: int, ranks: int, chosen: Numbers, thread
 
 
 def choose_network(options: Options) -> tuple[str, list[str]]:
-    """The network, one that the system has, and notes to print about the choice.
-
-    Raises CampaignError where the network that was asked for cannot be had, or where none can.
-    """
+    """The network, one that the system has, and notes to print about the choice. Raises CampaignError where the network
+    that was asked for cannot be had, or where none can."""
     kind, rate = networks.kind(options.network), networks.rate(options.network)
     partitions = known_systems.load(options.system, options.partition).partitions
     chosen = kind or next((name for name in partitions if NETWORKS[name].usual), next(iter(partitions)))

@@ -244,9 +244,7 @@ class Plan:
 
     def too_short(self) -> str:
         """A warning that names a long enough budget, where a case's budget is shorter than its fewest repetitions.
-
-        Empty where the budget suffices.
-        """
+        Empty where the budget suffices."""
         each = self.case_budget_seconds
         least = max((BENCHMARKS[case.benchmark].least_seconds(self.grid) for case in self.to_measure), default=0.0)
         if not 0 < each < least:

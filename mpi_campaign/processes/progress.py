@@ -78,9 +78,7 @@ class Progress:
 
 class Countdown:
     """The time left: the expected time of the remaining items, times measured over expected time of the finished ones.
-
-    total: number of items.  total_seconds: expected time of all items together; 0: not known, all items count alike.
-    """
+    total: number of items.  total_seconds: expected time of all items together; 0: not known, all items count alike."""
 
     def __init__(self, total: int, total_seconds: float) -> None:
         self.total = total

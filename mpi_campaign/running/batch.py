@@ -122,10 +122,8 @@ def _seconds(option: str, text: str) -> int:
 
 
 def check(request: Request, nodes: int) -> Request:
-    """Refuse what the partition does not give, as far as the batch system tells. nodes: of the largest job.
-
-    Returns the request with what a job may have now. Raises CampaignError.
-    """
+    """Refuse what the partition does not give, as far as the batch system tells. nodes: of the largest job. Returns the
+    request with what a job may have now. Raises CampaignError."""
     if not request.scheduler.is_described:
         return request
     name = slurm_description.partition_named_in(request.partition.access)
@@ -164,11 +162,8 @@ def first_of(nodes: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a plan: the rounds that it measures, on so many nodes.
-
-    seconds: how long they are expected to take; 0 where no budget bounds them.  cores_per_node: that its ranks need; 0:
-    its ranks may share fewer.
-    """
+    """A job of a plan: the rounds that it measures, on so many nodes.  seconds: how long they are expected to take; 0
+    where no budget bounds them.  cores_per_node: that its ranks need; 0: its ranks may share fewer."""
 
     number: int
     nodes: int
@@ -201,9 +196,7 @@ def jobs_of(plan: Plan, first: int = 1, is_whole: Callable[[str], bool] = lambda
 
 def limit_seconds(request: Request, seconds: float) -> int:
     """The time limit of a job that is expected to take so long; 0: it is not limited, or the batch system limits it.
-
-    Raises CampaignError where the job would not end within its limit.
-    """
+    Raises CampaignError where the job would not end within its limit."""
     longest = request.longest_seconds
     limit = request.limit_seconds or longest
     if request.limit_seconds is None and seconds:
@@ -243,10 +236,8 @@ def adopt(folder: RunFolder, scheduler: Scheduler, before: Sequence[Mapping[str,
 
 
 def _wait_for_end(scheduler: Scheduler, ids: Sequence[str]) -> None:
-    """Wait until jobs that were cancelled have ended; of a batch system that nothing can be asked, do not wait.
-
-    Raises CampaignError where they have not ended within CANCEL_SECONDS, or the batch system does not say so.
-    """
+    """Wait until jobs that were cancelled have ended; of a batch system that nothing can be asked, do not wait. Raises
+    CampaignError where they have not ended within CANCEL_SECONDS, or the batch system does not say so."""
     deadline = time.monotonic() + CANCEL_SECONDS
     left = {name: queues.Watched() for name in ids if scheduler.states}
     while left:
@@ -275,11 +266,8 @@ def _hosts(log: job.ScriptLog, nodes: Sequence[node_probe.Seen]) -> list[str]:
 
 
 def describe(folder: RunFolder, request: Request, planned: Job, orders: Sequence[Order]) -> Description:
-    """The description of a job.
-
-    Slurm gives whole nodes to a job without orders, which finds out what they are: it does not ask for the CPUs of the
-    settings. Other batch systems give a job the CPUs that it asks for.
-    """
+    """The description of a job. Slurm gives whole nodes to a job without orders, which finds out what they are: it does
+    not ask for the CPUs of the settings. Other batch systems give a job the CPUs that it asks for."""
     scheduler, partition = request.scheduler, request.partition
     cores = partition.declared.cores if partition.declared is not None else 1
     asked = (*(partition.access if scheduler.leaves_access_out else ()), *scheduler.whole_nodes)
@@ -347,11 +335,8 @@ def script_of(folder: RunFolder, number: int) -> str:
 
 @dataclass
 class Ended:
-    """How a job ended.
-
-    stage: the folder with its script and its output, where it was submitted.  reason: why it did not do all that it
-    should; empty where it did.
-    """
+    """How a job ended.  stage: the folder with its script and its output, where it was submitted.  reason: why it did
+    not do all that it should; empty where it did."""
 
     description: Description
     job_id: str
@@ -541,10 +526,8 @@ def ended(follower: Follower, session: Session) -> list[Ended]:
 
 
 def _force(follower: Follower, description: Description, name: str, log: job.ScriptLog) -> str:
-    """What the batch system did to a job that had started, in one sentence; empty where the job ended by itself.
-
-    If the job's first node is lost, what runs there may go on, and end well: its launches fail.
-    """
+    """What the batch system did to a job that had started, in one sentence; empty where the job ended by itself. If the
+    job's first node is lost, what runs there may go on, and end well: its launches fail."""
     if not name or log.started_utc is None:
         return ""
     how = queues.how_ended(follower.scheduler, name)
@@ -627,10 +610,8 @@ def keep_logs(folder: RunFolder, end: Ended) -> None:
 
 
 def cancel(folder: RunFolder) -> list[str]:
-    """Cancel the jobs of a run that have not ended. Returns their ids.
-
-    Raises CampaignError where the run has no jobs, or where they cannot be cancelled.
-    """
+    """Cancel the jobs of a run that have not ended. Returns their ids. Raises CampaignError where the run has no jobs,
+    or where they cannot be cancelled."""
     manifest = run_folders.read_manifest(folder)
     jobs = manifest.get("jobs") or []
     if not jobs:

@@ -67,10 +67,8 @@ def known_early(folder: RunFolder, plan: Plan, case: Case) -> str:
 
 
 def failure_lines(cases: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each case that failed or is missing, and one for all cases with the same result and reason.
-
-    cases: as `results` returns them.
-    """
+    """A line for each case that failed or is missing, and one for all cases with the same result and reason.  cases: as
+    `results` returns them."""
     bad = (case for case in cases if case["result"] in ("fail", "missing"))
     for what, (result, reason) in together((((case["result"], case["reason"]), case["case"]) for case in bad), "case"):
         yield f"{result.upper()} {what}: {reason}"
@@ -91,9 +89,7 @@ def _judge(
     folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome], cut_off: str
 ) -> tuple[str, str, str, str]:
     """Result, reason, ReFrame's phase in which the case failed, and the message of a launch or build that ended early.
-
-    A case that failed in `performance` did run as it was asked to: it missed a reference.
-    """
+    A case that failed in `performance` did run as it was asked to: it missed a reference."""
     if case.stem in plan.skipped:
         return "skip", plan.skipped[case.stem], "", ""
     build = next(
@@ -188,10 +184,8 @@ def _some_of(hosts: Sequence[str]) -> str:
 
 
 def _hangs(output: str, case: Case, hosts: Mapping[int, str]) -> list[str]:
-    """What ranks of a hung launch said of themselves, and from which nodes nothing was heard.
-
-    hosts: of each rank, where there are several.
-    """
+    """What ranks of a hung launch said of themselves, and from which nodes nothing was heard.  hosts: of each rank,
+    where there are several."""
     said = set(re.findall(rf"^\s*{case.benchmark}: rank (\d+) (hangs in .*?)\s*$", output, re.MULTILINE))
     hanging = sorted(
         f"rank {rank}{f' on {hosts[int(rank)]}' if int(rank) in hosts else ''} {where}" for rank, where in said

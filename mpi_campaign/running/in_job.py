@@ -38,10 +38,8 @@ class LeaseGone(Exception):
 
 
 class Lease:
-    """Says whether the campaign of a job still runs. Clocks of two hosts are never compared.
-
-    Another campaign that resumes the run has jobs of its own: this one must not measure beside them.
-    """
+    """Says whether the campaign of a job still runs. Clocks of two hosts are never compared. Another campaign that
+    resumes the run has jobs of its own: this one must not measure beside them."""
 
     def __init__(self, path: Path, seconds: float) -> None:
         self.path = path
@@ -98,10 +96,8 @@ class Teller:
 
 
 def carry_out(description: Description) -> int:
-    """Carry out a job. Returns the exit code.
-
-    Raises LeaseGone, KeyboardInterrupt, and CampaignError where the job's nodes cannot be used.
-    """
+    """Carry out a job. Returns the exit code. Raises LeaseGone, KeyboardInterrupt, and CampaignError where the job's
+    nodes cannot be used."""
     folder = description.folder
     teller = Teller(folder / job.EVENTS)
     teller.tell(began=_forget_earlier_run(description), host=platform.node())
@@ -139,10 +135,8 @@ def carry_out(description: Description) -> int:
 
 
 def _forget_earlier_run(description: Description) -> bool:
-    """Remove what the job measured before its batch system started it again. Returns whether it had run before.
-
-    A record that is older than the job is one of the run that the campaign resumed.
-    """
+    """Remove what the job measured before its batch system started it again. Returns whether it had run before. A
+    record that is older than the job is one of the run that the campaign resumed."""
     stage, described = description.folder / "stage", (description.folder / job.DESCRIPTION).stat().st_mtime
     for place, case in list(run_folders.staged_cases(description.run)):
         for suffix in run_folders.RECORD_FILES.values():

@@ -121,11 +121,8 @@ class Description:
 
 @dataclass(frozen=True)
 class ScriptLog:
-    """What the job script wrote.
-
-    host: on which it ran.  hosts: of the job, as its batch system writes them: n1,n2 or n[1-2].  Times as
-    YYYY-MM-DDTHH:MM:SSZ; None: it did not get so far.
-    """
+    """What the job script wrote.  host: on which it ran.  hosts: of the job, as its batch system writes them: n1,n2 or
+    n[1-2].  Times as YYYY-MM-DDTHH:MM:SSZ; None: it did not get so far."""
 
     job: str = ""
     host: str = ""
@@ -177,9 +174,7 @@ def on_each_node(script: Script, words: Sequence[str]) -> list[str]:
 
 def refusal(stdout: str, stderr: str) -> str:
     """Why a command that should submit a job did not, in one line: what it said of an error, else all that it said.
-
-    Empty where it said nothing.
-    """
+    Empty where it said nothing."""
     for text in (stderr, stdout):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]

@@ -31,11 +31,8 @@ def of_run(
     before: Mapping[str, Any],
     later_run: str,
 ) -> dict[str, Any]:
-    """The manifest at the beginning.
-
-    before: what it was before the run was resumed; empty for a new run.  later_run: a run of a later time than now:
-    then the clock was set back.
-    """
+    """The manifest at the beginning.  before: what it was before the run was resumed; empty for a new run.  later_run:
+    a run of a later time than now: then the clock was set back."""
     names = ("started_utc", "later_run", "command_line", "campaign", "host", "environment")
     began: dict[str, Any] = {name: before[name] for name in names if name in before}
     now = of_session(command_line)

@@ -29,10 +29,8 @@ ROOT = Path("/")
 
 @dataclass(frozen=True)
 class Seen:
-    """What the program wrote on a node.
-
-    host: as in a manifest; the others in words.  findings: `Finding`s of what disturbs measurements, as objects.
-    """
+    """What the program wrote on a node.  host: as in a manifest; the others in words.  findings: `Finding`s of what
+    disturbs measurements, as objects."""
 
     host: dict[str, Any]
     governor: str
@@ -115,9 +113,7 @@ def little_shared_memory(seen: Sequence[Seen], ranks_per_node: int) -> list[str]
 
 def look_at(in_hand: InHand, numbers: Numbers, folder: Path) -> list[Seen]:
     """The nodes in hand with these numbers, as processes on them see them. A node that does not answer is left out.
-
-    folder: one that all nodes share.
-    """
+    folder: one that all nodes share."""
     words = [sys.executable, "-m", "mpi_campaign.running.node_probe", str(folder)]
     nodes_in_hand.ask_each(in_hand.of(numbers).names, in_hand.variables, words)
     names = in_hand.names_of(numbers)

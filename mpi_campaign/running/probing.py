@@ -123,9 +123,7 @@ class Probe:
 
 def probe(options: Options, nodes: int, say: Callable[[str], None], status: Callable[[str], None]) -> Probe:
     """Submit a probe job for so many nodes (0: USUAL_NODES, or one where there is one), and wait until it has ended.
-
-    Raises CampaignError where there is no batch system, or where it takes no job.
-    """
+    Raises CampaignError where there is no batch system, or where it takes no job."""
     check_clone()
     partition = partition_of(options, options.network)
     if partition.here:

@@ -22,10 +22,8 @@ EVENT = re.compile(
 
 @dataclass(frozen=True)
 class Event:
-    """A test began (RUN) or ended: OK, FAIL, SKIP, or CUT where an interrupt of the session ended it.
-
-    test: ReFrame's display name, parameters included.
-    """
+    """A test began (RUN) or ended: OK, FAIL, SKIP, or CUT where an interrupt of the session ended it.  test: ReFrame's
+    display name, parameters included."""
 
     what: str
     test: str
@@ -127,10 +125,8 @@ def command(
 
 
 def pattern(test: str, axes: Mapping[str, Sequence[object]]) -> str:
-    """A pattern of display names. It matches tests of this name whose parameters have one of these values.
-
-    Parameters of their fixtures count too.
-    """
+    """A pattern of display names. It matches tests of this name whose parameters have one of these values. Parameters
+    of their fixtures count too."""
     having = (f"(?=.*%([^%]*[.])?{axis}=({'|'.join(map(str, values))})(%|$))" for axis, values in axes.items())
     return f"^{test}(?=%|$){''.join(having)}"
 
@@ -142,9 +138,7 @@ def run(
     afterwards: Sequence[str] = (),
 ) -> Session:
     """Run ReFrame under the guard. Calls on_event for each event, and on_tick in between. afterwards: of the guard.
-
-    Ctrl-C and SIGTERM interrupt ReFrame: its jobs die, what is on disk stays.
-    """
+    Ctrl-C and SIGTERM interrupt ReFrame: its jobs die, what is on disk stays."""
 
     interrupted = False
 

@@ -88,9 +88,7 @@ class Rounds:
 
     def _cut_off_by_full_disk(self) -> dict[str, str]:
         """Why cases were cut off, where the file system on which launches and ReFrame write is full; else empty.
-
-        ReFrame's report cannot be written there either.
-        """
+        ReFrame's report cannot be written there either."""
         records = self.folder.partial / "records"
         stems = [case.stem for case in self.plan.to_measure]
         whys = {stem: verify.unwritten(records / f"{stem}.jsonl", self.folder.session) for stem in stems}

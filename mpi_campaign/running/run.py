@@ -119,10 +119,8 @@ class Campaign:
         peers.provide(list(benchmarks_of(self.options)), self._resolve(), self.say)
 
     def build(self) -> int:
-        """Find the toolchains and build the benchmarks with them. Measures nothing. Returns the exit code.
-
-        Raises CampaignError where nothing can be built.
-        """
+        """Find the toolchains and build the benchmarks with them. Measures nothing. Returns the exit code. Raises
+        CampaignError where nothing can be built."""
         self.progress = Progress(SETUP_STEPS)
         self.say = self.progress.detail
         self._look()
@@ -335,10 +333,8 @@ class Campaign:
         run_folders.write_manifest(folder, manifest)
 
     def _plan_again(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], manifest: dict[str, Any]) -> Plan:
-        """The plan after the builds, which show what collectives each library lacks.
-
-        Raises CampaignError where no case is left. A new run then leaves no folder behind.
-        """
+        """The plan after the builds, which show what collectives each library lacks. Raises CampaignError where no case
+        is left. A new run then leaves no folder behind."""
         try:
             new_plan = make_plan(self.options, resolved, plan.network, *plan.placements)
         except CampaignError:

@@ -16,10 +16,8 @@ SUFFIX = run_folders.RECORD_FILES[run_folders.SIZES]
 
 @dataclass(frozen=True)
 class TakenOver:
-    """The sizes that a case takes over: the first of the sources that is there is copied to the target.
-
-    case: the case's label.
-    """
+    """The sizes that a case takes over: the first of the sources that is there is copied to the target.  case: the
+    case's label."""
 
     case: str
     sources: tuple[Path, ...]

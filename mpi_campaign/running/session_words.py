@@ -28,10 +28,8 @@ def of_builds(folder: RunFolder, plan: Plan) -> list[str]:
 def of_round(
     folder: RunFolder, plan: Plan, turn: Round | None = None, place: Path | None = None, *, resumed: bool = False
 ) -> list[str]:
-    """Measures a round of the plan, by default the first.
-
-    place: the folder of a job in which it is carried out; by default it is carried out here.
-    """
+    """Measures a round of the plan, by default the first.  place: the folder of a job in which it is carried out; by
+    default it is carried out here."""
     options, turn = plan.options, turn or plan.rounds[0]
     variables = {
         "ranks": str(plan.placement_of(turn).ranks),

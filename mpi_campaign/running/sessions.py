@@ -42,9 +42,8 @@ class Order:
 
 @dataclass(frozen=True)
 class Done:
-    """A session that was carried out.
-
-    outcomes: how each test ended.  broken: why ReFrame itself failed; empty where it did not."""
+    """A session that was carried out.  outcomes: how each test ended.  broken: why ReFrame itself failed; empty where
+    it did not."""
 
     began_utc: str
     ended_utc: str

@@ -54,10 +54,8 @@ def faults_of_file(
 
 
 def unwritten(record: Path, folder: Path) -> str:
-    """That a record was cut off because the file system of a folder is full; empty where that is not full.
-
-    record: what there is of the record, which names the node of rank 0.  folder: where the rank wrote it.
-    """
+    """That a record was cut off because the file system of a folder is full; empty where that is not full.  record:
+    what there is of the record, which names the node of rank 0.  folder: where the rank wrote it."""
     full = files.why_full(folder)
     if not full or not record.exists():
         return full
@@ -150,9 +148,7 @@ def _of_share(header: Header, case: Case) -> Iterator[str]:
 
 def _of_nodes(header: Header, case: Case) -> Iterator[str]:
     """There must be as many ranks as was asked for, on as many nodes and on these, and each must have equally many.
-
-    Ranks that do not find each other are worlds of one rank each.
-    """
+    Ranks that do not find each other are worlds of one rank each."""
     if header.ranks != (asked := header.metadata.get("ranks", header.ranks)):
         yield f"the run was of {plural(header.ranks, 'rank')}, not of {asked}"
     hosts = sorted({rank.host for rank in header.placement})
@@ -196,9 +192,7 @@ def _of_placement(header: Header) -> Iterator[str]:
 
 def _of_configuration(header: Header, basic: Header | None, *, progresses: bool) -> Iterator[str]:
     """Faults in what the configuration promises (CONFIGURATIONS), compared with `basic` where that was measured.
-
-    progresses: the library has progress threads in `basic` too.
-    """
+    progresses: the library has progress threads in `basic` too."""
     configuration = CONFIGURATIONS[header.configuration]
     if header.progress.source != configuration.progress:
         yield f"its progress thread is of {header.progress.source}, not of {configuration.progress}"
@@ -216,10 +210,8 @@ def _of_configuration(header: Header, basic: Header | None, *, progresses: bool)
 
 
 def _of_computing_threads(header: Header, basic: Header | None) -> Iterator[str]:
-    """Each rank must compute on as many threads as in `basic`, less the cores that it gave up.
-
-    A rank gives up one core where the configuration says so; a bound rank that is oversubscribed may keep it.
-    """
+    """Each rank must compute on as many threads as in `basic`, less the cores that it gave up. A rank gives up one core
+    where the configuration says so; a bound rank that is oversubscribed may keep it."""
     configuration, given_up = CONFIGURATIONS[header.configuration], header.progress.given_up_cores
     if given_up != configuration.gives_up_core and not (configuration.bound and header.oversubscribed):
         yield f"each rank gave up {given_up} cores, not {int(configuration.gives_up_core)}"
@@ -248,10 +240,8 @@ def _of_helper_threads(header: Header) -> Iterator[str]:
 
 
 def _of_library_threads(header: Header, basic: Header, *, progresses: bool) -> Iterator[str]:
-    """The library must have a progress thread where one is promised, and else no more threads than in `basic`.
-
-    The thread must run where the configuration puts it.
-    """
+    """The library must have a progress thread where one is promised, and else no more threads than in `basic`. The
+    thread must run where the configuration puts it."""
     configuration = CONFIGURATIONS[header.configuration]
     is_promised = configuration.progress == "library"
     for rank, base in zip(header.placement, basic.placement, strict=True):

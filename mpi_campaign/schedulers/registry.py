@@ -45,10 +45,8 @@ def all_of(what: Callable[[Scheduler], Iterable[str]]) -> tuple[str, ...]:
 
 
 def allocation_of(variables: Variables, read: Read) -> Allocation | None:
-    """The allocation that the variables describe; None where they describe none.
-
-    read: returns the text of a file.  Raises CampaignError for a description that is malformed.
-    """
+    """The allocation that the variables describe; None where they describe none.  read: returns the text of a file.
+    Raises CampaignError for a description that is malformed."""
     for name, scheduler in IN_HAND.items():
         if scheduler.allocation is not None and any(map(variables.get, scheduler.signs)):
             return replace(scheduler.allocation(variables, read), scheduler=name)

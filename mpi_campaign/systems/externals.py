@@ -48,10 +48,8 @@ def _specs(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
-    """Ask Spack in a temporary folder, and add what Spack cannot find. say: is called with each step.
-
-    Raises CampaignError where Spack cannot look.
-    """
+    """Ask Spack in a temporary folder, and add what Spack cannot find. say: is called with each step. Raises
+    CampaignError where Spack cannot look."""
     names = [entry.package for entry in registry.LIBRARIES.values()]
     packages: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(dir=_home()) as scratch:

@@ -158,10 +158,8 @@ def available() -> list[str]:
 
 @lru_cache
 def load(name: str, partition: str = "") -> System:
-    """A system as its settings file has it, or only its partition of that name.
-
-    Raises CampaignError where the file is broken, or has no such partition.
-    """
+    """A system as its settings file has it, or only its partition of that name. Raises CampaignError where the file is
+    broken, or has no such partition."""
     declared = _partitions(name)
     chosen = [place for place in declared if partition in ("", place.name)]
     if not chosen:

@@ -99,10 +99,8 @@ def write(
 
 
 def _settings(facts: Mapping[str, Any], slurm: Description | None, no_slurm: str, scheduler: str, launcher: str) -> str:
-    """The text of settings.py: for Slurm, for another batch system, for this machine alone.
-
-    slurm, no_slurm: of `_slurm`.  Raises CampaignError where what is asked for needs Slurm, which is not here.
-    """
+    """The text of settings.py: for Slurm, for another batch system, for this machine alone.  slurm, no_slurm: of
+    `_slurm`.  Raises CampaignError where what is asked for needs Slurm, which is not here."""
     if slurm is not None:
         return slurm_settings(facts, slurm, scheduler, launcher)
     if launcher != known_systems.OWN_LAUNCHER:
@@ -142,11 +140,8 @@ def slurm_settings(
     scheduler: str = "",
     launcher: str = known_systems.OWN_LAUNCHER,
 ) -> str:
-    """The text of settings.py for a cluster. The default partition comes first.
-
-    facts: of this machine, by the names that the template uses.  scheduler, launcher: by ReFrame's names; without a
-    scheduler, the one that fits.
-    """
+    """The text of settings.py for a cluster. The default partition comes first.  facts: of this machine, by the names
+    that the template uses.  scheduler, launcher: by ReFrame's names; without a scheduler, the one that fits."""
     partitions: list[dict[str, Any]] = []
     names: set[str] = set()
     for partition in _usual_first(described):

@@ -49,10 +49,8 @@ class InHand:
     one_machine: bool = False
 
     def shape(self, numbers: Numbers) -> NodeShape:
-        """The shape of the nodes with these numbers. Of each, it has as many cores as the smallest one has.
-
-        Nodes of one machine that have the same cores divide them, if there is a core for each.
-        """
+        """The shape of the nodes with these numbers. Of each, it has as many cores as the smallest one has. Nodes of
+        one machine that have the same cores divide them, if there is a core for each."""
         cpus = [self.cpus[number - 1] for number in numbers]
         cores = min(map(len, cpus))
         distinct = tuple(dict.fromkeys(itertools.chain(*cpus)))
@@ -113,11 +111,8 @@ def is_job() -> bool:
 
 @lru_cache(maxsize=2)
 def look(*, box: bool = False) -> InHand:
-    """The nodes in hand, which children of this process then know too.
-
-    box: those of the cluster in a box, even where a job is in hand.  Raises CampaignError where there are none, or
-    where a node cannot be used.
-    """
+    """The nodes in hand, which children of this process then know too.  box: those of the cluster in a box, even where
+    a job is in hand.  Raises CampaignError where there are none, or where a node cannot be used."""
     if already := looked_at():
         return already
     whose, hosts, variables = _of_box() if box else _of_job()
@@ -217,19 +212,15 @@ def _asked_for(scheduler: Scheduler) -> tuple[str, ...]:
 
 
 def start_on_each(words: Sequence[str]) -> str:
-    """Start a program on each host of the job in hand. Returns what they print.
-
-    Raises CampaignError where the hosts are not known.
-    """
+    """Start a program on each host of the job in hand. Returns what they print. Raises CampaignError where the hosts
+    are not known."""
     _, hosts, variables = _of_job()
     return "".join(answer.text for answer in ask_each(hosts, variables, words))
 
 
 def _looks(hosts: Sequence[str], variables: Mapping[str, str]) -> list[tuple[str, Cpus]]:
-    """What each host calls itself, and the CPUs of each of its cores.
-
-    Raises CampaignError for the first host that cannot be used.
-    """
+    """What each host calls itself, and the CPUs of each of its cores. Raises CampaignError for the first host that
+    cannot be used."""
     STATE.mkdir(exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=STATE, prefix="seen-by-nodes-") as file:
         file.write(Path(file.name).name)

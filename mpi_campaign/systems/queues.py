@@ -63,10 +63,8 @@ def state(scheduler: Scheduler, job: str) -> str:
 
 
 def how_ended(scheduler: Scheduler, job: str) -> str:
-    """How the batch system ended a job that would have gone on, in words that follow its name.
-
-    Empty where it did not, or does not tell.
-    """
+    """How the batch system ended a job that would have gone on, in words that follow its name. Empty where it did not,
+    or does not tell."""
     job_state = (look(scheduler, [job]) or {}).get(job) if scheduler.states else None
     return scheduler.final.get(job_state.state, "") if job_state else ""
 
@@ -90,9 +88,7 @@ class Watched:
 
 class PatientPoll:
     """ReFrame's poll of its jobs, in a thread. Where the batch system's command fails or hangs, no test ends for that.
-
-    good: whether the last one has ended well.
-    """
+    good: whether the last one has ended well."""
 
     def __init__(self, poll: Callable[..., None]) -> None:
         self.poll = poll
@@ -122,11 +118,8 @@ def nodes_down(scheduler: Scheduler, hosts: Sequence[str]) -> list[str]:
 
 
 def cancel(scheduler: Scheduler, jobs: Sequence[str]) -> None:
-    """Cancel jobs. Those that have ended already are no error.
-
-    Raises CampaignError where the command is missing or does not answer, or where the batch system neither takes it nor
-    says that the jobs have ended.
-    """
+    """Cancel jobs. Those that have ended already are no error. Raises CampaignError where the command is missing or
+    does not answer, or where the batch system neither takes it nor says that the jobs have ended."""
     if not jobs:
         return
     answer = asking.ask([*scheduler.cancel, *jobs], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)

@@ -232,9 +232,7 @@ def _cpu_limit_of(folder: Path) -> float | None:
 
 def memory_limit_bytes(root: Path) -> int | None:
     """The lowest limit of memory among the control groups of this process, in bytes; None where there is none.
-
-    memory.high of version 2 is a limit too: above it, the kernel slows a process down to reclaim memory.
-    """
+    memory.high of version 2 is a limit too: above it, the kernel slows a process down to reclaim memory."""
     files = ("memory.max", "memory.high", "memory.limit_in_bytes")
     limits_ = [_number(read(folder / name)) for folder in groups(root, "memory") for name in files]
     return min((number for number in limits_ if number is not None and number < NO_LIMIT_BYTES), default=None)
@@ -259,10 +257,8 @@ def _cpuset(root: Path) -> str | None:
 
 
 def core_speeds(root: Path, cpus: Sequence[int]) -> str | None:
-    """The CPUs by kind or speed, in words; None where the kernel shows no difference.
-
-    Kinds are compared first, then the speeds in SPEEDS; a speed counts where it differs by more than CONCLUSIVE.
-    """
+    """The CPUs by kind or speed, in words; None where the kernel shows no difference. Kinds are compared first, then
+    the speeds in SPEEDS; a speed counts where it differs by more than CONCLUSIVE."""
     by_kind = {
         name: sorted(cpu_list(read(root / f"sys/devices/{kind}/cpus")) & set(cpus)) for name, kind in KINDS.items()
     }

@@ -57,10 +57,8 @@ def cores_of_process() -> list[list[int]]:
 
 
 def core_cpus() -> tuple[tuple[int, ...], ...]:
-    """The CPUs of each core of this process's cpuset, in the order in which ranks get cores.
-
-    Cores are sorted by socket, then by shared cache, then by the number of their first CPU.
-    """
+    """The CPUs of each core of this process's cpuset, in the order in which ranks get cores. Cores are sorted by
+    socket, then by shared cache, then by the number of their first CPU."""
 
     def first(cpu: int, *where: str) -> int:
         try:
@@ -153,10 +151,8 @@ _FULL = re.compile(r"(?P<file>/[^\s:]+): (?:No space left on device|Disk quota e
 
 
 def compiler() -> Path:
-    """The C compiler: $CC, else cc, gcc or clang.
-
-    Raises CampaignError where there is none, or where it cannot build a program.
-    """
+    """The C compiler: $CC, else cc, gcc or clang. Raises CampaignError where there is none, or where it cannot build a
+    program."""
     check_limits()
     start_threads()
     requested = os.environ.get("CC")
@@ -266,10 +262,8 @@ def _refusal(module: str, *options: str) -> str | None:
 
 @dataclass(frozen=True)
 class GitState:
-    """The commit of a clone, and whether the clone has changes that are not committed.
-
-    Where git does not tell: "unknown" and None, with the reason in `why_unknown`.
-    """
+    """The commit of a clone, and whether the clone has changes that are not committed. Where git does not tell:
+    "unknown" and None, with the reason in `why_unknown`."""
 
     commit: str
     dirty: bool | None

@@ -82,10 +82,8 @@ def note_let_in(build: Path) -> None:
 
 
 def made_from(mpicc: str) -> str:
-    """A digest of everything that the programs of a folder are made from: the sources, and CMake's options.
-
-    Raises CampaignError where there is no C compiler.
-    """
+    """A digest of everything that the programs of a folder are made from: the sources, and CMake's options. Raises
+    CampaignError where there is no C compiler."""
     return hashlib.sha256("\n".join((fingerprint(), *options(mpicc), _let_in())).encode()).hexdigest()
 
 
@@ -111,10 +109,8 @@ def are_there(programs: Path) -> bool:
 
 
 def missing_functions(build: Path) -> frozenset[str]:
-    """Collectives that the library of a folder of programs lacks, as MPI functions: `MPI_Bcast_init`.
-
-    CMake could not link them; `nbc_overlap --list` tells the same. Empty where nothing has been configured yet.
-    """
+    """Collectives that the library of a folder of programs lacks, as MPI functions: `MPI_Bcast_init`. CMake could not
+    link them; `nbc_overlap --list` tells the same. Empty where nothing has been configured yet."""
     return frozenset(_listed(build, "missing_functions.txt"))
 
 

@@ -207,10 +207,8 @@ def find(
     folders: Sequence[str] = (),
     build: Build | None = None,
 ) -> Program | str:
-    """The program for the toolchain of this family and prefix; or a line that says why there is none.
-
-    build: of a toolchain by Spack. Its other benchmarks have their own prefixes, which are searched after the folders.
-    """
+    """The program for the toolchain of this family and prefix; or a line that says why there is none.  build: of a
+    toolchain by Spack. Its other benchmarks have their own prefixes, which are searched after the folders."""
     peer = PEERS[benchmark]
     folders = [*folders, *(built for _package, _hash, built in build.peers)] if build else folders
     name = peer.programs.get(collective)
@@ -251,9 +249,7 @@ def _candidates(peer: Peer, name: str, family: str, prefix: Path, folders: Seque
 
 def launches(benchmark: str, collective: str, ranks: int, sizes: Path, budget_seconds: float) -> list[Launch]:
     """A launch for each message size of `basic` at which computation is as long as communication, in ascending order.
-
-    sizes: the sizes file of `basic`.  Raises CampaignError where there is no size that the peer can take.
-    """
+    sizes: the sizes file of `basic`.  Raises CampaignError where there is no size that the peer can take."""
     peer = PEERS[benchmark]
     try:
         document = json.loads(sizes.read_text())
@@ -281,10 +277,8 @@ def write_lengths(folder: Path, planned: Sequence[Launch]) -> None:
 
 
 def add_wire_reports(reports: Sequence[Path], report_of_all: Path) -> None:
-    """Write one report of the wire for several launches, with the sum of their bytes.
-
-    Raises CampaignError where a launch left no report.
-    """
+    """Write one report of the wire for several launches, with the sum of their bytes. Raises CampaignError where a
+    launch left no report."""
     try:
         read = [json.loads(path.read_text()) for path in reports]
         carried = sum(int(report["link_bytes"]) for report in read)

@@ -114,10 +114,8 @@ def parse(text: str) -> Spec:
 
 
 def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
-    """Find or install the toolchain that a spec asks for, and remember it.
-
-    Raises CampaignError where the toolchain does not exist or cannot be installed.
-    """
+    """Find or install the toolchain that a spec asks for, and remember it. Raises CampaignError where the toolchain
+    does not exist or cannot be installed."""
     with locked(say):  # a second campaign waits here, and finds the work done
         spec = existing(spec, say)
         earlier = next((toolchain for toolchain in load() if _is_wheel(toolchain, spec)), None)

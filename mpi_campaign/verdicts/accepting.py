@@ -35,11 +35,8 @@ from postprocess.verdicts.verdict_page import acceptance_answer, acceptance_view
 
 
 def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as_json: bool) -> int:
-    """Print the results, and write them as JUnit or as a page. Returns 1 unless all criteria pass.
-
-    Several runs, of several libraries or of each node, are judged together as one acceptance.
-    Raises CampaignError.
-    """
+    """Print the results, and write them as JUnit or as a page. Returns 1 unless all criteria pass. Several runs, of
+    several libraries or of each node, are judged together as one acceptance. Raises CampaignError."""
     check_apart(files, path)
     try:
         criteria = read_criteria(path)
@@ -82,10 +79,8 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
 
 
 def _whole(folder: RunFolder, progress: Progress) -> Run:
-    """A run in which every file is as it was archived, and no record is simulated.
-
-    Raises CampaignError for any other: people sign the result.
-    """
+    """A run in which every file is as it was archived, and no record is simulated. Raises CampaignError for any other:
+    people sign the result."""
     run = rendering.load(folder)
 
     def tell(done: int, total: int) -> None:

@@ -50,10 +50,8 @@ NOTHING_KNOWN = "no difference of the manifests explains it"
 
 @dataclass(frozen=True)
 class Alarm:
-    """A change in a series, what changed with it in the manifests, and the words that acknowledge it, if any.
-
-    last: the last run of its series.  silent: whether nobody measures its case any more, which is told by itself.
-    """
+    """A change in a series, what changed with it in the manifests, and the words that acknowledge it, if any.  last:
+    the last run of its series.  silent: whether nobody measures its case any more, which is told by itself."""
 
     change: Change
     system: str
@@ -88,10 +86,8 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Found:
-    """What a history tells.
-
-    alarms: oldest first.  unmeasured: what is silent.  sizes_of: the run whose sizes later runs may take over.
-    """
+    """What a history tells.  alarms: oldest first.  unmeasured: what is silent.  sizes_of: the run whose sizes later
+    runs may take over."""
 
     alarms: Sequence[Alarm]
     unmeasured: Sequence[Silence]
@@ -143,10 +139,8 @@ class Acknowledged:
     because: str
 
     def is_of(self, change: Change, runs: Sequence[str], limits: Limits) -> bool:
-        """Whether a change of the same series is the acknowledged one.
-
-        The place of a change may move by a few runs when more runs are known, but its size may not grow.
-        """
+        """Whether a change of the same series is the acknowledged one. The place of a change may move by a few runs
+        when more runs are known, but its size may not grow."""
         if METRICS[change.metric].is_worse(change.effect, self.effect, limits):
             return False
         away = abs(bisect_left(runs, self.run) - bisect_left(runs, change.run))
@@ -163,10 +157,8 @@ class HistoryRequest:
 
 
 def run(asked: HistoryRequest, root: Path, html: Path | None, *, as_json: bool) -> int:
-    """Print the changes over the runs of a side, and write them as a page. Returns 1 where an alarm rings.
-
-    Raises CampaignError.
-    """
+    """Print the changes over the runs of a side, and write them as a page. Returns 1 where an alarm rings. Raises
+    CampaignError."""
     findings = find(asked, root)
     if html is not None:
         notes = [(alarm.change, alarm.state, alarm.last, "; ".join(alarm.explained)) for alarm in findings.alarms]
@@ -275,10 +267,8 @@ def acknowledged(root: Path, system: str) -> list[Acknowledged]:
 
 
 def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root: Path) -> list[str]:
-    """Acknowledge alarms, of those that the same history shows: they stay quiet. Returns a line about each name.
-
-    A name may be that of a change, or of all that is told together. Raises CampaignError.
-    """
+    """Acknowledge alarms, of those that the same history shows: they stay quiet. Returns a line about each name. A name
+    may be that of a change, or of all that is told together. Raises CampaignError."""
     findings = find(asked, root)
     entries: dict[str, list[tuple[str, Acknowledged]]] = {}  # of a name: the systems, and what is kept there
     for together in (

@@ -57,10 +57,8 @@ class RecordNumbers:
 
 @dataclass(frozen=True)
 class References:
-    """References as they are written.
-
-    document: the content of the file.  references: their number.  left_out: a line for each kind of omitted record.
-    """
+    """References as they are written.  document: the content of the file.  references: their number.  left_out: a line
+    for each kind of omitted record."""
 
     document: dict[str, Any]
     references: int
@@ -127,10 +125,8 @@ def make(runs: Sequence[RunFolder]) -> References:
 
 
 def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
-    """The values that become references, and the number of records that do not, by reason.
-
-    Raises CampaignError for a run that is not as it was archived.
-    """
+    """The values that become references, and the number of records that do not, by reason. Raises CampaignError for a
+    run that is not as it was archived."""
     values: Values = defaultdict(lambda: defaultdict(list))
     left_out: dict[str, int] = defaultdict(int)
     for run in runs:

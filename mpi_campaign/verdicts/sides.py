@@ -153,10 +153,8 @@ def _of_library(side: Side, library: str, newest: str) -> Side:
 
 
 def _baseline(side: Side, root: Path) -> tuple[RunFolder, ...]:
-    """The runs from which references were made, of a side's system or of the only system that has references.
-
-    Raises CampaignError.
-    """
+    """The runs from which references were made, of a side's system or of the only system that has references. Raises
+    CampaignError."""
     having = [path.parent.name for path in sorted((ROOT / "systems").glob(f"*/{references.FILE}"))]
     if not side.system and len(having) != 1:
         raise CampaignError(
@@ -182,10 +180,8 @@ def _check_day(day: str) -> None:
 
 
 def differ(sides: Sequence[Side]) -> tuple[str, ...]:
-    """The columns in which the sides differ on purpose: every side names a value, and the values differ.
-
-    A column that only some sides name selects their launches; launches of the other sides are matched by it.
-    """
+    """The columns in which the sides differ on purpose: every side names a value, and the values differ. A column that
+    only some sides name selects their launches; launches of the other sides are matched by it."""
     differing = []
     for name in ALONG:
         values = [side.of_systems if name == "system" else getattr(side, name) for side in sides]

@@ -15,10 +15,8 @@ def never_across(reason: str) -> Across:
 
 
 def bound_by_program(placement: Placement, local_rank: str) -> Settings:
-    """Settings by which BIND_RANK binds each rank to the CPUs of its share; none where CPUs are not known.
-
-    local_rank: the variable in which the launcher tells a rank its number among those of its node.
-    """
+    """Settings by which BIND_RANK binds each rank to the CPUs of its share; none where CPUs are not known.  local_rank:
+    the variable in which the launcher tells a rank its number among those of its node."""
     if placement.shares:
         return Settings(binder=(local_rank, _lists(placement.shares)), binds=True)
     if placement.shares_by_host:

@@ -10,11 +10,8 @@ LOCAL_RANK = "OMPI_COMM_WORLD_LOCAL_RANK"
 
 
 def place(request: Request) -> Settings:
-    """Settings that bind ranks, by BIND_RANK where CPUs are known.
-
-    Both launchers number CPUs in an order of their own, which differs between versions; BIND_RANK takes the kernel's
-    numbers.
-    """
+    """Settings that bind ranks, by BIND_RANK where CPUs are known. Both launchers number CPUs in an order of their own,
+    which differs between versions; BIND_RANK takes the kernel's numbers."""
     placement = request.placement
     unbound = Settings(options=("--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"))
     if placement.oversubscribed:
@@ -25,11 +22,8 @@ def place(request: Request) -> Settings:
 
 
 def across(starter: Callable[[str], tuple[str, ...]]) -> Across:
-    """The field `across` of both launchers.
-
-    starter: a function of the agent that returns the options which name it, and which keep the launcher from asking a
-    batch system for hosts.
-    """
+    """The field `across` of both launchers.  starter: a function of the agent that returns the options which name it,
+    and which keep the launcher from asking a batch system for hosts."""
 
     def across_by(request: Request, hosts: Hosts) -> Answer:
         if any(map(str.isspace, hosts.agent)):

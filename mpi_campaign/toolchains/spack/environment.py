@@ -50,10 +50,8 @@ DEFAULTS = {
 
 @dataclass(frozen=True)
 class Environment:
-    """The Spack environment of a toolchain.
-
-    folder: its folder.  line: its MPI library.  peers: other benchmarks in it, as specs.
-    """
+    """The Spack environment of a toolchain.  folder: its folder.  line: its MPI library.  peers: other benchmarks in
+    it, as specs."""
 
     folder: Path
     system: str
@@ -157,10 +155,8 @@ class Environment:
             return ""
 
     def description(self, spack: tool.Spack) -> dict[str, Any]:
-        """Spack's description of the lock, and the commits that it was made with. Spack is asked once per lock.
-
-        Raises CampaignError where Spack cannot read the lock.
-        """
+        """Spack's description of the lock, and the commits that it was made with. Spack is asked once per lock. Raises
+        CampaignError where Spack cannot read the lock."""
         path = self.folder / "description.json"
         lock = self.lock.read_bytes()
         digest = hashlib.sha256(lock).hexdigest()
@@ -209,10 +205,8 @@ def _absolute(path: Any) -> Any:
 
 
 def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
-    """Raises CampaignError where a lock is broken, or is not for this library, machine or clone.
-
-    here: platform and operating system of this machine, as Spack calls them.
-    """
+    """Raises CampaignError where a lock is broken, or is not for this library, machine or clone.  here: platform and
+    operating system of this machine, as Spack calls them."""
     try:
         content = json.loads(lock.read_text())
         nodes = content["concrete_specs"]
@@ -255,9 +249,7 @@ def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
 
 def foreign_target(names: Iterable[str]) -> str | None:
     """The first of these microarchitectures whose programs this machine cannot run, and the machine's own, in words.
-
-    None where this machine can run all of them.
-    """
+    None where this machine can run all of them."""
     host = archspec.cpu.host()
     for name in sorted(names):
         target = archspec.cpu.TARGETS.get(name)
@@ -287,11 +279,8 @@ def concretize(
     on_tick: Callable[[], None],
     at_once: int,
 ) -> None:
-    """Make a lock for every environment without a lock of what is asked for now.
-
-    Raises CampaignError, with Spack's own reason, for the first environment that cannot be concretized. The others keep
-    their new locks.
-    """
+    """Make a lock for every environment without a lock of what is asked for now. Raises CampaignError, with Spack's own
+    reason, for the first environment that cannot be concretized. The others keep their new locks."""
     missing = [environment for environment in environments if not environment.is_concretized(spack.packages)]
     if not missing:
         return

@@ -16,9 +16,7 @@ AGAIN = "it is not tried again before ./campaign setup --provider spack --fresh"
 
 def note(digest: str, prefix: str) -> Path:
     """The file with the note on a prefix: the sources of our benchmarks, or INSTALLED or FAILED for other benchmarks.
-
-    Environments that share a prefix share its note.
-    """
+    Environments that share a prefix share its note."""
     return tool.HOME / "built" / f"{digest}-{hashlib.sha256(prefix.encode()).hexdigest()[:8]}"
 
 

@@ -77,9 +77,7 @@ def _executable(settings: Mapping[str, str]) -> Path | None:
 
 def find() -> Spack:
     """The first Spack among these places: the folder given to `setup`, $SPACK_ROOT, PATH, the clone that `setup` made.
-
-    Raises CampaignError where there is no Spack, or it does not run or is too old.
-    """
+    Raises CampaignError where there is no Spack, or it does not run or is too old."""
     settings = _settings()
     executable = _executable(settings)
     if executable is None:
@@ -143,10 +141,8 @@ def remember(*, spack: Path | None, packages: Path | None) -> None:
 
 
 def clone(say: Callable[[str], None]) -> None:
-    """Clone the tested releases of Spack and of its packages, and use them from now on.
-
-    Raises CampaignError where that fails.
-    """
+    """Clone the tested releases of Spack and of its packages, and use them from now on. Raises CampaignError where that
+    fails."""
     if shutil.which("git") is None:
         raise CampaignError("Spack cannot be cloned, there is no git on PATH: install git, or put a Spack on PATH")
     HOME.mkdir(parents=True, exist_ok=True)
