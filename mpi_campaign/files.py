@@ -4,10 +4,16 @@ import errno
 import os
 import secrets
 from contextlib import suppress
+from datetime import datetime, timezone
 from pathlib import Path
 
 PROBE_BYTES = 1 << 16
 FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def name_by_time() -> str:
+    """A new name that sorts by time: 20261121T224108Z-554aa3."""
+    return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -138,8 +138,7 @@ class RunFolder:
 
 def start(root: Path, system: str) -> RunFolder:
     """A new run folder. Raises CampaignError where it cannot be made."""
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    folder = RunFolder(root, system, f"{stamp}-{secrets.token_hex(3)}")
+    folder = RunFolder(root, system, files.name_by_time())
     for place in (folder.session, folder.partial / "logs", folder.records_folder):
         try:
             place.mkdir(parents=True)

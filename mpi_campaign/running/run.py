@@ -13,6 +13,7 @@ from mpi_campaign import files
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
+from mpi_campaign.doctor.load import Load
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError, explained
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
@@ -27,7 +28,6 @@ from mpi_campaign.processes.progress import Progress, duration
 from mpi_campaign.running import batch, ending, node_probe, reframe_session, session_words, sessions
 from mpi_campaign.running import manifest as manifests
 from mpi_campaign.running.case_results import build_error, results
-from mpi_campaign.running.other_load import OtherLoad
 from mpi_campaign.running.reframe_session import Session
 from mpi_campaign.running.rounds import Rounds
 from mpi_campaign.running.session_progress import Watch
@@ -62,7 +62,7 @@ class Campaign:
     def run(self, *, dry_run: bool) -> int:
         """Do the whole run. Returns the exit code. Raises CampaignError where nothing can run."""
         self._look()
-        load = OtherLoad()
+        load = Load()
         compiler = machine.compiler()
         placed = place(self.options)
         self.say(
