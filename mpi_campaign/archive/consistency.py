@@ -8,8 +8,7 @@ from typing import Any
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
-from mpi_campaign.errors import CampaignError
-from postprocess.drawing.text import clean
+from postprocess.drawing.text import clean, first_of
 from postprocess.records import nodes
 
 MACHINE = ("cpu", "cores")
@@ -23,17 +22,10 @@ def together(runs: Iterable[RunFolder]) -> tuple[list[RunFolder], list[str]]:
     """The runs without copies, in their order, and the problems, a line each. A run whose manifest cannot be read
     stays: whoever reads its numbers says why that fails."""
     given = list(runs)
-    manifests = {run: _manifest(run) for run in given}
+    manifests = {run: run_folders.manifest_or_none(run) for run in given}
     kept, problems = _without_copies(given, manifests)
     of_machines = (*_machines(kept, manifests), *_nodes(kept, manifests))
     return kept, [*problems, *_set_back(kept, manifests), *_clocks(kept, manifests), *of_machines]
-
-
-def _manifest(run: RunFolder) -> dict[str, Any]:
-    try:
-        return run_folders.read_manifest(run)
-    except CampaignError:
-        return {}
 
 
 def _named(run: RunFolder) -> str:
@@ -112,6 +104,10 @@ def _host(manifest: Mapping[str, Any], name: str) -> str:
     return str(host.get(name) or "") if isinstance(host, dict) else ""
 
 
+def _some(names: Iterable[str]) -> str:
+    return first_of(map(clean, names), MOST_NAMES, " and {} more")
+
+
 def _machines(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]) -> list[str]:
     """Systems whose runs are from several kinds of machine, by their manifests."""
     kinds: dict[str, dict[str, RunFolder]] = {}
@@ -139,10 +135,3 @@ def _nodes(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, An
         for system, nodes_of_cpu in kinds.items()
         if len(nodes_of_cpu) > 1
     ]
-
-
-def _some(names: Iterable[str]) -> str:
-    """The first few names, and how many others there are."""
-    shown = [clean(name) for name in names]
-    more = len(shown) - MOST_NAMES
-    return ", ".join(shown[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

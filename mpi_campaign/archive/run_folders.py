@@ -358,6 +358,14 @@ def read_manifest(folder: RunFolder) -> dict[str, Any]:
     return manifest
 
 
+def manifest_or_none(folder: RunFolder) -> dict[str, Any]:
+    """The manifest; empty where it cannot be read."""
+    try:
+        return read_manifest(folder)
+    except CampaignError:
+        return {}
+
+
 def _another(folder: RunFolder) -> str:
     """What to do about a manifest that cannot be used. A run that is only being imported is in no system yet."""
     return (

@@ -336,9 +336,8 @@ def _same_machine(run: RunFolder, manifest: dict[str, Any], source: Path) -> Non
 def _hosts(root: Path, system: str) -> Iterator[dict[str, Any]]:
     """The hosts of a system's runs whose manifests can be read, newest first."""
     for run in reversed(list(run_folders.runs(root))):
-        if run.system == system:
-            with suppress(CampaignError):
-                yield run_folders.read_manifest(run).get("host") or {}
+        if run.system == system and (manifest := run_folders.manifest_or_none(run)):
+            yield manifest.get("host") or {}
 
 
 def _machine(host: dict[str, Any]) -> list[Any]:
@@ -372,10 +371,7 @@ def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, p
 
 def _sizes_of(run: RunFolder) -> str:
     """The name of the run whose sizes a run took over; empty where it took over none."""
-    try:
-        options = run_folders.read_manifest(run).get("options") or {}
-    except CampaignError:
-        return ""
+    options = run_folders.manifest_or_none(run).get("options") or {}
     return Path(str(options.get("sizes_of") or "")).name.removesuffix(packs.ENDING)
 
 

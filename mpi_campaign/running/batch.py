@@ -29,7 +29,7 @@ from mpi_campaign.schedulers.scheduler import Scheduler, filled
 from mpi_campaign.systems import known_systems, queues, site, slurm_description
 from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.systems.slurm_description import limit_text
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import first_of, plural
 
 USUAL_WAIT_SECONDS = 24 * 3600
 MOST_JOBS = 1000
@@ -146,18 +146,12 @@ def check(request: Request, nodes: int) -> Request:
     usable = len(of_partition) - len(out_of_service)
     most = min(usable, partition.most_nodes or usable)
     if nodes > most:
-        why = f": {first_of(out_of_service)}" if usable == most and out_of_service else ""
+        why = f": {first_of(out_of_service, MOST_NAMED)}" if usable == most and out_of_service else ""
         raise CampaignError(
             f"--nodes {nodes}: Slurm's partition '{partition.name}' gives a job at most {plural(most, 'node')}{why}"
         )
     longest = min(filter(None, (limit, request.longest_seconds)), default=None)
     return replace(request, longest_seconds=longest, most_nodes=most, out_of_service=out_of_service)
-
-
-def first_of(nodes: Sequence[str]) -> str:
-    """Some nodes in words: the first MOST_NAMED, and how many more."""
-    more = len(nodes) - MOST_NAMED
-    return ", ".join(nodes[:MOST_NAMED]) + (f", and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True)
@@ -226,7 +220,7 @@ def adopt(folder: RunFolder, scheduler: Scheduler, before: Sequence[Mapping[str,
         entry = dict(job_before)
         place = folder.jobs / str(entry.get("number"))
         if "ended_utc" not in entry:
-            log = job.script_log(_text(place / job.SCRIPT_LOG))
+            log = job.script_log(files.read(place / job.SCRIPT_LOG))
             nodes = node_probe.read(place)
             reason = "" if log.exit_code == 0 else "the campaign that had submitted it was gone"
             entry |= {**_times(log), "hosts": _hosts(log, nodes), "reason": reason}
@@ -329,8 +323,8 @@ def in_words(request: Request, jobs: Sequence[Job]) -> list[str]:
 
 def script_of(folder: RunFolder, number: int) -> str:
     """The job script that ReFrame has written for a job; empty where there is none."""
-    scripts = map(_text, (folder.session / SUBMIT).rglob("rfm_job.sh"))
-    return next((text for text in scripts if f"{folder.jobs / str(number)} " in text), "")
+    scripts = map(files.read, (folder.session / SUBMIT).rglob("rfm_job.sh"))
+    return next((f"{text}\n" for text in scripts if f"{folder.jobs / str(number)} " in text), "")
 
 
 @dataclass
@@ -405,13 +399,13 @@ class Follower:
         """The jobs' ids by their place, of those that were submitted."""
         ids = {}
         for number, description in enumerate(self.descriptions):
-            if text := _text(description.folder / job.SUBMITTED).strip():
+            if text := files.read(description.folder / job.SUBMITTED).strip():
                 ids[number] = text
         return ids
 
     def log(self, number: int) -> job.ScriptLog:
         """What the script of a job has noted, by the job's place."""
-        return job.script_log(_text(self.descriptions[number].folder / job.SCRIPT_LOG))
+        return job.script_log(files.read(self.descriptions[number].folder / job.SCRIPT_LOG))
 
     def _follow(self, number: int, description: Description) -> None:
         path = description.folder / job.EVENTS
@@ -477,13 +471,6 @@ class Follower:
         if states is None:
             return dict.fromkeys(queued, f"{self.scheduler.title} does not answer")
         return {name: state.reason for name, state in states.items() if state.state == "PENDING"}
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
 
 
 def submit(words: Sequence[str], follower: Follower) -> Session:
@@ -552,7 +539,7 @@ def _why(
     if session.interrupted:
         return f"job {name} on {log.host}: interrupted"
     if not name:
-        refusal = _text(description.folder / job.REFUSED).strip()
+        refusal = files.read(description.folder / job.REFUSED).strip()
         return f"{NOT_SUBMITTED}{refusal or (outcome.fail_reason if outcome else '') or session.complaint}"
     if log.exit_code is None and follower.scheduler.states and queues.state(follower.scheduler, name) == queues.SILENT:
         return f"job {name}: {follower.scheduler.title} does not answer, and may still have it"
@@ -564,7 +551,7 @@ def _why(
         return f"job {name} on {log.host} could not write what it did: {full}"
     if log.exit_code is None:
         return f"job {name} on {log.host} was ended by force"
-    output = _text(Path(outcome.folder) / run_folders.STDERR) if outcome else ""
+    output = files.read(Path(outcome.folder) / run_folders.STDERR) if outcome else ""
     words = [line.removeprefix("campaign: ") for line in output.splitlines() if line.startswith("campaign: ")]
     return f"job {name} on {log.host}: {words[-1] if words else f'it ended with exit code {log.exit_code}'}"
 
@@ -604,9 +591,9 @@ def keep_logs(folder: RunFolder, end: Ended) -> None:
     for source, suffix in kept.items():
         if source.is_file():
             shutil.copyfile(source, logs / f"{end.description.name}{suffix}")
-    if text := _text(end.description.folder / job.SESSION_LOG):
+    if text := files.read(end.description.folder / job.SESSION_LOG):
         with (logs / "reframe.log").open("a", encoding="utf-8") as log:
-            log.write(text)
+            log.write(f"{text}\n")
 
 
 def cancel(folder: RunFolder) -> list[str]:

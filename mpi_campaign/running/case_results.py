@@ -11,6 +11,7 @@ from typing import Any
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import causes
+from mpi_campaign.files import read
 from mpi_campaign.libraries.settings import BIND_RANK
 from mpi_campaign.networks import registry as networks
 from mpi_campaign.planning.cases import Case
@@ -20,6 +21,7 @@ from mpi_campaign.running import node_probe
 from mpi_campaign.running.reframe_session import Outcome
 from mpi_campaign.this_machine import host
 from mpi_campaign.toolchains.spack import tool
+from postprocess.drawing.text import first_of
 from postprocess.records.run import PERFORMANCE
 from postprocess.records.run_words import together
 
@@ -129,7 +131,7 @@ def _judge(
 def _output_of(folder: RunFolder, case: Case) -> str:
     """The output of a case's launch, standard error first."""
     logs = folder.partial / "logs"
-    return "\n".join(_text(logs / f"{case.stem}{suffix}") for suffix in (".err", ".out"))
+    return "\n".join(read(logs / f"{case.stem}{suffix}") for suffix in (".err", ".out"))
 
 
 def _message(folder: RunFolder, case: Case) -> str:
@@ -155,7 +157,7 @@ def _reason(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
     cause = causes.of_launch(output, _shm_free_bytes(folder, plan), here=plan.options.system == "local")
     hosts = list(dict.fromkeys(_hosts(_record(folder, case)).values()))
     unnamed = cause is not None and not any(name in cause.words for name in hosts)
-    where = f"; it ran on {_some_of(hosts)}" if hosts and unnamed else ""
+    where = f"; it ran on {_some(hosts)}" if hosts and unnamed else ""
     return f"it ended early{cause.after_early_end}{where}" if cause else reframe_says
 
 
@@ -171,16 +173,14 @@ def _shm_free_bytes(folder: RunFolder, plan: Plan) -> int | None:
 def _hosts(record: Path) -> dict[int, str]:
     """The host of each rank by the header of a record; empty where there is no header, or only one node."""
     try:
-        header = json.loads(next(iter(_text(record).splitlines()), ""))
+        header = json.loads(next(iter(read(record).splitlines()), ""))
         return {place["rank"]: place["host"] for place in header["placement"]} if header["nodes"] > 1 else {}
     except (ValueError, KeyError, TypeError):
         return {}
 
 
-def _some_of(hosts: Sequence[str]) -> str:
-    """The names of hosts, at most MOST_HOSTS of them."""
-    left = len(hosts) - MOST_HOSTS
-    return ", ".join(hosts[:MOST_HOSTS]) + (f" and {left} more nodes" if left > 0 else "")
+def _some(hosts: Sequence[str]) -> str:
+    return first_of(hosts, MOST_HOSTS, " and {} more nodes")
 
 
 def _hangs(output: str, case: Case, hosts: Mapping[int, str]) -> list[str]:
@@ -192,7 +192,7 @@ def _hangs(output: str, case: Case, hosts: Mapping[int, str]) -> list[str]:
     )
     heard = {hosts.get(int(rank)) for rank, _ in said}
     silent = [host for host in dict.fromkeys(hosts.values()) if host not in heard]
-    return [*hanging, f"nothing was heard from {_some_of(silent)}"] if hanging and silent else hanging
+    return [*hanging, f"nothing was heard from {_some(silent)}"] if hanging and silent else hanging
 
 
 def build_error(outcome: Outcome) -> str:
@@ -205,17 +205,9 @@ def build_error(outcome: Outcome) -> str:
 
 
 def _build_output(outcome: Outcome) -> str:
-    return "\n".join(_text(Path(outcome.folder) / f"rfm_build.{suffix}") for suffix in ("err", "out"))
+    return "\n".join(read(Path(outcome.folder) / f"rfm_build.{suffix}") for suffix in ("err", "out"))
 
 
 def lines(path: Path) -> list[str]:
     """The lines of a log without blank ones and rules; empty where there is no such file."""
-    return [line.strip() for line in _text(path).splitlines() if line.strip(" -*\t")]
-
-
-def _text(path: Path) -> str:
-    """The text of a log; empty where there is no such file."""
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
+    return [line.strip() for line in read(path).splitlines() if line.strip(" -*\t")]

@@ -17,7 +17,7 @@ from mpi_campaign.running import batch, node_probe
 from mpi_campaign.running.batch import Ended, Request
 from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import first_of, plural
 
 USUAL_NODES = 2
 LIMIT_SECONDS = 300
@@ -54,7 +54,7 @@ class Probe:
         declared, now = self.request.partition.declared_nodes, self.request.most_nodes
         if declared is None or now is None or now >= declared:
             return
-        why = batch.first_of(self.request.out_of_service)
+        why = first_of(self.request.out_of_service, batch.MOST_NAMED)
         yield Finding(
             "nodes",
             LACKING if now < USUAL_NODES else NOTE,

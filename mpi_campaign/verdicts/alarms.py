@@ -194,7 +194,7 @@ def find(asked: HistoryRequest, root: Path) -> Found:
     by_key = {its_values.key: its_values for its_values in series}
 
     def manifest(system: str, name: str) -> dict[str, Any]:
-        return _manifest(RunFolder(root, system, name))
+        return run_folders.manifest_or_none(RunFolder(root, system, name))
 
     @functools.cache
     def explained(system: str, before: str, after: str, toolchains: tuple[str, str]) -> tuple[str, ...]:
@@ -232,13 +232,6 @@ def _by_case(entries: Iterable[Acknowledged]) -> dict[tuple[str, ...], list[Ackn
     for entry in entries:
         by_case[entry.case].append(entry)
     return by_case
-
-
-def _manifest(run_: RunFolder) -> dict[str, Any]:
-    try:
-        return run_folders.read_manifest(run_)
-    except CampaignError:
-        return {}
 
 
 def acknowledged(root: Path, system: str) -> list[Acknowledged]:

@@ -15,7 +15,6 @@ import itertools
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -140,8 +139,7 @@ def _toolchains(runs: Iterable[RunFolder]) -> list[str]:
     """The toolchains of runs, by name."""
     names: set[str] = set()
     for run in runs:
-        with suppress(CampaignError):
-            names |= {str(entry.get("toolchain")) for entry in run_folders.read_manifest(run).get("toolchains") or []}
+        names |= {str(entry.get("toolchain")) for entry in run_folders.manifest_or_none(run).get("toolchains") or []}
     return sorted(names)
 
 
