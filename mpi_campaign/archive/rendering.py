@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from mpi_campaign.archive import provenance, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
@@ -91,9 +89,8 @@ def headers_of(run: Run) -> list[Header]:
 
 def _in_short(text: str) -> str:
     """The first line of a text, shortened, with a digest by which different texts differ."""
-    return (
-        f"{' '.join(text.partition(chr(10))[0].split())[:80]} (sha256:{hashlib.sha256(text.encode()).hexdigest()[:8]})"
-    )
+    first_line = " ".join(text.partition("\n")[0].split())
+    return f"{first_line[:80]} (sha256:{hashlib.sha256(text.encode()).hexdigest()[:8]})"
 
 
 def _sorted(by_name: Mapping[str, Mapping[str, set[str]]]) -> dict[str, dict[str, list[str]]]:
@@ -184,9 +181,10 @@ def table_text(run: Run, family: Family, benchmark: str = "") -> str:
     return family.text(_of_benchmark(run, family, benchmark)) or "nothing was measured"
 
 
-def table_as_json(run: Run, family: Family, benchmark: str = "") -> str:
-    """What `show --benchmark --json` prints: a list of objects, one per row of the family's table."""
-    return _as_json(_of_benchmark(run, family, benchmark).table)
+def table_as_json(run: Run, family: Family = registry.MAIN, benchmark: str = "") -> str:
+    """What `show --json` prints: a list of objects, one per row of the family's table."""
+    rows = rows_as_json(_of_benchmark(run, family, benchmark).table)
+    return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _of_benchmark(run: Run, family: Family, benchmark: str) -> Found:
@@ -212,18 +210,9 @@ def provenance_text(folder: RunFolder, run: Run) -> str:
 def provenance_as_json(folder: RunFolder) -> str:
     """What `show --provenance --json` prints: parts of the manifest."""
     manifest = run_folders.read_manifest(folder)
-    names = (
-        "run",
-        "system",
-        "status",
-        "started_utc",
-        "command_line",
-        "campaign",
-        "host",
-        "jobs",
-        "nodes",
-        "toolchains",
-    )
+    names = [
+        "run", "system", "status", "started_utc", "command_line", "campaign", "host", "jobs", "nodes", "toolchains",
+    ]  # fmt: skip
     return json.dumps({name: manifest.get(name) for name in names}, indent=1, ensure_ascii=False)
 
 
@@ -234,17 +223,4 @@ def full_table(run: Run) -> str:
         for family in registry.FAMILIES
         if family.launches and not registry.found(run, family).table.empty
     ]
-    return _parts(*tables) or registry.MAIN.text(registry.found(run, registry.MAIN))
-
-
-def _parts(*texts: str) -> str:
-    return "\n\n".join(text for text in texts if text)
-
-
-def as_json(run: Run) -> str:
-    """What `show --json` prints: a list of objects, one per row of the main family's table."""
-    return table_as_json(run, registry.MAIN)
-
-
-def _as_json(table: pd.DataFrame) -> str:
-    return json.dumps(rows_as_json(table), indent=1, ensure_ascii=False, allow_nan=False)
+    return "\n\n".join(filter(None, tables)) or registry.MAIN.text(registry.found(run, registry.MAIN))

@@ -47,7 +47,7 @@ def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
         tell = rendering.table_as_json if as_json else rendering.table_text
         print(tell(loaded, family, benchmark))
     else:
-        print(rendering.as_json(loaded) if as_json else rendering.full_table(loaded))
+        print(rendering.table_as_json(loaded) if as_json else rendering.full_table(loaded))
     _complain((*problems, *failures))
     return _code(folder, problems)
 

@@ -72,7 +72,8 @@ def throttling(root: Path) -> Throttling:
     """Throttling until now, of the control group that was stopped most often."""
     candidates = [Throttling(0, 0.0)]
     for folder in groups(root, "cpu"):
-        pairs = _pairs(read(folder / "cpu.stat"))
+        rows = (line.split() for line in read(folder / "cpu.stat").splitlines())
+        pairs = {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
         seconds = pairs.get("throttled_usec", 0) / 1e6 + pairs.get("throttled_time", 0) / 1e9
         candidates.append(Throttling(pairs.get("nr_throttled", 0), seconds))
     return max(candidates, key=lambda candidate: (candidate.times, candidate.seconds))
@@ -289,8 +290,3 @@ def other_load(shares: Mapping[str, float], names: str) -> Finding:
         else "it takes time from the ranks; which process it is cannot be seen from here, or it has ended since: "
         "start again when nothing else runs",
     )
-
-
-def _pairs(text: str) -> dict[str, int]:
-    rows = (line.split() for line in text.splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}

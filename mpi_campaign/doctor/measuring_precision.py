@@ -20,7 +20,7 @@ from mpi_campaign.doctor import busy_clock, disturbances, selfcheck
 from mpi_campaign.doctor.load import Load
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.launching import nodes
-from mpi_campaign.libraries import recording
+from mpi_campaign.libraries import launch_environment, recording
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible, Settings
 from mpi_campaign.planning.checks import check_clone
@@ -145,7 +145,7 @@ class Launches:
         return [launcher, "-n", str(self.placement.ranks), *settings.launcher_options(self.program.parent)]
 
     def _env(self, settings: Settings) -> dict[str, str]:
-        return resolving.launch_environment(self.toolchain, settings, self.placement.threads_per_rank)
+        return launch_environment.of_launch(Path(self.toolchain.prefix), settings, self.placement.threads_per_rank)
 
     def _selfcheck(
         self, what: str, group: str, number: int, seconds: float, words: tuple[str, ...], needs: Path | None = None

@@ -172,7 +172,7 @@ class _Launch:
         return line if self.network == NETWORK else nodes.Layout().command(line)
 
     def run(self, record: Path, sections: Sequence[str]) -> _Ended:
-        env = resolving.launch_environment(self.toolchain, self.settings, self.placement.threads_per_rank)
+        env = launch_environment.of_launch(Path(self.toolchain.prefix), self.settings, self.placement.threads_per_rank)
         ended = guarded.run(
             self.words(record, sections),
             lambda _line: None,

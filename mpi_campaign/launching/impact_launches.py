@@ -213,7 +213,9 @@ class MergedRecord:
     def close(self, reason: str) -> None:
         """Write the footer and close the file. reason: why the record is incomplete; empty where it is complete."""
         if self.file is not None:
-            self._write(footer_line(_footer(reason, time.monotonic() - self.began), self.points))
+            # What the footer of a launch says is in the points of the launch.
+            footer = Footer(complete=not reason, reason=reason, wall_seconds=time.monotonic() - self.began)
+            self._write(footer_line(footer, self.points))
             self.file.close()
 
     def _write(self, line: Mapping[str, Any]) -> None:
@@ -248,11 +250,6 @@ def _with_launches(header: Mapping[str, Any], launches: Sequence[str]) -> dict[s
     plan = header["plan"]
     points = plan["points"] * len(launches)
     return {**header, "plan": {**plan, "points": points, "own": {**plan["own"], "launches": list(launches)}}}
-
-
-def _footer(reason: str, wall_seconds: float) -> Footer:
-    """The footer of the merged record. What the footer of a launch says is in the points of the launch."""
-    return Footer(complete=not reason, reason=reason, wall_seconds=wall_seconds)
 
 
 def measure(programs: Programs, merged: MergedRecord, options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from mpi_campaign.libraries.launchers.launcher import Launcher
 from mpi_campaign.libraries.library import Library
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.registry import library
-from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Rule, Settings
+from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Rule, Settings, nothing
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL
 from mpi_campaign.networks import registry as networks
 from postprocess.drawing.text import plural
@@ -25,7 +25,8 @@ def launch(family: str, request: Request) -> Answer:
     if launcher is None:
         return Impossible(_not_started(entry, request))
     network = entry.network(networks.kind(request.network))
-    placing = (_across(launcher, request.hosts),) if request.hosts else (_here(launcher), launcher.place)
+    here = launcher.here if request.here else nothing
+    placing = (_across(launcher, request.hosts),) if request.hosts else (here, launcher.place)
     chosen = (
         network,
         entry.configuration(request.configuration),
@@ -33,10 +34,6 @@ def launch(family: str, request: Request) -> Answer:
     )
     answer = _added(request, entry.always(request), *placing, *chosen)
     return answer if isinstance(answer, Impossible) else _with_core_given_up(request, answer)
-
-
-def _here(launcher: Launcher) -> Rule:
-    return lambda request: launcher.here(request) if request.here else Settings()
 
 
 def _across(launcher: Launcher, hosts: Hosts) -> Rule:

@@ -117,6 +117,12 @@ def same(**env: str) -> Always:
     return lambda _request: settings
 
 
+def same_options(*options: str, **env: str) -> Always:
+    """A rule that answers every request with these launcher options and variables."""
+    settings = Settings(env, options)
+    return lambda _request: settings
+
+
 def nothing(_request: Request) -> Settings:
     """The rule that answers every request with no settings."""
     return Settings()

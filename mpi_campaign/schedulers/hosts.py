@@ -144,6 +144,18 @@ def names_in(path: str, read: Read) -> Iterable[str]:
         yield line
 
 
+def of_file(variable: str, counts: str, *jobs: str) -> Callable[[Variables, Read], Allocation]:
+    """The field `allocation` of a batch system whose variable names a file with a line for each task or core of a job.
+    counts: `tasks` or `cores`.  jobs: variables of which the first that is set has the job's name."""
+
+    def allocation(variables: Variables, read: Read) -> Allocation:
+        lines = Counter(names_in(variables[variable], read))
+        hosts = tuple(Host(name, **{counts: count}) for name, count in lines.items())
+        return Allocation(job_of(variables, *jobs), hosts, len(hosts))
+
+    return allocation
+
+
 def lines_of(path: str, read: Read) -> list[str]:
     """The lines of a file that are not blank. Raises CampaignError where there are none."""
     lines = [line.strip() for line in read(path).splitlines() if line.strip()]

@@ -52,7 +52,9 @@ def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
     CampaignError where Spack cannot look."""
     names = [entry.package for entry in registry.LIBRARIES.values()]
     packages: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(dir=_home()) as scratch:
+    tool.HOME.mkdir(parents=True, exist_ok=True)
+    wheels = [Path(toolchain.prefix) for toolchain in resolving.load() if toolchain.provider == "wheels"]
+    with tempfile.TemporaryDirectory(dir=tool.HOME) as scratch:
         folder = Path(scratch)
         repositories = {"builtin": str(spack.packages / tool.BUILTIN)} if spack.packages else {}
         (folder / "spack.yaml").write_text(
@@ -64,7 +66,7 @@ def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
         looks: list[tuple[str, Sequence[str]]] = [
             ("tools", ()),
             ("compilers and MPI libraries", (*COMPILERS, *names)),
-            *((f"wheel in {prefix.name}", ("--path", str(prefix / "bin"), *names)) for prefix in _wheel_prefixes()),
+            *((f"wheel in {prefix.name}", ("--path", str(prefix / "bin"), *names)) for prefix in wheels),
         ]
         for number, (what, words) in enumerate(looks, 1):
             say(f"  looking    {what}: spack external find, {number} of {len(looks)}, up to a minute")
@@ -78,22 +80,12 @@ def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
     notes = [note for name in names if name in packages for note in _one_per_version(packages, name)]
     blas, how = _openblas()
     packages["openblas"] = {"externals": [blas], "buildable": False}
-    missing = [f"{registry.LIBRARIES[family].title} (Spack: {entry.package})" for family, entry in _not_in(packages)]
+    libraries = registry.LIBRARIES.values()
+    missing = [f"{entry.title} (Spack: {entry.package})" for entry in libraries if entry.package not in packages]
     if not any(name in packages for name in COMPILERS):
         missing.append("a C compiler (gcc or llvm)")
     missing += [f"{name}, which builds of the benchmarks need" for name in BUILD_TOOLS if name not in packages]
     return Externals(packages, (*missing, *left_out), (*notes, how))
-
-
-def _home() -> Path:
-    tool.HOME.mkdir(parents=True, exist_ok=True)
-    return tool.HOME
-
-
-def _not_in(packages: Mapping[str, Any]) -> Iterator[tuple[str, Library]]:
-    for family, entry in registry.LIBRARIES.items():
-        if entry.package not in packages:
-            yield family, entry
 
 
 def _look(spack: tool.Spack, folder: Path, *words: str) -> None:
@@ -104,11 +96,6 @@ def _look(spack: tool.Spack, folder: Path, *words: str) -> None:
         raise CampaignError(
             f"Spack cannot look for what is installed: {tool.complaint(output)}{f' ({hint})' * bool(hint)}"
         )
-
-
-def _wheel_prefixes() -> Sequence[Path]:
-    """The prefixes of the MPI libraries that this clone has from wheels."""
-    return [Path(toolchain.prefix) for toolchain in resolving.load() if toolchain.provider == "wheels"]
 
 
 def _add_installed(packages: dict[str, Any]) -> Iterator[str]:

@@ -29,8 +29,6 @@ from mpi_campaign.children import asking, environ, packages
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.identity import wrong_launcher
-from mpi_campaign.libraries.launch_environment import of_launch
-from mpi_campaign.libraries.settings import Settings
 from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.processes import locks
 from mpi_campaign.toolchains.spack.build import Build
@@ -356,11 +354,6 @@ def _explain(output: str, spec: Spec) -> str:
         f"{spec.toolchain} cannot be fetched: {packages.why(output, STATE)} (or give an installed MPI as "
         "NAME@VERSION=PREFIX)"
     )
-
-
-def launch_environment(toolchain: Toolchain, settings: Settings, threads: int) -> dict[str, str]:
-    """The whole environment of a launch of a toolchain's, whose ranks have so many computing threads."""
-    return of_launch(Path(toolchain.prefix), settings, threads)
 
 
 def path_folder(toolchain: Toolchain) -> Path:

@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +55,7 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
     systems = [folder.system for folder in folders]  # the archive's names of the systems, whatever the manifests say
     progress.status("computing the ratios and their intervals")
     tables = {
-        family.name: _joined(
-            [_with_system(registry.found(run, family).table, s) for run, s in zip(runs, systems, strict=True)]
-        )
+        family.name: _joined(zip((registry.found(run, family).table for run in runs), systems, strict=True))
         for family in registry.FAMILIES
         if family.metrics
     }
@@ -109,12 +107,9 @@ def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
     return [case for case in judged if not is_as_asked(case)] + stopped
 
 
-def _with_system(table: pd.DataFrame, system: str) -> pd.DataFrame:
-    """A table with the archive's name of the system in its column `system`, where it has one."""
-    return table.assign(system=system) if "system" in table else table
-
-
-def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def _joined(given: Iterable[tuple[pd.DataFrame, str]]) -> pd.DataFrame:
+    """Tables as one, each with the archive's name of its system in the column `system`, where it has one."""
+    tables = [table.assign(system=name) if "system" in table else table for table, name in given]
     return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
 
 

@@ -265,8 +265,11 @@ def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root:
     findings = find(asked, root)
     entries: dict[str, list[tuple[str, Acknowledged]]] = {}  # of a name: the systems, and what is kept there
     for together in (
-        *([_entry(alarm, because) for alarm in of_cause] for of_cause in findings.causes),
-        *([_entry_of(silence, because) for silence in silent] for silent in findings.silent),
+        *([(alarm.system, _of_change(alarm.change, because)) for alarm in of_cause] for of_cause in findings.causes),
+        *(
+            [(silence.case["system"], _of_silence(silence, because)) for silence in silent]
+            for silent in findings.silent
+        ),
     ):
         entries[name_of([entry.name for _, entry in together])] = together
         entries |= {entry.name: [(system, entry)] for system, entry in together}
@@ -288,13 +291,12 @@ def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root:
     return [f"{name}, since {entries[name][0][1].run}, {plural(len(entries[name]), 'case')}" for name in names]
 
 
-def _entry(alarm: Alarm, because: str) -> tuple[str, Acknowledged]:
-    change = alarm.change
-    return alarm.system, Acknowledged(change.name, change.own_key, change.run, change.effect, because)
+def _of_change(change: Change, because: str) -> Acknowledged:
+    return Acknowledged(change.name, change.own_key, change.run, change.effect, because)
 
 
-def _entry_of(silence: Silence, because: str) -> tuple[str, Acknowledged]:
-    return silence.case["system"], Acknowledged(silence.name, silence.key, silence.since, 0.0, because)
+def _of_silence(silence: Silence, because: str) -> Acknowledged:
+    return Acknowledged(silence.name, silence.key, silence.since, 0.0, because)
 
 
 @contextmanager

@@ -311,16 +311,13 @@ def concretize(
         )
 
 
-def _is_installed(node: Mapping[str, Any]) -> bool:
-    """Whether Spack has installed a package. The description cannot tell: it is as old as the lock."""
-    return Path(node["prefix"], ".spack").is_dir()
-
-
 def overview(description: Mapping[str, Any]) -> list[str]:
     """Lines for a person: the packages that are external, those that are installed, and those that will be built."""
     to_build = "to be built, unless a binary cache has it"
     kinds: dict[str, list[str]] = {"external": [], "installed": [], to_build: []}
     for node in description["nodes"]:
-        kind = "external" if node["external"] else "installed" if _is_installed(node) else to_build
+        # The description cannot tell what is installed: it is as old as the lock.
+        is_installed = Path(node["prefix"], ".spack").is_dir()
+        kind = "external" if node["external"] else "installed" if is_installed else to_build
         kinds[kind].append(f"{node['name']}@{node['version']}")
     return [f"{kind}: {', '.join(sorted(packages))}" for kind, packages in kinds.items() if packages]

@@ -4,6 +4,7 @@ import hashlib
 from contextlib import suppress
 from pathlib import Path
 
+from mpi_campaign.files import read
 from mpi_campaign.toolchains.spack import tool
 from mpi_campaign.toolchains.spack.build import Build
 
@@ -21,10 +22,7 @@ def note(digest: str, prefix: str) -> Path:
 
 
 def _noted(digest: str, prefix: str) -> str:
-    try:
-        return note(digest, prefix).read_text().strip()
-    except OSError:
-        return ""
+    return read(note(digest, prefix))
 
 
 def is_built(build: Build, sources: str) -> bool:
@@ -46,10 +44,7 @@ def failed(build: Build) -> list[str]:
 def why_lacking(build: Build, package: str) -> str:
     """Why Spack could not build a package that `failed` returns, and what to do, in one line."""
     (path,) = (log(digest, prefix) for name, digest, prefix in build.peers if name == package)
-    try:
-        output = path.read_text(errors="replace")
-    except OSError:
-        output = ""
+    output = read(path)
     todo = tool.hint(tool.complaint(output))
     complaint = tool.complaint(output, LONGEST_QUOTE)
     return f"Spack could not build {package}: {complaint}{f' ({todo})' if todo else ''}; {AGAIN} (all it said: {path})"

@@ -117,11 +117,8 @@ def _settings() -> dict[str, str]:
         return {}
     except (OSError, ValueError) as error:
         raise CampaignError(f"{SETTINGS} cannot be read ({error}): remove it and start again") from error
-    return (
-        {name: value for name, value in document.items() if isinstance(value, str)}
-        if isinstance(document, dict)
-        else {}
-    )
+    items = document.items() if isinstance(document, dict) else ()
+    return {name: value for name, value in items if isinstance(value, str)}
 
 
 def remember(*, spack: Path | None, packages: Path | None) -> None:
