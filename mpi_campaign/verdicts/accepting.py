@@ -110,7 +110,8 @@ def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
 def _joined(given: Iterable[tuple[pd.DataFrame, str]]) -> pd.DataFrame:
     """Tables as one, each with the archive's name of its system in the column `system`, where it has one."""
     tables = [table.assign(system=name) if "system" in table else table for table, name in given]
-    return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    joined: pd.DataFrame = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    return joined
 
 
 def _text(criteria: Criteria, results: Sequence[Result]) -> str:
