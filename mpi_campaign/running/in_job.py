@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, files
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
@@ -45,14 +45,8 @@ class Lease:
         self.path = path
         self.seconds = seconds
         self.owner = ""
-        self.last = self._read()
+        self.last = files.read(path)
         self.since = self.looked = time.monotonic()
-
-    def _read(self) -> str:
-        try:
-            return self.path.read_text()
-        except OSError:
-            return ""
 
     def check(self) -> None:
         """Raises LeaseGone where the file has not changed for too long, or where another campaign writes it."""
@@ -60,7 +54,7 @@ class Lease:
         if not self.seconds or now - self.looked < min(job.BEAT_SECONDS, self.seconds / 4):
             return
         self.looked = now
-        if (text := self._read()) != self.last:
+        if (text := files.read(self.path)) != self.last:
             owner = text.partition(" ")[0]
             if self.owner and owner not in ("", self.owner):
                 raise LeaseGone

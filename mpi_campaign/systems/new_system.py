@@ -24,7 +24,7 @@ from mpi_campaign.systems.slurm_description import Description, Partition, Shape
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
 from mpi_campaign.toolchains.spack.matrix import Line
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import first_of, plural
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 RESERVED = ("general",)
@@ -152,14 +152,14 @@ def slurm_settings(
         remarks = [f"other nodes than that: {_names(others)}"] if others else []
         remarks += [f"only for the accounts {_names(partition.accounts)}: --account"] if partition.accounts else []
         remarks += [f"Slurm says that it is {partition.state}"] if partition.state != "UP" else []
-        limit = partition.longest_seconds
+        limit, count = partition.longest_seconds, len(described.nodes_of(partition.name))
         partitions.append(
             {
                 "name": _name_for_reframe(partition.name, names),
                 "slurm_name": partition.name,
                 "comment": _nodes_in_words(described, partition.name, shape),
                 "remarks": remarks,
-                "most_nodes": _most_nodes(described, partition),
+                "most_nodes": min(count, partition.most_nodes or count),
                 "limit": reframe_duration(limit) if limit else "",
                 "shape": shape,
             }
@@ -194,12 +194,6 @@ def reframe_duration(seconds: int) -> str:
     return f"{days}d{hours}h{minutes}m{rest}s"
 
 
-def _most_nodes(described: Description, partition: Partition) -> int:
-    """How many nodes a job may have."""
-    count = len(described.nodes_of(partition.name))
-    return min(count, partition.most_nodes or count)
-
-
 def _usual_first(described: Description) -> list[Partition]:
     return sorted(described.partitions, key=lambda partition: not partition.is_default)
 
@@ -215,9 +209,7 @@ def _nodes_in_words(described: Description, partition: str, shape: Shape) -> str
 
 def _names(names: Sequence[str]) -> str:
     """Names in a comment, not too many of them."""
-    more = len(names) - SHOWN_NAMES
-    shown = [re.sub(r"[^\w.-]", "-", name) for name in names[:SHOWN_NAMES]]
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    return first_of((re.sub(r"[^\w.-]", "-", name) for name in names), SHOWN_NAMES, " and {} more")
 
 
 def _in_words(described: Description) -> list[str]:
@@ -279,7 +271,9 @@ def configurations(line: Line) -> str:
 def _facts(name: str) -> dict[str, Any]:
     cores = machine.cores()
     host = platform.node() or "localhost"
-    packages = {_package(cpu) for cpu in cores.cpus}
+    packages = {
+        files.read(machine.SYS_CPU / f"cpu{cpu}" / "topology" / "physical_package_id") or "0" for cpu in cores.cpus
+    }
     return {
         "name": name,
         "host": re.sub(r"[^\w.-]", "-", host),
@@ -297,13 +291,6 @@ def _facts(name: str) -> dict[str, Any]:
         ],
         "date": datetime.date.today().isoformat(),
     }
-
-
-def _package(cpu: int) -> str:
-    try:
-        return (machine.SYS_CPU / f"cpu{cpu}" / "topology" / "physical_package_id").read_text().strip()
-    except OSError:
-        return "0"
 
 
 def _render(template: str, facts: Mapping[str, Any]) -> str:
