@@ -116,11 +116,7 @@ def limit_link(netlink: IPRoute, index: int, rate: str, directions: int = 1) -> 
     directions: 2 for a loopback, which sends both directions of a connection. Each has a bucket of its own."""
     packet = rates.packet_bytes(rate)
     netlink.link(
-        "set",
-        index=index,
-        mtu=min(packet, LONGEST_MTU),
-        gso_max_size=packet + HEADERS_BYTES,
-        txqlen=QUEUE_PACKETS,
+        "set", index=index, mtu=min(packet, LONGEST_MTU), gso_max_size=packet + HEADERS_BYTES, txqlen=QUEUE_PACKETS
     )
     netlink.tc("add", "htb", index, ROOT, default=1)
     bucket = {"rate": rates.bytes_per_second(rate), "burst": rates.burst_bytes(rate)}

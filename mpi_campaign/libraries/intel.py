@@ -98,18 +98,10 @@ LIBRARY = Library(
     launchers=(StartedBy(INTEL_HYDRA), StartedBy(SRUN_PMI2)),
     reports=r"Intel\(R\) MPI Library (\d[\w.]*)",
     always=_always,
-    networks={
-        "shm": same(I_MPI_FABRICS="shm"),
-        "wire": _wire,
-        "tcp": lambda request: _tcp(request, "shm:ofi"),
-    },
+    networks={"shm": same(I_MPI_FABRICS="shm"), "wire": _wire, "tcp": lambda request: _tcp(request, "shm:ofi")},
     configurations={"async": _async, "dedicated": _dedicated, "dedicated_unbound": _unbound},
     settings={
-        "protocol": {
-            "copied": within_a_node(same(I_MPI_SHM_CMA="0")),
-            "eager": _eager,
-            "rendezvous": _rendezvous,
-        },
+        "protocol": {"copied": within_a_node(same(I_MPI_SHM_CMA="0")), "eager": _eager, "rendezvous": _rendezvous},
         "library_setting": {
             "yielding": same(I_MPI_THREAD_YIELD="3", I_MPI_THREAD_SLEEP="100"),
             "blocking": same(I_MPI_WAIT_MODE="1"),

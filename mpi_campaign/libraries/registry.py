@@ -43,7 +43,7 @@ USUAL = ("openmpi", "mpich")
 # Libraries that the literature names and that cannot be installed, each with the reason.
 NOT_TO_BE_HAD: Mapping[str, str] = {
     "mpc": "PyPI has no wheel of MPC, and Spack's package mpc is a library of arithmetic; an installed MPC, "
-    "mpc@VERSION=PREFIX, is served as a library that is not known",
+    "mpc@VERSION=PREFIX, is served as a library that is not known"
 }
 
 

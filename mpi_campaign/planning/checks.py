@@ -11,12 +11,7 @@ from mpi_campaign.networks import registry as networks
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.registry import (
-    BENCHMARKS,
-    CHOICES,
-    POINT_VALUES,
-    with_axis,
-)
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES, with_axis
 from mpi_campaign.planning.options import PROVIDERS, Options, benchmarks_of, grid_of
 from mpi_campaign.planning.placing import shapes
 from mpi_campaign.systems import known_systems

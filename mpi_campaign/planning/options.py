@@ -7,12 +7,7 @@ from typing import Any
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.registry import (
-    BENCHMARKS,
-    CHOICES,
-    POINT_VALUES,
-    values_of,
-)
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES, values_of
 from postprocess.families.family import Value
 
 PROVIDERS: Mapping[str, str] = {

@@ -33,11 +33,7 @@ def _identity(toolchain: Toolchain) -> tuple[str, str]:
 
 
 def make_plan(
-    options: Options,
-    resolved: list[Toolchain],
-    network: str,
-    *placements: Placement,
-    built: bool = True,
+    options: Options, resolved: list[Toolchain], network: str, *placements: Placement, built: bool = True
 ) -> Plan:
     """All cases that were asked for; impossible ones are skipped with a reason.
 

@@ -12,16 +12,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import (
-    APPROACH,
-    COLLECTIVE,
-    GRID_POINTS,
-    INTRANODE,
-    OPERATION,
-    PROTOCOL,
-    SEND,
-    UNKNOWNS,
-)
+from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, INTRANODE, OPERATION, PROTOCOL, SEND, UNKNOWNS
 from postprocess.families.family import Axis, Value
 from postprocess.records.header import keeps_apart
 

@@ -40,12 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         # A job that was cancelled starts nothing any more on its nodes, not even on this one.
         by_host = {host: asking.ask(words, seconds=ASKING_SECONDS, cwd=ROOT) for host in here}
         answers = nodes_in_hand.ask_each(
-            others,
-            in_hand.variables,
-            words,
-            ASKING_SECONDS,
-            at_once=ASKED_AT_ONCE,
-            begin_within=BEGIN_WITHIN_SECONDS,
+            others, in_hand.variables, words, ASKING_SECONDS, at_once=ASKED_AT_ONCE, begin_within=BEGIN_WITHIN_SECONDS
         )
         by_host |= dict(zip(others, answers, strict=True))
         for host, answer in by_host.items():

@@ -132,10 +132,7 @@ def pattern(test: str, axes: Mapping[str, Sequence[object]]) -> str:
 
 
 def run(
-    words: list[str],
-    on_event: Callable[[Event], None],
-    on_tick: Callable[[], None],
-    afterwards: Sequence[str] = (),
+    words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[], None], afterwards: Sequence[str] = ()
 ) -> Session:
     """Run ReFrame under the guard. Calls on_event for each event, and on_tick in between. afterwards: of the guard.
     Ctrl-C and SIGTERM interrupt ReFrame: its jobs die, what is on disk stays."""

@@ -135,10 +135,7 @@ def _slurm(say: Callable[[str], None]) -> tuple[Description | None, str]:
 
 
 def slurm_settings(
-    facts: Mapping[str, Any],
-    described: Description,
-    scheduler: str = "",
-    launcher: str = known_systems.OWN_LAUNCHER,
+    facts: Mapping[str, Any], described: Description, scheduler: str = "", launcher: str = known_systems.OWN_LAUNCHER
 ) -> str:
     """The text of settings.py for a cluster. The default partition comes first.  facts: of this machine, by the names
     that the template uses.  scheduler, launcher: by ReFrame's names; without a scheduler, the one that fits."""

@@ -117,9 +117,9 @@ def look(*, box: bool = False) -> InHand:
         return already
     whose, hosts, variables = _of_box() if box else _of_job()
     names, cpus = zip(*_looks(hosts, variables), strict=True)
-    in_hand_ = InHand(whose, hosts, names, cpus, variables, one_machine=is_box())
-    os.environ[IN_HAND] = in_hand_.as_text()
-    return in_hand_
+    looked_at_now = InHand(whose, hosts, names, cpus, variables, one_machine=is_box())
+    os.environ[IN_HAND] = looked_at_now.as_text()
+    return looked_at_now
 
 
 def looked_at() -> InHand | None:

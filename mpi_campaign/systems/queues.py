@@ -55,8 +55,8 @@ def state(scheduler: Scheduler, job: str) -> str:
     if not scheduler.states:
         return SILENT
     answer = _ask(scheduler.states, [job])
-    if state_ := parse(answer.stdout).get(job):
-        return ENDED if state_.state in scheduler.final else THERE
+    if queued := parse(answer.stdout).get(job):
+        return ENDED if queued.state in scheduler.final else THERE
     if scheduler.unknown_job in answer.stderr:
         return ENDED  # it was forgotten
     return GONE if answer.good else SILENT

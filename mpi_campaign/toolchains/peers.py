@@ -200,12 +200,7 @@ def check_prefixes(folders: Sequence[str]) -> None:
 
 
 def find(
-    benchmark: str,
-    collective: str,
-    family: str,
-    prefix: Path,
-    folders: Sequence[str] = (),
-    build: Build | None = None,
+    benchmark: str, collective: str, family: str, prefix: Path, folders: Sequence[str] = (), build: Build | None = None
 ) -> Program | str:
     """The program for the toolchain of this family and prefix; or a line that says why there is none.  build: of a
     toolchain by Spack. Its other benchmarks have their own prefixes, which are searched after the folders."""

@@ -197,7 +197,7 @@ def locked(say: Callable[[str], None]) -> Iterator[None]:
 
 def _remember(toolchain: Toolchain) -> None:
     others = [other for other in load() if other.environment != toolchain.environment]
-    entries = sorted((asdict(entry_) for entry_ in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
+    entries = sorted((asdict(each) for each in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
     files.write_atomically(STORE, json.dumps(entries, indent=1) + "\n")
 
 

@@ -183,7 +183,7 @@ def find(asked: HistoryRequest, root: Path) -> Found:
     launches = replace(side, toolchain="").launches(table, runs)
     if launches.empty:
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
-    series = [series_ for series_ in searched(series_of(launches, metrics)) if _is_of(side, *series_.toolchains)]
+    series = [each for each in searched(series_of(launches, metrics)) if _is_of(side, *each.toolchains)]
     if not series:
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
     changes = changes_of(series, asked.limits)
@@ -322,7 +322,7 @@ def coverage(findings: Found) -> str:
     """A line that says in how many series a change could be found, and why in others it cannot."""
     series, least = findings.series, 2 * FEWEST
     looked = sum(history.values.size >= least for history in series)
-    runs = len({run_ for history in series for run_ in history.runs})
+    runs = len({run for history in series for run in history.runs})
     words = f"{looked} of {len(series)} series have the {least} nights that it takes, of {runs} in all"
     if looked == len(series):
         return words
