@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -369,7 +369,7 @@ def test_a_description_is_read_back(tmp_path: Path) -> None:
         2, 1, 64, 600, 86400, ("--qos=x",), {"A": "b c"}, ("srun", "--nodes={nodes}"), "SLURM_JOB_ID", "$HOSTS"
     )
     one = Description(RunFolder(tmp_path, "cluster", "r"), 3, (Order(("a", "b c"), sizes, "the first launch"),), script)
-    (tmp_path / "job.json").write_text(json.dumps(one.as_json()))
+    (tmp_path / "job.json").write_text(json.dumps(asdict(one), default=str))
     assert Description.read(tmp_path / "job.json") == one
     assert job.on_each_node(script, ["true"]) == ["srun", "--nodes=2", "true"]
 

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +286,9 @@ def write(descriptions: Sequence[Description]) -> None:
     """Make the jobs' folders, each with its description."""
     for description in descriptions:
         description.folder.mkdir(parents=True, exist_ok=True)
-        files.write_atomically(description.folder / job.DESCRIPTION, json.dumps(description.as_json(), indent=1) + "\n")
+        files.write_atomically(
+            description.folder / job.DESCRIPTION, json.dumps(asdict(description), indent=1, default=str) + "\n"
+        )
 
 
 def command(folder: RunFolder, system: str, request: Request, suite: str) -> list[str]:

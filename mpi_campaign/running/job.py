@@ -18,8 +18,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from mpi_campaign import files
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.processes import signals
 from mpi_campaign.running.sessions import Order
@@ -91,32 +91,11 @@ class Description:
         """The name of its files in the archive."""
         return f"job{self.number}"
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "run": {"root": str(self.run.root), "system": self.run.system, "run": self.run.run},
-            "number": self.number,
-            "orders": [order.as_json() for order in self.orders],
-            "script": dict(vars(self.script)),
-            "lease_seconds": self.lease_seconds,
-            "cores_per_node": self.cores_per_node,
-        }
-
     @classmethod
     def read(cls, path: Path) -> "Description":
         """The description in a file. Raises OSError, ValueError, KeyError or TypeError where it has none."""
-        values = json.loads(path.read_text())
-        script: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in values["script"].items()
-        }
-        run = values["run"]
-        return cls(
-            RunFolder(Path(run["root"]), run["system"], run["run"]),
-            values["number"],
-            tuple(map(Order.from_json, values["orders"])),
-            Script(**script),
-            values["lease_seconds"],
-            values["cores_per_node"],
-        )
+        description: Description = files.made_of(cls, json.loads(path.read_text()))
+        return description
 
 
 @dataclass(frozen=True)

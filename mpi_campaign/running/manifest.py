@@ -1,5 +1,6 @@
 """The manifest of a run while it grows, and what is archived beside it."""
 
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -12,7 +13,6 @@ from mpi_campaign.children import environ
 from mpi_campaign.planning.options import MANIFEST_VERSION, Options
 from mpi_campaign.planning.placing import partition_of
 from mpi_campaign.planning.plan import Plan
-from mpi_campaign.running.reframe_session import typed
 from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.resolving import Toolchain
@@ -53,7 +53,7 @@ def of_run(
         "later_run": later_run,
         "finished_utc": None,
         **now,
-        "reframe_command": typed(reframe_command),
+        "reframe_command": shlex.join(reframe_command),
         "options": plan.options.as_dict(),
         "toolchains": [{**asdict(toolchain), "environment": toolchain.environment} for toolchain in resolved],
         "case_budget_seconds": plan.case_budget_seconds,

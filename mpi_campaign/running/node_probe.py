@@ -42,17 +42,13 @@ class Seen:
     def name(self) -> str:
         return str(self.host["name"])
 
-    def as_json(self) -> dict[str, Any]:
-        """The object that `from_json` reads."""
-        return dict(vars(self))
-
     def as_facts(self) -> dict[str, Any]:
         """The node for a manifest: without the findings."""
-        return {name: value for name, value in self.as_json().items() if name != "findings"}
+        return {name: value for name, value in vars(self).items() if name != "findings"}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Seen":
-        """Raises TypeError or KeyError for anything that `as_json` did not return."""
+        """What was written as JSON. Raises TypeError or KeyError for anything else."""
         seen = cls(**values)
         if not isinstance(seen.host, dict) or "name" not in seen.host:
             raise TypeError("a node has no name")
@@ -124,7 +120,7 @@ def main(arguments: list[str]) -> int:
     folder, seen = Path(arguments[0]), look()
     try:
         (folder / NODES).mkdir(exist_ok=True)
-        files.write_atomically(folder / NODES / f"{seen.name}.json", json.dumps(seen.as_json()) + "\n")
+        files.write_atomically(folder / NODES / f"{seen.name}.json", json.dumps(vars(seen)) + "\n")
     except OSError as error:
         print(f"{seen.name}: {folder} cannot be written: {error.strerror}", file=sys.stderr)
         return EXIT_FAILED

@@ -2,9 +2,8 @@
 
 import json
 import re
-import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -160,23 +159,19 @@ def outcomes(report: Path) -> list[Outcome]:
         document = json.loads(report.read_text())
     except (OSError, ValueError):
         return []
-    return list(_outcomes(document))
-
-
-def _outcomes(document: dict[str, object]) -> Iterator[Outcome]:
-    runs = document.get("runs", [])
-    assert isinstance(runs, list)
-    for run_ in runs:
-        for case in run_["testcases"]:
-            yield Outcome(
-                stem=str(case.get("case_stem") or ""),
-                environment=str(case["environ"]),
-                fixture=bool(case["fixture"]),
-                result=str(case["result"]),
-                fail_phase=str(case.get("fail_phase") or ""),
-                fail_reason=_one_line(str(case.get("fail_reason") or "")),
-                folder=str(case.get("stagedir") or ""),
-            )
+    return [
+        Outcome(
+            stem=str(case.get("case_stem") or ""),
+            environment=str(case["environ"]),
+            fixture=bool(case["fixture"]),
+            result=str(case["result"]),
+            fail_phase=str(case.get("fail_phase") or ""),
+            fail_reason=_one_line(str(case.get("fail_reason") or "")),
+            folder=str(case.get("stagedir") or ""),
+        )
+        for session in document.get("runs", [])
+        for case in session["testcases"]
+    ]
 
 
 def _one_line(reason: str) -> str:
@@ -184,8 +179,3 @@ def _one_line(reason: str) -> str:
     lines = [line.strip() for line in reason.splitlines() if line.strip()]
     ends = [" " if line.endswith(":") else "; " for line in lines[:-1]]
     return "".join(line + end for line, end in zip(lines, [*ends, ""], strict=False))
-
-
-def typed(words: list[str]) -> str:
-    """The command line as a person types it."""
-    return shlex.join(words)

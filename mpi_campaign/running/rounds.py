@@ -1,5 +1,6 @@
 """The rounds of a plan are carried out: on this machine, or in jobs of a batch system."""
 
+import shlex
 import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.processes.progress import Progress
-from mpi_campaign.running import batch, node_probe, reframe_session, same_sizes, session_words, sessions, verify
+from mpi_campaign.running import batch, node_probe, same_sizes, session_words, sessions, verify
 from mpi_campaign.running import manifest as manifests
 from mpi_campaign.running.job import Description
 from mpi_campaign.running.reframe_session import Event, Outcome
@@ -138,7 +139,7 @@ class Rounds:
             on_again=lambda number: watch.begin_again(jobs[number].rounds),
         )
         words = batch.command(folder, plan.options.system, request, plan.options.suite)
-        say(reframe_session.typed([*words, "--run"]))
+        say(shlex.join([*words, "--run"]))
         session = batch.submit(words, follower) if jobs else None
         run_folders.harvest(folder)
         all_ended = batch.ended(follower, session) if session else []

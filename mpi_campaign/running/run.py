@@ -1,6 +1,7 @@
 """`campaign run`: resolve, plan, measure through ReFrame, archive, report."""
 
 import json
+import shlex
 import shutil
 import tempfile
 import time
@@ -245,7 +246,7 @@ class Campaign:
         else:
             jobs, _ = self._rounds(folder, plan).jobs(self.request)
             words = [*batch.command(folder, self.options.system, self.request, self.options.suite), "--dry-run"]
-        self.say(reframe_session.typed(words))
+        self.say(shlex.join(words))
         session = reframe_session.run(words, lambda _event: None, lambda: None)
         script = batch.script_of(folder, jobs[0].number) if jobs else ""
         shutil.rmtree(folder.session)
@@ -346,7 +347,7 @@ class Campaign:
             self.say(note)
         manifest["notes"] += notes
         manifest["case_budget_seconds"] = new_plan.case_budget_seconds
-        manifest["reframe_command"] = reframe_session.typed([*self._command(folder, new_plan), "--run"])
+        manifest["reframe_command"] = shlex.join([*self._command(folder, new_plan), "--run"])
         manifest["cases"] = list(results(folder, new_plan, []))
         run_folders.write_manifest(folder, manifest)
         return new_plan

@@ -1,10 +1,9 @@
 """The ReFrame sessions of a run, one after the other: on this machine, or inside of one job of a batch system."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.running import leftovers, reframe_session, same_sizes
@@ -23,21 +22,6 @@ class Order:
     words: tuple[str, ...]
     sizes: tuple[TakenOver, ...] = ()
     whose: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        sizes = [
-            {"case": size.case, "sources": list(map(str, size.sources)), "target": str(size.target)}
-            for size in self.sizes
-        ]
-        return {"words": list(self.words), "sizes": sizes, "whose": self.whose}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Order":
-        """The order from what `as_json` returned."""
-        sizes = tuple(
-            TakenOver(size["case"], tuple(map(Path, size["sources"])), Path(size["target"])) for size in values["sizes"]
-        )
-        return cls(tuple(values["words"]), sizes, values["whose"])
 
 
 @dataclass(frozen=True)

@@ -167,12 +167,8 @@ def _is_wheel(toolchain: Toolchain, spec: Spec) -> bool:
 
 def load() -> list[Toolchain]:
     """Every toolchain that was resolved in this clone and is still there."""
-    stored = []
     try:
-        for entry in json.loads(STORE.read_text()):
-            packages = tuple(Package(**package) for package in entry["packages"])
-            spack = Build.from_json(entry["spack"]) if entry.get("spack") else None
-            stored.append(Toolchain(**{**entry, "packages": packages, "spack": spack}))
+        stored: list[Toolchain] = [files.made_of(Toolchain, entry) for entry in json.loads(STORE.read_text())]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError, KeyError) as error:
