@@ -123,15 +123,15 @@ def of_launch(text: str, shm_free_bytes: int | None = None, *, here: bool = Fals
         if not messages.no_cause.search(sentence) and re.search(r"\w", sentence)
     ]
     telling = next(filter(_TELLING.search, sentences), "")
-    if known := _first(messages.known, plain, shm_free_bytes, here=here):
-        return known
+    if cause := _first(messages.known, plain, shm_free_bytes, here=here):
+        return cause
     bare = None if telling else _first(messages.bare_ends, plain, shm_free_bytes)
     quoted = telling or (sentences or [""])[-1]
     return bare or (Cause(_at_a_word(quoted.rstrip(" .:,;-")), known=False) if quoted else None)
 
 
-def _first(known: Sequence[Known], plain: str, shm_free_bytes: int | None, *, here: bool = False) -> Cause | None:
-    for candidate in known:
+def _first(causes: Sequence[Known], plain: str, shm_free_bytes: int | None, *, here: bool = False) -> Cause | None:
+    for candidate in causes:
         if match := candidate.pattern.search(plain):
             words = _in_words(candidate.words, match, shm_free_bytes)
             limit = limits_of(getattr(errno, candidate.limit)) if here and candidate.limit else ""

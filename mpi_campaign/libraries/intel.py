@@ -121,7 +121,7 @@ LIBRARY = Library(
         },
     },
     variables=("I_MPI_*", *ch4.VARIABLES),
-    told_itself=("I_MPI_HYDRA_*", "I_MPI_MPIRUN*", "I_MPI_ROOT*", "I_MPI_INFO_*", "I_MPI_INTERNAL_*"),
+    set_by_launcher=("I_MPI_HYDRA_*", "I_MPI_MPIRUN*", "I_MPI_ROOT*", "I_MPI_INFO_*", "I_MPI_INTERNAL_*"),
     controls=(
         "I_MPI_FABRICS",
         "I_MPI_OFI_PROVIDER",

@@ -133,7 +133,7 @@ LIBRARY = Library(
     fragments=_fragments,
     single_copy_by="receiver",
     variables=("OMPI_MCA_*", "PMIX_MCA_*", "PRTE_MCA_*"),
-    told_itself=(
+    set_by_launcher=(
         "OMPI_MCA_orte_*", "OMPI_MCA_ess*", "OMPI_MCA_initial_wdir*", "OMPI_MCA_pmix*", "OMPI_MCA_plm_*",
         "OMPI_MCA_shmem_RUNTIME*", "OMPI_MCA_PREFIXES*", "OMPI_MCA_num_procs*", "OMPI_MCA_cpu_type*", "PRTE_MCA_prte_*",
         "PMIX_MCA_mca_base_*",

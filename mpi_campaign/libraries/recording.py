@@ -26,7 +26,7 @@ def environment(family: str, requested: Iterable[str] = ()) -> tuple[str, ...]:
     of the variables that a person or a system lets into launches. They are recorded too."""
     entries = _entries(family)
     recorded = (entry.variables for entry in entries)
-    left_out = (f"^{name}" for entry in entries for name in entry.told_itself)
+    left_out = (f"^{name}" for entry in entries for name in entry.set_by_launcher)
     return _option("--record-environment", *recorded, _TRANSPORTS, left_out, requested)
 
 

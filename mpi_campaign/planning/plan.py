@@ -96,11 +96,11 @@ class Plan:
     cases: tuple[Case, ...]
     skipped: Mapping[str, str]
 
-    def skips(self, known: Collection[str] = ()) -> list[str]:
-        """Which cases are skipped and why, a line for each reason.  known: stems of cases that are left out."""
+    def skips(self, but: Collection[str] = ()) -> list[str]:
+        """Which cases are skipped and why, a line for each reason.  but: stems of cases that are left out."""
         of_reason: dict[str, list[Case]] = {}
         for case in self.cases:
-            if case.stem in self.skipped and case.stem not in known:
+            if case.stem in self.skipped and case.stem not in but:
                 of_reason.setdefault(self.skipped[case.stem], []).append(case)
         return [f"skipped: {reason} ({_cases_in_words(cases)})" for reason, cases in of_reason.items()]
 

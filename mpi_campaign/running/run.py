@@ -342,7 +342,7 @@ class Campaign:
             if not self.resume:
                 run_folders.leave_nothing(folder)
             raise
-        notes = new_plan.skips(known=plan.skipped)
+        notes = new_plan.skips(but=plan.skipped)
         for note in notes:
             self.say(note)
         manifest["notes"] += notes
