@@ -93,18 +93,13 @@ class Options:
         values: dict[str, Any] = {}
         for option in fields(self):
             if option.name == "axes":
-                values |= self._axes_as_dict()
+                for name, choice in CHOICES.items():
+                    texts = self.axes.get(name, ())
+                    values[choice.key] = texts if choice.several else next(iter(texts), str(choice.usual))
             elif option.name == "points":
                 values |= {name: self.points.get(name, ()) for name in POINT_VALUES}
             else:
                 values[option.name] = getattr(self, option.name)
-        return values
-
-    def _axes_as_dict(self) -> dict[str, str | tuple[str, ...]]:
-        values: dict[str, str | tuple[str, ...]] = {}
-        for name, choice in CHOICES.items():
-            texts = self.axes.get(name, ())
-            values[choice.key] = texts if choice.several else next(iter(texts), str(choice.usual))
         return values
 
     @classmethod

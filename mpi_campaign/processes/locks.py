@@ -51,10 +51,8 @@ class Holder:
 def _began(pid: int) -> str:
     """The start of a process, in clock ticks since boot; empty where there is no such process. Pid and start identify a
     process: the kernel gives the pid of an ended process to a later one."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+    fields = files.read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 else ""
 
 
 def _this_process() -> Holder:

@@ -55,9 +55,7 @@ def _not_cleaned(by_host: Mapping[str, asking.Answer]) -> Iterator[str]:
     """A line that names the nodes which could not be cleaned, and says why for the first one; none where all were."""
     bad = {host: answer for host, answer in by_host.items() if not answer.good}
     for host, answer in list(bad.items())[:1]:
-        lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
-        why = answer.trouble or (lines or [f"exit code {answer.exit_code}"])[-1]
-        yield f"{NOT_CLEANED} on {plural(len(bad), 'node')}: {', '.join(bad)} (the agent on {host}: {why})"
+        yield f"{NOT_CLEANED} on {plural(len(bad), 'node')}: {', '.join(bad)} (the agent on {host}: {answer.why})"
 
 
 def not_cleaned(output: Sequence[str]) -> list[str]:

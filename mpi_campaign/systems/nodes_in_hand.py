@@ -203,10 +203,8 @@ def _asked_for(scheduler: Scheduler) -> tuple[str, ...]:
     command = shlex.join(scheduler.ask_hosts)
     answer = asking.ask(scheduler.ask_hosts, env=environ.built(environ.JOB), seconds=ASKING_SECONDS)
     if not answer.good:
-        lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
-        why = answer.trouble or (lines or [f"exit code {answer.exit_code}"])[-1]
         raise CampaignError(
-            f"{command}: {why}; the hosts of a {scheduler.title} instance are known to {scheduler.title} only"
+            f"{command}: {answer.why}; the hosts of a {scheduler.title} instance are known to {scheduler.title} only"
         )
     return tuple(expand(answer.stdout.strip(), command))
 
@@ -237,7 +235,5 @@ def _seen(host: str, answer: asking.Answer, file: Path) -> tuple[str, Cpus]:
             return str(values["host"]), tuple(map(tuple, values["cpus"]))
         why = f"it has another file system than this host: {ROOT} must be the same folder on all nodes"
     except (IndexError, ValueError, KeyError, TypeError):
-        lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
-        why = answer.trouble or (lines or [f"exit code {answer.exit_code}"])[-1]
-        why = f"{why}; each node must see {ROOT}, and the batch system must start commands there"
+        why = f"{answer.why}; each node must see {ROOT}, and the batch system must start commands there"
     raise CampaignError(f"{host} cannot be used: {why}")

@@ -126,8 +126,8 @@ def cancel(scheduler: Scheduler, jobs: Sequence[str]) -> None:
     unknown = bool(scheduler.unknown_job) and scheduler.unknown_job in answer.stderr  # one of them has ended long ago
     may_go_on = scheduler.states and not answer.good and any(state(scheduler, job) in (THERE, SILENT) for job in jobs)
     if answer.trouble or (may_go_on and not unknown):
-        lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
-        why = answer.trouble or f"says: {(lines or [f'exit code {answer.exit_code}'])[-1]}"
+        says = "" if answer.trouble else "says: "
         raise CampaignError(
-            f"{plural(len(jobs), 'job')} not cancelled ({', '.join(jobs)}): {' '.join(scheduler.cancel)} {why}"
+            f"{plural(len(jobs), 'job')} not cancelled ({', '.join(jobs)}): {' '.join(scheduler.cancel)} "
+            f"{says}{answer.why}"
         )
