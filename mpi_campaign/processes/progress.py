@@ -41,13 +41,14 @@ class Progress:
         self._step += 1
         self.line(f"[{self._step}/{self._steps}] {what}")
 
-    def line(self, text: str) -> None:
-        """Write a line that stays."""
-        self._print(text + "\n")
+    def line(self, *lines: str) -> None:
+        """Write lines that stay."""
+        for text in lines:
+            self._print(text + "\n")
 
-    def detail(self, text: str) -> None:
-        """Write a line about the current step."""
-        self.line(f"      {text}")
+    def detail(self, *lines: str) -> None:
+        """Write lines about the current step."""
+        self.line(*(f"      {text}" for text in lines))
 
     def status(self, text: str) -> None:
         """Show a line that the next line replaces. In a log it stays, and is written once in LOG_INTERVAL_S only."""

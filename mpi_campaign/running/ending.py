@@ -52,8 +52,7 @@ def close(
     for table in rendering.short_tables(run):
         progress.line(table)
         progress.line("")
-    for line in (*failure_lines(cases), *not_had):
-        progress.line(line)
+    progress.line(*failure_lines(cases), *not_had)
     if not complete:
         progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")
     progress.line(where)

@@ -154,8 +154,7 @@ class Rounds:
             ranks = max(plan.placement_of(turn).ranks_per_node for turn in job.rounds)
             notes = [f"job {end.job_id}: {line}" for line in node_probe.notes(end.nodes, ranks)]
             manifest["notes"] += notes
-            for note in notes:
-                say(note)
+            say(*notes)
             for of_session in end.sessions:
                 self.outcomes += batch.outcomes_of(end.description, of_session)
                 manifest["sessions"].append(batch.session_of(of_session, manifests.of_session(self.command_line), end))

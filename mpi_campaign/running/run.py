@@ -75,14 +75,12 @@ class Campaign:
         resolved = self._find_toolchains()
         environ.let(self.options.environment, partition.requested())
         self.say(f"{', '.join(toolchain.toolchain for toolchain in resolved)}; network {network}")
-        for line in environ.summary(environ.kept_out(), environ.requested()):
-            self.say(line)
+        self.say(*environ.summary(environ.kept_out(), environ.requested()))
         plan = make_plan(self.options, resolved, network, *placed, built=False)
         notes += plan.skips()
         notes += filter(None, [plan.too_short()])
         notes += load.notes() if partition.here else []
-        for note in notes:
-            self.say(note)
+        self.say(*notes)
         notes = [*limited, *self._skipped(), *notes]
         if dry_run:
             with tempfile.TemporaryDirectory() as scratch:
@@ -164,8 +162,7 @@ class Campaign:
         if allocated:
             self.say(f"{allocated.subject}: {allocated.seen}")
         limited = _limits(placed)
-        for note in limited:
-            self.say(note)
+        self.say(*limited)
         return limited
 
     def _find_toolchains(self) -> list[Toolchain]:
@@ -202,8 +199,7 @@ class Campaign:
             names.append(text if spec.prefix else toolchain.toolchain)
         if self.not_had and (self.resume or not resolved):  # what was begun with a library does not end without it
             raise next(iter(self.not_had.values()))
-        for line in self._skipped():
-            self.say(line)
+        self.say(*self._skipped())
         self.options = replace(options, toolchains=tuple(dict.fromkeys(names)))
         return list(resolved.values())
 
@@ -258,8 +254,7 @@ class Campaign:
         if session.exit_code != 0:
             raise CampaignError(f"ReFrame's dry run ended with {session.exit_code}: {session.complaint}")
         if self.request is not None:
-            for line in batch.in_words(self.request, jobs):
-                self.say(line)
+            self.say(*batch.in_words(self.request, jobs))
             self.progress.line(f"the first job script:\n{script}")
         launches, expected = len(plan.to_measure), plan.expected_in_words
         time = f" in {expected}" if expected else ""
@@ -329,8 +324,7 @@ class Campaign:
         manifest["nodes"] = [*(node for node in manifest["nodes"] if node not in now), *now]
         notes = node_probe.notes(seen, max(placement.ranks_per_node for placement in plan.placements))
         manifest["notes"] = list(dict.fromkeys([*manifest["notes"], *notes]))
-        for note in notes:
-            self.say(note)
+        self.say(*notes)
         run_folders.write_manifest(folder, manifest)
 
     def _plan_again(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], manifest: dict[str, Any]) -> Plan:
@@ -343,8 +337,7 @@ class Campaign:
                 run_folders.leave_nothing(folder)
             raise
         notes = new_plan.skips(but=plan.skipped)
-        for note in notes:
-            self.say(note)
+        self.say(*notes)
         manifest["notes"] += notes
         manifest["case_budget_seconds"] = new_plan.case_budget_seconds
         manifest["reframe_command"] = shlex.join([*self._command(folder, new_plan), "--run"])
