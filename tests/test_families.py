@@ -61,7 +61,6 @@ ALLOWED: Mapping[str, str] = {
     "mpi_campaign/commands/setup.py": "the same",
     "mpi_campaign/commands/runs.py": "the short forms of `show`",
     "mpi_campaign/toolchains/spack/matrix.py": "a key of spack.yaml, for packages of others",
-    "mpi_campaign/toolchains/spack/build.py": "a key of what is kept of a build by Spack",
 }  # fmt: skip
 
 
