@@ -53,20 +53,20 @@ def explained(error: OSError) -> str:
     if error.errno in files.FULL and error.filename:
         with contextlib.suppress(OSError):
             words += files.no_inode(Path(os.fsdecode(error.filename)).parent)
-    told = limits_of(error.errno)
-    if told or error.errno not in {limit[3] for limit in _LIMITS}:
-        return f"{words}: {told}" if told else words
+    limits = limits_of(error.errno)
+    if limits or error.errno not in {limit[3] for limit in _LIMITS}:
+        return f"{words}: {limits}" if limits else words
     return f"{words}: no limit of this process is the cause; look at those of its container or job (cgroup)"
 
 
 def limits_of(number: int | None) -> str:
     """The limits of this process of which an error can tell, with their values; empty where there are none."""
-    told = []
+    lines = []
     for name, what, option, of_error, _ in _LIMITS:
         soft = resource.getrlimit(getattr(resource, name))[0]
         if of_error == number and soft != resource.RLIM_INFINITY:
-            told.append(f"{name} allows {soft} {what} (ulimit {option})")
+            lines.append(f"{name} allows {soft} {what} (ulimit {option})")
     for folder in files.groups(Path("/"), "pids") if number == errno.EAGAIN else ():
         if (most := files.read(folder / "pids.max")).isdigit():
-            told.append(f"{folder}/pids.max allows {most}")
-    return ", ".join(told)
+            lines.append(f"{folder}/pids.max allows {most}")
+    return ", ".join(lines)

@@ -1,13 +1,42 @@
 """Files that other processes may read or write at the same time, and those in which the kernel tells limits."""
 
 import errno
+import itertools
 import os
 import secrets
 from contextlib import suppress
+from dataclasses import is_dataclass
+from datetime import datetime, timezone
 from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 PROBE_BYTES = 1 << 16
 FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def name_by_time() -> str:
+    """A new name that sorts by time: 20261121T224108Z-554aa3."""
+    return f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def made_of(kind: Any, value: Any) -> Any:
+    """What `json.dumps(dataclasses.asdict(...), default=str)` was made of, from the type of a field and its JSON value.
+
+    Raises KeyError, TypeError or ValueError where a value is not of the type.
+    """
+    types = get_args(kind)
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{name: made_of(hints[name], each) for name, each in dict(value).items()})  # type: ignore[operator]
+    if NoneType in types:
+        return None if value is None else made_of(types[0], value)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise TypeError(f"{value!r} is no list")
+        each_type = itertools.repeat(types[0], len(value)) if types[-1] is Ellipsis else types
+        return tuple(made_of(one_type, each) for one_type, each in zip(each_type, value, strict=True))
+    return Path(value) if kind is Path else value
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -25,10 +54,8 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def why_full(folder: Path) -> str:
-    """Why no more can be written to a folder: its file system is full, or a quota is used up. Empty where it is not.
-
-    It tries to write PROBE_BYTES: a quota is seen in no other way.
-    """
+    """Why no more can be written to a folder: its file system is full, or a quota is used up. Empty where it is not. It
+    tries to write PROBE_BYTES: a quota is seen in no other way."""
     probe = folder / f".probe.{secrets.token_hex(4)}"
     try:
         with probe.open("xb") as stream:

@@ -116,12 +116,12 @@ class batch_job(rfm.RunOnlyRegressionTest):
             nonlocal asked
             if time.monotonic() - asked < ASK_SECONDS:
                 return False
-            log, found = self.script_log(), state()
+            log, job_state = self.script_log(), state()
             asked = time.monotonic()
             if log.started_utc is None and 0 < most_wait < time.time() - self.job.submit_time:
                 with contextlib.suppress(CampaignError):  # it is tried again
                     queues.cancel(scheduler, [self.job.jobid])
-            if (log.exit_code is None or found == queues.THERE) and not watched.has_ended(found):
+            if (log.exit_code is None or job_state == queues.THERE) and not watched.has_ended(job_state):
                 return False
             finished()  # raises why ReFrame has cancelled it
             return True

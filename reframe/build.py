@@ -19,10 +19,8 @@ from mpi_campaign.toolchains.spack.build import Build
 
 
 class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
-    """The CMake project, built once per environment in a folder that stays: a second run compiles nothing.
-
-    For toolchains by Spack, Spack builds the project, and the MPI library unless it is an external.
-    """
+    """The CMake project, built once per environment in a folder that stays: a second run compiles nothing. For
+    toolchains by Spack, Spack builds the project, and the MPI library unless it is an external."""
 
     descr = "build the benchmarks"
     build_system: Any = "CMake"  # ReFrame makes an object of it

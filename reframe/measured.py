@@ -316,7 +316,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             here=partition.here,
             launcher=partition.launcher,
             hosts=hosts,
-            told=told_to_library(self.case.parameters),
+            axes=told_to_library(self.case.parameters),
         )
         entry = registry.library(extras["family"])
         copies_once = request.network == "shm" and kernel.COPY not in kernel.refused()
@@ -366,7 +366,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         program, *options = map(shlex.quote, self.words())
         self.executable, self.executable_opts = program, options
 
-    def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
+    def launch_variables(self, purpose: str, inside: environ.Requested) -> dict[str, str]:
         """The variables of a launch beside those that pass."""
         libraries = launch_environment.own_libraries(Path(self.current_environ.extras["prefix"]), self.launch)
         threads = launch_environment.computing(self.computing_threads)
@@ -417,15 +417,19 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         progresses_in = launches.progresses_in(
             extras["family"], Path(extras["prefix"]), extras["version"], self.network
         )
-        told = {name: fact for name, fact in self.library_facts.items() if fact}
-        return {**facts, **made, **self.placed(), **told, "progresses_in": progresses_in, "case": self.case.as_dict()}
+        of_library = {name: fact for name, fact in self.library_facts.items() if fact}
+        return {
+            **facts,
+            **made,
+            **self.placed(),
+            **of_library,
+            "progresses_in": progresses_in,
+            "case": self.case.as_dict(),
+        }
 
     def placed(self) -> dict[str, Any]:
         """The number of ranks, the CPUs that they may use, those of each rank of a node, and the hosts where they are
-        nodes in hand.
-
-        Where hosts differ in their CPUs, `by_host` has both for each host.
-        """
+        nodes in hand. Where hosts differ in their CPUs, `by_host` has both for each host."""
 
         def words(cpus: Cpus, shares: Shares) -> dict[str, Any]:
             each = [host.list_text(share) for share in shares if self.launch.binds]

@@ -35,7 +35,7 @@ class Partitioned(MeasuredTest):
             *self.sizes_options(),
         ]
 
-    def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
+    def launch_variables(self, purpose: str, inside: environ.Requested) -> dict[str, str]:
         """For the approach `streams`, the library reserves a stream for each thread. A user's own number counts."""
         variables = super().launch_variables(purpose, inside)
         if self.case.parameters["approach"] != STREAMS:

@@ -91,7 +91,7 @@ class PeerTest(MeasuredTest):
             self.skip(str(error))
             raise
 
-    def launch_variables(self, purpose: str, inside: environ.LetIn) -> dict[str, str]:
+    def launch_variables(self, purpose: str, inside: environ.Requested) -> dict[str, str]:
         """The variables of our own programs, with the toolchain's libraries first: the program was built elsewhere."""
         first = {"LD_LIBRARY_PATH": self.linker_path()}
         return {**first, **super().launch_variables(purpose, inside)}

@@ -140,7 +140,7 @@ def launch_line(
         configuration,
         "tcp" if hosts else network,
         placement,
-        told=told or {},
+        axes=told or {},
         hosts=hosts,
     )
     settings = launches.launch(mpi.family, request)

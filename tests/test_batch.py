@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,11 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning.making import make_plan
 from mpi_campaign.planning.options import Options
 from mpi_campaign.planning.placing import place
-from mpi_campaign.running import batch, in_job, job, node_probe, probing, reframe_session
+from mpi_campaign.planning.plan_of_options import make_plan
+from mpi_campaign.running import batch, in_job, job, manifest, node_probe, probing, reframe_session
 from mpi_campaign.running.job import Description
-from mpi_campaign.running.run import Campaign
 from mpi_campaign.running.same_sizes import TakenOver
 from mpi_campaign.running.sessions import Order
 from mpi_campaign.schedulers import registry as schedulers
@@ -112,18 +111,14 @@ def test_a_job_of_cases_that_were_measured_is_left_out() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_case_whose_record_nobody_checked_is_in_a_job_again(tmp_path: Path) -> None:
+def test_a_case_whose_record_nobody_checked_is_in_a_job_again() -> None:
     options = Options.of(system="cluster", nodes=(1, 2), configurations=("basic",), collectives=("ibcast",))
     plan = make_plan(options, [MPICH], "native", *place(options))
     checked, unchecked = plan.to_measure
-    folder = RunFolder(tmp_path, "cluster", "interrupted")
-    folder.partial.mkdir(parents=True)
     cases = [{"case": checked.label, "result": "pass"}, {"case": unchecked.label, "result": "missing"}]
-    run_folders.write_manifest(folder, {"cases": cases})
-    campaign = Campaign(options, tmp_path, [], resume=folder)
-    campaign._manifest(folder, plan, [], [])
-    assert campaign.unchecked == {unchecked.stem}
-    (again,) = batch.jobs_of(plan, 1, lambda stem: stem not in campaign.unchecked)
+    stems = manifest.unchecked({"cases": cases}, plan)
+    assert stems == {unchecked.stem}
+    (again,) = batch.jobs_of(plan, 1, lambda stem: stem not in stems)
     assert again.nodes == 2
 
 
@@ -374,7 +369,7 @@ def test_a_description_is_read_back(tmp_path: Path) -> None:
         2, 1, 64, 600, 86400, ("--qos=x",), {"A": "b c"}, ("srun", "--nodes={nodes}"), "SLURM_JOB_ID", "$HOSTS"
     )
     one = Description(RunFolder(tmp_path, "cluster", "r"), 3, (Order(("a", "b c"), sizes, "the first launch"),), script)
-    (tmp_path / "job.json").write_text(json.dumps(one.as_json()))
+    (tmp_path / "job.json").write_text(json.dumps(asdict(one), default=str))
     assert Description.read(tmp_path / "job.json") == one
     assert job.on_each_node(script, ["true"]) == ["srun", "--nodes=2", "true"]
 

@@ -10,8 +10,8 @@ import pytest
 
 from mpi_campaign import ROOT
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
-from mpi_campaign.running.verify import cpus_of
 from mpi_campaign.this_machine import machine
+from mpi_campaign.this_machine.host import cpu_list
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 from tests.support import run_path
 
@@ -73,7 +73,7 @@ def test_the_progress_thread_has_its_core_and_says_so_where_that_computes(
     assert header.threads_per_rank == max(1, SHARE - 1)
     for rank in header.placement:
         threads = rank.mpi_threads if configuration == "dedicated" else rank.helper_threads
-        assert [thread for thread in threads if cpus_of(thread.cpuset) <= cpus_of(rank.dedicated_cpuset)]
+        assert [thread for thread in threads if cpu_list(thread.cpuset) <= cpu_list(rank.dedicated_cpuset)]
 
 
 @pytest.mark.skipif(SHARE == 1, reason="a rank with one core has none to give up")

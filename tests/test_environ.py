@@ -182,7 +182,7 @@ def test_a_path_that_would_hide_the_toolchains_programs_is_refused() -> None:
 @pytest.mark.parametrize("text", ["{", "[]", '{"A": 1}', '{"A B": "1"}', "null"])
 def test_a_variable_of_ours_that_is_broken_is_told(text: str) -> None:
     with pytest.raises(CampaignError, match=f"unset it, and use --env|{environ.LET_IN}"):
-        environ.let_in({environ.LET_IN: text})
+        environ.requested({environ.LET_IN: text})
 
 
 def test_a_partition_lets_in_what_its_settings_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def test_a_partition_lets_in_what_its_settings_name(monkeypatch: pytest.MonkeyPa
     entry = site.partition("cpu", "native", environment=["UCX_NET_DEVICES", "FI_PROVIDER=cxi", "NOT_SET"])
     told = entry["extras"]["environment"]
     assert told == {"UCX_NET_DEVICES": None, "FI_PROVIDER": "cxi", "NOT_SET": None}
-    here, job = (Partition("cpu", "native", name, "mpiexec", told).let_in() for name in ("local", "slurm"))
+    here, job = (Partition("cpu", "native", name, "mpiexec", told).requested() for name in ("local", "slurm"))
     assert here == {"UCX_NET_DEVICES": "mlx5_0:1", "FI_PROVIDER": "cxi"}
     assert job == told  # the value that it has on the node
 

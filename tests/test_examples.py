@@ -9,7 +9,7 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.archive import provenance, run_folders, store
 from mpi_campaign.archive.run_folders import MANIFEST, RunFolder
-from mpi_campaign.commands.run import run as run_command
+from mpi_campaign.commands.run import command as run_command
 from tests.test_public_copy import all_of
 
 EXAMPLES = [run for run in run_folders.runs(run_folders.RESULTS) if run.system == run_folders.EXAMPLE]

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
 import pandas as pd
 import pytest
 import yaml
@@ -19,11 +18,11 @@ from click.testing import CliRunner
 
 from mpi_campaign import ROOT
 from mpi_campaign.archive import rendering, run_folders
-from mpi_campaign.commands import cli
+from mpi_campaign.commands import cli, verdicts
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
-from mpi_campaign.planning.options import Options
-from mpi_campaign.running import run as ending
+from mpi_campaign.processes.progress import Progress
+from mpi_campaign.running import ending
 from mpi_campaign.toolchains import resolving
 from postprocess.families import registry
 from postprocess.families.axes import SIZES
@@ -59,10 +58,9 @@ ALLOWED: Mapping[str, str] = {
     "mpi_campaign/planning/suites.py": "which benchmarks a suite runs",
     "mpi_campaign/planning/checks.py": "where programs of others are looked for is an option of every run",
     "mpi_campaign/running/run.py": "programs of others are provided before a run",
-    "mpi_campaign/commands/prepare.py": "the same, by `setup`",
-    "mpi_campaign/commands/cli.py": "the short forms of `show`",
+    "mpi_campaign/commands/setup.py": "the same",
+    "mpi_campaign/commands/runs.py": "the short forms of `show`",
     "mpi_campaign/toolchains/spack/matrix.py": "a key of spack.yaml, for packages of others",
-    "mpi_campaign/toolchains/spack/build.py": "a key of what is kept of a build by Spack",
 }  # fmt: skip
 
 
@@ -221,8 +219,8 @@ def test_metrics_are_compared_on_sizes_and_states_that_there_are() -> None:
 
 
 def test_the_help_of_a_comparison_names_every_metric() -> None:
-    (option,) = [one for one in cli.compare.params if isinstance(one, click.Option) and one.name == "metrics"]
-    assert set(re.findall(r"\w+", option.help or "")) >= set(registry.METRICS)
+    page = CliRunner().invoke(verdicts.compare, ["--help"]).output
+    assert set(re.findall(r"\w+", page)) >= set(registry.METRICS)
 
 
 @pytest.fixture
@@ -308,8 +306,7 @@ def test_the_end_of_a_run_reads_every_record_once(tmp_path: Path, monkeypatch: p
     folder.archived.rename(folder.partial)
     monkeypatch.setattr(signal, "signal", lambda *_given: None)
     read = counted(monkeypatch)
-    campaign = ending.Campaign(Options(), tmp_path, [])
-    assert campaign._close(folder, manifest, interrupted=False) == 0
+    assert ending.close(folder, manifest, Progress(6), (), interrupted=False) == 0
     assert read == {path.name: 1 for path in folder.records_folder.glob("*.jsonl")}
     again = load_run(folder.path)
     assert not again.problems
@@ -330,7 +327,7 @@ def test_a_run_with_a_whole_record_that_nobody_checked_can_be_resumed(
     folder.archived.rename(folder.partial)
     manifest["cases"][0]["result"] = "missing"
     monkeypatch.setattr(signal, "signal", lambda *_given: None)
-    assert ending.Campaign(Options(), tmp_path, [])._close(folder, manifest, interrupted=True) == 130
+    assert ending.close(folder, manifest, Progress(6), (), interrupted=True) == 130
     assert run_folders.read_manifest(folder)["status"] == "incomplete"
     assert folder.partial.is_dir() and not folder.archived.exists()
 

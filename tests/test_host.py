@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign import ROOT
-from mpi_campaign.running import run
+from mpi_campaign.running import manifest
 from mpi_campaign.this_machine import host, machine
 from mpi_campaign.this_machine.host import SYS_CPU, HostLimits
 from postprocess.records import host_limits
@@ -313,7 +313,7 @@ def test_the_manifest_has_all_limits_and_json_takes_them() -> None:
 def test_a_difference_of_the_limits_explains_a_change(after: Mapping[str, Any], said: list[str]) -> None:
     assert manifest_changes({"host": FACTS}, {"host": {**FACTS, **after}}) == said
     assert host_limits.differences([FACTS], [{**FACTS, **after}]) == said
-    assert run._is_another("host", FACTS, {**FACTS, **after}) is bool(said)
+    assert manifest.is_another("host", FACTS, {**FACTS, **after}) is bool(said)
 
 
 def test_a_node_that_differs_from_run_to_run_explains_a_change() -> None:
@@ -338,8 +338,8 @@ def test_a_node_that_differs_from_run_to_run_explains_a_change() -> None:
 def test_what_an_older_manifest_does_not_tell_is_no_difference() -> None:
     older = {"name": "n", "kernel": "6.1"}
     assert manifest_changes({"host": older}, {"host": {**older, **FACTS}}) == []
-    assert not run._is_another("host", older, {**older, **FACTS})
-    assert run._is_another("host", older, {**FACTS, **older, "kernel": "6.2"})
+    assert not manifest.is_another("host", older, {**older, **FACTS})
+    assert manifest.is_another("host", older, {**FACTS, **older, "kernel": "6.2"})
     assert host_limits.differences([older], [FACTS]) == []
     assert host_limits.limits_words(older) == ""
 

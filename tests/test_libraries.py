@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign.commands import listing
+from mpi_campaign.commands import list as listing
 from mpi_campaign.libraries import launches, recording, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.identity import reported_version
@@ -43,7 +43,7 @@ def asked(
     version: str = NEWEST,
     **told: str,
 ) -> Answer:
-    request = Request(Path("/opt/mpi"), version, configuration, network, placement, told=told)
+    request = Request(Path("/opt/mpi"), version, configuration, network, placement, axes=told)
     return launches.launch(family, request)
 
 
@@ -386,7 +386,7 @@ def test_an_mpich_on_its_older_device_gets_no_variables_of_the_newer_one(tmp_pat
     (tmp_path / "bin" / "mpichversion").chmod(0o755)
 
     def answer(network: str = WIRE, **told: str) -> Answer:
-        return launches.launch("mpich", Request(tmp_path, "4.0.2", "basic", network, EIGHT_CORES, told=told))
+        return launches.launch("mpich", Request(tmp_path, "4.0.2", "basic", network, EIGHT_CORES, axes=told))
 
     def env(network: str = WIRE, **told: str) -> Mapping[str, str]:
         settings = answer(network, **told)

@@ -81,8 +81,8 @@ def test_other_load_above_the_limit_of_the_doctor_is_said(
     monkeypatch.setattr(measuring_precision, "LOAD_SECONDS", 0.0)
     load = measuring_precision._Load((0,))
     load.look()
-    load.before, load.others = before, meanwhile
-    load.taken = disturbances.CpuTime(100, 0, 0)  # nothing stolen, whatever this machine had
+    load.share_before, load.others_until_look = before, meanwhile
+    load.until_look = disturbances.CpuTime(100, 0, 0)  # nothing stolen, whatever this machine had
     seen = load.seen()
     assert ("busy" in seen) == busy
     assert not busy or "more than 2.0 % disturbs" in seen["busy"]
@@ -95,7 +95,7 @@ def test_without_nodes_only_what_needs_them_is_left_out(tmp_path: Path, *, nodes
     placement = Placement(1, 2, 1)
     program, truth = Path("/p/check"), Path("/p/truth")
     launches = measuring_precision.Launches(
-        mpi, placement, Settings(), between, program, truth, tmp_path, measuring_precision.WHOLE
+        mpi, placement, Settings(), between, tmp_path, measuring_precision.WHOLE, program, truth
     )
     steps = list(launches.steps())
     records = [step.record.name for step in steps]

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from mpi_campaign.doctor.disturbances import CpuTime, others_share
-from mpi_campaign.running import other_load
+from mpi_campaign.doctor.load import LEAST_SECONDS, Load
 
 
 def test_the_share_of_others_is_without_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,11 +24,11 @@ def _spin() -> None:
 
 def test_a_program_that_uses_a_core_is_named() -> None:
     spinning = multiprocessing.get_context("fork").Process(target=_spin)
-    load = other_load.OtherLoad()
+    load = Load()
     assert load.notes() == []
     spinning.start()
     try:
-        time.sleep(other_load.LEAST_SECONDS)
+        time.sleep(LEAST_SECONDS)
         (line,) = load.notes()
     finally:
         spinning.kill()

@@ -21,10 +21,10 @@ from mpi_campaign.planning.benchmarks.hybrid_kernels import grid_of_ranks
 from mpi_campaign.planning.benchmarks.partitioned import THREADS_OF_FIGURE
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.making import make_plan
 from mpi_campaign.planning.options import Options
+from mpi_campaign.planning.plan_of_options import make_plan
 from mpi_campaign.processes.progress import duration
-from mpi_campaign.running import run, same_sizes
+from mpi_campaign.running import same_sizes, session_words
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.this_machine import machine
@@ -65,7 +65,7 @@ def test_a_line_about_skipped_cases_says_which() -> None:
     some = planned(OPENMPI, configurations=("basic", "dedicated", "apphelper"), collectives=("ibcast", "ireduce"))
     assert some.skips()
     assert all(line.endswith("(2 cases of nbc_overlap)") for line in some.skips())
-    assert some.skips(known=some.skipped) == []
+    assert some.skips(but=some.skipped) == []
     single = planned(OPENMPI, configurations=("basic", "dedicated"), collectives=("ibcast",))
     assert [line.rpartition(" (")[2] for line in single.skips()] == ["openmpi@5.0.11 shm dedicated ibcast)"]
 
@@ -523,9 +523,8 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
     assert {case.parameters["send"] for case in found.to_measure} == {"early"}
     assert found.options.points == {"message_bytes": ("64", "4096", "65536", "1048576")}
     assert [turn.network for turn in found.rounds] == ["shm", "wire:2gbit"]
-    campaign = run.Campaign(found.options, tmp_path, [])
     folder = run_folders.RunFolder(tmp_path, "local", "RUN")
-    (over_wire,) = (campaign._command(folder, found, turn) for turn in found.rounds if turn.network != "shm")
+    (over_wire,) = (session_words.of_round(folder, found, turn) for turn in found.rounds if turn.network != "shm")
     (name,) = (word.removeprefix("--name=") for word in over_wire if word.startswith("--name="))
     for configuration, protocol in itertools.product(("basic", "async"), ("default", "copied", "eager", "rendezvous")):
         shown = f"sync_overlap%configuration={configuration}%send=early%protocol={protocol}"
@@ -696,7 +695,7 @@ def test_reframe_is_told_whose_budget_it_is(budget_seconds: float, said: str) ->
     """The ReFrame mode of a suite says `suite`."""
     found = planned(MPICH, benchmarks=("sync_overlap",), budget_seconds=budget_seconds)
     folder = run_folders.RunFolder(Path("/archive"), "local", "RUN")
-    command = run.Campaign(found.options, Path("/archive"), [])._command(folder, found)
+    command = session_words.of_round(folder, found)
     assert f"--setvar=budget_from={said}" in command
 
 

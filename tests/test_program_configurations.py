@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mpi_campaign.libraries import recording
-from mpi_campaign.running import verify
 from mpi_campaign.this_machine import machine
+from mpi_campaign.this_machine.host import cpu_list
 from mpi_campaign.toolchains import resolving
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 from tests.support import check_record, launch
@@ -173,7 +173,7 @@ def test_a_rank_with_more_cores_gives_one_up(
         assert not header["shared_core"]
     assert bool(rank["dedicated_cpuset"]) is bound
     if configuration == "dedicated_unbound":
-        assert any(set(cpus) <= verify.cpus_of(thread["cpuset"]) for thread in rank["mpi_threads"])
+        assert any(set(cpus) <= cpu_list(thread["cpuset"]) for thread in rank["mpi_threads"])
     assert bool(rank["helper_threads"]) is (configuration == "apphelper")
     footer = json.loads(path.read_text().splitlines()[-1])
     (helpers,) = footer["helper_thread_cpu_ns"]

@@ -313,4 +313,4 @@ def test_a_launch_that_failed_says_why_before_reframe_reports(folder: RunFolder)
 @pytest.mark.parametrize(("result", "broken"), [("pass", True), ("fail", False), ("abort", False)])
 def test_reframe_itself_failed_where_no_test_did(result: str, broken: bool) -> None:
     ended = Outcome("", "mpich", True, result, "", "", "")
-    assert sessions.is_broken(reframe_session.Session(1, False, []), [ended]) is broken
+    assert bool(sessions.why_broken(reframe_session.Session(1, False, []), [ended])) is broken

@@ -48,11 +48,11 @@ RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 _NAMES = {
     "host": "host", "hosts": "host", "hostname": "host", "nodes": "host", "job_nodelist": "host", "nodelist": "host",
     "user": "user", "username": "user", "logname": "user", "account": "account",
-    **{name.lower(): kind for one in SCHEDULERS for name, kind in one.naming.items()},
+    **{name.lower(): kind for scheduler in SCHEDULERS for name, kind in scheduler.naming.items()},
 }  # fmt: skip
 # Variables of batch systems whose whole values tell whose a job is, but which are no words to look for elsewhere:
 # numbers, words such as `long`, or the name of the cluster, which somebody may have given to the system here too.
-_TELLING = {name.lower(): kind for one in SCHEDULERS for name, kind in one.telling.items()}
+_TELLING = {name.lower(): kind for scheduler in SCHEDULERS for name, kind in scheduler.telling.items()}
 # Keys whose values look like addresses but are versions.
 _VERSIONS = {"version", "package_version", "blas", "library", "mpi_library_version", "compiler", "kernel", "firmware"}
 
@@ -89,10 +89,8 @@ def namer(key: bytes) -> Namer:
 
 @dataclass(frozen=True)
 class Originals:
-    """Words to replace. Folders are absolute paths; hosts may have their domains.
-
-    facts: words, in small letters, of the names of the run's processor, compiler and the like.
-    """
+    """Words to replace. Folders are absolute paths; hosts may have their domains.  facts: words, in small letters, of
+    the names of the run's processor, compiler and the like."""
 
     clones: frozenset[str] = frozenset()
     homes: frozenset[str] = frozenset()
@@ -121,7 +119,7 @@ class Originals:
 
 
 _FOLDER = r"/[^\s'\"=:;,<>|()\[\]{}]*?"
-_DIRECTIVE = "|".join(sorted({re.escape(one.directive) for one in SCHEDULERS if one.directive}))
+_DIRECTIVE = "|".join(sorted({re.escape(scheduler.directive) for scheduler in SCHEDULERS if scheduler.directive}))
 _SAYS_ACCOUNT = rf"(?:--(?:account|project)[= ]['\"]?|#(?:{_DIRECTIVE})\s+-[AP]\s+|['\"]-A[= ]?)"
 _FOUND = (
     ("clones", re.compile(rf"({_FOLDER})/\.campaign/")),
@@ -184,10 +182,8 @@ _HOST_PATTERNS = re.compile(r"(['\"]hostnames['\"]\s*:\s*\[)([^\]]*)\]")
 
 @dataclass
 class Replacer:
-    """Replaces words in the texts of one run. `used` are the aliases that it has put in, as (kind, alias).
-
-    kept: words that stay whatever they look like, names of toolchains for example.
-    """
+    """Replaces words in the texts of one run. `used` are the aliases that it has put in, as (kind, alias).  kept: words
+    that stay whatever they look like, names of toolchains for example."""
 
     originals: Originals
     alias: Namer
@@ -231,7 +227,9 @@ class Replacer:
 
         def replaced(match: re.Match[str]) -> str:
             names = re.sub(
-                r"(['\"])([^'\"]*\w[^'\"]*)\1", lambda one: f"{one[1]}{self.name('host', one[2])}{one[1]}", match[2]
+                r"(['\"])([^'\"]*\w[^'\"]*)\1",
+                lambda quoted: f"{quoted[1]}{self.name('host', quoted[2])}{quoted[1]}",
+                match[2],
             )
             return f"{match[1]}{names}]"
 

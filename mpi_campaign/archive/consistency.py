@@ -8,8 +8,7 @@ from typing import Any
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
-from mpi_campaign.errors import CampaignError
-from postprocess.drawing.text import clean
+from postprocess.drawing.text import clean, first_of
 from postprocess.records import nodes
 
 MACHINE = ("cpu", "cores")
@@ -20,22 +19,13 @@ MOST_NAMES = 4
 
 
 def together(runs: Iterable[RunFolder]) -> tuple[list[RunFolder], list[str]]:
-    """The runs without copies, in their order, and the problems, a line each.
-
-    A run whose manifest cannot be read stays: whoever reads its numbers says why that fails.
-    """
+    """The runs without copies, in their order, and the problems, a line each. A run whose manifest cannot be read
+    stays: whoever reads its numbers says why that fails."""
     given = list(runs)
-    manifests = {run: _manifest(run) for run in given}
+    manifests = {run: run_folders.manifest_or_none(run) for run in given}
     kept, problems = _without_copies(given, manifests)
     of_machines = (*_machines(kept, manifests), *_nodes(kept, manifests))
     return kept, [*problems, *_set_back(kept, manifests), *_clocks(kept, manifests), *of_machines]
-
-
-def _manifest(run: RunFolder) -> dict[str, Any]:
-    try:
-        return run_folders.read_manifest(run)
-    except CampaignError:
-        return {}
 
 
 def _named(run: RunFolder) -> str:
@@ -91,7 +81,7 @@ def _clocks(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, A
                 by_host.setdefault((run.system, _host(manifests[run], "name")), []).append((began, ended, run))
     for (_, host), sessions in by_host.items():
         ended, earlier = "", sessions[0][2]  # the latest end so far, and its run
-        for began, until, later in sorted(sessions, key=lambda one: one[:2]):
+        for began, until, later in sorted(sessions, key=lambda session: session[:2]):
             if began < ended and later != earlier:
                 problems.append(
                     f"runs {_named(earlier)} and {_named(later)} overlap in time on {clean(host)}: its clock was set "
@@ -112,6 +102,10 @@ def _sessions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _host(manifest: Mapping[str, Any], name: str) -> str:
     host = manifest.get("host")
     return str(host.get(name) or "") if isinstance(host, dict) else ""
+
+
+def _some(names: Iterable[str]) -> str:
+    return first_of(map(clean, names), MOST_NAMES, " and {} more")
 
 
 def _machines(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, Any]]) -> list[str]:
@@ -141,10 +135,3 @@ def _nodes(runs: Sequence[RunFolder], manifests: Mapping[RunFolder, dict[str, An
         for system, nodes_of_cpu in kinds.items()
         if len(nodes_of_cpu) > 1
     ]
-
-
-def _some(names: Iterable[str]) -> str:
-    """The first few names, and how many others there are."""
-    known = [clean(name) for name in names]
-    more = len(known) - MOST_NAMES
-    return ", ".join(known[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -66,10 +66,8 @@ def _temporary() -> "tempfile.TemporaryDirectory[str]":
 
 
 def unpack(source: Path, target: Path) -> Path:
-    """Unpack a run below the target, and return its folder. No path leaves it.
-
-    Raises CampaignError for a file that is no packed run, and OSError.
-    """
+    """Unpack a run below the target, and return its folder. No path leaves it. Raises CampaignError for a file that is
+    no packed run, and OSError."""
     try:
         with tarfile.open(source, "r:xz") as pack:
             for member in _checked(pack, source):
@@ -94,8 +92,8 @@ def _checked(pack: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
     total = 0
     for member in pack:
         path = PurePosixPath(member.name)
-        whole = (member.isfile() or member.isdir()) and member.size >= 0
-        if path.is_absolute() or ".." in path.parts or len(path.parts) > DEEPEST or not whole:
+        is_plain = (member.isfile() or member.isdir()) and member.size >= 0
+        if path.is_absolute() or ".." in path.parts or len(path.parts) > DEEPEST or not is_plain:
             raise CampaignError(f"{source}: '{clean(member.name)}' is nothing that a run has")
         total += member.size
         check_size(total, source)

@@ -42,11 +42,8 @@ def manifest_of(environment: str) -> str:
 
 @dataclass(frozen=True)
 class RecordFacts:
-    """Facts from the records of a run.
-
-    headers: of our records.  programs: of other benchmarks (`Audit.programs`).
-    carried: the bytes that TCP connections carried, in words, by library, network and configuration.
-    """
+    """Facts from the records of a run.  headers: of our records.  programs: of other benchmarks (`Audit.programs`).
+    carried: the bytes that TCP connections carried, in words, by library, network and configuration."""
 
     headers: Sequence[Header]
     programs: Sequence[tuple[str, Mapping[str, str], str]]
@@ -126,9 +123,7 @@ def _spack_lines(build: Build, environment: str) -> Iterator[str]:
 
 def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     """The commands that build a run's toolchains again and repeat the run. They are made from the checked manifest.
-
-    run_command: the click command `campaign run`.  Raises CampaignError for a manifest that no run can have.
-    """
+    run_command: the click command `campaign run`.  Raises CampaignError for a manifest that no run can have."""
     manifest = run_folders.read_manifest(folder)
     try:
         options = Options.from_manifest(manifest)

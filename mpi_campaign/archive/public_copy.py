@@ -40,10 +40,8 @@ def is_public(manifest: dict[str, Any]) -> bool:
 
 
 def write(run: RunFolder, target: Path) -> None:
-    """Make a folder with the public copy of an archived run. A public copy stays as it is.
-
-    Raises CampaignError where something in the run cannot be made public, OSError where the copy cannot be written.
-    """
+    """Make a folder with the public copy of an archived run. A public copy stays as it is. Raises CampaignError where
+    something in the run cannot be made public, OSError where the copy cannot be written."""
     manifest = run_folders.read_manifest(run)
     target.mkdir()
     if is_public(manifest):
@@ -144,12 +142,12 @@ def _of_here() -> Originals:
 
 def _with_hosts(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """The objects in a manifest that may have the facts of a `host`: the manifest, sessions, nodes."""
-    nodes = [node for one in (manifest, *(manifest.get("jobs") or [])) for node in one.get("nodes") or []]
+    nodes = [node for part in (manifest, *(manifest.get("jobs") or [])) for node in part.get("nodes") or []]
     return [manifest, *(manifest.get("sessions") or []), *nodes]
 
 
 def _of_manifest(manifest: dict[str, Any]) -> Originals:
-    hosts = {str(host["name"]) for one in _with_hosts(manifest) if (host := one.get("host") or {}).get("name")}
+    hosts = {str(host["name"]) for part in _with_hosts(manifest) if (host := part.get("host") or {}).get("name")}
     options = manifest.get("options") or {}
     toolchains = manifest.get("toolchains") or []
     prefixes = {str(toolchain["prefix"]) for toolchain in toolchains if toolchain.get("prefix")}

@@ -27,11 +27,9 @@ def path_of(system: str) -> Path:
 
 
 def key(case: Case, grid: str, ranks: int, threads_per_rank: int) -> str:
-    """The name of a case in a system's references: case, grid and placement. All repeats have the same name.
-
-    What `ranks` and `threads_per_rank` tell is left out of the case's own name.
-    """
-    placed = {name: choice.usual for name, choice in PLACED.items() if choice.if_several}
+    """The name of a case in a system's references: case, grid and placement. All repeats have the same name. What
+    `ranks` and `threads_per_rank` tell is left out of the case's own name."""
+    placed = {name: entry.usual for name, entry in PLACED.items() if entry.if_several}
     usual = replace(case, repeat=1, parameters={**case.parameters, **placed})
     return f"{grid}.{ranks}x{threads_per_rank}.{usual.stem}"
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from mpi_campaign.archive import provenance, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
@@ -52,9 +50,7 @@ def failures(run: Run) -> tuple[str, ...]:
 
 def moved(run: Run, folder: RunFolder) -> Run:
     """A loaded run after its folder was moved into place and its manifest got the checksums. No record is read twice.
-
-    Raises CampaignError where the manifest cannot be read.
-    """
+    Raises CampaignError where the manifest cannot be read."""
     return replace(
         run, path=folder.path, manifest={**run_folders.read_manifest(folder), "cases": run.manifest["cases"]}
     )
@@ -93,9 +89,8 @@ def headers_of(run: Run) -> list[Header]:
 
 def _in_short(text: str) -> str:
     """The first line of a text, shortened, with a digest by which different texts differ."""
-    return (
-        f"{' '.join(text.partition(chr(10))[0].split())[:80]} (sha256:{hashlib.sha256(text.encode()).hexdigest()[:8]})"
-    )
+    first_line = " ".join(text.partition("\n")[0].split())
+    return f"{first_line[:80]} (sha256:{hashlib.sha256(text.encode()).hexdigest()[:8]})"
 
 
 def _sorted(by_name: Mapping[str, Mapping[str, set[str]]]) -> dict[str, dict[str, list[str]]]:
@@ -139,10 +134,8 @@ def _lies_in(error: OSError, folder: Path) -> bool:
 
 
 def short_tables(run: Run) -> list[str]:
-    """The tables that end the output of `run`: one for each family that was measured, at least one.
-
-    A family that is compared with another family comes after it.
-    """
+    """The tables that end the output of `run`: one for each family that was measured, at least one. A family that is
+    compared with another family comes after it."""
     order = sorted(registry.FAMILIES, key=lambda family: registry.FAMILIES.index(family.beside or family))
     tables = [_short_table(run, family) for family in order if not registry.found(run, family).table.empty]
     return tables or [registry.MAIN.short_text(registry.found(run, registry.MAIN))]
@@ -158,7 +151,7 @@ def family_named(name: str, run: Run) -> Family:
     """The family of this name, or of the benchmark of this name. Raises CampaignError, which lists the legal names."""
     family = registry.BY_NAME.get(name) or registry.BY_BENCHMARK.get(name)
     if family is None:
-        legal = dict.fromkeys(word for known in registry.FAMILIES for word in (known.name, *known.benchmarks))
+        legal = dict.fromkeys(word for each in registry.FAMILIES for word in (each.name, *each.benchmarks))
         measured = _measured_words(run) or "none of them"
         raise CampaignError(
             f"there is no benchmark '{name}'; there are: {', '.join(legal)}; run {run_name(run)} has {measured}"
@@ -168,14 +161,14 @@ def family_named(name: str, run: Run) -> Family:
 
 def _measured_words(run: Run) -> str:
     """The families that a run has records of, with their titles."""
-    measured = [f"{known.name} ({known.title})" for known in registry.FAMILIES if registry.read(run, known).records]
+    measured = [f"{each.name} ({each.title})" for each in registry.FAMILIES if registry.read(run, each).records]
     return ", ".join(measured)
 
 
 def has(run: Run, family: Family, benchmark: str) -> bool:
     """Whether a run has a record of a family, or of the one of its benchmarks that is named."""
-    whole = benchmark == family.name
-    return any(whole or record.header.benchmark == benchmark for record in run.of(family.name))
+    of_family = benchmark == family.name
+    return any(of_family or record.header.benchmark == benchmark for record in run.of(family.name))
 
 
 def lacks_words(run: Run, benchmark: str) -> str:
@@ -188,9 +181,10 @@ def table_text(run: Run, family: Family, benchmark: str = "") -> str:
     return family.text(_of_benchmark(run, family, benchmark)) or "nothing was measured"
 
 
-def table_as_json(run: Run, family: Family, benchmark: str = "") -> str:
-    """What `show --benchmark --json` prints: a list of objects, one per row of the family's table."""
-    return _as_json(_of_benchmark(run, family, benchmark).table)
+def table_as_json(run: Run, family: Family = registry.MAIN, benchmark: str = "") -> str:
+    """What `show --json` prints: a list of objects, one per row of the family's table."""
+    rows = rows_as_json(_of_benchmark(run, family, benchmark).table)
+    return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _of_benchmark(run: Run, family: Family, benchmark: str) -> Found:
@@ -216,18 +210,9 @@ def provenance_text(folder: RunFolder, run: Run) -> str:
 def provenance_as_json(folder: RunFolder) -> str:
     """What `show --provenance --json` prints: parts of the manifest."""
     manifest = run_folders.read_manifest(folder)
-    names = (
-        "run",
-        "system",
-        "status",
-        "started_utc",
-        "command_line",
-        "campaign",
-        "host",
-        "jobs",
-        "nodes",
-        "toolchains",
-    )
+    names = [
+        "run", "system", "status", "started_utc", "command_line", "campaign", "host", "jobs", "nodes", "toolchains",
+    ]  # fmt: skip
     return json.dumps({name: manifest.get(name) for name in names}, indent=1, ensure_ascii=False)
 
 
@@ -238,17 +223,4 @@ def full_table(run: Run) -> str:
         for family in registry.FAMILIES
         if family.launches and not registry.found(run, family).table.empty
     ]
-    return _parts(*tables) or registry.MAIN.text(registry.found(run, registry.MAIN))
-
-
-def _parts(*texts: str) -> str:
-    return "\n\n".join(text for text in texts if text)
-
-
-def as_json(run: Run) -> str:
-    """What `show --json` prints: a list of objects, one per row of the main family's table."""
-    return table_as_json(run, registry.MAIN)
-
-
-def _as_json(table: pd.DataFrame) -> str:
-    return json.dumps(rows_as_json(table), indent=1, ensure_ascii=False, allow_nan=False)
+    return "\n\n".join(filter(None, tables)) or registry.MAIN.text(registry.found(run, registry.MAIN))

@@ -118,10 +118,8 @@ class RunFolder:
 
     @property
     def session(self) -> Path:
-        """The folder in which ReFrame stages while the run grows.
-
-        It is in the clone, because ReFrame takes no blanks and quotes in its paths, and an archive may lie anywhere.
-        """
+        """The folder in which ReFrame stages while the run grows. It is in the clone, because ReFrame takes no blanks
+        and quotes in its paths, and an archive may lie anywhere."""
         return STATE / "sessions" / self.run
 
     @property
@@ -140,8 +138,7 @@ class RunFolder:
 
 def start(root: Path, system: str) -> RunFolder:
     """A new run folder. Raises CampaignError where it cannot be made."""
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    folder = RunFolder(root, system, f"{stamp}-{secrets.token_hex(3)}")
+    folder = RunFolder(root, system, files.name_by_time())
     for place in (folder.session, folder.partial / "logs", folder.records_folder):
         try:
             place.mkdir(parents=True)
@@ -160,11 +157,11 @@ def find(reference: str, root: Path, system: str = "") -> RunFolder:
     system: whose newest run `last` is; without it, and without one in SYSTEM/last, that of the newest run of all.
     Raises CampaignError, which lists the latest runs.
     """
-    known = list(runs(root))
+    all_runs = list(runs(root))
     path = Path(reference)
     if (path / MANIFEST).is_file():
         path = path.resolve()
-        for run in known:
+        for run in all_runs:
             if run.stored.resolve() == path:  # it may be a link: the run is in this archive nevertheless
                 return run
         home = path.parent.parent if path.parent.name == ".partial" else path.parent
@@ -174,20 +171,20 @@ def find(reference: str, root: Path, system: str = "") -> RunFolder:
     named, slash, word = reference.rpartition("/")
     if back := LAST.fullmatch(word):
         system = named if slash else system
-        if system and system not in (systems := {run.system for run in known}):
+        if system and system not in (systems := {run.system for run in all_runs}):
             raise CampaignError(
                 f"no run under {root} is of a system '{system}'; there are: {', '.join(sorted(systems))}"
             )
-        of_system = [run for run in known if run.system == (system or known[-1].system)]
+        of_system = [run for run in all_runs if run.system == (system or all_runs[-1].system)]
         if int(back[1] or 0) < len(of_system):
             return of_system[-1 - int(back[1] or 0)]
-    matching = [run for run in known if reference in (run.run, f"{run.system}/{run.run}")]
+    matching = [run for run in all_runs if reference in (run.run, f"{run.system}/{run.run}")]
     if len(matching) == 1:
         return matching[0]
     if matching:
         where = " or ".join(str(run.path) for run in matching)
         raise CampaignError(f"there are {len(matching)} runs '{reference}': give the folder, {where}")
-    names = ", ".join(f"{run.system}/{run.run}" for run in known[-5:]) or "none yet"
+    names = ", ".join(f"{run.system}/{run.run}" for run in all_runs[-5:]) or "none yet"
     raise CampaignError(
         f"there is no run '{reference}'{f' of {system}' if system else ''} under {root}; give a run's folder, its "
         f"name, SYSTEM/NAME, `last`, `last~1` or SYSTEM/last (newest: {names})"
@@ -207,6 +204,12 @@ def readable(reference: str, root: Path) -> RunFolder:
     return folder
 
 
+def leave_nothing(folder: RunFolder) -> None:
+    """Delete the folders of a run in which nothing could be measured."""
+    for gone in (folder.partial, folder.session):
+        shutil.rmtree(gone, ignore_errors=True)
+
+
 def later_than(folder: RunFolder) -> str:
     """The name of a run of the same system whose time is later than that of this run, which begins now; else empty."""
     names = [run.run for run in runs(folder.root) if run.system == folder.system and RUN.fullmatch(run.run)]
@@ -215,10 +218,8 @@ def later_than(folder: RunFolder) -> str:
 
 @contextmanager
 def growing(folder: RunFolder) -> Iterator[None]:
-    """Lock a run while it grows: nobody else, on any clone or machine, can continue or delete it.
-
-    Raises CampaignError where somebody else has the lock.
-    """
+    """Lock a run while it grows: nobody else, on any clone or machine, can continue or delete it. Raises CampaignError
+    where somebody else has the lock."""
     path = lock_of(folder)
     with open_lock(path) as lock:
         if not _locked(lock, path):
@@ -271,18 +272,15 @@ def _locked(lock: TextIO, path: Path) -> bool:
 def check_outside(path: Path) -> None:
     """Raises CampaignError for a path inside a run: nothing in the archive is overwritten or added to."""
     parents = (*path.absolute().parents, *path.resolve().parents)  # a run, or a folder in it, may be a link
-    run = next((one for one in parents if has_manifest(one) and (one / "records").is_dir()), None)
+    run = next((folder for folder in parents if has_manifest(folder) and (folder / "records").is_dir()), None)
     run = run or (path if _is_pack(path) else None)
     if run is not None:
         raise CampaignError(f"{path} is in the run {run.name}, in which nothing is changed: give another file")
 
 
 def runs(root: Path) -> Iterator[RunFolder]:
-    """Every run under a results folder, oldest first.
-
-    A run's folder may be a link elsewhere; where it leads nowhere, its reader says so. A link to a run beside
-    it is no other run.
-    """
+    """Every run under a results folder, oldest first. A run's folder may be a link elsewhere; where it leads nowhere,
+    its reader says so. A link to a run beside it is no other run."""
     run_list = [
         RunFolder(root, home.name, run.name)
         for home in _folders(root)
@@ -293,7 +291,7 @@ def runs(root: Path) -> Iterator[RunFolder]:
     run_list += [
         _packed_run(path) for home in _folders(root) for path in home.glob(f"*{packs.ENDING}") if _is_pack(path)
     ]
-    yield from sorted(dict.fromkeys(run_list), key=lambda one: (one.run, one.system))
+    yield from sorted(dict.fromkeys(run_list), key=lambda run: (run.run, run.system))
 
 
 def _is_pack(path: Path) -> bool:
@@ -340,10 +338,8 @@ OBJECTS, LISTS = ("host", "campaign", "options", "checksums"), ("toolchains", "c
 
 
 def read_manifest(folder: RunFolder) -> dict[str, Any]:
-    """The manifest. Its OBJECTS are objects and its LISTS are lists of objects, where it has them.
-
-    Raises CampaignError where it cannot be read.
-    """
+    """The manifest. Its OBJECTS are objects and its LISTS are lists of objects, where it has them. Raises CampaignError
+    where it cannot be read."""
     path = folder.path / MANIFEST
     if folder.path.is_symlink() and not folder.path.exists():
         raise CampaignError(f"{folder.path} is a link to {folder.path.readlink()}, which is not there")
@@ -360,6 +356,14 @@ def read_manifest(folder: RunFolder) -> dict[str, Any]:
     if wrong or not all(map(_is_list_of_objects, packages)):
         raise CampaignError(f"{path} is not what a run writes: '{wrong or 'packages'}' is of another type")
     return manifest
+
+
+def manifest_or_none(folder: RunFolder) -> dict[str, Any]:
+    """The manifest; empty where it cannot be read."""
+    try:
+        return read_manifest(folder)
+    except CampaignError:
+        return {}
 
 
 def _another(folder: RunFolder) -> str:
@@ -469,10 +473,8 @@ def put(run: Path, place: Path) -> None:
 
 
 def seal(place: Path, manifest: dict[str, Any]) -> None:
-    """Write the manifest of the run in a folder, with checksums of everything in it, the manifest included.
-
-    Raises OSError.
-    """
+    """Write the manifest of the run in a folder, with checksums of everything in it, the manifest included. Raises
+    OSError."""
     manifest["checksums"] = {
         name: "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
         for name, path in run_files(place).items()

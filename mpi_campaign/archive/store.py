@@ -76,8 +76,8 @@ def _entry(run: RunFolder) -> Entry:
         )
     except (CampaignError, OSError, KeyError, TypeError) as error:
         lacking = f"it lacks {error}" if isinstance(error, KeyError) else "something in it is of another type"
-        known = isinstance(error, (CampaignError, OSError))
-        what = str(error) if known else f"{MANIFEST} is not what a run writes: {lacking}"
+        is_ours = isinstance(error, (CampaignError, OSError))
+        what = str(error) if is_ours else f"{MANIFEST} is not what a run writes: {lacking}"
         return Entry(run.system, run.run, "", "", "", (), 0, 0, 0, size_bytes, what)
 
 
@@ -155,9 +155,7 @@ def _digest(path: Path) -> str:
 
 def export(run: RunFolder, target: Path, *, public: bool = False) -> Path:
     """Write a run into a single file, which `results import` takes. public: without words that tell whose run it is.
-
-    Raises CampaignError where the file cannot be written, or the run is not complete or cannot be made public.
-    """
+    Raises CampaignError where the file cannot be written, or the run is not complete or cannot be made public."""
     run_folders.check_outside(target)
     if run.path == run.partial:
         raise CampaignError(f"run '{run.run}' is not complete: go on with {run_folders.resume_words(run)}")
@@ -322,12 +320,12 @@ def _same_machine(run: RunFolder, manifest: dict[str, Any], source: Path) -> Non
     a machine may have been replaced while its system kept the name.
     """
     its, here = manifest.get("host") or {}, []
-    for known in _hosts(run.root, run.system):
-        if _machine(known) == _machine(its):
+    for host in _hosts(run.root, run.system):
+        if _machine(host) == _machine(its):
             return
-        here.append(known)
+        here.append(host)
     beside = _hosts(source.absolute().parent.parent, source.absolute().parent.name) if source.is_dir() else iter(())
-    if here and not any(_machine(one) in map(_machine, here) for one in beside):
+    if here and not any(_machine(run) in map(_machine, here) for run in beside):
         raise CampaignError(
             f"{source}: it is of system '{run.system}' on {clean(its.get('name'))} ({clean(its.get('cpu'))}), here "
             f"'{run.system}' is {clean(here[0].get('name'))} ({clean(here[0].get('cpu'))}): give it another name "
@@ -338,9 +336,8 @@ def _same_machine(run: RunFolder, manifest: dict[str, Any], source: Path) -> Non
 def _hosts(root: Path, system: str) -> Iterator[dict[str, Any]]:
     """The hosts of a system's runs whose manifests can be read, newest first."""
     for run in reversed(list(run_folders.runs(root))):
-        if run.system == system:
-            with suppress(CampaignError):
-                yield run_folders.read_manifest(run).get("host") or {}
+        if run.system == system and (manifest := run_folders.manifest_or_none(run)):
+            yield manifest.get("host") or {}
 
 
 def _machine(host: dict[str, Any]) -> list[Any]:
@@ -358,9 +355,9 @@ def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, p
     to_delete: list[RunFolder] = []
     everything = list(run_folders.runs(root))
     examples = run_folders.EXAMPLE if root.resolve() == run_folders.RESULTS.resolve() else None
-    known = [run for run in everything if (run.system == system if system else run.system != examples)]
-    for name in dict.fromkeys(run.system for run in known):
-        runs = [run for run in known if run.system == name and run.is_complete != partial]
+    candidates = [run for run in everything if (run.system == system if system else run.system != examples)]
+    for name in dict.fromkeys(run.system for run in candidates):
+        runs = [run for run in candidates if run.system == name and run.is_complete != partial]
         if keep is not None:
             runs = runs[: max(len(runs) - keep, 0)]
         if days is not None:
@@ -374,18 +371,13 @@ def old_runs(root: Path, system: str, keep: int | None, days: float | None, *, p
 
 def _sizes_of(run: RunFolder) -> str:
     """The name of the run whose sizes a run took over; empty where it took over none."""
-    try:
-        options = run_folders.read_manifest(run).get("options") or {}
-    except CampaignError:
-        return ""
+    options = run_folders.manifest_or_none(run).get("options") or {}
     return Path(str(options.get("sizes_of") or "")).name.removesuffix(packs.ENDING)
 
 
 def throw_away(runs: Sequence[RunFolder]) -> None:
     """Delete runs and what was rendered from them. A run leaves the archive first, so that nobody reads half of it.
-
-    Raises CampaignError where a run cannot be deleted, or may be measuring now.
-    """
+    Raises CampaignError where a run cannot be deleted, or may be measuring now."""
     growing = next((run for run in runs if run_folders.grows(run) and not run.is_complete), None)
     if growing is not None:
         raise CampaignError(f"a campaign is measuring {growing.run}: wait until it has ended; nothing was deleted")

@@ -49,6 +49,12 @@ class Answer:
         """Standard output and standard error."""
         return self.stdout + self.stderr
 
+    @property
+    def why(self) -> str:
+        """Why it did not end well: the trouble, else the last line that it wrote, else the exit code."""
+        lines = [line.strip() for line in self.text.splitlines() if line.strip()]
+        return self.trouble or (lines or [f"exit code {self.exit_code}"])[-1]
+
 
 # The loader's words about a shared library that it does not find, or finds in another version; the last ones are ldd's.
 LACKS = re.compile(

@@ -74,9 +74,9 @@ def _messages() -> _Messages:
     from yaml import safe_load  # noqa: PLC0415 - only what has failed needs it
 
     content = safe_load(FILE.read_text(encoding="utf-8"))
-    known = [entry for part in content["known"].values() for entry in part]
+    entries = [entry for part in content["known"].values() for entry in part]
     no_cause = re.compile("|".join(content["no_cause"]), re.IGNORECASE)
-    return _Messages(tuple(map(_known, known)), tuple(map(_known, content["bare_ends"])), no_cause)
+    return _Messages(tuple(map(_known, entries)), tuple(map(_known, content["bare_ends"])), no_cause)
 
 
 def _known(entry: Mapping[str, Any]) -> Known:
@@ -123,25 +123,25 @@ def of_launch(text: str, shm_free_bytes: int | None = None, *, here: bool = Fals
         if not messages.no_cause.search(sentence) and re.search(r"\w", sentence)
     ]
     telling = next(filter(_TELLING.search, sentences), "")
-    if known := _first(messages.known, plain, shm_free_bytes, here=here):
-        return known
+    if cause := _first(messages.known, plain, shm_free_bytes, here=here):
+        return cause
     bare = None if telling else _first(messages.bare_ends, plain, shm_free_bytes)
     quoted = telling or (sentences or [""])[-1]
     return bare or (Cause(_at_a_word(quoted.rstrip(" .:,;-")), known=False) if quoted else None)
 
 
-def _first(known: Sequence[Known], plain: str, shm_free_bytes: int | None, *, here: bool = False) -> Cause | None:
-    for candidate in known:
+def _first(causes: Sequence[Known], plain: str, shm_free_bytes: int | None, *, here: bool = False) -> Cause | None:
+    for candidate in causes:
         if match := candidate.pattern.search(plain):
             words = _in_words(candidate.words, match, shm_free_bytes)
-            told = limits_of(getattr(errno, candidate.limit)) if here and candidate.limit else ""
-            return Cause(f"{words}; {told}" if told else words, known=True)
+            limit = limits_of(getattr(errno, candidate.limit)) if here and candidate.limit else ""
+            return Cause(f"{words}; {limit}" if limit else words, known=True)
     return None
 
 
 def of_limit(text: str) -> str:
     """The limit of this machine that a text speaks of; empty where it speaks of none."""
-    limits = [known for known in _messages().known if known.limit]
+    limits = [cause for cause in _messages().known if cause.limit]
     cause = _first(limits, "\n".join(_lines(text)), None, here=True)
     return cause.words if cause else ""
 
@@ -165,11 +165,11 @@ def message(text: str) -> str:
     """An output for people: without control characters and repeated lines, shortened in the middle."""
     lines = (clean(line.expandtabs(8)).rstrip() for line in text.replace("\0", "").splitlines())
     without_repetition = [line for line, _same in groupby(line for line in lines if not line.startswith("# "))]
-    whole = "\n".join(without_repetition).strip("\n")
-    if len(whole) <= LONGEST_MESSAGE:
-        return whole
+    text = "\n".join(without_repetition).strip("\n")
+    if len(text) <= LONGEST_MESSAGE:
+        return text
     half = (LONGEST_MESSAGE - len(_LEFT_OUT)) // 2
-    return f"{whole[:half]}{_LEFT_OUT}{whole[-half:]}"
+    return f"{text[:half]}{_LEFT_OUT}{text[-half:]}"
 
 
 _LEFT_OUT = "\n… (the log has the rest) …\n"
@@ -302,5 +302,5 @@ def _at_a_word(text: str) -> str:
     if len(line) <= LONGEST_SENTENCE:
         return line
     cut = line[: LONGEST_SENTENCE - 1]
-    whole = cut.rpartition(" ")[0].rstrip(" ,;:")
-    return f"{whole or cut}…"
+    shorter = cut.rpartition(" ")[0].rstrip(" ,;:")
+    return f"{shorter or cut}…"

@@ -40,10 +40,10 @@ _MODULES = (
     "MODULEPATH", "MODULESHOME", "MODULES_*", "LMOD_*", "__LMOD_*", "LOADEDMODULES", "_LMFILES_", "BASH_FUNC_*",
 )  # fmt: skip
 # How the commands of batch systems find their servers; not what they say of the job that this process may be in.
-_BATCH_CLIENTS = (*schedulers.all_of(lambda one: one.of_clients), "KRB5CCNAME")
-_BATCH_JOB = schedulers.all_of(lambda one: one.of_jobs)
-_BATCH_DEFAULTS = schedulers.all_of(lambda one: one.defaults_of_jobs)
-_BATCH_COMMANDS = schedulers.all_of(lambda one: one.defaults_of_commands)
+_BATCH_CLIENTS = (*schedulers.all_of(lambda scheduler: scheduler.of_clients), "KRB5CCNAME")
+_BATCH_JOB = schedulers.all_of(lambda scheduler: scheduler.of_jobs)
+_BATCH_DEFAULTS = schedulers.all_of(lambda scheduler: scheduler.defaults_of_jobs)
+_BATCH_COMMANDS = schedulers.all_of(lambda scheduler: scheduler.defaults_of_commands)
 _OURS = ("MPI_CAMPAIGN_*", "CC", "SPACK_ROOT")
 
 LAUNCH, JOB, BUILD, NETWORK, SPACK, SESSION, TESTS = PURPOSES = (
@@ -104,15 +104,13 @@ _PIP = (
 _PIP_SECTIONS = ("global", "install", ":env:")  # the last section that has an option wins
 _PIP_SECONDS = 60.0
 
-LetIn = Mapping[str, str | None]
+Requested = Mapping[str, str | None]
 
 
 def asked(texts: Iterable[str]) -> dict[str, str | None]:
-    """The variables that `NAME` and `NAME=VALUE` let in; None stands for the value that NAME has.
-
-    Raises CampaignError for any other text.
-    """
-    let_in_by_name: dict[str, str | None] = {}
+    """The variables that `NAME` and `NAME=VALUE` let in; None stands for the value that NAME has. Raises CampaignError
+    for any other text."""
+    by_name: dict[str, str | None] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not _NAME.fullmatch(name) or "\0" in text:
@@ -121,20 +119,20 @@ def asked(texts: Iterable[str]) -> dict[str, str | None]:
             raise CampaignError(
                 "PATH is not let in: this shell's passes, behind the toolchain's own programs; set it there"
             )
-        let_in_by_name[name] = value if equals else None
-    return let_in_by_name
+        by_name[name] = value if equals else None
+    return by_name
 
 
 def resolved(texts: Iterable[str], environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """The texts of `asked`, each as NAME=VALUE. Raises CampaignError for a NAME that has no value."""
-    let_in_by_name = asked(texts)
-    for name, value in let_in_by_name.items():
+    by_name = asked(texts)
+    for name, value in by_name.items():
         if value is None and name not in environ:
             raise CampaignError(f"--env {name}: it is not set in this shell: set it, or give --env {name}=VALUE")
-    return tuple(f"{name}={environ[name] if value is None else value}" for name, value in let_in_by_name.items())
+    return tuple(f"{name}={environ[name] if value is None else value}" for name, value in by_name.items())
 
 
-def let_in(environ: Mapping[str, str] = os.environ) -> LetIn:
+def requested(environ: Mapping[str, str] = os.environ) -> Requested:
     """The variables that were let in, read from LET_IN. Raises CampaignError where that cannot be read."""
     text = environ.get(LET_IN, "")
     try:
@@ -169,13 +167,13 @@ def built(
     """
     passing = {name: value for name, value in environ.items() if passes(name, purpose)}
     variables = {"PATH": os.defpath, **_of_nameless(), **passing}
-    return variables | added(purpose, *own, inside=let_in(environ), environ=environ, libraries=libraries)
+    return variables | added(purpose, *own, inside=requested(environ), environ=environ, libraries=libraries)
 
 
 def added(
     purpose: str,
     *own: Mapping[str, str],
-    inside: LetIn,
+    inside: Requested,
     environ: Mapping[str, str] = os.environ,
     libraries: str = "",
 ) -> dict[str, str]:
@@ -193,7 +191,7 @@ def added(
     return beside
 
 
-def let(texts: Iterable[str], of_system: LetIn) -> None:
+def let(texts: Iterable[str], of_system: Requested) -> None:
     """Let variables in: from now on, launches and builds of this process and of its children get what a person names,
     and what the system names for the network. Raises CampaignError for a text that names no variable."""
     _let({**of_system, **asked(texts)})
@@ -202,7 +200,7 @@ def let(texts: Iterable[str], of_system: LetIn) -> None:
 def need(folders: Iterable[str]) -> None:
     """Let in folders of LD_LIBRARY_PATH without which a tool does not start; `let` leaves them in."""
     os.environ[NEEDED] = _joined(os.environ.get(NEEDED, ""), *folders)
-    _let(dict(let_in()))
+    _let(dict(requested()))
 
 
 def _joined(*paths: str) -> str:
@@ -267,13 +265,11 @@ def steers_builds(name: str) -> bool:
 
 
 def kept_out(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Variables of this process that would change a launch and are kept out: {name: value}.
-
-    Files in a person's home that launchers and libraries read are listed too, by path.
-    """
-    inside = let_in(environ)
+    """Variables of this process that would change a launch and are kept out: {name: value}. Files in a person's home
+    that launchers and libraries read are listed too, by path."""
+    inside = requested(environ)
     text_by_name = {
-        name: told(name, value)
+        name: for_record(name, value)
         for name, value in sorted(environ.items())
         if steers(name) and name not in inside and not passes(name, LAUNCH)
     }
@@ -283,19 +279,19 @@ def kept_out(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     return text_by_name
 
 
-def told(name: str, value: str) -> str:
+def for_record(name: str, value: str) -> str:
     """A variable's value for a record. A value that looks like a secret is left out."""
     return "(not told: a secret)" if _SECRET.search(name) else value
 
 
 def as_recorded(environ: Mapping[str, str] = os.environ) -> dict[str, dict[str, str]]:
     """For the manifest and the records: names and values of what was kept out of launches, and of what was let in."""
-    inside = let_in(environ)
+    inside = requested(environ)
     values = {name: environ.get(name, "") if value is None else value for name, value in sorted(inside.items())}
     return {"kept_out": kept_out(environ), "let_in": values}
 
 
-def summary(kept: Mapping[str, str], inside: LetIn) -> list[str]:
+def summary(kept: Mapping[str, str], inside: Requested) -> list[str]:
     """Lines for the start of a run: one about variables that were kept out, one about those that were let in. A line
     about no variables is left out."""
     lines = []
@@ -325,9 +321,7 @@ def _in_short(names: Sequence[str]) -> str:
 
 def clean_libraries() -> None:
     """Hide from the libraries of this process what would change them. `os.environ` keeps what launches may be let in.
-
-    One thread of OpenBLAS is enough here. Where it may start no more, it interrupts the process.
-    """
+    One thread of OpenBLAS is enough here. Where it may start no more, it interrupts the process."""
     for name in os.environ:
         if not passes(name, SESSION):
             os.unsetenv(name)
@@ -336,10 +330,8 @@ def clean_libraries() -> None:
 
 
 def of_pip(python: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The whole environment of a pip. From the person's pip settings it takes index, proxy and certificates only.
-
-    Other settings (`--user`, a target, constraints) would put packages elsewhere.  python: the interpreter of the pip.
-    """
+    """The whole environment of a pip. From the person's pip settings it takes index, proxy and certificates only. Other
+    settings (`--user`, a target, constraints) would put packages elsewhere.  python: the interpreter of the pip."""
     base = built(NETWORK, environ=environ)
     names = {"PIP_CONFIG_FILE", *map(_pip_variable, _PIP)}
     sources = {name: value for name, value in environ.items() if name in names}
@@ -384,5 +376,5 @@ def _pip_variable(option: str) -> str:
 
 def assignment(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """The variables that were let in, as words for `env` on a command line that can be typed; else none."""
-    inside = let_in(environ)
+    inside = requested(environ)
     return (f"{LET_IN}={json.dumps(dict(inside))}",) if inside else ()

@@ -97,10 +97,8 @@ def damaged(prefix: Path) -> str:
 
 
 def lost() -> str:
-    """Of this Python's environment, where something failed: the file that is to blame, and what to do; else empty.
-
-    A file that was emptied leaves its folder as it was: the next start must look at all files.
-    """
+    """Of this Python's environment, where something failed: the file that is to blame, and what to do; else empty. A
+    file that was emptied leaves its folder as it was: the next start must look at all files."""
     file = damaged(Path(sys.prefix))
     if file:
         (Path(sys.prefix) / NOTE).unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
-from mpi_campaign.commands.cli import Function, campaign, environment_option, job_options, output_option, was_given
+from mpi_campaign.commands.options import Function, environment_option, job_options, output_option, together, was_given
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.networks.registry import NETWORKS
@@ -48,155 +49,114 @@ class ByBenchmark(click.Command):
 def axis_options(function: Function) -> Function:
     """An option for each axis of which values can be asked for, as `Options.of` takes them: axes of cases, then those
     of points. An axis that is of cases in one benchmark and of points in another is one option."""
-    for values in reversed(list(POINT_VALUES.values())):
-        if values.name not in CHOICES:
-            function = _point_option(values)(function)
-    for choice in reversed(list(CHOICES.values())):
-        function = _option(choice)(function)
-    return function
+    points = [values for values in POINT_VALUES.values() if values.name not in CHOICES]
+    return together(*map(_option, CHOICES.values()), *map(_point_option, points))(function)
 
 
 def _point_option(values: PointValues) -> Callable[[Function], Function]:
-    return click.option(
-        values.option,
-        values.name,
-        cls=AxisOption,
-        benchmarks=with_axis(values.name),
-        multiple=True,
-        metavar=values.metavar,
-        help=f"{values.about}{' May be repeated.' if values.several else ''} Default: the suite's.",
-    )
+    words = f"{values.about}{' May be repeated.' if values.several else ''} Default: the suite's."
+    settings: dict[str, Any] = {"multiple": True, "metavar": values.metavar, "help": words}
+    return click.option(values.option, values.name, cls=AxisOption, benchmarks=with_axis(values.name), **settings)
 
 
 def _option(choice: Choice) -> Callable[[Function], Function]:
-    settings: dict[str, Any] = (
-        {"multiple": True} if choice.several else {"default": str(choice.usual), "show_default": True}
-    )
-    return click.option(
-        choice.option,
-        choice.key,
-        cls=AxisOption,
-        benchmarks=with_axis(choice.name),
-        metavar=choice.metavar or None,
-        help=choice.help(),
-        **settings,
-    )
+    settings: dict[str, Any] = {"metavar": choice.metavar or None, "help": choice.help()}
+    settings |= {"multiple": True} if choice.several else {"default": str(choice.usual), "show_default": True}
+    return click.option(choice.option, choice.key, cls=AxisOption, benchmarks=with_axis(choice.name), **settings)
 
 
-@campaign.command(cls=ByBenchmark)
-@click.option("--system", default="local", show_default=True, help="A folder of systems/.")
-@click.option(
-    "--provider",
-    default="wheels",
-    show_default=True,
-    help="Where MPI libraries come from: wheels (or an installed one), or spack.",
-)
-@click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}.")
-@click.option(
-    "--toolchain",
-    "toolchains",
-    multiple=True,
-    metavar="NAME@VERSION[=PREFIX]",
-    help="An MPI library from its wheels, an installed one under PREFIX, or, with --provider spack, one of Spack's. "
-    "May be repeated. Default: the suite's; with Spack, all of the system's.",
-)
-@click.option(
-    "--configuration",
-    "configurations",
-    multiple=True,
-    help=f"One of {', '.join(CONFIGURATIONS)}. May be repeated. Default: the suite's.",
-)
-@click.option(
-    "--benchmark",
-    "benchmarks",
-    multiple=True,
-    help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's.",
-)
-@axis_options
-@click.option(
-    "--comm-time",
-    "comm_times",
-    multiple=True,
-    metavar="DURATION",
-    help="Communication times of the map instead of the suite's, e.g. 500us. May be repeated.",
-)
-@click.option(
-    "--comp-time",
-    "comp_times",
-    multiple=True,
-    metavar="DURATION",
-    help="Computation times of the map and of mpi_impact instead of the suite's. May be repeated.",
-)
-@click.option(
-    "--network",
-    default="",
-    metavar="|".join(f"{name}[:RATE]" if one.usual_rate else name for name, one in NETWORKS.items()),
-    help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused; "
-    "between nodes the first one that the system has.",
-)
-@click.option("--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first.")
-@click.option(
-    "--interleave",
-    is_flag=True,
-    help="Toolchains and configurations take turns, A B B A ..., on the sizes of the first launch.",
-)
-@click.option("--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing.")
-@click.option(
-    "--nodes", type=int, multiple=True, help="Nodes that the ranks run on. May be repeated, for scaling. Default: one."
-)
-@click.option(
-    "--each-node",
-    is_flag=True,
-    help="Each of the nodes alone, then pairs of them, all on the same sizes: to find a slow node (accept, by: host).",
-)
-@click.option(
-    "--ranks",
-    type=int,
-    default=0,
-    show_default="2 on one node, 1 on each of several",
-    help="MPI ranks on all nodes together.",
-)
-@click.option("--ranks-per-node", type=int, multiple=True, help="Instead of --ranks. May be repeated.")
-@click.option(
-    "--threads-per-rank",
-    type=int,
-    multiple=True,
-    help="Cores of each rank, on each of which a thread of `basic` computes. May be repeated. Default: all cores.",
-)
-@click.option(
-    "--budget-seconds",
-    type=float,
-    default=-1,
-    show_default="the suite's",
-    help="About the wall time of the whole run, divided among the points; 0: no bound. With --resume too.",
-)
-@click.option(
-    "--case-limit-seconds",
-    type=float,
-    default=0,
-    show_default="from the budget",
-    help="A case that takes longer than this is hung and is ended. With --resume too.",
-)
-@click.option(
-    "--peer-prefix",
-    "peer_prefixes",
-    multiple=True,
-    metavar="FOLDER",
-    help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
-)
-@click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed.")
-@click.option("--partition", default="", help="A partition of the system. Default: the first one with the network.")
-@job_options("from the budget")
-@click.option(
-    "--max-jobs", type=int, default=0, show_default="the partition's", help="Jobs that may be in the queue at once."
-)
-@environment_option
-@click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing.")
-@click.option(
-    "--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name, `last` or SYSTEM/last."
-)
-@output_option
-def run(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
+several = partial(click.option, multiple=True)
+options_of_run = together(
+    click.option("--system", default="local", show_default=True, help="A folder of systems/."),
+    click.option(
+        "--provider", default="wheels", show_default=True,
+        help="Where MPI libraries come from: wheels (or an installed one), or spack.",
+    ),
+    click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}."),
+    several(
+        "--toolchain", "toolchains", metavar="NAME@VERSION[=PREFIX]",
+        help="An MPI library from its wheels, an installed one under PREFIX, or, with --provider spack, one of "
+        "Spack's. May be repeated. Default: the suite's; with Spack, all of the system's.",
+    ),
+    several(
+        "--configuration", "configurations",
+        help=f"One of {', '.join(CONFIGURATIONS)}. May be repeated. Default: the suite's.",
+    ),
+    several(
+        "--benchmark", "benchmarks", help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's."
+    ),
+    axis_options,
+    several(
+        "--comm-time", "comm_times", metavar="DURATION",
+        help="Communication times of the map instead of the suite's, e.g. 500us. May be repeated.",
+    ),
+    several(
+        "--comp-time", "comp_times", metavar="DURATION",
+        help="Computation times of the map and of mpi_impact instead of the suite's. May be repeated.",
+    ),
+    click.option(
+        "--network", default="",
+        metavar="|".join(f"{name}[:RATE]" if network.usual_rate else name for name, network in NETWORKS.items()),
+        help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused; "
+        "between nodes the first one that the system has.",
+    ),
+    click.option(
+        "--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first."
+    ),
+    click.option(
+        "--interleave", is_flag=True,
+        help="Toolchains and configurations take turns, A B B A ..., on the sizes of the first launch.",
+    ),
+    click.option(
+        "--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing."
+    ),
+    several("--nodes", type=int, help="Nodes that the ranks run on. May be repeated, for scaling. Default: one."),
+    click.option(
+        "--each-node", is_flag=True,
+        help="Each of the nodes alone, then pairs of them, all on the same sizes: to find a slow node (accept, by: "
+        "host).",
+    ),
+    click.option(
+        "--ranks", type=int, default=0, show_default="2 on one node, 1 on each of several",
+        help="MPI ranks on all nodes together.",
+    ),
+    several("--ranks-per-node", type=int, help="Instead of --ranks. May be repeated."),
+    several(
+        "--threads-per-rank", type=int,
+        help="Cores of each rank, on each of which a thread of `basic` computes. May be repeated. Default: all cores.",
+    ),
+    click.option(
+        "--budget-seconds", type=float, default=-1, show_default="the suite's",
+        help="About the wall time of the whole run, divided among the points; 0: no bound. With --resume too.",
+    ),
+    click.option(
+        "--case-limit-seconds", type=float, default=0, show_default="from the budget",
+        help="A case that takes longer than this is hung and is ended. With --resume too.",
+    ),
+    several(
+        "--peer-prefix", "peer_prefixes", metavar="FOLDER",
+        help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
+    ),
+    click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed."),
+    click.option(
+        "--partition", default="", help="A partition of the system. Default: the first one with the network."
+    ),
+    job_options("from the budget"),
+    click.option(
+        "--max-jobs", type=int, default=0, show_default="the partition's", help="Jobs that may be in the queue at once."
+    ),
+    environment_option,
+    click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing."),
+    click.option(
+        "--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name, `last` or SYSTEM/last."
+    ),
+    output_option,
+)  # fmt: skip
+
+
+@click.command("run", cls=ByBenchmark)
+@options_of_run
+def command(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) -> int:
     """Build, measure, archive and report.
 
     Without options: the suite smoke on this machine. `campaign list` says what the names in the options below stand

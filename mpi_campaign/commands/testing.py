@@ -1,8 +1,10 @@
-"""`campaign test`: the whole suite through pytest, which is its one runner and closing line."""
+"""The command `test`: the whole suite through pytest, which is its one runner and closing line."""
 
 import shlex
 import subprocess
 import sys
+
+import click
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
@@ -24,10 +26,20 @@ PYTEST_INTERRUPTED = 2
 PYTEST_FAILED = 1
 
 
-def run(*, quick: bool, rare: bool, require: str, pytest_options: tuple[str, ...]) -> int:
-    """quick: without what launches MPI or a browser. rare: with the tests that are slow and rarely fail.
-
-    Returns 0 where all passed, 1 where one failed. Raises CampaignError for options that pytest refuses."""
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--quick", is_flag=True, help="Leave out what launches MPI or a browser.")
+@click.option("--all", "rare", is_flag=True, help="Also what is slow and rarely fails: for a nightly run.")
+@click.option(
+    "--require",
+    default="",
+    metavar="LIST",
+    help=f"Parts that must be here, by comma ({', '.join(PARTS)}): lacking one fails.",
+)
+@click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
+def test(require: str, pytest_options: tuple[str, ...], *, quick: bool, rare: bool) -> int:
+    """The test suite. What this machine lacks is skipped by name."""
+    if quick and rare:
+        raise CampaignError("--quick leaves out what is slow, --all adds what is slower: give one of them")
     required = [part.strip() for part in require.split(",") if part.strip()]
     for part in required:
         if part not in PARTS:

@@ -85,7 +85,7 @@ def _judged(name: str, record: Selfcheck) -> Finding:
     if clock is None or clock.method == "none" or not clock.residuals:
         why = clock.refusal or clock.reason if clock else "the launch ended early"
         return Finding(name, NOTE, f"beside a busy thread per core there is no common clock: {why}", _WITHOUT)
-    residual = max(one.with_drift_ns for one in clock.residuals)
+    residual = max(residual.with_drift_ns for residual in clock.residuals)
     deadlines = [
         start.imbalance_ns for start in record.starts if start.method == "deadline" and start.imbalance_ns.size
     ]

@@ -72,10 +72,11 @@ def throttling(root: Path) -> Throttling:
     """Throttling until now, of the control group that was stopped most often."""
     candidates = [Throttling(0, 0.0)]
     for folder in groups(root, "cpu"):
-        pairs = _pairs(read(folder / "cpu.stat"))
+        rows = (line.split() for line in read(folder / "cpu.stat").splitlines())
+        pairs = {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
         seconds = pairs.get("throttled_usec", 0) / 1e6 + pairs.get("throttled_time", 0) / 1e9
         candidates.append(Throttling(pairs.get("nr_throttled", 0), seconds))
-    return max(candidates, key=lambda one: (one.times, one.seconds))
+    return max(candidates, key=lambda candidate: (candidate.times, candidate.seconds))
 
 
 def throttled(taken: Throttling, during: str) -> Finding:
@@ -272,9 +273,7 @@ def process_ticks(root: Path) -> dict[int, tuple[str, int]]:
 
 def busiest(before: Mapping[int, tuple[str, int]], after: Mapping[int, tuple[str, int]], total: int) -> str:
     """The living processes that used most CPU time between two looks, in words; `total` is the ticks between the looks.
-
-    This process is left out, and so are processes that used too little to disturb. Empty where none is left.
-    """
+    This process is left out, and so are processes that used too little to disturb. Empty where none is left."""
     used = {pid: ticks - before.get(pid, ("", 0))[1] for pid, (_, ticks) in after.items() if pid != os.getpid()}
     most = sorted((pid for pid in used if used[pid] > DISTURBING_SHARE * total), key=lambda pid: -used[pid])
     return ", ".join(f"{clean(after[pid][0])} (process {pid})" for pid in most[:NAMED_PROCESSES])
@@ -291,8 +290,3 @@ def other_load(shares: Mapping[str, float], names: str) -> Finding:
         else "it takes time from the ranks; which process it is cannot be seen from here, or it has ended since: "
         "start again when nothing else runs",
     )
-
-
-def _pairs(text: str) -> dict[str, int]:
-    rows = (line.split() for line in text.splitlines())
-    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}

@@ -2,7 +2,6 @@
 
 import math
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any
 
 from mpi_campaign import STATE
 from mpi_campaign.doctor import busy_clock, disturbances, selfcheck, wire_rate
-from mpi_campaign.doctor.disturbances import CpuTime, Throttling
+from mpi_campaign.doctor.disturbances import Throttling
+from mpi_campaign.doctor.load import Load
 from mpi_campaign.doctor.selfcheck import Measured, Selfcheck
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.networks.registry import NETWORKS
@@ -20,7 +20,7 @@ from mpi_campaign.systems import allocation
 from mpi_campaign.this_machine import findings, host, machine
 from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding, finding
 from mpi_campaign.toolchains import resolving
-from postprocess.drawing import text
+from postprocess.drawing.text import duration as ns
 from postprocess.drawing.text import plural, share
 from postprocess.families.timing_selfcheck import judgement
 from postprocess.families.timing_selfcheck.judgement import NOT_MEASURED, Summary
@@ -77,7 +77,7 @@ def examine(check: Selfcheck | None) -> Report:
     """Look at everything that a run depends on, and measure with `check`. An interrupt ends it with what was found."""
     report = Report()
     needs = 0
-    watch = _Watch(machine.cores().cpus)
+    watch = _Watch()
     try:
         report.findings += _needs()
         needs = len(report.findings)
@@ -90,7 +90,7 @@ def examine(check: Selfcheck | None) -> Report:
         report.interrupted = True
         report.findings.append(Finding("timing", LACKING, "interrupted", "start again"))
     report.findings.insert(needs, _toolchains())  # only now: the measurement may have installed one
-    report.seconds = 0.0 if watch.began is None else time.monotonic() - watch.began
+    report.seconds = watch.load.passed if watch.has_begun else 0.0
     report.findings += watch.findings()
     if report.timing:
         report.findings += _timing(report.timing)
@@ -137,45 +137,30 @@ def _said(error: Exception) -> str:
 class _Watch:
     """Watches what others take from the cores: just before `begin`, and between `begin` and `findings`."""
 
-    def __init__(self, cpus: tuple[int, ...]) -> None:
-        self.cpus = cpus
-        self.began: float | None = None
-        self.shares: dict[str, float] = {}
-        self.names = ""
-        self.processes: dict[int, tuple[str, int]] = {}
-        self.time = CpuTime(0, 0, 0)
+    def __init__(self) -> None:
+        self.load = Load()
+        self.has_begun = False
         self.throttling = Throttling(0, 0.0)
-        self.own_seconds = 0.0
 
     def begin(self) -> None:
         """Begin to watch. This process sleeps for LOAD_SECONDS meanwhile."""
-        processes = disturbances.process_ticks(MACHINE)
-        before = disturbances.cpu_time(MACHINE, self.cpus)
-        time.sleep(LOAD_SECONDS)
-        self.time = disturbances.cpu_time(MACHINE, self.cpus)
-        self.processes = disturbances.process_ticks(MACHINE)
-        taken = self.time - before
-        self.shares[f"in {duration(LOAD_SECONDS)} before"] = taken.busy_share
-        self.names = disturbances.busiest(processes, self.processes, taken.total)
+        self.load.look_before(LOAD_SECONDS)
         self.throttling = disturbances.throttling(MACHINE)
-        self.own_seconds = disturbances.own_seconds()
-        self.began = time.monotonic()
+        self.has_begun = True
 
     def findings(self) -> Iterator[Finding]:
         """Since the machine started where hardly any time went by since `begin`, or it never was."""
-        now, throttling = disturbances.cpu_time(MACHINE, self.cpus), disturbances.throttling(MACHINE)
-        passed = 0.0 if self.began is None else time.monotonic() - self.began
-        if passed < LOAD_SECONDS:
-            during = "since boot"
-        else:
+        load = self.load
+        now, throttling = disturbances.cpu_time(MACHINE, load.cpus), disturbances.throttling(MACHINE)
+        passed, during, names = load.passed, "since boot", load.names_before
+        shares = {f"in {duration(LOAD_SECONDS)} before": load.share_before} if self.has_begun else {}
+        if self.has_begun and passed >= LOAD_SECONDS:
             during = f"in {duration(passed)} meanwhile"
-            now, throttling = now - self.time, throttling - self.throttling
-            earlier = max(self.shares.values())
-            self.shares[during] = disturbances.others_share(now, disturbances.own_seconds() - self.own_seconds)
-            if self.shares[during] > earlier:
-                self.names = disturbances.busiest(self.processes, disturbances.process_ticks(MACHINE), now.total)
-        if self.shares:
-            yield disturbances.other_load(self.shares, self.names)
+            now, throttling = now - load.time, throttling - self.throttling
+            shares[during] = load.others
+            names = load.names if load.others > load.share_before else names
+        if shares:
+            yield disturbances.other_load(shares, names)
         yield disturbances.steal(now, during)
         yield disturbances.throttled(throttling, during)
 
@@ -251,8 +236,8 @@ def _rate(name: str, rate: str) -> Finding:
         seen = wire_rate.measure(rate, RATE_SIZES, RATE_REPETITIONS)
     except OSError as error:
         return Finding(f"{name} rate", NOTE, f"not measured: {error}", "put that right, then start again")
-    each = "; ".join(f"{one.message_bytes >> 10} KiB {one.way} {one.ratio - 1:+.0%}" for one in seen)
-    long = [abs(one.ratio - 1) for one in seen if one.message_bytes == RATE_SIZES[-1]]
+    each = "; ".join(f"{rate.message_bytes >> 10} KiB {rate.way} {rate.ratio - 1:+.0%}" for rate in seen)
+    long = [abs(rate.ratio - 1) for rate in seen if rate.message_bytes == RATE_SIZES[-1]]
     return finding(
         f"{name} rate",
         f"{rate}, times beside bytes / rate: {each}",
@@ -283,9 +268,9 @@ def _timing(summary: Summary) -> Iterator[Finding]:
     """Findings on the measurement, compared with the aims for a quiet machine."""
     if summary.timer:
         timer = summary.timer
-        seen = f"{timer.name}, resolution {_ns(timer.resolution_ns)}, a reading takes {_ns(timer.overhead_ns)}"
+        seen = f"{timer.name}, resolution {ns(timer.resolution_ns)}, a reading takes {ns(timer.overhead_ns)}"
         if timer.backwards_ns > 0:
-            seen += f", runs backwards by up to {_ns(timer.backwards_ns)}"
+            seen += f", runs backwards by up to {ns(timer.backwards_ns)}"
             yield Finding("timer", LACKING, seen, "no time that is measured here can be trusted: another clock source")
         else:
             yield Finding("timer", GOOD, seen)
@@ -306,7 +291,7 @@ def _clock(clock: Clock) -> Finding:
             "ranks start by a barrier, and only their own durations are known",
         )
     errors = ", ".join(
-        f"{_ns(residual.with_drift_ns)} "
+        f"{ns(residual.with_drift_ns)} "
         f"{'at once' if residual.after_seconds < 1 else f'after {residual.after_seconds:.0f} s'}"
         for residual in clock.residuals
     )
@@ -327,7 +312,7 @@ def _clock(clock: Clock) -> Finding:
 def _start(summary: Summary) -> Finding:
     names = {"deadline": "deadline", "mpi_barrier": "MPI_Barrier", "dissemination": "dissemination"}
     seen = "; ".join(
-        f"{names[start.method]} {_ns(start.p50_ns)}, {_ns(start.p95_ns)}, {_ns(start.p99_ns)}"
+        f"{names[start.method]} {ns(start.p50_ns)}, {ns(start.p95_ns)}, {ns(start.p99_ns)}"
         f"{f' ({start.late} late, apart)' if start.late else ''}"
         for start in summary.starts
     )
@@ -337,7 +322,7 @@ def _start(summary: Summary) -> Finding:
         "start",
         f"ranks begin apart by (p50, p95, p99): {seen}",
         not p95 <= judgement.START_AIM_NS,
-        f"p95 of a deadline should be at most {_ns(judgement.START_AIM_NS)}: something runs on the cores, see noise",
+        f"p95 of a deadline should be at most {ns(judgement.START_AIM_NS)}: something runs on the cores, see noise",
     )
 
 
@@ -346,12 +331,12 @@ def _noise(summary: Summary) -> Finding:
     each = []
     configured = disturbances.tick_hz(MACHINE)
     for core in cores[:WORST_CORES]:
-        known = core.tick_hz and configured in (0, core.tick_hz)
-        tick = f", as often as a tick of {core.tick_hz} Hz" if known else ""
+        is_known = core.tick_hz and configured in (0, core.tick_hz)
+        tick = f", as often as a tick of {core.tick_hz} Hz" if is_known else ""
         cpu = f"CPU {core.cpu}" if core.cpu >= 0 else f"rank {core.rank}"
         each.append(
             f"{cpu}: {share(core.share)} of its time, {core.detours_per_second:.0f} detours/s{tick}, "
-            f"p50 {_ns(core.p50_ns)}, p99 {_ns(core.p99_ns)}, longest {_ns(core.longest_ns)}"
+            f"p50 {ns(core.p50_ns)}, p99 {ns(core.p99_ns)}, longest {ns(core.longest_ns)}"
         )
     if len(cores) > WORST_CORES:
         each.append(f"{len(cores) - WORST_CORES} more with less")
@@ -372,9 +357,9 @@ def _conclusions(summary: Summary, measured: Measured, seconds: float) -> str:
     rows = [("at", "verdict", "smallest difference", "because")]
     rows += [
         (
-            text.duration(verdict.target_ns),
+            ns(verdict.target_ns),
             verdict.word,
-            _difference(verdict.smallest_difference_relative),
+            "more than 100 %" if (least := verdict.smallest_difference_relative) > 1 else share(least),
             "; ".join(verdict.reasons),
         )
         for verdict in summary.verdicts
@@ -391,11 +376,3 @@ def _conclusions(summary: Summary, measured: Measured, seconds: float) -> str:
         "may be chance (95 %).",
     ]
     return "\n".join(lines)
-
-
-def _difference(fraction: float) -> str:
-    return "more than 100 %" if fraction > 1 else share(fraction)
-
-
-def _ns(nanoseconds: float) -> str:
-    return text.duration(nanoseconds)

@@ -6,11 +6,9 @@ namespaces of this machine (`nodes.py`); `postprocess` makes numbers, tables and
 
 import json
 import os
-import secrets
 import shutil
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -19,15 +17,15 @@ from typing import Any
 from mpi_campaign import ROOT, STATE, files
 from mpi_campaign.children import environ
 from mpi_campaign.doctor import busy_clock, disturbances, selfcheck
+from mpi_campaign.doctor.load import Load
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.launching import nodes
-from mpi_campaign.libraries import launches, recording
+from mpi_campaign.libraries import launch_environment, recording
 from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.libraries.settings import Impossible, Request, Settings
+from mpi_campaign.libraries.settings import Impossible, Settings
 from mpi_campaign.planning.checks import check_clone
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
-from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
 from mpi_campaign.this_machine.findings import GOOD
 from mpi_campaign.toolchains import resolving
@@ -47,7 +45,6 @@ PAGE = "measurement.md"
 PICTURES = "measurement"
 RECORDS = "records"
 
-RANKS = 2
 FAULTS = "offset_s=3,drift_ppm=40"
 TRUTH = "known_truth"
 STEPS = 4
@@ -61,11 +58,8 @@ START_UP_SECONDS = 1.5
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured.
-
-    repeats: launches for clocks and starts, in each place.  truths: such launches with artificial clocks.  series: by
-    target, the number of launches, and how often every rule begins anew in each.
-    """
+    """How much is measured.  repeats: launches for clocks and starts, in each place.  truths: such launches with
+    artificial clocks.  series: by target, the number of launches, and how often every rule begins anew in each."""
 
     hold_seconds: float
     starts: int
@@ -105,10 +99,10 @@ class Launches:
     placement: Placement
     within: Settings
     between: Settings | Impossible
-    program: Path
-    truth: Path
     folder: Path
     plan: Plan
+    program: Path = Path()
+    truth: Path = Path()
 
     def steps(self) -> Iterator[Step]:
         """The launches in their order: sizes are found first, the most important launches follow."""
@@ -143,7 +137,7 @@ class Launches:
         return [
             *("--toolchain", self.toolchain.toolchain, "--provider", self.toolchain.provider, "--network", network),
             *("--threads", str(self.placement.threads_per_rank), "--record", str(record), "--quiet"),
-            *recording.environment(self.toolchain.family, environ.let_in()),
+            *recording.environment(self.toolchain.family, environ.requested()),
         ]
 
     def _mpiexec(self, settings: Settings) -> list[str]:
@@ -151,7 +145,7 @@ class Launches:
         return [launcher, "-n", str(self.placement.ranks), *settings.launcher_options(self.program.parent)]
 
     def _env(self, settings: Settings) -> dict[str, str]:
-        return resolving.launch_environment(self.toolchain, settings, self.placement.threads_per_rank)
+        return launch_environment.of_launch(Path(self.toolchain.prefix), settings, self.placement.threads_per_rank)
 
     def _selfcheck(
         self, what: str, group: str, number: int, seconds: float, words: tuple[str, ...], needs: Path | None = None
@@ -202,56 +196,41 @@ class Run:
         if into_docs:
             _page_with("", DOCS / PAGE)
         folder = _new_folder(None if into_docs else self.out)
-        toolchain, placement = self._prepare()
-        within, between = self._settings(toolchain, placement)
-        with guarded.alone(self._say):
+        launches = self._prepare(folder / RECORDS)
+        with guarded.alone(self.progress.detail):
             self.progress.step(f"building {selfcheck.PROGRAM} and {TRUTH}")
-            program = selfcheck.build(toolchain)
-            truth = selfcheck.build(toolchain, TRUTH, tests=True)
-            self._measure(Launches(toolchain, placement, within, between, program, truth, folder / RECORDS, self.plan))
+            launches.program = selfcheck.build(launches.toolchain)
+            launches.truth = selfcheck.build(launches.toolchain, TRUTH, tests=True)
+            self._measure(launches)
         self.progress.step("tables and pictures")
         records = precision.load(folder / RECORDS)
         computed = precision.summarise(records)
-        _write(computed, records, folder)
+        part = precision_text.part_of_page(computed, records, _draw(computed, folder))
+        (folder / PAGE).write_text(part + "\n")
         print("\n".join(precision_text.verdict_lines(computed, records)))
         for line in precision_text.warnings(computed, records):
             print(f"campaign: {line}", file=sys.stderr)
         if into_docs and not self.interrupted:
-            _write_page(computed, records, DOCS)
+            part = precision_text.part_of_page(computed, records, _draw(computed, DOCS))
+            files.write_atomically(DOCS / PAGE, _page_with(part, DOCS / PAGE))
             print(f"page: {DOCS / PAGE}")
         print(f"figures: {folder / PAGE}")
         return EXIT_INTERRUPTED if self.interrupted else EXIT_FAILED if self.troubles else EXIT_GOOD
 
-    def _say(self, text: str) -> None:
-        self.progress.line(f"      {text}")
-
-    def _prepare(self) -> tuple[Toolchain, Placement]:
+    def _prepare(self, folder: Path) -> Launches:
         self.progress.step(f"finding {self.spec.toolchain}")
-        machine.compiler()
-        node = known_systems.this_node()
-        placement = Placement.on(node, RANKS, 0)
-        if placement.oversubscribed:
-            raise CampaignError(f"two ranks need two cores, this machine allows {node.cores}")
-        toolchain = resolving.resolve(self.spec, self._say)
+        toolchain, placement, within = selfcheck.prepare(self.spec, self.progress.detail)
         self.about = {
             "toolchain": toolchain.toolchain,
             "command": " ".join(self.words),
             "note": precision_text.what_is_short(self.plan.hold_seconds, self.plan.launches),
             **_about_machine(placement),
         }
-        return toolchain, placement
-
-    def _settings(self, toolchain: Toolchain, placement: Placement) -> tuple[Settings, Settings | Impossible]:
-        """Within a node and between two."""
-        request = Request(Path(toolchain.prefix), toolchain.version, "basic", "shm", placement)
-        within = launches.launch(toolchain.family, request)
-        if isinstance(within, Impossible):
-            raise CampaignError(f"{toolchain.toolchain}: {within.reason}")
         between = busy_clock.between_nodes(toolchain, placement)
         if isinstance(between, Impossible):
             self.about["no_nodes"] = between.reason
-            self._say(f"between two nodes nothing is measured: {between.reason}")
-        return within, between
+            self.progress.detail(f"between two nodes nothing is measured: {between.reason}")
+        return Launches(toolchain, placement, within, between, folder, self.plan)
 
     def _measure(self, launches: Launches) -> None:
         steps = list(launches.steps())
@@ -260,10 +239,12 @@ class Run:
         self.progress.step(f"measuring: {len(steps)} launches, about {duration(left)}")
         self.about["started_utc"] = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         load = _Load(machine.cores().cpus)
-        if load.before > DISTURBING_SHARE:
-            self._say(f"other programs take {share(load.before)} of the cores' time: it will be seen in the figures")
+        if load.share_before > DISTURBING_SHARE:
+            self.progress.detail(
+                f"other programs take {share(load.share_before)} of the cores' time: it will be seen in the figures"
+            )
         for number, step in enumerate(steps, start=1):
-            self._say(f"{number} of {len(steps)}: {step.what}, about {duration(left)} left")
+            self.progress.detail(f"{number} of {len(steps)}: {step.what}, about {duration(left)} left")
             left -= step.seconds + START_UP_SECONDS
             self._launch(step)
             if self.interrupted:
@@ -307,13 +288,10 @@ class Run:
 
 
 def _new_folder(out: Path | None) -> Path:
-    """The folder to write to. It does not exist or is empty; it is made when there is something to write.
-
-    Raises CampaignError where the folder is not empty, or cannot be made.
-    """
+    """The folder to write to. It does not exist or is empty; it is made when there is something to write. Raises
+    CampaignError where the folder is not empty, or cannot be made."""
     if out is None:
-        stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-        folder = FOLDER / f"{stamp}-{secrets.token_hex(3)}"
+        folder = FOLDER / files.name_by_time()
     else:
         folder = out.resolve()
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -325,34 +303,29 @@ def _new_folder(out: Path | None) -> Path:
     return folder
 
 
-class _Load:
+class _Load(Load):
     """Watches what others take from the cores: for LOAD_SECONDS, while this process sleeps, and until the latest look.
 
     Looks are taken between launches, because the time of a child counts as this process's only after the child's end.
     """
 
-    def __init__(self, cpus: tuple[int, ...]) -> None:
-        self.cpus = cpus
-        before = disturbances.cpu_time(MACHINE, cpus)
-        time.sleep(LOAD_SECONDS)
-        self.time, self.own = disturbances.cpu_time(MACHINE, cpus), disturbances.own_seconds()
-        self.began = time.monotonic()
-        taken = self.time - before
-        self.before = taken.busy / max(1, taken.total)
-        self.taken, self.seconds, self.others = disturbances.CpuTime(0, 0, 0), 0.0, 0.0
+    def __init__(self, cpus: Sequence[int]) -> None:
+        super().__init__(cpus)
+        self.look_before(LOAD_SECONDS)
+        self.until_look = disturbances.CpuTime(0, 0, 0)
+        self.others_until_look: float | None = None
 
     def look(self) -> None:
         """Take a look: note what others have taken until now."""
-        self.taken, self.seconds = disturbances.cpu_time(MACHINE, self.cpus) - self.time, time.monotonic() - self.began
-        self.others = disturbances.others_share(self.taken, disturbances.own_seconds() - self.own)
+        self.until_look, self.others_until_look = self.taken, self.others
 
     def seen(self) -> dict[str, str]:
         """Facts for the page. Without a launch that has ended, only the load before is known."""
-        shares = {"before": self.before, **({"meanwhile": self.others} if self.seconds else {})}
-        load = disturbances.other_load(shares, "")
-        steal = disturbances.steal(self.taken, "meanwhile")
-        facts = {"seconds": f"{time.monotonic() - self.began:.0f}", "load": load.seen}
-        if self.seconds:
+        meanwhile = {} if self.others_until_look is None else {"meanwhile": self.others_until_look}
+        load = disturbances.other_load({"before": self.share_before, **meanwhile}, "")
+        steal = disturbances.steal(self.until_look, "meanwhile")
+        facts = {"seconds": f"{self.passed:.0f}", "load": load.seen}
+        if meanwhile:
             facts["steal"] = steal.seen
         busy = [f"other programs took {load.seen}"] if load.state != GOOD else []
         busy += [f"the hypervisor took {steal.seen}"] if steal.state != GOOD else []
@@ -396,17 +369,6 @@ def _page_with(part: str, path: Path) -> str:
         return precision_text.into_page(page, part)
     except PageError as error:
         raise CampaignError(f"{path}: {error}") from error
-
-
-def _write(computed: precision.Precision, records: precision.PrecisionRecords, folder: Path) -> None:
-    pictures = _draw(computed, folder)
-    (folder / PAGE).write_text(precision_text.part_of_page(computed, records, pictures) + "\n")
-
-
-def _write_page(computed: precision.Precision, records: precision.PrecisionRecords, docs: Path) -> None:
-    part = precision_text.part_of_page(computed, records, _draw(computed, docs))
-    page = _page_with(part, docs / PAGE)
-    files.write_atomically(docs / PAGE, page)
 
 
 def _draw(computed: precision.Precision, folder: Path) -> dict[str, str]:

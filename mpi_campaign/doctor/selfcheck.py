@@ -2,14 +2,12 @@
 
 import contextlib
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from pathlib import Path
 
-from mpi_campaign import STATE
+from mpi_campaign import STATE, files
 from mpi_campaign.children import causes, environ
 from mpi_campaign.doctor import busy_clock
 from mpi_campaign.errors import CampaignError
@@ -47,9 +45,7 @@ POLL_SECONDS = 2.0
 @dataclass
 class Measured:
     """The records of the launches in the order of time, and the trouble that ended them early; empty without trouble.
-
-    log: the output of the launch that failed, where it could be written.  stuck: the next launch would fail too.
-    """
+    log: the output of the launch that failed, where it could be written.  stuck: the next launch would fail too."""
 
     toolchain: str
     placement: Placement
@@ -78,24 +74,14 @@ class Selfcheck:
         """
         checks.check_clone()
         self.progress.step(f"finding {self.spec.toolchain}")
-        machine.compiler()
-        placement = Placement.on(known_systems.this_node(), RANKS, 0)
-        if placement.oversubscribed:
-            raise CampaignError(f"two ranks need two cores, this machine allows {known_systems.this_node().cores}")
-        toolchain = resolving.resolve(self.spec, self._say)
-        request = Request(Path(toolchain.prefix), toolchain.version, "basic", NETWORK, placement)
-        settings = launches.launch(toolchain.family, request)
-        if isinstance(settings, Impossible):
-            raise CampaignError(f"{toolchain.toolchain}: {settings.reason}")
-        with guarded.alone(self._say):
+        toolchain, placement, settings = prepare(self.spec, self.progress.detail)
+        with guarded.alone(self.progress.detail):
             self.progress.step(f"building {PROGRAM}")
             program = build(toolchain)
             before()
-            launch = _Launch(toolchain, placement, settings, program, records_folder())
-            return self._launch_all(launch)
-
-    def _say(self, text: str) -> None:
-        self.progress.line(f"      {text}")
+            folder = RECORDS / files.name_by_time()
+            folder.mkdir(parents=True)
+            return self._launch_all(_Launch(toolchain, placement, settings, program, folder))
 
     def _launch_all(self, launch: "_Launch") -> Measured:
         measured = Measured(launch.toolchain.toolchain, launch.placement, launch.folder)
@@ -105,7 +91,7 @@ class Selfcheck:
         for number in range(1, launches + 1):
             first = number == 1
             countdown.begin()
-            self._say(
+            self.progress.detail(
                 f"1 of {launches}: everything, about {FIRST_SECONDS + NEXT_SECONDS * countdown.total:.0f} s left"
                 if first
                 else f"{number} of {launches}: work, {countdown.left}"
@@ -125,7 +111,7 @@ class Selfcheck:
             if not first:
                 countdown.end()
         if not measured.trouble:
-            self._say("the clock beside busy threads")
+            self.progress.detail("the clock beside busy threads")
             measured.beside_busy = list(self._beside_busy(launch))
         return measured
 
@@ -177,7 +163,7 @@ class _Launch:
             *("--toolchain", self.toolchain.toolchain),
             *("--provider", self.toolchain.provider),
             *("--network", self.network),
-            *recording.environment(self.toolchain.family, environ.let_in()),
+            *recording.environment(self.toolchain.family, environ.requested()),
             *("--threads", str(self.placement.threads_per_rank)),
             *("--record", str(record)),
             *sections,
@@ -186,7 +172,7 @@ class _Launch:
         return line if self.network == NETWORK else nodes.Layout().command(line)
 
     def run(self, record: Path, sections: Sequence[str]) -> _Ended:
-        env = resolving.launch_environment(self.toolchain, self.settings, self.placement.threads_per_rank)
+        env = launch_environment.of_launch(Path(self.toolchain.prefix), self.settings, self.placement.threads_per_rank)
         ended = guarded.run(
             self.words(record, sections),
             lambda _line: None,
@@ -204,16 +190,30 @@ class _Launch:
         return _Ended(ended.exit_code or int(ended.hung), ended.interrupted, why, log)
 
 
+def prepare(spec: resolving.Spec, say: Callable[[str], None]) -> tuple[Toolchain, Placement, Settings]:
+    """A toolchain, and where and how two ranks of it are launched on this machine. Raises CampaignError where they
+    cannot be."""
+    machine.compiler()
+    node = known_systems.this_node()
+    placement = Placement.on(node, RANKS, 0)
+    if placement.oversubscribed:
+        raise CampaignError(f"two ranks need two cores, this machine allows {node.cores}")
+    toolchain = resolving.resolve(spec, say)
+    request = Request(Path(toolchain.prefix), toolchain.version, "basic", NETWORK, placement)
+    settings = launches.launch(toolchain.family, request)
+    if isinstance(settings, Impossible):
+        raise CampaignError(f"{toolchain.toolchain}: {settings.reason}")
+    return toolchain, placement, settings
+
+
 def complaint(ended: guarded.Ended, programs: Sequence[str] = (PROGRAM,)) -> str:
     """Why a launch failed: a program's own line, else the cause in the launcher's output."""
     return causes.complaint("\n".join(ended.output), programs, ended.exit_code, host.shm_bytes(Path("/"))[1])
 
 
 def refuse_unknown(spec: resolving.Spec) -> None:
-    """Refuse a toolchain that does not exist, and install none. Raises CampaignError.
-
-    Where that cannot be known, because no registry answers, nothing is refused.
-    """
+    """Refuse a toolchain that does not exist, and install none. Raises CampaignError. Where that cannot be known,
+    because no registry answers, nothing is refused."""
     if spec.prefix or spec.family not in resolving.WHEELS:
         with contextlib.suppress(OSError):  # a full disk, say: a finding, when it is measured with
             resolving.resolve(spec, lambda _text: None)
@@ -244,11 +244,3 @@ def build(toolchain: Toolchain, target: str = PROGRAM, *, tests: bool = False) -
             what = causes.of_build("\n".join(ended.output)) or f"it ended with exit code {ended.exit_code}"
             raise CampaignError(f"{target} cannot be built with {toolchain.toolchain}: {what}")
     return folder / target
-
-
-def records_folder() -> Path:
-    """A new folder for the records of one examination."""
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    folder = RECORDS / f"{stamp}-{secrets.token_hex(3)}"
-    folder.mkdir(parents=True)
-    return folder

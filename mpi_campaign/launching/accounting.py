@@ -39,9 +39,7 @@ def settings(head: str, user: str, munge_socket: str) -> str:
 
 def start(programs: Mapping[str, str], head: On, user: str, munge_socket: str, cluster: str) -> list[Daemon]:
     """Start the database and slurmdbd, and make the cluster known there. Returns the daemons. Raises NodesError.
-
-    programs: the path of each of PROGRAMS.
-    """
+    programs: the path of each of PROGRAMS."""
     place = f"--datadir={DATABASE}"
     made = head.ask(
         programs["mariadb-install-db"],
@@ -68,6 +66,6 @@ def start(programs: Mapping[str, str], head: On, user: str, munge_socket: str, c
     SETTINGS.touch(mode=0o600)
     SETTINGS.write_text(settings(head.node.name, user, munge_socket))
     slurmdbd = head.start("slurmdbd", [programs["slurmdbd"], "-D"])
-    known = [programs["sacctmgr"], "--immediate", "--quiet", "add", "cluster", cluster]
-    daemons.wait_until(known, head, slurmdbd, START_SECONDS)
+    add_cluster = [programs["sacctmgr"], "--immediate", "--quiet", "add", "cluster", cluster]
+    daemons.wait_until(add_cluster, head, slurmdbd, START_SECONDS)
     return [database, slurmdbd]

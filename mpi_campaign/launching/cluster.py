@@ -26,9 +26,7 @@ NAME = "campaign"  # begins messages
 
 def layout(count: int, rate: str | None, shared: Sequence[Path] = ()) -> Layout:
     """The nodes of a cluster that is started in the current folder. Raises CampaignError with the legal values.
-
-    shared: folders that all nodes see, beside the current one and this clone.
-    """
+    shared: folders that all nodes see, beside the current one and this clone."""
     try:
         return Layout(count, rate, head=True, shared=(Path.cwd(), ROOT.resolve(), *shared))
     except ValueError as error:
@@ -61,11 +59,8 @@ def become(
 
 
 def run(of: Layout, words: Sequence[str], *, with_slurm: bool, with_accounting: bool) -> int:
-    """Run a command on the head node. Returns its exit code.
-
-    It changes the calling process, which should do nothing else. Raises CampaignError where this machine lacks
-    something.
-    """
+    """Run a command on the head node. Returns its exit code. It changes the calling process, which should do nothing
+    else. Raises CampaignError where this machine lacks something."""
     for name in filter(environ.is_of_batch_system, list(os.environ)):
         del os.environ[name]  # they are of other nodes than these
     caller = Caller(NAME, EXIT_WRONG_USE)

@@ -181,9 +181,7 @@ class MergedRecord:
         files: list[list[dict[str, Any]]],
     ) -> None:
         """Write the points of a launch. Raises LaunchError where a file lacks a point, or has one that was not planned.
-
-        first: the first line of the launch's first file.  files: the points of each file, in the order of ranks.
-        """
+        first: the first line of the launch's first file.  files: the points of each file, in the order of ranks."""
         targets = self.header["plan"]["own"]["targets"]
         if any(len(points) != len(targets) for points in files):
             raise LaunchError(f"launch {self.launches} of {program} has not measured all of its {len(targets)} times")
@@ -215,7 +213,9 @@ class MergedRecord:
     def close(self, reason: str) -> None:
         """Write the footer and close the file. reason: why the record is incomplete; empty where it is complete."""
         if self.file is not None:
-            self._write(footer_line(_footer(reason, time.monotonic() - self.began), self.points))
+            # What the footer of a launch says is in the points of the launch.
+            footer = Footer(complete=not reason, reason=reason, wall_seconds=time.monotonic() - self.began)
+            self._write(footer_line(footer, self.points))
             self.file.close()
 
     def _write(self, line: Mapping[str, Any]) -> None:
@@ -224,10 +224,8 @@ class MergedRecord:
 
 
 def _parts(path: Path, kind: str) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
-    """First line, points and footer of a program's file. Raises RecordError where the file is not whole.
-
-    kind: the `type` of the first line.
-    """
+    """First line, points and footer of a program's file. Raises RecordError where the file is not whole.  kind: the
+    `type` of the first line."""
     lines = []
     for where, value in lines_of(path):
         if value is None:
@@ -253,11 +251,6 @@ def _with_launches(header: Mapping[str, Any], launches: Sequence[str]) -> dict[s
     own = {name: value for name, value in header.items() if name != "description"}
     points = plan["points"] * len(launches)
     return {**own, "plan": {**plan, "points": points, "own": {**plan["own"], "launches": list(launches)}}}
-
-
-def _footer(reason: str, wall_seconds: float) -> Footer:
-    """The footer of the merged record. What the footer of a launch says is in the points of the launch."""
-    return Footer(complete=not reason, reason=reason, wall_seconds=wall_seconds)
 
 
 def measure(programs: Programs, merged: MergedRecord, options: argparse.Namespace) -> None:

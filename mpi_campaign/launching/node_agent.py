@@ -43,11 +43,8 @@ class AgentError(Exception):
 
 @dataclass(frozen=True)
 class Node:
-    """A node.
-
-    holder: pid of a process in the node's namespaces.  network: inode of its network namespace.  own_clock: whether it
-    has a time namespace of its own.
-    """
+    """A node.  holder: pid of a process in the node's namespaces.  network: inode of its network namespace.  own_clock:
+    whether it has a time namespace of its own."""
 
     name: str
     address: str
@@ -114,16 +111,14 @@ def without_ssh_options(words: Sequence[str]) -> list[str]:
 
 def job_command(job: str, host: str, command: str, variables: Mapping[str, str], folder: str) -> list[str]:
     """The words that run a shell command on a host of a job, in this folder, with these environment variables alone.
-
-    job: a value of JOB_VARIABLE.
-    """
+    job: a value of JOB_VARIABLE."""
     of_job = json.loads(job)
     assignments = [f"{name}={value}" for name, value in variables.items() if name not in of_job["variables"]]
-    there = f"cd {shlex.quote(folder)} && exec env -i {shlex.join(assignments)} sh -c {shlex.quote(command)}"
+    remote = f"cd {shlex.quote(folder)} && exec env -i {shlex.join(assignments)} sh -c {shlex.quote(command)}"
     hosts = list(of_job.get("hosts", ()))
     number = hosts.index(host) if host in hosts else ""
     start = [word.format(host=host, job=of_job["id"], number=number) for word in of_job["start"]]
-    return [*start, "sh", "-c", there] if of_job["takes_words"] else [*start, there]
+    return [*start, "sh", "-c", remote] if of_job["takes_words"] else [*start, remote]
 
 
 def _start_in_job(job: str, host: str, command: str) -> int:

@@ -11,14 +11,12 @@ import platform
 import sys
 from pathlib import Path
 
+from mpi_campaign.files import read
 from mpi_campaign.this_machine import machine
 
 
 def main(arguments: list[str]) -> int:
-    try:
-        content = Path(arguments[0]).read_text()
-    except OSError:
-        content = None
+    content = read(Path(arguments[0])) or None
     print(json.dumps({"host": platform.node(), "cpus": machine.core_cpus(), "content": content}))
     return 0
 

@@ -146,9 +146,7 @@ def address(number: int) -> str:
 
 def shares(cores: Sequence[Sequence[int]], count: int) -> list[set[int]]:
     """The processors of each node: equally many whole cores; all processors where there are fewer cores than nodes.
-
-    cores: the processors of each core.  count: number of nodes.
-    """
+    cores: the processors of each core.  count: number of nodes."""
     each = len(cores) // count
     if each == 0:
         return [{cpu for core in cores for cpu in core}] * count
@@ -180,10 +178,8 @@ def _namespaces() -> dict[str, int]:
 
 
 def _leave(flags: int, kinds: Sequence[str], outside: Mapping[str, int]) -> None:
-    """Move this process into new namespaces. Raises NodesError where a namespace is still the one outside.
-
-    flags: of `unshare`.  kinds: names of the namespaces.  outside: inodes of the namespaces outside, by kind.
-    """
+    """Move this process into new namespaces. Raises NodesError where a namespace is still the one outside.  flags: of
+    `unshare`.  kinds: names of the namespaces.  outside: inodes of the namespaces outside, by kind."""
     try:
         unshare(flags)
     except OSError as error:
@@ -200,10 +196,8 @@ def _die_with_parent(number: int) -> None:
 
 
 def _keep_capabilities() -> None:
-    """Let programs that this process executes keep the capabilities ENTERING.
-
-    In a user namespace, a user other than root would lose them with exec.
-    """
+    """Let programs that this process executes keep the capabilities ENTERING. In a user namespace, a user other than
+    root would lose them with exec."""
 
     class Header(ctypes.Structure):
         _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
@@ -227,10 +221,8 @@ Steps = Generator[str, str, None]
 
 
 class _Helper:
-    """A child process that takes one step for each message, and answers with the step's result or error.
-
-    An answer begins with `+`, or with `-` for an error, which ends the process.
-    """
+    """A child process that takes one step for each message, and answers with the step's result or error. An answer
+    begins with `+`, or with `-` for an error, which ends the process."""
 
     def __init__(self, steps: Callable[[], Steps]) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -374,10 +366,8 @@ def _carried() -> dict[str, int]:
 
 
 def _clock_offset_ns(outside: Mapping[str, int]) -> int:
-    """How far CLOCK_MONOTONIC is ahead of the kernel's; not 0 where a container has an offset.
-
-    After `_new_clock` the file has the offset of the new clock.
-    """
+    """How far CLOCK_MONOTONIC is ahead of the kernel's; not 0 where a container has an offset. After `_new_clock` the
+    file has the offset of the new clock."""
     if "time" not in outside:
         raise NodesError("this kernel has no time namespaces: only `nodes --clock-offset-seconds 0` works")
     fields = TIME_OFFSETS.read_text().split()
@@ -411,10 +401,8 @@ class Caller:
 
 
 class _Inside:
-    """The work of the first process: make the nodes, run the command on node0, wait for it, write the report.
-
-    outside: inodes of the namespaces outside, by kind.  blocked: the signals that the command is to have blocked.
-    """
+    """The work of the first process: make the nodes, run the command on node0, wait for it, write the report.  outside:
+    inodes of the namespaces outside, by kind.  blocked: the signals that the command is to have blocked."""
 
     def __init__(
         self,

@@ -22,16 +22,16 @@ ALLOWANCE_SECONDS = 2.0
 def left(folder: Path, patterns: Sequence[str], seconds: float) -> list[Path]:
     """The files in a folder with a name of one of the patterns that this user has made in the last `seconds`, and that
     no process has open or mapped."""
-    found: dict[tuple[int, int], Path] = {}
+    files: dict[tuple[int, int], Path] = {}
     for path in (path for pattern in patterns for path in folder.glob(pattern)):
         with contextlib.suppress(OSError):
             seen = path.lstat()
             if path.is_file() and seen.st_uid == os.geteuid() and time.time() - seen.st_mtime <= seconds:
-                found[seen.st_dev, seen.st_ino] = path
-    if not found:
+                files[seen.st_dev, seen.st_ino] = path
+    if not files:
         return []
     used = set(_used())
-    return [path for file, path in found.items() if file not in used]
+    return [path for file, path in files.items() if file not in used]
 
 
 def _used() -> Iterator[tuple[int, int]]:

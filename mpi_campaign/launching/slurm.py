@@ -56,10 +56,8 @@ def find(*, with_accounting: bool = False) -> Mapping[str, str]:
 def settings(
     hosts: Sequence[str], cpus: int, memory_mebibytes: int, user: str, *, with_accounting: bool = False
 ) -> str:
-    """The text of slurm.conf.
-
-    hosts: the head node, then the others.  cpus, memory_mebibytes: of each of the others.  user: who runs the daemons.
-    """
+    """The text of slurm.conf.  hosts: the head node, then the others.  cpus, memory_mebibytes: of each of the others.
+    user: who runs the daemons."""
     head, *others = hosts
     if with_accounting:
         storage = {

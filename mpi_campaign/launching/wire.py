@@ -104,9 +104,7 @@ def unshare_as_any_user(flags: int, what: str) -> bool:
 
 def enter() -> None:
     """Move this process into a new network namespace, and into a new user namespace where it lacks the privilege.
-
-    Raises WireError where the machine does not allow it.
-    """
+    Raises WireError where the machine does not allow it."""
     outside = _namespace()
     unshare_as_any_user(CLONE_NEWNET, "network namespace")
     if _namespace() == outside:
@@ -114,18 +112,11 @@ def enter() -> None:
 
 
 def limit_link(netlink: IPRoute, index: int, rate: str, directions: int = 1) -> None:
-    """Limit the rate at which a link sends, and the length of its packets.
-
-    index: the number of its interface.  directions: 2 for a loopback, which sends both directions of a connection. Each
-    has a bucket of its own.
-    """
+    """Limit the rate at which a link sends, and the length of its packets.  index: the number of its interface.
+    directions: 2 for a loopback, which sends both directions of a connection. Each has a bucket of its own."""
     packet = rates.packet_bytes(rate)
     netlink.link(
-        "set",
-        index=index,
-        mtu=min(packet, LONGEST_MTU),
-        gso_max_size=packet + HEADERS_BYTES,
-        txqlen=QUEUE_PACKETS,
+        "set", index=index, mtu=min(packet, LONGEST_MTU), gso_max_size=packet + HEADERS_BYTES, txqlen=QUEUE_PACKETS
     )
     netlink.tc("add", "htb", index, ROOT, default=1)
     bucket = {"rate": rates.bytes_per_second(rate), "burst": rates.burst_bytes(rate)}
@@ -143,10 +134,8 @@ def _attribute(kind: int, value: bytes) -> bytes:
 
 
 def _tell_directions(index: int) -> None:
-    """Add the filter that chooses the class of a direction. Raises OSError.
-
-    The message is put together here, because pyroute2 knows no filters by classic BPF.
-    """
+    """Add the filter that chooses the class of a direction. Raises OSError. The message is put together here, because
+    pyroute2 knows no filters by classic BPF."""
     program = b"".join(struct.pack("HBBI", *instruction) for instruction in _BY_PORTS)
     options = _attribute(TCA_BPF_OPS_LEN, struct.pack("H", len(_BY_PORTS))) + _attribute(TCA_BPF_OPS, program)
     of_packets = 1 << 16 | socket.htons(ETH_P_IP)
@@ -171,10 +160,8 @@ def socket_bytes(text: str) -> int:
 
 
 def bound_buffers() -> None:
-    """Bound the buffers of TCP sockets in this network namespace, and choose how they avoid congestion.
-
-    Raises WireError for a bound that is none.
-    """
+    """Bound the buffers of TCP sockets in this network namespace, and choose how they avoid congestion. Raises
+    WireError for a bound that is none."""
     most = socket_bytes(os.environ.get(SOCKET_BYTES, ""))
     for buffers in ("tcp_wmem", "tcp_rmem"):
         Path("/proc/sys/net/ipv4", buffers).write_text(f"{LEAST_SOCKET_BYTES} {min(65536, most)} {most}")

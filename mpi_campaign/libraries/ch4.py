@@ -39,11 +39,7 @@ NETWORKS: Mapping[str, Rule] = {
     # NOLOCAL keeps ranks of one node off shared memory. A build with UCX alone ignores it, so that UCX's own variables
     # are set too.
     "wire": same(
-        MPIR_CVAR_NOLOCAL="1",
-        MPIR_CVAR_CH4_NETMOD="ofi",
-        FI_PROVIDER="tcp",
-        UCX_TLS="tcp,self",
-        UCX_NET_DEVICES="lo",
+        MPIR_CVAR_NOLOCAL="1", MPIR_CVAR_CH4_NETMOD="ofi", FI_PROVIDER="tcp", UCX_TLS="tcp,self", UCX_NET_DEVICES="lo"
     ),
     "tcp": same(MPIR_CVAR_CH4_NETMOD="ofi", FI_PROVIDER="tcp", UCX_TLS="tcp,sm,self"),
 }

@@ -12,10 +12,8 @@ ANSWER_SECONDS = 20.0
 
 
 def reported_version(family: str, library_version: str) -> str | None:
-    """The version in the text of MPI_Get_library_version; None where the text is that of another library.
-
-    Empty for a family that this project does not know: its text cannot be judged.
-    """
+    """The version in the text of MPI_Get_library_version; None where the text is that of another library. Empty for a
+    family that this project does not know: its text cannot be judged."""
     pattern = registry.library(family).reports
     if not pattern:
         return ""
@@ -31,16 +29,15 @@ def launcher_version(family: str, text: str) -> str | None:
 
 def _version_patterns(family: str) -> list[str]:
     """The patterns of `--version` of a family's launchers."""
-    return [entry.launcher.says for entry in registry.library(family).launchers if entry.launcher.says]
+    return [
+        entry.launcher.version_pattern for entry in registry.library(family).launchers if entry.launcher.version_pattern
+    ]
 
 
 @dataclass(frozen=True)
 class WrongLauncher:
-    """A launcher that belongs to another library or version than expected, or that does not answer.
-
-    family, version: what it reports; empty where it does not answer.  trouble: why it does not answer; empty where it
-    does.
-    """
+    """A launcher that belongs to another library or version than expected, or that does not answer.  family, version:
+    what it reports; empty where it does not answer.  trouble: why it does not answer; empty where it does."""
 
     mpiexec: Path
     family: str = ""
@@ -62,10 +59,8 @@ class WrongLauncher:
 
 
 def wrong_launcher(family: str, version: str, mpiexec: Path) -> WrongLauncher | None:
-    """Ask a launcher whether it belongs to this library and version.
-
-    Returns what is wrong; None where the launcher is right, or where its output names no known library.
-    """
+    """Ask a launcher whether it belongs to this library and version. Returns what is wrong; None where the launcher is
+    right, or where its output names no known library."""
     answer = asking.ask([mpiexec, "--version"], seconds=ANSWER_SECONDS)
     if trouble := answer.not_started:
         return WrongLauncher(mpiexec, trouble=trouble)

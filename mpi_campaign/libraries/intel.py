@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mpi_campaign.libraries import ch4
-from mpi_campaign.libraries.launchers.intel_hydra import INTEL_HYDRA
+from mpi_campaign.libraries.launchers.hydra import INTEL_HYDRA
 from mpi_campaign.libraries.launchers.srun import SRUN_PMI2
 from mpi_campaign.libraries.library import Library, StartedBy
 from mpi_campaign.libraries.settings import (
@@ -23,16 +23,12 @@ from mpi_campaign.libraries.settings import (
 _FOLDERS = ("lib", "lib/release", "opt/mpi/libfabric/lib", "libfabric/lib")
 
 
-def _library_path(prefix: Path, *before: str) -> str:
-    return ":".join(f"{prefix}/{folder}" for folder in (*before, *_FOLDERS))
-
-
 def _always(request: Request) -> Settings:
     # From 2019 to the first release of 2021, only the build release_mt has progress threads; later releases have one
     # build. Every configuration uses release_mt where it exists, so that configurations are compared, not builds.
     before = ("lib/release_mt",) if (request.prefix / "lib" / "release_mt").is_dir() else ()
-    root = {"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": _library_path(request.prefix, *before)}
-    return Settings({**root, "I_MPI_ASYNC_PROGRESS": "0"})
+    path = ":".join(f"{request.prefix}/{folder}" for folder in (*before, *_FOLDERS))
+    return Settings({"I_MPI_ROOT": str(request.prefix), "LD_LIBRARY_PATH": path, "I_MPI_ASYNC_PROGRESS": "0"})
 
 
 def _tcp(request: Request, fabrics: str) -> Settings:
@@ -102,18 +98,10 @@ LIBRARY = Library(
     launchers=(StartedBy(INTEL_HYDRA), StartedBy(SRUN_PMI2)),
     reports=r"Intel\(R\) MPI Library (\d[\w.]*)",
     always=_always,
-    networks={
-        "shm": same(I_MPI_FABRICS="shm"),
-        "wire": _wire,
-        "tcp": lambda request: _tcp(request, "shm:ofi"),
-    },
+    networks={"shm": same(I_MPI_FABRICS="shm"), "wire": _wire, "tcp": lambda request: _tcp(request, "shm:ofi")},
     configurations={"async": _async, "dedicated": _dedicated, "dedicated_unbound": _unbound},
     settings={
-        "protocol": {
-            "copied": within_a_node(same(I_MPI_SHM_CMA="0")),
-            "eager": _eager,
-            "rendezvous": _rendezvous,
-        },
+        "protocol": {"copied": within_a_node(same(I_MPI_SHM_CMA="0")), "eager": _eager, "rendezvous": _rendezvous},
         "library_setting": {
             "yielding": same(I_MPI_THREAD_YIELD="3", I_MPI_THREAD_SLEEP="100"),
             "blocking": same(I_MPI_WAIT_MODE="1"),
@@ -133,7 +121,7 @@ LIBRARY = Library(
         },
     },
     variables=("I_MPI_*", *ch4.VARIABLES),
-    told_itself=("I_MPI_HYDRA_*", "I_MPI_MPIRUN*", "I_MPI_ROOT*", "I_MPI_INFO_*", "I_MPI_INTERNAL_*"),
+    set_by_launcher=("I_MPI_HYDRA_*", "I_MPI_MPIRUN*", "I_MPI_ROOT*", "I_MPI_INFO_*", "I_MPI_INTERNAL_*"),
     controls=(
         "I_MPI_FABRICS",
         "I_MPI_OFI_PROVIDER",

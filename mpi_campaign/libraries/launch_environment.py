@@ -8,7 +8,7 @@ from mpi_campaign.libraries.registry import LIBRARIES
 from mpi_campaign.libraries.settings import Settings
 
 
-def whole(prefix: Path, settings: Settings, threads: int) -> dict[str, str]:
+def of_launch(prefix: Path, settings: Settings, threads: int) -> dict[str, str]:
     """The whole environment of a launch on this machine. threads: computing threads of a rank."""
     libraries_path = own_libraries(prefix, settings)
     return environ.built(environ.LAUNCH, settings.env, computing(threads), libraries=libraries_path)

@@ -8,7 +8,7 @@ from mpi_campaign.libraries.launchers.launcher import Launcher
 from mpi_campaign.libraries.library import Library
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.registry import library
-from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Rule, Settings
+from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Rule, Settings, nothing
 from mpi_campaign.libraries.versions import NEWER_THAN_ALL
 from mpi_campaign.networks import registry as networks
 from postprocess.drawing.text import plural
@@ -25,18 +25,15 @@ def launch(family: str, request: Request) -> Answer:
     if launcher is None:
         return Impossible(_not_started(entry, request))
     network = entry.network(networks.kind(request.network))
-    placing = (_across(launcher, request.hosts),) if request.hosts else (_here(launcher), launcher.place)
+    here = launcher.here if request.here else nothing
+    placing = (_across(launcher, request.hosts),) if request.hosts else (here, launcher.place)
     chosen = (
         network,
         entry.configuration(request.configuration),
-        *(entry.setting(axis, value) for axis, value in request.told.items()),
+        *(entry.setting(axis, value) for axis, value in request.axes.items()),
     )
     answer = _added(request, entry.always(request), *placing, *chosen)
     return answer if isinstance(answer, Impossible) else _with_core_given_up(request, answer)
-
-
-def _here(launcher: Launcher) -> Rule:
-    return lambda request: launcher.here(request) if request.here else Settings()
 
 
 def _across(launcher: Launcher, hosts: Hosts) -> Rule:
@@ -49,8 +46,8 @@ def _across(launcher: Launcher, hosts: Hosts) -> Rule:
 
 def _not_started(entry: Library, request: Request) -> str:
     """The reason for a launcher that the library's entry does not name."""
-    known = (f"{started.launcher.title} ({', '.join(started.launcher.commands)})" for started in entry.launchers)
-    return f"how {request.launcher} starts ranks of {entry.title} is not known; known: {'; '.join(known)}"
+    launchers = (f"{started.launcher.title} ({', '.join(started.launcher.commands)})" for started in entry.launchers)
+    return f"how {request.launcher} starts ranks of {entry.title} is not known; known: {'; '.join(launchers)}"
 
 
 def _with_core_given_up(request: Request, settings: Settings) -> Answer:
@@ -99,10 +96,8 @@ def progresses_in(family: str, prefix: Path, version: str, network: str) -> tupl
 
 
 def limits(family: str, configuration: str, placement: Placement) -> dict[str, str]:
-    """{network: reason} of the networks over which a family cannot run a configuration.
-
-    placement: on one node. For a network between nodes, it is that of each of two.
-    """
+    """{network: reason} of the networks over which a family cannot run a configuration.  placement: on one node. For a
+    network between nodes, it is that of each of two."""
     reasons = {}
     for network, what in networks.NETWORKS.items():
         placed = replace(placement, nodes=2) if what.between_nodes else placement

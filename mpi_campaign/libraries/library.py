@@ -49,7 +49,7 @@ class Library:
 
     variables: names of environment variables that steer the library, for records; `PREFIX*` means all names with that
     beginning.
-    told_itself: those among `variables` by which its launcher passes on addresses, job numbers and detected values.
+    set_by_launcher: those among `variables` by which its launcher passes on addresses, job numbers and detected values.
     controls: names of MPI_T control variables that choose transports and progress; `*` means any letters.
 
     wheels: its packages on PyPI; () where there are none.  known_wheels: versions of them that are known to work on
@@ -77,7 +77,7 @@ class Library:
     progresses: bool = False
     streams: Callable[[int], Settings] = lambda _count: Settings()
     variables: tuple[str, ...] = ()
-    told_itself: tuple[str, ...] = ()
+    set_by_launcher: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
     wheels: tuple[str, ...] = ()
     known_wheels: tuple[str, ...] = ()

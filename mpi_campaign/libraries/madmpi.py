@@ -1,20 +1,15 @@
 """MadMPI, the MPI of NewMadeleine."""
 
-from mpi_campaign.libraries.launchers.padico import PADICO
+from mpi_campaign.libraries.launchers.others import PADICO
 from mpi_campaign.libraries.library import Library, StartedBy
-from mpi_campaign.libraries.settings import Request, Settings, moved_by_the_program
-
-
-def _polling_thread(_request: Request) -> Settings:
-    # pioman polls on a thread of its own, rather than when a core is idle or a timer expires.
-    return Settings(options=PADICO.hand_over("PIOM_DEDICATED", "1"))
-
+from mpi_campaign.libraries.settings import moved_by_the_program, same_options
 
 LIBRARY = Library(
     title="MadMPI",
     package="nmad",
     launchers=(StartedBy(PADICO),),
-    configurations={"dedicated": moved_by_the_program(_polling_thread)},
+    # pioman polls on a thread of its own, rather than when a core is idle or a timer expires.
+    configurations={"dedicated": moved_by_the_program(same_options(*PADICO.hand_over("PIOM_DEDICATED", "1")))},
     without={
         "async": "MadMPI's basic already progresses, by pioman: there is nothing more to ask for",
         "dedicated_unbound": "MadMPI's basic already progresses, by pioman: basic_reduced is that control",

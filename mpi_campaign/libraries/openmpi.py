@@ -1,7 +1,6 @@
 """Open MPI."""
 
-from mpi_campaign.libraries.launchers.orte import ORTE
-from mpi_campaign.libraries.launchers.prrte import PRRTE
+from mpi_campaign.libraries.launchers.open_mpi import ORTE, PRRTE
 from mpi_campaign.libraries.launchers.srun import SRUN_PMIX
 from mpi_campaign.libraries.library import Library, StartedBy
 from mpi_campaign.libraries.settings import (
@@ -30,19 +29,6 @@ def _over(request: Request, btl: str, **others: str) -> Settings:
     if request.launcher == "srun":
         return Settings({f"OMPI_MCA_{name}": value for name, value in chosen.items()})
     return Settings(options=tuple(word for name, value in chosen.items() for word in ("--mca", name, value)))
-
-
-def _shm(request: Request) -> Settings:
-    return _over(request, f"{_shared_memory(request)},self")
-
-
-def _wire(request: Request) -> Settings:
-    # Open MPI uses loopback only when it is named. In the network namespace, loopback is the wire.
-    return _over(request, "tcp,self", btl_tcp_if_include="lo")
-
-
-def _tcp(request: Request) -> Settings:
-    return _over(request, f"tcp,{_shared_memory(request)},self")
 
 
 def _async(request: Request) -> Answer:
@@ -112,7 +98,12 @@ LIBRARY = Library(
     always=same(
         OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_tcp_progress_thread="0"
     ),
-    networks={"shm": _shm, "wire": _wire, "tcp": _tcp},
+    networks={
+        "shm": lambda request: _over(request, f"{_shared_memory(request)},self"),
+        # Open MPI uses loopback only when it is named. In the network namespace, loopback is the wire.
+        "wire": lambda request: _over(request, "tcp,self", btl_tcp_if_include="lo"),
+        "tcp": lambda request: _over(request, f"tcp,{_shared_memory(request)},self"),
+    },
     configurations={
         "async": _async,
         "dedicated": moved_by_the_program(_async),  # Open MPI has no setting that binds the thread
@@ -142,7 +133,7 @@ LIBRARY = Library(
     fragments=_fragments,
     single_copy_by="receiver",
     variables=("OMPI_MCA_*", "PMIX_MCA_*", "PRTE_MCA_*"),
-    told_itself=(
+    set_by_launcher=(
         "OMPI_MCA_orte_*", "OMPI_MCA_ess*", "OMPI_MCA_initial_wdir*", "OMPI_MCA_pmix*", "OMPI_MCA_plm_*",
         "OMPI_MCA_shmem_RUNTIME*", "OMPI_MCA_PREFIXES*", "OMPI_MCA_num_procs*", "OMPI_MCA_cpu_type*", "PRTE_MCA_prte_*",
         "PMIX_MCA_mca_base_*",

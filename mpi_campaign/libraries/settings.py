@@ -83,7 +83,7 @@ class Request:
 
     here: on this machine, rather than on the nodes of a batch job.  launcher: ReFrame's name of the launcher.
     hosts: where the launcher starts ranks through an agent; None: on this machine, or where the batch system says.
-    told: what else the library is told: {axis: value}, unusual values of axes that set a library (`Axis.sets_library`).
+    axes: what else the library is told: {axis: value}, unusual values of axes that set a library (`Axis.sets_library`).
     """
 
     prefix: Path
@@ -94,7 +94,7 @@ class Request:
     here: bool = True
     launcher: str = "mpiexec"
     hosts: Hosts | None = None
-    told: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def major(self) -> int:
@@ -114,6 +114,12 @@ Always = Callable[[Request], Settings]
 def same(**env: str) -> Always:
     """A rule that answers every request with these variables."""
     settings = Settings(env)
+    return lambda _request: settings
+
+
+def same_options(*options: str, **env: str) -> Always:
+    """A rule that answers every request with these launcher options and variables."""
+    settings = Settings(env, options)
     return lambda _request: settings
 
 

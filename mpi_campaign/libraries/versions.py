@@ -7,9 +7,7 @@ NEWER_THAN_ALL = 9999  # greater than the years that Intel MPI has as first numb
 
 def numbers(version: str) -> tuple[int, ...]:
     """The numbers at the beginning of a version or of a branch's name: (4, 0, 3) for 4.0.3, (5, 0) for v5.0.x.
-
-    (NEWER_THAN_ALL,) where there are none (main, git.4f2a...).
-    """
+    (NEWER_THAN_ALL,) where there are none (main, git.4f2a...)."""
     match = re.match(r"(?:(?:git\.)?v)?(\d+(?:\.\d+)*)", version)
     return tuple(map(int, match[1].split("."))) if match else (NEWER_THAN_ALL,)
 

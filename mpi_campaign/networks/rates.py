@@ -26,10 +26,8 @@ def bytes_per_second(rate: str) -> int:
 
 
 def packet_bytes(rate: str) -> int:
-    """The size of the longest packet, which may be several segments that the kernel handles as one.
-
-    It takes PACKET_SECONDS on the link, within SHORTEST_PACKET and LONGEST_PACKET.
-    """
+    """The size of the longest packet, which may be several segments that the kernel handles as one. It takes
+    PACKET_SECONDS on the link, within SHORTEST_PACKET and LONGEST_PACKET."""
     return max(SHORTEST_PACKET, min(LONGEST_PACKET, round(bytes_per_second(rate) * PACKET_SECONDS)))
 
 

@@ -45,5 +45,5 @@ def rate(network: str) -> str:
 
 def with_rate(name: str, rate: str = "") -> str:
     """The network of that name with a rate, by default the usual one, where it has one."""
-    one = NETWORKS[name]
-    return ":".join(filter(None, (name, rate or one.usual_rate, one.version))) if one.usual_rate else name
+    network = NETWORKS[name]
+    return ":".join(filter(None, (name, rate or network.usual_rate, network.version))) if network.usual_rate else name

@@ -89,9 +89,8 @@ class Case:
 
     @property
     def basic(self) -> "Case | None":
-        """The case of `basic` that gives this case its sizes and references; None where the benchmark needs none.
-
-        Both cases are identical in everything else."""
+        """The case of `basic` that gives this case its sizes and references; None where the benchmark needs none. Both
+        cases are identical in everything else."""
         benchmark = BENCHMARKS[self.benchmark].basic_of
         if not benchmark:
             return None

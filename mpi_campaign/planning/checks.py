@@ -11,12 +11,7 @@ from mpi_campaign.networks import registry as networks
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.registry import (
-    BENCHMARKS,
-    CHOICES,
-    POINT_VALUES,
-    with_axis,
-)
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES, with_axis
 from mpi_campaign.planning.options import PROVIDERS, Options, benchmarks_of, grid_of
 from mpi_campaign.planning.placing import shapes
 from mpi_campaign.systems import known_systems
@@ -71,7 +66,7 @@ def _check_names(options: Options) -> None:
     kind, rate = networks.kind(options.network), networks.rate(options.network)
     most_nodes = max(options.nodes, default=1)
     if kind in NETWORKS and NETWORKS[kind].of_one_node and most_nodes > 1:
-        others = " or ".join(name for name, one in NETWORKS.items() if not one.of_one_node)
+        others = " or ".join(name for name, network in NETWORKS.items() if not network.of_one_node)
         raise CampaignError(
             f"--network {kind} is inside of one node: with --nodes {most_nodes}, ask for --network {others}"
         )
@@ -107,7 +102,7 @@ def _check_names(options: Options) -> None:
         )
     check_rate = NETWORKS[kind].check_rate if rate else None
     if rate and check_rate is None:
-        rated = [networks.with_rate(name) for name, one in NETWORKS.items() if one.usual_rate]
+        rated = [networks.with_rate(name) for name, network in NETWORKS.items() if network.usual_rate]
         have = f"only {' and '.join(map(networks.kind, rated))} {'has' if len(rated) == 1 else 'have'} a rate"
         raise CampaignError(f"network '{options.network}': {have}, e.g. {rated[0]}")
     if check_rate is not None:
@@ -202,7 +197,7 @@ def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
         _check_had(name, CHOICES[name].option, asked)
     for name, texts in options.points.items():
         _check_had(name, POINT_VALUES[name].option, asked)
-        own = [values for one in asked.values() if (values := one.point_values_named(name)) is not None]
+        own = [values for benchmark in asked.values() if (values := benchmark.point_values_named(name)) is not None]
         if own and not any(benchmark.has(name) for benchmark in asked.values()):
             for values in own:
                 if word := values.unknown(texts):

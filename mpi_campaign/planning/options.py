@@ -7,12 +7,7 @@ from typing import Any
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.registry import (
-    BENCHMARKS,
-    CHOICES,
-    POINT_VALUES,
-    values_of,
-)
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES, values_of
 from postprocess.families.family import Value
 
 PROVIDERS: Mapping[str, str] = {
@@ -98,18 +93,13 @@ class Options:
         values: dict[str, Any] = {}
         for option in fields(self):
             if option.name == "axes":
-                values |= self._axes_as_dict()
+                for name, choice in CHOICES.items():
+                    texts = self.axes.get(name, ())
+                    values[choice.key] = texts if choice.several else next(iter(texts), str(choice.usual))
             elif option.name == "points":
                 values |= {name: self.points.get(name, ()) for name in POINT_VALUES}
             else:
                 values[option.name] = getattr(self, option.name)
-        return values
-
-    def _axes_as_dict(self) -> dict[str, str | tuple[str, ...]]:
-        values: dict[str, str | tuple[str, ...]] = {}
-        for name, choice in CHOICES.items():
-            texts = self.axes.get(name, ())
-            values[choice.key] = texts if choice.several else next(iter(texts), str(choice.usual))
         return values
 
     @classmethod
@@ -157,10 +147,8 @@ def benchmarks_of(options: Options) -> dict[str, Benchmark]:
 
 
 def axes_of(options: Options, benchmark: Benchmark) -> dict[str, tuple[Value, ...]]:
-    """The values that cases of a benchmark have, by axis: those that were asked for, else the suite's.
-
-    Axes that the benchmark lacks are left out, unless all cases of a run share a single value of them.
-    """
+    """The values that cases of a benchmark have, by axis: those that were asked for, else the suite's. Axes that the
+    benchmark lacks are left out, unless all cases of a run share a single value of them."""
     return {
         name: values_of(options.suite, choice, options.axes)
         for name, choice in CHOICES.items()

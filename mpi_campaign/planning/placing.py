@@ -1,6 +1,7 @@
 """Where the ranks of a run are: the nodes, the ranks and cores on each, the network."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mpi_campaign.errors import CampaignError
@@ -17,11 +18,14 @@ USUAL_RANKS = 2
 """The ranks of a run on one node. On several nodes each has one, as in Denis et al. 2022."""
 
 
-def shapes(options: Options) -> list[tuple[int, int]]:
-    """Every number of nodes that was asked for, each with a number of ranks per node.
+def partition_of(options: Options, network: str) -> known_systems.Partition:
+    """The partition of the system in which launches over a network are."""
+    return known_systems.load(options.system, options.partition).partition(network)
 
-    Raises CampaignError for numbers below 1, and for ranks that the nodes cannot have equally many of.
-    """
+
+def shapes(options: Options) -> list[tuple[int, int]]:
+    """Every number of nodes that was asked for, each with a number of ranks per node. Raises CampaignError for numbers
+    below 1, and for ranks that the nodes cannot have equally many of."""
     asked = options.nodes or (1,)
     for option, numbers in (("--nodes", asked), ("--ranks-per-node", options.ranks_per_node)):
         for number in numbers:
@@ -45,21 +49,16 @@ def shapes(options: Options) -> list[tuple[int, int]]:
 
 
 def place(options: Options) -> list[Placement]:
-    """A placement for each number of nodes, ranks per node and cores per rank that was asked for.
-
-    Raises CampaignError for too few nodes or cores.
-    """
+    """A placement for each number of nodes, ranks per node and cores per rank that was asked for. Raises CampaignError
+    for too few nodes or cores."""
     threads = options.threads_per_rank or (0,)
     asked = _node_sets(options) if options.each_node else [(*shape, ()) for shape in shapes(options)]
-    return list(dict.fromkeys(_placement(options, *one, each) for one, each in itertools.product(asked, threads)))
+    return list(dict.fromkeys(_placement(options, *shape, each) for shape, each in itertools.product(asked, threads)))
 
 
 def _node_sets(options: Options) -> list[tuple[int, int, Numbers]]:
     """Each node alone, then each with the next one, and the last with the first: how many nodes, with how many ranks on
-    each, and their numbers.
-
-    So each node is in two pairs, and a node that makes both slow is told from its partners.
-    """
+    each, and their numbers. So each node is in two pairs, and a node that makes both slow is told from its partners."""
     (count,) = options.nodes
     alone = [(number,) for number in first(count)]
     pairs = [(number, number + 1) for number in first(count - 1)] + ([(1, count)] if count > 2 else [])
@@ -91,7 +90,7 @@ def _more_nodes(partition: known_systems.Partition) -> str:
 
 
 def _placement(options: Options, nodes: int, ranks: int, chosen: Numbers, threads_per_rank: int) -> Placement:
-    partition = known_systems.load(options.system, options.partition).partition(options.network)
+    partition = partition_of(options, options.network)
     needed = max(options.nodes) if chosen else nodes
     if partition.most_nodes is not None and needed > partition.most_nodes:
         raise CampaignError(
@@ -127,20 +126,18 @@ def _placement(options: Options, nodes: int, ranks: int, chosen: Numbers, thread
 
 
 def choose_network(options: Options) -> tuple[str, list[str]]:
-    """The network, one that the system has, and notes to print about the choice.
-
-    Raises CampaignError where the network that was asked for cannot be had, or where none can.
-    """
+    """The network, one that the system has, and notes to print about the choice. Raises CampaignError where the network
+    that was asked for cannot be had, or where none can."""
     kind, rate = networks.kind(options.network), networks.rate(options.network)
     partitions = known_systems.load(options.system, options.partition).partitions
     chosen = kind or next((name for name in partitions if NETWORKS[name].usual), next(iter(partitions)))
     instead = NETWORKS[chosen].instead if not kind else ""
-    if instead in partitions and all(one.within_a_node for one in benchmarks_of(options).values()):
+    if instead in partitions and all(benchmark.within_a_node for benchmark in benchmarks_of(options).values()):
         return instead, []
     network, refusal = networks.with_rate(chosen, rate), partitions[chosen].why_not()
     if refusal is None:
         benchmarks = benchmarks_of(options)
-        within = [name for name, one in benchmarks.items() if _network_of(options, one, network) != network]
+        within = [name for name, benchmark in benchmarks.items() if _network_of(options, benchmark, network) != network]
         return network, [f"measured over {instead}, not over {chosen}: {', '.join(within)}"] if within else []
     if kind:
         others = [name for name in partitions if name != kind]
@@ -162,9 +159,9 @@ def networks_of(options: Options, benchmark: Benchmark, network: str) -> tuple[s
     if options.network or kind not in several or max(options.nodes, default=1) > 1:
         return (_network_of(options, benchmark, network),)
     partitions = known_systems.load(options.system, options.partition).partitions
-    had = {one: one for one in several if one in partitions and not NETWORKS[one].usual_rate}
+    had = {name: name for name in several if name in partitions and not NETWORKS[name].usual_rate}
     had |= {kind: network}
-    return tuple(had[one] for one in several if one in had)
+    return tuple(had[name] for name in several if name in had)
 
 
 def _network_of(options: Options, benchmark: Benchmark, network: str) -> str:
@@ -174,3 +171,15 @@ def _network_of(options: Options, benchmark: Benchmark, network: str) -> str:
     if options.network or not benchmark.within_a_node or not instead:
         return network
     return instead if instead in known_systems.load(options.system, options.partition).partitions else network
+
+
+def in_words(placed: Sequence[Placement]) -> str:
+    """The ranks of placements, and the threads of each rank: `2 ranks x 1, 4 ranks on 2 nodes x 1`."""
+    threads: dict[str, list[str]] = {}
+    for placement in placed:
+        where = f" on {placement.nodes} nodes" if placement.nodes > 1 else ""
+        on = threads.setdefault(f"{plural(placement.ranks, 'rank')}{where}", [])
+        words = f"{placement.threads_per_rank}{' (oversubscribed)' * placement.oversubscribed}"
+        if words not in on:
+            on.append(words)
+    return ", ".join(f"{ranks} x {', '.join(numbers)}" for ranks, numbers in threads.items())

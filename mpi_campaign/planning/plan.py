@@ -11,10 +11,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
-from mpi_campaign.planning.benchmarks.registry import (
-    BENCHMARKS,
-    BY_SESSION,
-)
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import Options, grid_of
 from mpi_campaign.processes.progress import duration
@@ -99,11 +96,11 @@ class Plan:
     cases: tuple[Case, ...]
     skipped: Mapping[str, str]
 
-    def skips(self, known: Collection[str] = ()) -> list[str]:
-        """Which cases are skipped and why, a line for each reason.  known: stems of cases that are left out."""
+    def skips(self, but: Collection[str] = ()) -> list[str]:
+        """Which cases are skipped and why, a line for each reason.  but: stems of cases that are left out."""
         of_reason: dict[str, list[Case]] = {}
         for case in self.cases:
-            if case.stem in self.skipped and case.stem not in known:
+            if case.stem in self.skipped and case.stem not in but:
                 of_reason.setdefault(self.skipped[case.stem], []).append(case)
         return [f"skipped: {reason} ({_cases_in_words(cases)})" for reason, cases in of_reason.items()]
 
@@ -183,7 +180,7 @@ class Plan:
                 earlier.append(replace(case, repeat=1, parameters={**case.parameters, **turn.axes}))
             if turn.session == session:
                 break
-        return list({one.stem: one for one in earlier}.values())
+        return list({launch.stem: launch for launch in earlier}.values())
 
     @property
     def grid(self) -> suites.Grid:
@@ -247,9 +244,7 @@ class Plan:
 
     def too_short(self) -> str:
         """A warning that names a long enough budget, where a case's budget is shorter than its fewest repetitions.
-
-        Empty where the budget suffices.
-        """
+        Empty where the budget suffices."""
         each = self.case_budget_seconds
         least = max((BENCHMARKS[case.benchmark].least_seconds(self.grid) for case in self.to_measure), default=0.0)
         if not 0 < each < least:

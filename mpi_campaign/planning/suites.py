@@ -12,16 +12,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import (
-    APPROACH,
-    COLLECTIVE,
-    GRID_POINTS,
-    INTRANODE,
-    OPERATION,
-    PROTOCOL,
-    SEND,
-    UNKNOWNS,
-)
+from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, INTRANODE, OPERATION, PROTOCOL, SEND, UNKNOWNS
 from postprocess.families.family import Axis, Value
 from postprocess.records.description import descriptions
 from postprocess.records.header import keeps_apart
@@ -105,11 +96,8 @@ class Grid:
 
     @property
     def least_case_seconds(self) -> float:
-        """An estimate of the time for calibration and nine repetitions of all points.
-
-        A repetition of a point, with its references, takes at most twice the sum of both times. Finding a size takes
-        about eighteen tries.
-        """
+        """An estimate of the time for calibration and nine repetitions of all points. A repetition of a point, with its
+        references, takes at most twice the sum of both times. Finding a size takes about eighteen tries."""
         axes = sum(self.comm_times_ns) + sum(self.comp_times_ns)
         points = sum(comm + comp for comm in self.comm_times_ns for comp in self.comp_times_ns)
         return 18e-9 * (points + axes) + 0.03 * self.points

@@ -73,10 +73,7 @@ def descendants(root: int) -> set[int]:
 
 def sweep() -> bool:
     """Kill all processes below this one, until QUIET_LOOKS readings of /proc in a row show none. Returns whether there
-    was any.
-
-    A single reading may miss a process: /proc is read entry by entry while processes change their parent.
-    """
+    was any. A single reading may miss a process: /proc is read entry by entry while processes change their parent."""
     quiet, found = 0, False
     for _ in range(SWEEPS):
         living = descendants(os.getpid())
@@ -101,10 +98,8 @@ def reap() -> None:
 
 
 def main(command: list[str], parent: int, afterwards: Sequence[str] = ()) -> int:
-    """Run the command. Returns its exit code, or 128 + the number of the signal that ended it.
-
-    parent: pid of the process that started the guard.  afterwards: AFTERWARDS.
-    """
+    """Run the command. Returns its exit code, or 128 + the number of the signal that ended it.  parent: pid of the
+    process that started the guard.  afterwards: AFTERWARDS."""
     prctl = ctypes.CDLL(None).prctl
     adopt_orphans()
     prctl(PR_SET_PDEATHSIG, signals.END, 0, 0, 0)
@@ -116,7 +111,7 @@ def main(command: list[str], parent: int, afterwards: Sequence[str] = ()) -> int
             signal.signal(number, signal.SIG_IGN)
         raise Stop
 
-    interrupting = next((one for one in signals.INTERRUPTING if not signals.is_ignored(one)), None)
+    interrupting = next((number for number in signals.INTERRUPTING if not signals.is_ignored(number)), None)
     signals.keep_ignored()
 
     began = time.monotonic()

@@ -22,10 +22,8 @@ POLL_SECONDS = 0.5
 
 @contextmanager
 def alone(say: Callable[[str], None]) -> Iterator[None]:
-    """A context in which no other process of this clone builds or measures. Waits until there is none.
-
-    say: is given one line about the process that is waited for.
-    """
+    """A context in which no other process of this clone builds or measures. Waits until there is none.  say: is given
+    one line about the process that is waited for."""
     STATE.mkdir(exist_ok=True)
     with (
         locks.open_lock(STATE / "measuring.lock") as lock,
@@ -36,11 +34,8 @@ def alone(say: Callable[[str], None]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that has ended.
-
-    interrupted: Ctrl-C or SIGTERM ended it.  output: lines of standard output and standard error.  hung: it was ended
-    because it took longer than its limit.
-    """
+    """A command that has ended.  interrupted: Ctrl-C or SIGTERM ended it.  output: lines of standard output and
+    standard error.  hung: it was ended because it took longer than its limit."""
 
     exit_code: int
     interrupted: bool

@@ -33,11 +33,8 @@ OPTIONS = {"lustre": "-o flock", "nfs": "-o local_lock=flock", "nfs4": "-o local
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that holds a lock.
-
-    began: start of the process, in the kernel's clock ticks since boot.  since: when it took the lock, in seconds of
-    the epoch.
-    """
+    """The process that holds a lock.  began: start of the process, in the kernel's clock ticks since boot.  since: when
+    it took the lock, in seconds of the epoch."""
 
     pid: int
     began: str
@@ -52,14 +49,10 @@ class Holder:
 
 
 def _began(pid: int) -> str:
-    """The start of a process, in clock ticks since boot; empty where there is no such process.
-
-    Pid and start identify a process: the kernel gives the pid of an ended process to a later one.
-    """
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
+    """The start of a process, in clock ticks since boot; empty where there is no such process. Pid and start identify a
+    process: the kernel gives the pid of an ended process to a later one."""
+    fields = files.read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 else ""
 
 
 def _this_process() -> Holder:
@@ -104,10 +97,8 @@ def holder_in_parentheses(lock: TextIO) -> str:
 
 
 def take(lock: TextIO) -> bool:
-    """Take the lock if no other process holds it. Returns whether this process holds it now.
-
-    Raises CampaignError where the file system has no locks.
-    """
+    """Take the lock if no other process holds it. Returns whether this process holds it now. Raises CampaignError where
+    the file system has no locks."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -135,9 +126,7 @@ def _write(lock: TextIO, text: str) -> None:
 @contextmanager
 def held(lock: TextIO, reason: str, say: Callable[[str], None]) -> Iterator[None]:
     """A context in which this process holds the lock. While it waits, it says who holds the lock and for how long.
-
-    reason: why this process may have to wait, such as `another campaign of this clone is measuring`.
-    """
+    reason: why this process may have to wait, such as `another campaign of this clone is measuring`."""
     if not take(lock):
         _wait(lock, reason, say)
     note_holder(lock)

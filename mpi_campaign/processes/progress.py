@@ -17,12 +17,12 @@ LOG_INTERVAL_S = 300.0
 
 def duration(seconds: float) -> str:
     """Seconds in words: 7 s, 2 min 10 s, 1 h 5 min."""
-    whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    rounded = max(0, round(seconds))
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60} min"
 
 
 class Progress:
@@ -41,9 +41,14 @@ class Progress:
         self._step += 1
         self.line(f"[{self._step}/{self._steps}] {what}")
 
-    def line(self, text: str) -> None:
-        """Write a line that stays."""
-        self._print(text + "\n")
+    def line(self, *lines: str) -> None:
+        """Write lines that stay."""
+        for text in lines:
+            self._print(text + "\n")
+
+    def detail(self, *lines: str) -> None:
+        """Write lines about the current step."""
+        self.line(*(f"      {text}" for text in lines))
 
     def status(self, text: str) -> None:
         """Show a line that the next line replaces. In a log it stays, and is written once in LOG_INTERVAL_S only."""
@@ -74,9 +79,7 @@ class Progress:
 
 class Countdown:
     """The time left: the expected time of the remaining items, times measured over expected time of the finished ones.
-
-    total: number of items.  total_seconds: expected time of all items together; 0: not known, all items count alike.
-    """
+    total: number of items.  total_seconds: expected time of all items together; 0: not known, all items count alike."""
 
     def __init__(self, total: int, total_seconds: float) -> None:
         self.total = total

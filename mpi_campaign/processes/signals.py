@@ -39,10 +39,8 @@ def handle(handler: Handler, numbers: Iterable[int] = ENDING) -> dict[int, Befor
 
 
 def keep_ignored() -> None:
-    """Block the ignored ENDING signals in this process and in all that it starts.
-
-    ReFrame and MPI launchers install handlers, also for signals that were ignored. A blocked signal reaches no handler.
-    """
+    """Block the ignored ENDING signals in this process and in all that it starts. ReFrame and MPI launchers install
+    handlers, also for signals that were ignored. A blocked signal reaches no handler."""
     signal.pthread_sigmask(signal.SIG_BLOCK, filter(is_ignored, ENDING))
 
 
@@ -53,9 +51,7 @@ def for_orphans() -> signal.Signals:
 
 def usual() -> None:
     """Undo what the starter of this process did to signals; but what a person makes a command ignore stays ignored.
-
-    Where SIGCHLD is ignored, as in some containers and batch systems, no exit code of a child is known.
-    """
+    Where SIGCHLD is ignored, as in some containers and batch systems, no exit code of a child is known."""
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     of_person = {*ENDING, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU}
     of_python = {signal.SIGPIPE, signal.SIGXFSZ}

@@ -15,14 +15,12 @@ _UNSEEN = re.compile(r"[^\n\t -~\w]")
 
 
 class Visible(io.TextIOWrapper):
-    """A stream on which characters that steer a terminal, or that nobody sees, are written as JSON escapes them.
-
-    So a text shows them, and JSON says the same as before.
-    """
+    """A stream on which characters that steer a terminal, or that nobody sees, are written as JSON escapes them. So a
+    text shows them, and JSON says the same as before."""
 
     def write(self, text: str) -> int:
         return super().write(
-            _UNSEEN.sub(lambda one: one[0] if one[0].isprintable() else json.dumps(one[0])[1:-1], text)
+            _UNSEEN.sub(lambda unseen: unseen[0] if unseen[0].isprintable() else json.dumps(unseen[0])[1:-1], text)
         )
 
     def steer(self, text: str) -> int:
@@ -39,10 +37,8 @@ def make_visible() -> None:
 
 
 def open_closed() -> None:
-    """Open /dev/null as each standard stream that a shell's `<&-`, `>&-` or `2>&-` closed.
-
-    Otherwise the next file that is opened would get the stream's descriptor.
-    """
+    """Open /dev/null as each standard stream that a shell's `<&-`, `>&-` or `2>&-` closed. Otherwise the next file that
+    is opened would get the stream's descriptor."""
     for descriptor, name in enumerate(DESCRIPTORS):
         try:
             os.fstat(descriptor)

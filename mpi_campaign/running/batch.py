@@ -7,7 +7,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from mpi_campaign.schedulers.scheduler import Scheduler, filled
 from mpi_campaign.systems import known_systems, queues, site, slurm_description
 from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.systems.slurm_description import limit_text
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import first_of, plural
 
 USUAL_WAIT_SECONDS = 24 * 3600
 MOST_JOBS = 1000
@@ -70,7 +70,7 @@ class Request:
 def request_of(options: Options, partition: Partition) -> Request:
     """Raises CampaignError for options that are none, and for a launcher that the jobs of the scheduler do not have."""
     scheduler = schedulers.find(partition.scheduler)
-    own = next((one for one in schedulers.SCHEDULERS if partition.launcher in one.launchers), scheduler)
+    own = next((other for other in schedulers.SCHEDULERS if partition.launcher in other.launchers), scheduler)
     if own.title != scheduler.title:
         raise CampaignError(
             f"partition '{partition.name}': {partition.launcher} starts ranks in jobs of {own.title} only, its "
@@ -122,19 +122,17 @@ def _seconds(option: str, text: str) -> int:
 
 
 def check(request: Request, nodes: int) -> Request:
-    """Refuse what the partition does not give, as far as the batch system tells. nodes: of the largest job.
-
-    Returns the request with what a job may have now. Raises CampaignError.
-    """
+    """Refuse what the partition does not give, as far as the batch system tells. nodes: of the largest job. Returns the
+    request with what a job may have now. Raises CampaignError."""
     if not request.scheduler.is_described:
         return request
     name = slurm_description.partition_named_in(request.partition.access)
     described = slurm_description.ask()
-    known = {partition.name: partition for partition in described.partitions}
-    partition = known.get(name) if name else next(filter(lambda one: one.is_default, known.values()), None)
+    by_name = {partition.name: partition for partition in described.partitions}
+    partition = by_name.get(name) if name else next(filter(lambda each: each.is_default, by_name.values()), None)
     whose = f"partition '{request.partition.name}' of the settings"
     if partition is None:
-        raise CampaignError(f"{whose}: Slurm has no partition '{name}'; it has: {', '.join(known)}")
+        raise CampaignError(f"{whose}: Slurm has no partition '{name}'; it has: {', '.join(by_name)}")
     if partition.state != "UP":
         raise CampaignError(f"{whose}: Slurm's partition '{partition.name}' is {partition.state}, and starts no jobs")
     limit = partition.longest_seconds
@@ -148,7 +146,7 @@ def check(request: Request, nodes: int) -> Request:
     usable = len(of_partition) - len(out_of_service)
     most = min(usable, partition.most_nodes or usable)
     if nodes > most:
-        why = f": {first_of(out_of_service)}" if usable == most and out_of_service else ""
+        why = f": {first_of(out_of_service, MOST_NAMED)}" if usable == most and out_of_service else ""
         raise CampaignError(
             f"--nodes {nodes}: Slurm's partition '{partition.name}' gives a job at most {plural(most, 'node')}{why}"
         )
@@ -156,19 +154,10 @@ def check(request: Request, nodes: int) -> Request:
     return replace(request, longest_seconds=longest, most_nodes=most, out_of_service=out_of_service)
 
 
-def first_of(nodes: Sequence[str]) -> str:
-    """Some nodes in words: the first MOST_NAMED, and how many more."""
-    more = len(nodes) - MOST_NAMED
-    return ", ".join(nodes[:MOST_NAMED]) + (f", and {more} more" if more > 0 else "")
-
-
 @dataclass(frozen=True)
 class Job:
-    """A job of a plan: the rounds that it measures, on so many nodes.
-
-    seconds: how long they are expected to take; 0 where no budget bounds them.  cores_per_node: that its ranks need; 0:
-    its ranks may share fewer.
-    """
+    """A job of a plan: the rounds that it measures, on so many nodes.  seconds: how long they are expected to take; 0
+    where no budget bounds them.  cores_per_node: that its ranks need; 0: its ranks may share fewer."""
 
     number: int
     nodes: int
@@ -201,9 +190,7 @@ def jobs_of(plan: Plan, first: int = 1, is_whole: Callable[[str], bool] = lambda
 
 def limit_seconds(request: Request, seconds: float) -> int:
     """The time limit of a job that is expected to take so long; 0: it is not limited, or the batch system limits it.
-
-    Raises CampaignError where the job would not end within its limit.
-    """
+    Raises CampaignError where the job would not end within its limit."""
     longest = request.longest_seconds
     limit = request.limit_seconds or longest
     if request.limit_seconds is None and seconds:
@@ -218,22 +205,22 @@ def limit_seconds(request: Request, seconds: float) -> int:
     return limit or 0
 
 
-def adopt(folder: RunFolder, scheduler: Scheduler, known: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def adopt(folder: RunFolder, scheduler: Scheduler, before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The jobs of an earlier campaign of the run, as the manifest has them, with how they ended meanwhile.
 
-    known: the jobs in the manifest. Those that still wait or run are cancelled. What they measured is in the archive.
+    before: the jobs in the manifest. Those that still wait or run are cancelled. What they measured is in the archive.
     Raises CampaignError where the batch system does not say that they have ended: beside them, nothing is measured.
     """
-    open_ids = [str(one["id"]) for one in known if one.get("id") and "ended_utc" not in one]
+    open_ids = [str(entry["id"]) for entry in before if entry.get("id") and "ended_utc" not in entry]
     queues.cancel(scheduler, open_ids)
     _wait_for_end(scheduler, open_ids)
     run_folders.harvest(folder)
     adopted = []
-    for one in known:
-        entry = dict(one)
-        place = folder.jobs / str(one.get("number"))
-        if "ended_utc" not in one:
-            log = job.script_log(_text(place / job.SCRIPT_LOG))
+    for job_before in before:
+        entry = dict(job_before)
+        place = folder.jobs / str(entry.get("number"))
+        if "ended_utc" not in entry:
+            log = job.script_log(files.read(place / job.SCRIPT_LOG))
             nodes = node_probe.read(place)
             reason = "" if log.exit_code == 0 else "the campaign that had submitted it was gone"
             entry |= {**_times(log), "hosts": _hosts(log, nodes), "reason": reason}
@@ -243,10 +230,8 @@ def adopt(folder: RunFolder, scheduler: Scheduler, known: Sequence[Mapping[str, 
 
 
 def _wait_for_end(scheduler: Scheduler, ids: Sequence[str]) -> None:
-    """Wait until jobs that were cancelled have ended; of a batch system that nothing can be asked, do not wait.
-
-    Raises CampaignError where they have not ended within CANCEL_SECONDS, or the batch system does not say so.
-    """
+    """Wait until jobs that were cancelled have ended; of a batch system that nothing can be asked, do not wait. Raises
+    CampaignError where they have not ended within CANCEL_SECONDS, or the batch system does not say so."""
     deadline = time.monotonic() + CANCEL_SECONDS
     left = {name: queues.Watched() for name in ids if scheduler.states}
     while left:
@@ -254,8 +239,8 @@ def _wait_for_end(scheduler: Scheduler, ids: Sequence[str]) -> None:
         left = {name: watched for name, watched in left.items() if not watched.has_ended(states[name])}
         if left and time.monotonic() > deadline:
             which = f"{plural(len(ids), 'job')} of this run ({', '.join(ids)})"
-            there = [name for name in left if states[name] == queues.THERE]
-            why = f"still there: {', '.join(there)}" if there else f"{scheduler.title} does not answer"
+            left_over = [name for name in left if states[name] == queues.THERE]
+            why = f"still there: {', '.join(left_over)}" if left_over else f"{scheduler.title} does not answer"
             raise CampaignError(f"{which} may not have ended, {why}: go on with it when {scheduler.title} says so")
         time.sleep(1.0)
 
@@ -274,37 +259,36 @@ def _hosts(log: job.ScriptLog, nodes: Sequence[node_probe.Seen]) -> list[str]:
         return [log.hosts]
 
 
-def describe(folder: RunFolder, request: Request, one: Job, orders: Sequence[Order]) -> Description:
-    """The description of a job.
-
-    Slurm gives whole nodes to a job without orders, which finds out what they are: it does not ask for the CPUs of the
-    settings. Other batch systems give a job the CPUs that it asks for.
-    """
+def describe(folder: RunFolder, request: Request, planned: Job, orders: Sequence[Order]) -> Description:
+    """The description of a job. Slurm gives whole nodes to a job without orders, which finds out what they are: it does
+    not ask for the CPUs of the settings. Other batch systems give a job the CPUs that it asks for."""
     scheduler, partition = request.scheduler, request.partition
     cores = partition.declared.cores if partition.declared is not None else 1
     asked = (*(partition.access if scheduler.leaves_access_out else ()), *scheduler.whole_nodes)
     asks_for_cpus = not scheduler.counts_cores and (bool(orders) or not scheduler.gives_whole_nodes)
-    cpus = one.nodes * (partition.cpus_per_node or 1)
+    cpus = planned.nodes * (partition.cpus_per_node or 1)
     script = Script(
-        nodes=one.nodes,
+        nodes=planned.nodes,
         tasks_per_node=cores if scheduler.counts_cores else 1,
         cpus_per_node=partition.cpus_per_node if asks_for_cpus else 0,
-        limit_seconds=limit_seconds(request, one.seconds),
+        limit_seconds=limit_seconds(request, planned.seconds),
         most_wait_seconds=request.most_wait_seconds,
-        options=(*(filled(option, one.nodes, cpus) for option in asked), *request.options),
+        options=(*(filled(option, planned.nodes, cpus) for option in asked), *request.options),
         exports=dict(word.split("=", 1) for word in environ.assignment()),
         on_each_node=scheduler.on_each_node,
         job_id=scheduler.job_id,
         hosts=scheduler.hosts,
     )
-    return Description(folder, one.number, tuple(orders), script, cores_per_node=one.cores_per_node)
+    return Description(folder, planned.number, tuple(orders), script, cores_per_node=planned.cores_per_node)
 
 
 def write(descriptions: Sequence[Description]) -> None:
     """Make the jobs' folders, each with its description."""
     for description in descriptions:
         description.folder.mkdir(parents=True, exist_ok=True)
-        files.write_atomically(description.folder / job.DESCRIPTION, json.dumps(description.as_json(), indent=1) + "\n")
+        files.write_atomically(
+            description.folder / job.DESCRIPTION, json.dumps(asdict(description), indent=1, default=str) + "\n"
+        )
 
 
 def command(folder: RunFolder, system: str, request: Request, suite: str) -> list[str]:
@@ -327,13 +311,13 @@ def in_words(request: Request, jobs: Sequence[Job]) -> list[str]:
     """Lines about jobs that would be submitted: how many, on how many nodes, for how long at most."""
     lines = []
     hours = 0.0
-    for one in jobs:
-        seconds = limit_seconds(request, one.seconds)
-        hours += one.nodes * seconds / 3600
+    for asked in jobs:
+        seconds = limit_seconds(request, asked.seconds)
+        hours += asked.nodes * seconds / 3600
         limit = f"at most {duration(seconds)}" if seconds else "no time limit is asked for"
-        expected = f", about {duration(one.seconds)} of measuring" if one.seconds else ""
-        lines.append(f"job {one.number}: {plural(one.nodes, 'node')}, {limit}{expected}")
-    nodes = sum(one.nodes for one in jobs)
+        expected = f", about {duration(asked.seconds)} of measuring" if asked.seconds else ""
+        lines.append(f"job {asked.number}: {plural(asked.nodes, 'node')}, {limit}{expected}")
+    nodes = sum(asked.nodes for asked in jobs)
     cost = f", at most {hours:.1f} node hours" if hours else ""
     lines.append(f"{plural(len(jobs), 'job')}, {plural(nodes, 'node')} in all{cost}")
     return lines
@@ -341,17 +325,14 @@ def in_words(request: Request, jobs: Sequence[Job]) -> list[str]:
 
 def script_of(folder: RunFolder, number: int) -> str:
     """The job script that ReFrame has written for a job; empty where there is none."""
-    scripts = map(_text, (folder.session / SUBMIT).rglob("rfm_job.sh"))
-    return next((text for text in scripts if f"{folder.jobs / str(number)} " in text), "")
+    scripts = map(files.read, (folder.session / SUBMIT).rglob("rfm_job.sh"))
+    return next((f"{text}\n" for text in scripts if f"{folder.jobs / str(number)} " in text), "")
 
 
 @dataclass
 class Ended:
-    """How a job ended.
-
-    stage: the folder with its script and its output, where it was submitted.  reason: why it did not do all that it
-    should; empty where it did.
-    """
+    """How a job ended.  stage: the folder with its script and its output, where it was submitted.  reason: why it did
+    not do all that it should; empty where it did."""
 
     description: Description
     job_id: str
@@ -418,15 +399,15 @@ class Follower:
 
     def ids(self) -> dict[int, str]:
         """The jobs' ids by their place, of those that were submitted."""
-        found = {}
+        ids = {}
         for number, description in enumerate(self.descriptions):
-            if text := _text(description.folder / job.SUBMITTED).strip():
-                found[number] = text
-        return found
+            if text := files.read(description.folder / job.SUBMITTED).strip():
+                ids[number] = text
+        return ids
 
     def log(self, number: int) -> job.ScriptLog:
         """What the script of a job has noted, by the job's place."""
-        return job.script_log(_text(self.descriptions[number].folder / job.SCRIPT_LOG))
+        return job.script_log(files.read(self.descriptions[number].folder / job.SCRIPT_LOG))
 
     def _follow(self, number: int, description: Description) -> None:
         path = description.folder / job.EVENTS
@@ -436,21 +417,23 @@ class Follower:
                 new = file.read()
         except OSError:
             return
-        whole = new[: new.rfind(b"\n") + 1]
-        self._read[number] = self._read.get(number, 0) + len(whole)
-        for line in whole.decode(errors="replace").splitlines():
-            told = json.loads(line)
-            if "event" in told:
-                self.on_event(number, told["session"], Event(**told["event"]))
-            elif "say" in told:
-                self.say(told["say"])
-            elif "began" in told:
-                if told["began"]:
-                    self.say(f"job {self.log(number).job} runs again, on {told['host']}: what it measured is replaced")
+        ended_lines = new[: new.rfind(b"\n") + 1]
+        self._read[number] = self._read.get(number, 0) + len(ended_lines)
+        for line in ended_lines.decode(errors="replace").splitlines():
+            message = json.loads(line)
+            if "event" in message:
+                self.on_event(number, message["session"], Event(**message["event"]))
+            elif "say" in message:
+                self.say(message["say"])
+            elif "began" in message:
+                if message["began"]:
+                    self.say(
+                        f"job {self.log(number).job} runs again, on {message['host']}: what it measured is replaced"
+                    )
                 self.sessions.pop(number, None)
                 self.on_again(number)
-            elif "ended" in told:
-                self.sessions.setdefault(number, []).append(told)
+            elif "ended" in message:
+                self.sessions.setdefault(number, []).append(message)
 
     def _waiting(self, now: float) -> str:
         """What waits in the queue, in words; empty where nothing does."""
@@ -486,17 +469,10 @@ class Follower:
         """Why jobs wait, by id, as the batch system tells."""
         if not self.scheduler.states:
             return {}
-        found = queues.look(self.scheduler, queued)
-        if found is None:
+        states = queues.look(self.scheduler, queued)
+        if states is None:
             return dict.fromkeys(queued, f"{self.scheduler.title} does not answer")
-        return {name: one.reason for name, one in found.items() if one.state == "PENDING"}
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
+        return {name: state.reason for name, state in states.items() if state.state == "PENDING"}
 
 
 def submit(words: Sequence[str], follower: Follower) -> Session:
@@ -539,10 +515,8 @@ def ended(follower: Follower, session: Session) -> list[Ended]:
 
 
 def _force(follower: Follower, description: Description, name: str, log: job.ScriptLog) -> str:
-    """What the batch system did to a job that had started, in one sentence; empty where the job ended by itself.
-
-    If the job's first node is lost, what runs there may go on, and end well: its launches fail.
-    """
+    """What the batch system did to a job that had started, in one sentence; empty where the job ended by itself. If the
+    job's first node is lost, what runs there may go on, and end well: its launches fail."""
     if not name or log.started_utc is None:
         return ""
     how = queues.how_ended(follower.scheduler, name)
@@ -567,7 +541,7 @@ def _why(
     if session.interrupted:
         return f"job {name} on {log.host}: interrupted"
     if not name:
-        refusal = _text(description.folder / job.REFUSED).strip()
+        refusal = files.read(description.folder / job.REFUSED).strip()
         return f"{NOT_SUBMITTED}{refusal or (outcome.fail_reason if outcome else '') or session.complaint}"
     if log.exit_code is None and follower.scheduler.states and queues.state(follower.scheduler, name) == queues.SILENT:
         return f"job {name}: {follower.scheduler.title} does not answer, and may still have it"
@@ -579,26 +553,26 @@ def _why(
         return f"job {name} on {log.host} could not write what it did: {full}"
     if log.exit_code is None:
         return f"job {name} on {log.host} was ended by force"
-    output = _text(Path(outcome.folder) / run_folders.STDERR) if outcome else ""
+    output = files.read(Path(outcome.folder) / run_folders.STDERR) if outcome else ""
     words = [line.removeprefix("campaign: ") for line in output.splitlines() if line.startswith("campaign: ")]
     return f"job {name} on {log.host}: {words[-1] if words else f'it ended with exit code {log.exit_code}'}"
 
 
-def outcomes_of(description: Description, told: Mapping[str, Any]) -> list[Outcome]:
-    """How each test of a session in a job ended. told: what the job said of the session."""
-    return reframe_session.outcomes(description.folder / f"{told['ended'] + 1}.{run_folders.REPORT}")
+def outcomes_of(description: Description, session: Mapping[str, Any]) -> list[Outcome]:
+    """How each test of a session in a job ended. session: what the job said of it."""
+    return reframe_session.outcomes(description.folder / f"{session['ended'] + 1}.{run_folders.REPORT}")
 
 
-def session_of(told: Mapping[str, Any], provenance: Mapping[str, Any], end: Ended) -> dict[str, Any]:
+def session_of(session: Mapping[str, Any], provenance: Mapping[str, Any], end: Ended) -> dict[str, Any]:
     """A session in a job, for the manifest. provenance: of the campaign that has submitted the job."""
-    times = {name: told[name] for name in ("began_utc", "ended_utc", "exit_code")}
-    return {**times, **provenance, "host": told["host"], "job": end.job_id}
+    times = {name: session[name] for name in ("began_utc", "ended_utc", "exit_code")}
+    return {**times, **provenance, "host": session["host"], "job": end.job_id}
 
 
-def keep_session(folder: RunFolder, description: Description, told: Mapping[str, Any], number: int) -> None:
+def keep_session(folder: RunFolder, description: Description, session: Mapping[str, Any], number: int) -> None:
     """Archive ReFrame's reports on a session in a job. number: of the session in the run, from 1."""
     for name in run_folders.SESSION_FILES:
-        source = description.folder / f"{told['ended'] + 1}.{name}"
+        source = description.folder / f"{session['ended'] + 1}.{name}"
         if source.exists():
             shutil.copyfile(source, folder.session / name)
     run_folders.keep_session(folder, number)
@@ -619,21 +593,19 @@ def keep_logs(folder: RunFolder, end: Ended) -> None:
     for source, suffix in kept.items():
         if source.is_file():
             shutil.copyfile(source, logs / f"{end.description.name}{suffix}")
-    if text := _text(end.description.folder / job.SESSION_LOG):
+    if text := files.read(end.description.folder / job.SESSION_LOG):
         with (logs / "reframe.log").open("a", encoding="utf-8") as log:
-            log.write(text)
+            log.write(f"{text}\n")
 
 
 def cancel(folder: RunFolder) -> list[str]:
-    """Cancel the jobs of a run that have not ended. Returns their ids.
-
-    Raises CampaignError where the run has no jobs, or where they cannot be cancelled.
-    """
+    """Cancel the jobs of a run that have not ended. Returns their ids. Raises CampaignError where the run has no jobs,
+    or where they cannot be cancelled."""
     manifest = run_folders.read_manifest(folder)
     jobs = manifest.get("jobs") or []
     if not jobs:
         raise CampaignError(f"run '{folder.run}' has no jobs of a batch system")
-    open_ids = [str(one["id"]) for one in jobs if one.get("id") and "ended_utc" not in one]
+    open_ids = [str(entry["id"]) for entry in jobs if entry.get("id") and "ended_utc" not in entry]
     options = manifest.get("options") or {}
     system = known_systems.load(folder.system, str(options.get("partition") or ""))
     scheduler = schedulers.find(system.partition(str(options.get("network") or "")).scheduler)

@@ -11,6 +11,7 @@ from typing import Any
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import causes
+from mpi_campaign.files import read
 from mpi_campaign.libraries.settings import BIND_RANK
 from mpi_campaign.networks import registry as networks
 from mpi_campaign.planning.cases import Case
@@ -20,6 +21,7 @@ from mpi_campaign.running import node_probe
 from mpi_campaign.running.reframe_session import Outcome
 from mpi_campaign.this_machine import host
 from mpi_campaign.toolchains.spack import tool
+from postprocess.drawing.text import first_of
 from postprocess.records.run import PERFORMANCE
 from postprocess.records.run_words import together
 
@@ -44,8 +46,8 @@ def results(
     cut_off: why cases were cut off, by stem, where that is known: of a job that the batch system ended, say.
     """
     if interrupted:
-        whole = {case.stem for case in plan.to_measure if run_folders.is_complete(_record(folder, case))}
-        outcomes = [outcome for outcome in outcomes if outcome.stem in whole]
+        complete = {case.stem for case in plan.to_measure if run_folders.is_complete(_record(folder, case))}
+        outcomes = [outcome for outcome in outcomes if outcome.stem in complete]
     for case in plan.cases:
         record = _record(folder, case)
         result, reason, phase, message = _judge(folder, plan, case, outcomes, cut_off.get(case.stem, ""))
@@ -67,10 +69,8 @@ def known_early(folder: RunFolder, plan: Plan, case: Case) -> str:
 
 
 def failure_lines(cases: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """A line for each case that failed or is missing, and one for all cases with the same result and reason.
-
-    cases: as `results` returns them.
-    """
+    """A line for each case that failed or is missing, and one for all cases with the same result and reason.  cases: as
+    `results` returns them."""
     bad = (case for case in cases if case["result"] in ("fail", "missing"))
     for what, (result, reason) in together((((case["result"], case["reason"]), case["case"]) for case in bad), "case"):
         yield f"{result.upper()} {what}: {reason}"
@@ -91,9 +91,7 @@ def _judge(
     folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome], cut_off: str
 ) -> tuple[str, str, str, str]:
     """Result, reason, ReFrame's phase in which the case failed, and the message of a launch or build that ended early.
-
-    A case that failed in `performance` did run as it was asked to: it missed a reference.
-    """
+    A case that failed in `performance` did run as it was asked to: it missed a reference."""
     if case.stem in plan.skipped:
         return "skip", plan.skipped[case.stem], "", ""
     build = next(
@@ -111,8 +109,8 @@ def _judge(
     if failures:
         worst = next((outcome for outcome in failures if outcome.fail_phase != PERFORMANCE), failures[0])
         return "fail", _reason(folder, plan, case, worst), worst.fail_phase, _message(folder, case)
-    whole = run_folders.is_complete(_record(folder, case))
-    if whole and not any(outcome.aborted and outcome.stem == case.stem for outcome in outcomes):
+    is_complete = run_folders.is_complete(_record(folder, case))
+    if is_complete and not any(outcome.aborted and outcome.stem == case.stem for outcome in outcomes):
         return "pass", "", "", ""
     basic = _basic(plan, case)
     needed = next(
@@ -125,7 +123,7 @@ def _judge(
         return "skip", "ReFrame skipped it when it was its turn: logs/reframe.log says why", "", ""
     begun = sum('"type":"point"' in line for line in lines(_record(folder, case)))
     how_far = f"after {begun} of its points" if begun else "before it was measured"
-    how_far = "before its record was checked" if whole else how_far
+    how_far = "before its record was checked" if is_complete else how_far
     why = f": {cut_off}" if cut_off else ""
     return "missing", f"the run was cut off {how_far}{why}", "", ""
 
@@ -133,7 +131,7 @@ def _judge(
 def _output_of(folder: RunFolder, case: Case) -> str:
     """The output of a case's launch, standard error first."""
     logs = folder.partial / "logs"
-    return "\n".join(_text(logs / f"{case.stem}{suffix}") for suffix in (".err", ".out"))
+    return "\n".join(read(logs / f"{case.stem}{suffix}") for suffix in (".err", ".out"))
 
 
 def _message(folder: RunFolder, case: Case) -> str:
@@ -159,7 +157,7 @@ def _reason(folder: RunFolder, plan: Plan, case: Case, outcome: Outcome) -> str:
     cause = causes.of_launch(output, _shm_free_bytes(folder, plan), here=plan.options.system == "local")
     hosts = list(dict.fromkeys(_hosts(_record(folder, case)).values()))
     unnamed = cause is not None and not any(name in cause.words for name in hosts)
-    where = f"; it ran on {_some_of(hosts)}" if hosts and unnamed else ""
+    where = f"; it ran on {_some(hosts)}" if hosts and unnamed else ""
     return f"it ended early{cause.after_early_end}{where}" if cause else reframe_says
 
 
@@ -169,36 +167,32 @@ def _shm_free_bytes(folder: RunFolder, plan: Plan) -> int | None:
         return host.shm_bytes(Path("/"))[1]
     seen = [node for place in (folder.session, *folder.jobs.glob("*")) for node in node_probe.read(place)]
     free = [node.host.get("shm_free_bytes") for node in seen]
-    return min((one for one in free if isinstance(one, int)), default=None)
+    return min((count for count in free if isinstance(count, int)), default=None)
 
 
 def _hosts(record: Path) -> dict[int, str]:
     """The host of each rank by the header of a record; empty where there is no header, or only one node."""
     try:
-        header = json.loads(next(iter(_text(record).splitlines()), ""))
+        header = json.loads(next(iter(read(record).splitlines()), ""))
         return {place["rank"]: place["host"] for place in header["placement"]} if header["nodes"] > 1 else {}
     except (ValueError, KeyError, TypeError):
         return {}
 
 
-def _some_of(hosts: Sequence[str]) -> str:
-    """The names of hosts, at most MOST_HOSTS of them."""
-    left = len(hosts) - MOST_HOSTS
-    return ", ".join(hosts[:MOST_HOSTS]) + (f" and {left} more nodes" if left > 0 else "")
+def _some(hosts: Sequence[str]) -> str:
+    return first_of(hosts, MOST_HOSTS, " and {} more nodes")
 
 
 def _hangs(output: str, case: Case, hosts: Mapping[int, str]) -> list[str]:
-    """What ranks of a hung launch said of themselves, and from which nodes nothing was heard.
-
-    hosts: of each rank, where there are several.
-    """
+    """What ranks of a hung launch said of themselves, and from which nodes nothing was heard.  hosts: of each rank,
+    where there are several."""
     said = set(re.findall(rf"^\s*{case.benchmark}: rank (\d+) (hangs in .*?)\s*$", output, re.MULTILINE))
-    found = sorted(
+    hanging = sorted(
         f"rank {rank}{f' on {hosts[int(rank)]}' if int(rank) in hosts else ''} {where}" for rank, where in said
     )
     heard = {hosts.get(int(rank)) for rank, _ in said}
     silent = [host for host in dict.fromkeys(hosts.values()) if host not in heard]
-    return [*found, f"nothing was heard from {_some_of(silent)}"] if found and silent else found
+    return [*hanging, f"nothing was heard from {_some(silent)}"] if hanging and silent else hanging
 
 
 def build_error(outcome: Outcome) -> str:
@@ -211,17 +205,9 @@ def build_error(outcome: Outcome) -> str:
 
 
 def _build_output(outcome: Outcome) -> str:
-    return "\n".join(_text(Path(outcome.folder) / f"rfm_build.{suffix}") for suffix in ("err", "out"))
+    return "\n".join(read(Path(outcome.folder) / f"rfm_build.{suffix}") for suffix in ("err", "out"))
 
 
 def lines(path: Path) -> list[str]:
     """The lines of a log without blank ones and rules; empty where there is no such file."""
-    return [line.strip() for line in _text(path).splitlines() if line.strip(" -*\t")]
-
-
-def _text(path: Path) -> str:
-    """The text of a log; empty where there is no such file."""
-    try:
-        return path.read_text(errors="replace")
-    except OSError:
-        return ""
+    return [line.strip() for line in read(path).splitlines() if line.strip(" -*\t")]

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign import ROOT
+from mpi_campaign import ROOT, files
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_WRONG_USE, CampaignError
@@ -38,23 +38,15 @@ class LeaseGone(Exception):
 
 
 class Lease:
-    """Says whether the campaign of a job still runs. Clocks of two hosts are never compared.
-
-    Another campaign that resumes the run has jobs of its own: this one must not measure beside them.
-    """
+    """Says whether the campaign of a job still runs. Clocks of two hosts are never compared. Another campaign that
+    resumes the run has jobs of its own: this one must not measure beside them."""
 
     def __init__(self, path: Path, seconds: float) -> None:
         self.path = path
         self.seconds = seconds
         self.owner = ""
-        self.last = self._read()
+        self.last = files.read(path)
         self.since = self.looked = time.monotonic()
-
-    def _read(self) -> str:
-        try:
-            return self.path.read_text()
-        except OSError:
-            return ""
 
     def check(self) -> None:
         """Raises LeaseGone where the file has not changed for too long, or where another campaign writes it."""
@@ -62,7 +54,7 @@ class Lease:
         if not self.seconds or now - self.looked < min(job.BEAT_SECONDS, self.seconds / 4):
             return
         self.looked = now
-        if (text := self._read()) != self.last:
+        if (text := files.read(self.path)) != self.last:
             owner = text.partition(" ")[0]
             if self.owner and owner not in ("", self.owner):
                 raise LeaseGone
@@ -98,10 +90,8 @@ class Teller:
 
 
 def carry_out(description: Description) -> int:
-    """Carry out a job. Returns the exit code.
-
-    Raises LeaseGone, KeyboardInterrupt, and CampaignError where the job's nodes cannot be used.
-    """
+    """Carry out a job. Returns the exit code. Raises LeaseGone, KeyboardInterrupt, and CampaignError where the job's
+    nodes cannot be used."""
     folder = description.folder
     teller = Teller(folder / job.EVENTS)
     teller.tell(began=_forget_earlier_run(description), host=platform.node())
@@ -139,10 +129,8 @@ def carry_out(description: Description) -> int:
 
 
 def _forget_earlier_run(description: Description) -> bool:
-    """Remove what the job measured before its batch system started it again. Returns whether it had run before.
-
-    A record that is older than the job is one of the run that the campaign resumed.
-    """
+    """Remove what the job measured before its batch system started it again. Returns whether it had run before. A
+    record that is older than the job is one of the run that the campaign resumed."""
     stage, described = description.folder / "stage", (description.folder / job.DESCRIPTION).stat().st_mtime
     for place, case in list(run_folders.staged_cases(description.run)):
         for suffix in run_folders.RECORD_FILES.values():
@@ -154,9 +142,9 @@ def _forget_earlier_run(description: Description) -> bool:
     return bool((description.folder / job.EVENTS).stat().st_size)
 
 
-def check_cores(found: InHand, needed: int) -> None:
+def check_cores(in_hand: InHand, needed: int) -> None:
     """Raises CampaignError where a node of the job has fewer cores than the ranks on it need, and names these nodes."""
-    cores_by_name = {name: len(cpus) for name, cpus in zip(found.names, found.cpus, strict=True)}
+    cores_by_name = {name: len(cpus) for name, cpus in zip(in_hand.names, in_hand.cpus, strict=True)}
     few = [f"{name} gives it {cores}" for name, cores in cores_by_name.items() if cores < needed]
     if few:
         raise CampaignError(

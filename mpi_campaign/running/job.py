@@ -18,8 +18,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from mpi_campaign import files
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.processes import signals
 from mpi_campaign.running.sessions import Order
@@ -34,7 +34,7 @@ EVENTS = "events.jsonl"
 SESSION_LOG = "reframe.log"
 
 LONGEST_REFUSAL = 300
-_SUBMIT = "|".join(sorted({one.submit for one in SUBMITTED_TO.values()}))
+_SUBMIT = "|".join(sorted({scheduler.submit for scheduler in SUBMITTED_TO.values()}))
 SUBMITTING = re.compile(rf"^(?:(?:{_SUBMIT}): )?(?:error: )?(?:Batch job submission failed: )?")
 """What commands that submit jobs write before a reason."""
 
@@ -91,41 +91,17 @@ class Description:
         """The name of its files in the archive."""
         return f"job{self.number}"
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "run": {"root": str(self.run.root), "system": self.run.system, "run": self.run.run},
-            "number": self.number,
-            "orders": [order.as_json() for order in self.orders],
-            "script": dict(vars(self.script)),
-            "lease_seconds": self.lease_seconds,
-            "cores_per_node": self.cores_per_node,
-        }
-
     @classmethod
     def read(cls, path: Path) -> "Description":
         """The description in a file. Raises OSError, ValueError, KeyError or TypeError where it has none."""
-        values = json.loads(path.read_text())
-        script: dict[str, Any] = {
-            name: tuple(one) if isinstance(one, list) else one for name, one in values["script"].items()
-        }
-        run = values["run"]
-        return cls(
-            RunFolder(Path(run["root"]), run["system"], run["run"]),
-            values["number"],
-            tuple(map(Order.from_json, values["orders"])),
-            Script(**script),
-            values["lease_seconds"],
-            values["cores_per_node"],
-        )
+        description: Description = files.made_of(cls, json.loads(path.read_text()))
+        return description
 
 
 @dataclass(frozen=True)
 class ScriptLog:
-    """What the job script wrote.
-
-    host: on which it ran.  hosts: of the job, as its batch system writes them: n1,n2 or n[1-2].  Times as
-    YYYY-MM-DDTHH:MM:SSZ; None: it did not get so far.
-    """
+    """What the job script wrote.  host: on which it ran.  hosts: of the job, as its batch system writes them: n1,n2 or
+    n[1-2].  Times as YYYY-MM-DDTHH:MM:SSZ; None: it did not get so far."""
 
     job: str = ""
     host: str = ""
@@ -177,9 +153,7 @@ def on_each_node(script: Script, words: Sequence[str]) -> list[str]:
 
 def refusal(stdout: str, stderr: str) -> str:
     """Why a command that should submit a job did not, in one line: what it said of an error, else all that it said.
-
-    Empty where it said nothing.
-    """
+    Empty where it said nothing."""
     for text in (stderr, stdout):
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         errors = [line for line in lines if re.search(r"\berror\b", line, re.IGNORECASE)]

@@ -28,24 +28,19 @@ NOT_CLEANED = "killed ranks may have left files in /dev/shm"
 def command() -> list[str]:
     """The command for the guard of a session, without SECONDS. On this machine alone no node is asked."""
     patterns = {pattern for library in registry.LIBRARIES.values() for pattern in library.shared_memory}
-    module = ON_A_NODE if nodes_in_hand.known() is None else "mpi_campaign.running.leftovers"
+    module = ON_A_NODE if nodes_in_hand.looked_at() is None else "mpi_campaign.running.leftovers"
     return [sys.executable, "-m", module, *sorted(patterns)]
 
 
 def main(arguments: Sequence[str]) -> int:
-    if known := nodes_in_hand.known():
+    if in_hand := nodes_in_hand.looked_at():
         words = [sys.executable, "-m", ON_A_NODE, *arguments]
-        here = [host for host, name in zip(known.hosts, known.names, strict=True) if name == platform.node()]
-        others = [host for host in known.hosts if host not in here]
+        here = [host for host, name in zip(in_hand.hosts, in_hand.names, strict=True) if name == platform.node()]
+        others = [host for host in in_hand.hosts if host not in here]
         # A job that was cancelled starts nothing any more on its nodes, not even on this one.
         by_host = {host: asking.ask(words, seconds=ASKING_SECONDS, cwd=ROOT) for host in here}
         answers = nodes_in_hand.ask_each(
-            others,
-            known.variables,
-            words,
-            ASKING_SECONDS,
-            at_once=ASKED_AT_ONCE,
-            begin_within=BEGIN_WITHIN_SECONDS,
+            others, in_hand.variables, words, ASKING_SECONDS, at_once=ASKED_AT_ONCE, begin_within=BEGIN_WITHIN_SECONDS
         )
         by_host |= dict(zip(others, answers, strict=True))
         for host, answer in by_host.items():
@@ -60,9 +55,7 @@ def _not_cleaned(by_host: Mapping[str, asking.Answer]) -> Iterator[str]:
     """A line that names the nodes which could not be cleaned, and says why for the first one; none where all were."""
     bad = {host: answer for host, answer in by_host.items() if not answer.good}
     for host, answer in list(bad.items())[:1]:
-        lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
-        why = answer.trouble or (lines or [f"exit code {answer.exit_code}"])[-1]
-        yield f"{NOT_CLEANED} on {plural(len(bad), 'node')}: {', '.join(bad)} (the agent on {host}: {why})"
+        yield f"{NOT_CLEANED} on {plural(len(bad), 'node')}: {', '.join(bad)} (the agent on {host}: {answer.why})"
 
 
 def not_cleaned(output: Sequence[str]) -> list[str]:

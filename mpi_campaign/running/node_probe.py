@@ -29,10 +29,8 @@ ROOT = Path("/")
 
 @dataclass(frozen=True)
 class Seen:
-    """What the program wrote on a node.
-
-    host: as in a manifest; the others in words.  findings: `Finding`s of what disturbs measurements, as objects.
-    """
+    """What the program wrote on a node.  host: as in a manifest; the others in words.  findings: `Finding`s of what
+    disturbs measurements, as objects."""
 
     host: dict[str, Any]
     governor: str
@@ -44,17 +42,13 @@ class Seen:
     def name(self) -> str:
         return str(self.host["name"])
 
-    def as_json(self) -> dict[str, Any]:
-        """The object that `from_json` reads."""
-        return dict(vars(self))
-
     def as_facts(self) -> dict[str, Any]:
         """The node for a manifest: without the findings."""
-        return {name: value for name, value in self.as_json().items() if name != "findings"}
+        return {name: value for name, value in vars(self).items() if name != "findings"}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Seen":
-        """Raises TypeError or KeyError for anything that `as_json` did not return."""
+        """What was written as JSON. Raises TypeError or KeyError for anything else."""
         seen = cls(**values)
         if not isinstance(seen.host, dict) or "name" not in seen.host:
             raise TypeError("a node has no name")
@@ -74,8 +68,8 @@ def look() -> Seen:
         siblings=disturbances.siblings(ROOT, cpus).seen,
         c_library=" ".join(filter(None, platform.libc_ver())) or "C library not known",
         findings=[
-            dict(vars(one))
-            for one in (
+            dict(vars(finding))
+            for finding in (
                 *host.findings(machine.limits(), machine.cores().physical, machine.cores().physical),
                 *disturbances.steady(ROOT, cpus),
             )
@@ -99,6 +93,11 @@ def differences(seen: Sequence[Seen]) -> list[str]:
     return nodes.differences({node.name: node.as_facts() for node in seen})
 
 
+def notes(seen: Sequence[Seen], ranks_per_node: int) -> list[str]:
+    """What a manifest says of nodes on which so many ranks are launched."""
+    return [*differences(seen), *little_shared_memory(seen, ranks_per_node)]
+
+
 def little_shared_memory(seen: Sequence[Seen], ranks_per_node: int) -> list[str]:
     """A line for each node whose /dev/shm had little space for so many ranks when it was looked at."""
     return [
@@ -110,9 +109,7 @@ def little_shared_memory(seen: Sequence[Seen], ranks_per_node: int) -> list[str]
 
 def look_at(in_hand: InHand, numbers: Numbers, folder: Path) -> list[Seen]:
     """The nodes in hand with these numbers, as processes on them see them. A node that does not answer is left out.
-
-    folder: one that all nodes share.
-    """
+    folder: one that all nodes share."""
     words = [sys.executable, "-m", "mpi_campaign.running.node_probe", str(folder)]
     nodes_in_hand.ask_each(in_hand.of(numbers).names, in_hand.variables, words)
     names = in_hand.names_of(numbers)
@@ -123,7 +120,7 @@ def main(arguments: list[str]) -> int:
     folder, seen = Path(arguments[0]), look()
     try:
         (folder / NODES).mkdir(exist_ok=True)
-        files.write_atomically(folder / NODES / f"{seen.name}.json", json.dumps(seen.as_json()) + "\n")
+        files.write_atomically(folder / NODES / f"{seen.name}.json", json.dumps(vars(seen)) + "\n")
     except OSError as error:
         print(f"{seen.name}: {folder} cannot be written: {error.strerror}", file=sys.stderr)
         return EXIT_FAILED

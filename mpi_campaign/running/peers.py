@@ -13,10 +13,8 @@ from postprocess.records.reading import load_record
 
 
 def faults_of_peer(record: PeerRecord, case: Case, basic_path: Path, wire_report: Path) -> list[str]:
-    """Every difference between a record and its case, each as one phrase; empty when there is none.
-
-    basic_path: the record of `basic` of the identical case. The program must have run on the same library.
-    """
+    """Every difference between a record and its case, each as one phrase; empty when there is none.  basic_path: the
+    record of `basic` of the identical case. The program must have run on the same library."""
     header = record.header
     faults = [*of_names(header, case, ("benchmark", "toolchain", "provider", "configuration", "network"))]
     faults += [*of_axes(header, case), *of_names(record, case, ("repeat",))]

@@ -13,11 +13,12 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Campai
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.checks import check_clone
 from mpi_campaign.planning.options import Options
+from mpi_campaign.planning.placing import partition_of
 from mpi_campaign.running import batch, node_probe
 from mpi_campaign.running.batch import Ended, Request
 from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import first_of, plural
 
 USUAL_NODES = 2
 LIMIT_SECONDS = 300
@@ -36,7 +37,7 @@ class Probe:
     def exit_code(self) -> int:
         if self.interrupted:
             return EXIT_INTERRUPTED
-        return EXIT_FAILED if any(one.state == LACKING for one in self.findings()) else EXIT_GOOD
+        return EXIT_FAILED if any(finding.state == LACKING for finding in self.findings()) else EXIT_GOOD
 
     def findings(self) -> list[Finding]:
         """Asked and got."""
@@ -54,7 +55,7 @@ class Probe:
         declared, now = self.request.partition.declared_nodes, self.request.most_nodes
         if declared is None or now is None or now >= declared:
             return
-        why = batch.first_of(self.request.out_of_service)
+        why = first_of(self.request.out_of_service, batch.MOST_NAMED)
         yield Finding(
             "nodes",
             LACKING if now < USUAL_NODES else NOTE,
@@ -106,28 +107,26 @@ class Probe:
     def disturbances(self) -> list[Finding]:
         """What disturbs measurements on each node."""
         return [
-            Finding(f"{seen.name} {one['subject']}", one["state"], one["seen"], one["advice"])
+            Finding(f"{seen.name} {finding['subject']}", finding["state"], finding["seen"], finding["advice"])
             for seen in self.end.nodes
-            for one in seen.findings
-            if one["state"] != GOOD
+            for finding in seen.findings
+            if finding["state"] != GOOD
         ]
 
     def as_json(self) -> dict[str, Any]:
         return {
             "partition": self.request.partition.name,
             "nodes_asked": self.nodes_asked,
-            "findings": [vars(one) for one in self.findings()],
+            "findings": [vars(finding) for finding in self.findings()],
             "job": self.end.as_json(),
         }
 
 
 def probe(options: Options, nodes: int, say: Callable[[str], None], status: Callable[[str], None]) -> Probe:
     """Submit a probe job for so many nodes (0: USUAL_NODES, or one where there is one), and wait until it has ended.
-
-    Raises CampaignError where there is no batch system, or where it takes no job.
-    """
+    Raises CampaignError where there is no batch system, or where it takes no job."""
     check_clone()
-    partition = known_systems.load(options.system, options.partition).partition(options.network)
+    partition = partition_of(options, options.network)
     if partition.here:
         raise CampaignError(
             f"partition '{partition.name}' of system '{options.system}' has no batch system: its node is this machine, "
@@ -135,12 +134,12 @@ def probe(options: Options, nodes: int, say: Callable[[str], None], status: Call
         )
     request = batch.check(batch.request_of(options, partition), nodes or 1)
     nodes = nodes or min(USUAL_NODES, request.most_nodes or partition.declared_nodes or USUAL_NODES)
-    environ.let(options.environment, partition.let_in())
+    environ.let(options.environment, partition.requested())
     folder = RunFolder(known_systems.SYSTEMS, options.system, f"probe-{secrets.token_hex(4)}")
-    one = batch.Job(1, nodes, (), 0.0)
+    job = batch.Job(1, nodes, (), 0.0)
     if request.limit_seconds is None:
         request = replace(request, limit_seconds=min(LIMIT_SECONDS, request.longest_seconds or LIMIT_SECONDS))
-    description = batch.describe(folder, request, one, ())
+    description = batch.describe(folder, request, job, ())
     batch.write([description])
     follower = batch.Follower(folder, request.scheduler, [description], say, status)
     words = batch.command(folder, options.system, request, next(iter(suites.SUITES)))
@@ -151,7 +150,7 @@ def probe(options: Options, nodes: int, say: Callable[[str], None], status: Call
         if session.interrupted:
             raise KeyboardInterrupt
         raise batch.refusal(request.scheduler, end)
-    found = Probe(request, nodes, end, session.interrupted)
-    if found.exit_code == EXIT_GOOD:
+    done = Probe(request, nodes, end, session.interrupted)
+    if done.exit_code == EXIT_GOOD:
         shutil.rmtree(folder.session, ignore_errors=True)
-    return found
+    return done

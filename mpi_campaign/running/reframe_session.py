@@ -2,9 +2,8 @@
 
 import json
 import re
-import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -22,10 +21,8 @@ EVENT = re.compile(
 
 @dataclass(frozen=True)
 class Event:
-    """A test began (RUN) or ended: OK, FAIL, SKIP, or CUT where an interrupt of the session ended it.
-
-    test: ReFrame's display name, parameters included.
-    """
+    """A test began (RUN) or ended: OK, FAIL, SKIP, or CUT where an interrupt of the session ended it.  test: ReFrame's
+    display name, parameters included."""
 
     what: str
     test: str
@@ -127,24 +124,17 @@ def command(
 
 
 def pattern(test: str, axes: Mapping[str, Sequence[object]]) -> str:
-    """A pattern of display names. It matches tests of this name whose parameters have one of these values.
-
-    Parameters of their fixtures count too.
-    """
+    """A pattern of display names. It matches tests of this name whose parameters have one of these values. Parameters
+    of their fixtures count too."""
     having = (f"(?=.*%([^%]*[.])?{axis}=({'|'.join(map(str, values))})(%|$))" for axis, values in axes.items())
     return f"^{test}(?=%|$){''.join(having)}"
 
 
 def run(
-    words: list[str],
-    on_event: Callable[[Event], None],
-    on_tick: Callable[[], None],
-    afterwards: Sequence[str] = (),
+    words: list[str], on_event: Callable[[Event], None], on_tick: Callable[[], None], afterwards: Sequence[str] = ()
 ) -> Session:
     """Run ReFrame under the guard. Calls on_event for each event, and on_tick in between. afterwards: of the guard.
-
-    Ctrl-C and SIGTERM interrupt ReFrame: its jobs die, what is on disk stays.
-    """
+    Ctrl-C and SIGTERM interrupt ReFrame: its jobs die, what is on disk stays."""
 
     interrupted = False
 
@@ -169,23 +159,19 @@ def outcomes(report: Path) -> list[Outcome]:
         document = json.loads(report.read_text())
     except (OSError, ValueError):
         return []
-    return list(_outcomes(document))
-
-
-def _outcomes(document: dict[str, object]) -> Iterator[Outcome]:
-    runs = document.get("runs", [])
-    assert isinstance(runs, list)
-    for run_ in runs:
-        for case in run_["testcases"]:
-            yield Outcome(
-                stem=str(case.get("case_stem") or ""),
-                environment=str(case["environ"]),
-                fixture=bool(case["fixture"]),
-                result=str(case["result"]),
-                fail_phase=str(case.get("fail_phase") or ""),
-                fail_reason=_one_line(str(case.get("fail_reason") or "")),
-                folder=str(case.get("stagedir") or ""),
-            )
+    return [
+        Outcome(
+            stem=str(case.get("case_stem") or ""),
+            environment=str(case["environ"]),
+            fixture=bool(case["fixture"]),
+            result=str(case["result"]),
+            fail_phase=str(case.get("fail_phase") or ""),
+            fail_reason=_one_line(str(case.get("fail_reason") or "")),
+            folder=str(case.get("stagedir") or ""),
+        )
+        for session in document.get("runs", [])
+        for case in session["testcases"]
+    ]
 
 
 def _one_line(reason: str) -> str:
@@ -193,8 +179,3 @@ def _one_line(reason: str) -> str:
     lines = [line.strip() for line in reason.splitlines() if line.strip()]
     ends = [" " if line.endswith(":") else "; " for line in lines[:-1]]
     return "".join(line + end for line, end in zip(lines, [*ends, ""], strict=False))
-
-
-def typed(words: list[str]) -> str:
-    """The command line as a person types it."""
-    return shlex.join(words)

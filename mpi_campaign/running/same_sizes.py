@@ -19,10 +19,8 @@ JSON = ".sizes.json"
 
 @dataclass(frozen=True)
 class TakenOver:
-    """The sizes that a case takes over: the first of the sources that is there is copied to the target.
-
-    case: the case's label.
-    """
+    """The sizes that a case takes over: the first of the sources that is there is copied to the target.  case: the
+    case's label."""
 
     case: str
     sources: tuple[Path, ...]
@@ -46,9 +44,11 @@ def taken_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None)
             (first_environment if plan.options.interleave else case.environment, case.environment)
         )
         launches = [
-            replace(one, environment=environment) for environment in environments for one in plan.first_launches(case)
+            replace(launch, environment=environment)
+            for environment in environments
+            for launch in plan.first_launches(case)
         ]
-        sources = [folder.partial / "records" / f"{one.stem}{SUFFIX}" for one in launches]
+        sources = [folder.partial / "records" / f"{launch.stem}{SUFFIX}" for launch in launches]
         if of is not None and (source := _of_run(of, case)) is not None:
             sources.insert(0, source)
         orders.append(TakenOver(case.label, tuple(sources), folder.session / FOLDER / f"{case.stem}{SUFFIX}"))

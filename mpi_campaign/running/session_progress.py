@@ -43,7 +43,7 @@ class Watch:
     def begin_again(self, rounds: Sequence[Round]) -> None:
         """All cases of these rounds are still to be measured, also those that have ended."""
         before, self.running = self.cases, None
-        self.cases = [one for one in self.plan.to_measure if one in before or any(turn.has(one) for turn in rounds)]
+        self.cases = [case for case in self.plan.to_measure if case in before or any(turn.has(case) for turn in rounds)]
         back = [case for case in self.cases if case not in before]
         self.countdown.put_back(len(back), sum(map(self.plan.expected_seconds, back)))
 
@@ -96,11 +96,11 @@ class Watch:
         points = 0
         with suppress(FileNotFoundError):  # ReFrame has just emptied the folder for the next launch
             written = {record: record.stat().st_mtime for record in run_folders.staged(self.folder, run_folders.RECORD)}
-            newest = max(written, key=lambda one: written[one], default=None)
+            newest = max(written, key=lambda record: written[record], default=None)
             if newest is not None and written[newest] >= self.launched:
                 points = newest.read_bytes().count(b'"type":"point"')
-        known = BENCHMARKS[self.running.benchmark].points(self.plan.grid)
-        planned = f" of {known}" if known else ""
+        expected = BENCHMARKS[self.running.benchmark].points(self.plan.grid)
+        planned = f" of {expected}" if expected else ""
         self.progress.status(
             f"  {self.countdown.done + 1:3d}/{self.countdown.total} {self.running.label}: "
             f"{points}{planned} points; {self.countdown.left}"

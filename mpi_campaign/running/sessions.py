@@ -1,10 +1,9 @@
 """The ReFrame sessions of a run, one after the other: on this machine, or inside of one job of a batch system."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.running import leftovers, reframe_session, same_sizes
@@ -24,24 +23,11 @@ class Order:
     sizes: tuple[TakenOver, ...] = ()
     whose: str = ""
 
-    def as_json(self) -> dict[str, Any]:
-        sizes = [
-            {"case": one.case, "sources": list(map(str, one.sources)), "target": str(one.target)} for one in self.sizes
-        ]
-        return {"words": list(self.words), "sizes": sizes, "whose": self.whose}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Order":
-        """The order from what `as_json` returned."""
-        sizes = tuple(
-            TakenOver(one["case"], tuple(map(Path, one["sources"])), Path(one["target"])) for one in values["sizes"]
-        )
-        return cls(tuple(values["words"]), sizes, values["whose"])
-
 
 @dataclass(frozen=True)
 class Done:
-    """A session that was carried out. outcomes: how each test ended.  broken: ReFrame itself failed, not a test."""
+    """A session that was carried out.  outcomes: how each test ended.  broken: why ReFrame itself failed; empty where
+    it did not."""
 
     began_utc: str
     ended_utc: str
@@ -49,14 +35,16 @@ class Done:
     outcomes: tuple[Outcome, ...]
 
     @property
-    def broken(self) -> bool:
-        return is_broken(self.session, self.outcomes)
+    def broken(self) -> str:
+        return why_broken(self.session, self.outcomes)
 
 
-def is_broken(session: Session, outcomes: Sequence[Outcome]) -> bool:
-    """Whether ReFrame itself failed, rather than a test."""
-    told = any(outcome.failed or outcome.aborted for outcome in outcomes)
-    return session.exit_code != 0 and not told and not session.interrupted
+def why_broken(session: Session, outcomes: Sequence[Outcome]) -> str:
+    """Why ReFrame itself failed, rather than a test; empty where it did not."""
+    of_tests = any(outcome.failed or outcome.aborted for outcome in outcomes)
+    if session.exit_code == 0 or of_tests or session.interrupted:
+        return ""
+    return f"ReFrame ended with {session.exit_code}: {session.complaint}"
 
 
 def carry_out(

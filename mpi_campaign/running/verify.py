@@ -20,10 +20,11 @@ from mpi_campaign.networks import registry as networks
 from mpi_campaign.networks.network import Proof
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
+from mpi_campaign.this_machine.host import cpu_list
 from postprocess.drawing.text import plural
 from postprocess.families import registry as families
 from postprocess.families.axes import CORES_PER_RANK, NODES
-from postprocess.families.family import Family, Spent
+from postprocess.families.family import Family
 from postprocess.records.fields import RecordError
 from postprocess.records.header import KEEPING_APART, Header, Placement, Thread
 
@@ -54,10 +55,8 @@ def faults_of_file(
 
 
 def unwritten(record: Path, folder: Path) -> str:
-    """That a record was cut off because the file system of a folder is full; empty where that is not full.
-
-    record: what there is of the record, which names the node of rank 0.  folder: where the rank wrote it.
-    """
+    """That a record was cut off because the file system of a folder is full; empty where that is not full.  record:
+    what there is of the record, which names the node of rank 0.  folder: where the rank wrote it."""
     full = files.why_full(folder)
     if not full or not record.exists():
         return full
@@ -88,7 +87,7 @@ def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire
     all_faults += [*family.audit.wrong(record), *_of_identity(header, case, library, version), *of_axes(header, case)]
     all_faults += [*_of_nodes(header, case), *_of_share(header, case), *_of_cpus(header), *_of_placement(header)]
     if header.configuration == case.configuration:
-        for spent in _thread_times(record, family):
+        for spent in family.inside.spent(record) if family.inside is not None else ():
             all_faults += _of_idle_threads(header, library, spent.mpi_ns, spent.wall_seconds)
     if header.configuration == case.configuration != "basic":
         progresses = registry.library(library).progresses
@@ -101,18 +100,16 @@ def faults(record: Any, case: Case, library: str, version: str, basic: Any, wire
 
 def _of_way(record: Any, proof: Proof, payload: Callable[[Any], int], wire_report: Path) -> Iterator[str]:
     """The faults of the bytes that a record shows, by what proves that messages took its network."""
+    sent = _tcp_bytes(record)
     if proof == Proof.LINK:
-        yield from _of_wire(record, payload(record), wire_report)
-    elif proof == Proof.TCP:
-        yield from _of_tcp(record, payload(record))
-    elif proof == Proof.NO_TCP:
+        yield from of_carried(payload(record), wire_report)
+    if proof in (Proof.LINK, Proof.TCP) and sent is not None and sent < (expected := payload(record)):
+        yield f"the ranks sent {sent} bytes over TCP, less than the payload of {expected}: something else was used"
+    if proof == Proof.NO_TCP and sent is not None:
         # In the least payload, the ranks of a node count as one where they share memory; here each counts alone.
-        alone = replace(record, header=replace(record.header, network=KEEPING_APART[0]))
-        yield from _of_shared_memory(record, payload(alone))
-
-
-def _thread_times(record: Any, family: Family) -> list[Spent]:
-    return family.inside.spent(record) if family.inside is not None else []
+        least = payload(replace(record, header=replace(record.header, network=KEEPING_APART[0])))
+        if 0 < least <= sent:
+            yield f"the ranks sent {sent} bytes over TCP, as much as the payload of {least}, instead of sharing memory"
 
 
 def of_names(of: object, case: Case, names: Iterable[str]) -> Iterator[str]:
@@ -150,9 +147,7 @@ def _of_share(header: Header, case: Case) -> Iterator[str]:
 
 def _of_nodes(header: Header, case: Case) -> Iterator[str]:
     """There must be as many ranks as was asked for, on as many nodes and on these, and each must have equally many.
-
-    Ranks that do not find each other are worlds of one rank each.
-    """
+    Ranks that do not find each other are worlds of one rank each."""
     if header.ranks != (asked := header.metadata.get("ranks", header.ranks)):
         yield f"the run was of {plural(header.ranks, 'rank')}, not of {asked}"
     hosts = sorted({rank.host for rank in header.placement})
@@ -174,12 +169,12 @@ def _of_cpus(header: Header) -> Iterator[str]:
         placed = by_host.get(rank.host, {}) if by_host else header.metadata
         allowed, shares, local = placed.get("allowed_cpus", ""), placed.get("shares", []), before[rank.node]
         before[rank.node] += 1
-        mine, where = cpus_of(rank.cpuset), f"rank {rank.rank} on {rank.host} may run on CPUs {rank.cpuset}"
+        mine, where = cpu_list(rank.cpuset), f"rank {rank.rank} on {rank.host} may run on CPUs {rank.cpuset}"
         if by_host and not placed:
             yield f"rank {rank.rank} runs on {rank.host}, which is none of the hosts: {', '.join(by_host)}"
-        elif allowed and not mine <= cpus_of(allowed):
+        elif allowed and not mine <= cpu_list(allowed):
             yield f"{where}; the campaign may use CPUs {allowed} only"
-        elif local < len(shares) and not mine <= cpus_of(shares[local]):
+        elif local < len(shares) and not mine <= cpu_list(shares[local]):
             yield f"{where}; its share is CPUs {shares[local]}"
 
 
@@ -196,9 +191,7 @@ def _of_placement(header: Header) -> Iterator[str]:
 
 def _of_configuration(header: Header, basic: Header | None, *, progresses: bool) -> Iterator[str]:
     """Faults in what the configuration promises (CONFIGURATIONS), compared with `basic` where that was measured.
-
-    progresses: the library has progress threads in `basic` too.
-    """
+    progresses: the library has progress threads in `basic` too."""
     configuration = CONFIGURATIONS[header.configuration]
     if header.progress.source != configuration.progress:
         yield f"its progress thread is of {header.progress.source}, not of {configuration.progress}"
@@ -216,10 +209,8 @@ def _of_configuration(header: Header, basic: Header | None, *, progresses: bool)
 
 
 def _of_computing_threads(header: Header, basic: Header | None) -> Iterator[str]:
-    """Each rank must compute on as many threads as in `basic`, less the cores that it gave up.
-
-    A rank gives up one core where the configuration says so; a bound rank that is oversubscribed may keep it.
-    """
+    """Each rank must compute on as many threads as in `basic`, less the cores that it gave up. A rank gives up one core
+    where the configuration says so; a bound rank that is oversubscribed may keep it."""
     configuration, given_up = CONFIGURATIONS[header.configuration], header.progress.given_up_cores
     if given_up != configuration.gives_up_core and not (configuration.bound and header.oversubscribed):
         yield f"each rank gave up {given_up} cores, not {int(configuration.gives_up_core)}"
@@ -230,10 +221,10 @@ def _of_computing_threads(header: Header, basic: Header | None) -> Iterator[str]
 
 def _of_dedicated_cores(header: Header) -> Iterator[str]:
     for rank in header.placement:
-        dedicated = cpus_of(rank.dedicated_cpuset)
+        dedicated = cpu_list(rank.dedicated_cpuset)
         if not dedicated:
             yield f"rank {rank.rank} has no dedicated core"
-        elif not header.oversubscribed and any(cpus_of(cpuset) & dedicated for cpuset in rank.compute_cpusets):
+        elif not header.oversubscribed and any(cpu_list(cpuset) & dedicated for cpuset in rank.compute_cpusets):
             yield f"rank {rank.rank} computes on CPU {rank.dedicated_cpuset}, its dedicated core"
 
 
@@ -248,10 +239,8 @@ def _of_helper_threads(header: Header) -> Iterator[str]:
 
 
 def _of_library_threads(header: Header, basic: Header, *, progresses: bool) -> Iterator[str]:
-    """The library must have a progress thread where one is promised, and else no more threads than in `basic`.
-
-    The thread must run where the configuration puts it.
-    """
+    """The library must have a progress thread where one is promised, and else no more threads than in `basic`. The
+    thread must run where the configuration puts it."""
     configuration = CONFIGURATIONS[header.configuration]
     is_promised = configuration.progress == "library"
     for rank, base in zip(header.placement, basic.placement, strict=True):
@@ -307,10 +296,10 @@ def _of_idle_threads(
     cpu_ns: CPU time by rank and by thread that the library started.
     """
     entry = registry.library(family)
-    known = (
+    facts = (
         "async" in entry.configurations and not entry.progresses and not networks.of(header.network).chosen_by_library
     )
-    if not known or CONFIGURATIONS[header.configuration].progress == "library":
+    if not facts or CONFIGURATIONS[header.configuration].progress == "library":
         return
     for number, spent in enumerate(cpu_ns):
         if sum(spent) > LEAST_WORK * wall_seconds * 1e9 + STARTING_NS:
@@ -322,10 +311,10 @@ def _of_idle_threads(
 
 def _of_binding(rank: Placement, threads: Sequence[Thread], fewest: int) -> Iterator[str]:
     """At least `fewest` of these threads must be bound to the rank's dedicated core."""
-    dedicated = cpus_of(rank.dedicated_cpuset)
+    dedicated = cpu_list(rank.dedicated_cpuset)
     if not dedicated:
         return  # the missing dedicated core is a fault of its own
-    elsewhere = [thread.cpuset for thread in threads if not cpus_of(thread.cpuset) <= dedicated]
+    elsewhere = [thread.cpuset for thread in threads if not cpu_list(thread.cpuset) <= dedicated]
     if len(threads) - len(elsewhere) < fewest:
         yield (
             f"rank {rank.rank}'s progress thread may run on CPU {elsewhere[-1]}, not on its dedicated core "
@@ -338,41 +327,18 @@ def _of_freedom(rank: Placement, fewest: int) -> Iterator[str]:
     free = [
         thread
         for thread in rank.mpi_threads
-        if len(cpus_of(thread.cpuset)) * rank.physical_cores > len(cpus_of(rank.cpuset))
+        if len(cpu_list(thread.cpuset)) * rank.physical_cores > len(cpu_list(rank.cpuset))
     ]
     if len(free) < fewest:
         bound = next(thread.cpuset for thread in rank.mpi_threads if thread not in free)
         yield f"rank {rank.rank}'s progress thread is bound to CPU {bound}, and was not to be bound to a core"
 
 
-def cpus_of(cpuset: str) -> set[int]:
-    """The CPUs of a list as the kernel writes it: 0-3,8."""
-    spans = [part.partition("-") for part in cpuset.split(",") if part]
-    return {cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1)}
-
-
-def _of_shared_memory(record: Any, payload: int) -> Iterator[str]:
-    sent = _tcp_bytes(record)
-    if sent is not None and 0 < payload <= sent:
-        yield f"the ranks sent {sent} bytes over TCP, as much as the payload of {payload}, instead of sharing memory"
-
-
 def _tcp_bytes(record: Any) -> int | None:
     """Bytes that the connections of all ranks sent; None where the record does not say."""
     sent = record.footer.tcp_bytes_sent if record.footer is not None else None
-    known = [rank for rank in sent or () if rank is not None]
-    return sum(known) if sent is not None and len(known) == len(sent) else None
-
-
-def _of_wire(record: Any, expected: int, wire_report: Path) -> Iterator[str]:
-    yield from of_carried(expected, wire_report)
-    yield from _of_tcp(record, expected)
-
-
-def _of_tcp(record: Any, expected: int) -> Iterator[str]:
-    sent = _tcp_bytes(record)
-    if sent is not None and sent < expected:
-        yield f"the ranks sent {sent} bytes over TCP, less than the payload of {expected}: something else was used"
+    counted = [rank for rank in sent or () if rank is not None]
+    return sum(counted) if sent is not None and len(counted) == len(sent) else None
 
 
 def of_carried(expected: int, wire_report: Path) -> Iterator[str]:

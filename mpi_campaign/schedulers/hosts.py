@@ -101,12 +101,12 @@ def _elements(text: str, name: str) -> Iterable[str]:
     raise _malformed(text, name, "a part of it is empty, or brackets do not match")
 
 
-def _ranges(text: str, whole: str, name: str) -> Iterable[range]:
+def _ranges(text: str, expression: str, name: str) -> Iterable[range]:
     """The ranges between brackets, such as 1-3,7."""
     for word in text.split(","):
         match = _RANGE.fullmatch(word)
         if not match or int(match[2] or match[1]) < int(match[1]):
-            raise _malformed(whole, name, f"{quoted(word)} is no range of numbers")
+            raise _malformed(expression, name, f"{quoted(word)} is no range of numbers")
         yield range(int(match[1]), int(match[2] or match[1]) + 1)
 
 
@@ -142,6 +142,18 @@ def names_in(path: str, read: Read) -> Iterable[str]:
         if not HOST.fullmatch(line):
             raise CampaignError(f"{quoted(path)}: {quoted(line)} is no name of a host")
         yield line
+
+
+def of_file(variable: str, counts: str, *jobs: str) -> Callable[[Variables, Read], Allocation]:
+    """The field `allocation` of a batch system whose variable names a file with a line for each task or core of a job.
+    counts: `tasks` or `cores`.  jobs: variables of which the first that is set has the job's name."""
+
+    def allocation(variables: Variables, read: Read) -> Allocation:
+        lines = Counter(names_in(variables[variable], read))
+        hosts = tuple(Host(name, **{counts: count}) for name, count in lines.items())
+        return Allocation(job_of(variables, *jobs), hosts, len(hosts))
+
+    return allocation
 
 
 def lines_of(path: str, read: Read) -> list[str]:

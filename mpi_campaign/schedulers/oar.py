@@ -1,23 +1,13 @@
 """OAR."""
 
-from collections import Counter
-
-from mpi_campaign.schedulers.hosts import Allocation, Host, Read, Variables, job_of, names_in
+from mpi_campaign.schedulers.hosts import of_file
 from mpi_campaign.schedulers.scheduler import Scheduler, hosts_in
-
-
-def _allocation(variables: Variables, read: Read) -> Allocation:
-    """The file of hosts has a line for each core."""
-    lines = Counter(names_in(variables["OAR_NODEFILE"], read))
-    hosts = tuple(Host(name, cores=count) for name, count in lines.items())
-    return Allocation(job_of(variables, "OAR_JOB_ID", "OAR_JOBID"), hosts, len(hosts))
-
 
 SCHEDULER = Scheduler(
     title="OAR",
     name="oar",
     signs=("OAR_NODEFILE",),
-    allocation=_allocation,
+    allocation=of_file("OAR_NODEFILE", "cores", "OAR_JOB_ID", "OAR_JOBID"),
     start=("oarsh", "{host}"),
     start_needs=("OAR_*",),
     reframe={"oar": ""},

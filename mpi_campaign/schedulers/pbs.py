@@ -1,23 +1,13 @@
 """PBS."""
 
-from collections import Counter
-
-from mpi_campaign.schedulers.hosts import Allocation, Host, Read, Variables, job_of, names_in
+from mpi_campaign.schedulers.hosts import of_file
 from mpi_campaign.schedulers.scheduler import Scheduler, hosts_in
-
-
-def _allocation(variables: Variables, read: Read) -> Allocation:
-    """The file of hosts has a line for each task."""
-    lines = Counter(names_in(variables["PBS_NODEFILE"], read))
-    hosts = tuple(Host(name, tasks=count) for name, count in lines.items())
-    return Allocation(job_of(variables, "PBS_JOBID"), hosts, len(hosts))
-
 
 SCHEDULER = Scheduler(
     title="PBS",
     name="pbs",
     signs=("PBS_NODEFILE",),
-    allocation=_allocation,
+    allocation=of_file("PBS_NODEFILE", "tasks", "PBS_JOBID"),
     start=("pbs_tmrsh", "{host}"),
     takes_words=True,
     start_needs=("PBS_*",),

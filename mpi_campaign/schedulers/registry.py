@@ -22,10 +22,10 @@ SCHEDULERS: tuple[Scheduler, ...] = (
 )
 """Where one runs inside another, the first that has signs of a job counts."""
 
-SUBMITTED_TO: Mapping[str, Scheduler] = {name: one for one in SCHEDULERS for name in one.reframe}
+SUBMITTED_TO: Mapping[str, Scheduler] = {name: scheduler for scheduler in SCHEDULERS for name in scheduler.reframe}
 """Those that jobs are submitted to, by ReFrame's name."""
 
-IN_HAND: Mapping[str, Scheduler] = {one.name: one for one in SCHEDULERS if one.name}
+IN_HAND: Mapping[str, Scheduler] = {scheduler.name: scheduler for scheduler in SCHEDULERS if scheduler.name}
 """Those in whose jobs a campaign finds the nodes, by the name of their allocations."""
 
 
@@ -45,10 +45,8 @@ def all_of(what: Callable[[Scheduler], Iterable[str]]) -> tuple[str, ...]:
 
 
 def allocation_of(variables: Variables, read: Read) -> Allocation | None:
-    """The allocation that the variables describe; None where they describe none.
-
-    read: returns the text of a file.  Raises CampaignError for a description that is malformed.
-    """
+    """The allocation that the variables describe; None where they describe none.  read: returns the text of a file.
+    Raises CampaignError for a description that is malformed."""
     for name, scheduler in IN_HAND.items():
         if scheduler.allocation is not None and any(map(variables.get, scheduler.signs)):
             return replace(scheduler.allocation(variables, read), scheduler=name)

@@ -20,10 +20,10 @@ def in_hand() -> Allocation | None:
 def finding(variables: Mapping[str, str] = os.environ) -> Finding | None:
     """The finding on the allocation of this process; None where it runs in none."""
     try:
-        found = registry.allocation_of(variables, read_file)
+        allocated = registry.allocation_of(variables, read_file)
     except CampaignError as error:
         return Finding("allocation", NOTE, str(error), "the variables of the batch system are not what it sets")
-    return Finding("allocation", GOOD, str(found)) if found else None
+    return Finding("allocation", GOOD, str(allocated)) if allocated else None
 
 
 def read_file(path: str) -> str:

@@ -48,13 +48,13 @@ def _specs(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
-    """Ask Spack in a temporary folder, and add what Spack cannot find. say: is called with each step.
-
-    Raises CampaignError where Spack cannot look.
-    """
+    """Ask Spack in a temporary folder, and add what Spack cannot find. say: is called with each step. Raises
+    CampaignError where Spack cannot look."""
     names = [entry.package for entry in registry.LIBRARIES.values()]
     packages: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(dir=_home()) as scratch:
+    tool.HOME.mkdir(parents=True, exist_ok=True)
+    wheels = [Path(toolchain.prefix) for toolchain in resolving.load() if toolchain.provider == "wheels"]
+    with tempfile.TemporaryDirectory(dir=tool.HOME) as scratch:
         folder = Path(scratch)
         repositories = {"builtin": str(spack.packages / tool.BUILTIN)} if spack.packages else {}
         (folder / "spack.yaml").write_text(
@@ -66,13 +66,13 @@ def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
         looks: list[tuple[str, Sequence[str]]] = [
             ("tools", ()),
             ("compilers and MPI libraries", (*COMPILERS, *names)),
-            *((f"wheel in {prefix.name}", ("--path", str(prefix / "bin"), *names)) for prefix in _wheel_prefixes()),
+            *((f"wheel in {prefix.name}", ("--path", str(prefix / "bin"), *names)) for prefix in wheels),
         ]
         for number, (what, words) in enumerate(looks, 1):
             say(f"  looking    {what}: spack external find, {number} of {len(looks)}, up to a minute")
             _look(spack, folder, *words)
-        whole = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
-        packages = dict(whole.get("packages", {}))
+        settings = matrix.read_yaml(folder / "spack.yaml").get("spack", {})
+        packages = dict(settings.get("packages", {}))
     left_out = dict.fromkeys((*_add_installed(packages), *_wheels_left_out()))
     for name in packages:
         if name not in names and "externals" in packages[name]:
@@ -80,22 +80,12 @@ def find(spack: tool.Spack, say: Callable[[str], None]) -> Externals:
     notes = [note for name in names if name in packages for note in _one_per_version(packages, name)]
     blas, how = _openblas()
     packages["openblas"] = {"externals": [blas], "buildable": False}
-    missing = [f"{registry.LIBRARIES[family].title} (Spack: {entry.package})" for family, entry in _not_in(packages)]
+    libraries = registry.LIBRARIES.values()
+    missing = [f"{entry.title} (Spack: {entry.package})" for entry in libraries if entry.package not in packages]
     if not any(name in packages for name in COMPILERS):
         missing.append("a C compiler (gcc or llvm)")
     missing += [f"{name}, which builds of the benchmarks need" for name in BUILD_TOOLS if name not in packages]
     return Externals(packages, (*missing, *left_out), (*notes, how))
-
-
-def _home() -> Path:
-    tool.HOME.mkdir(parents=True, exist_ok=True)
-    return tool.HOME
-
-
-def _not_in(packages: Mapping[str, Any]) -> Iterator[tuple[str, Library]]:
-    for family, entry in registry.LIBRARIES.items():
-        if entry.package not in packages:
-            yield family, entry
 
 
 def _look(spack: tool.Spack, folder: Path, *words: str) -> None:
@@ -108,11 +98,6 @@ def _look(spack: tool.Spack, folder: Path, *words: str) -> None:
         )
 
 
-def _wheel_prefixes() -> Sequence[Path]:
-    """The prefixes of the MPI libraries that this clone has from wheels."""
-    return [Path(toolchain.prefix) for toolchain in resolving.load() if toolchain.provider == "wheels"]
-
-
 def _add_installed(packages: dict[str, Any]) -> Iterator[str]:
     """Add MPI libraries on PATH that Spack did not find: it cannot read every distribution's Open MPI. Yields a line
     for each library that cannot be an external, with the reason."""
@@ -123,8 +108,8 @@ def _add_installed(packages: dict[str, Any]) -> Iterator[str]:
                 continue
             version = launcher_version(family, asking.ask([launcher, "--version"]).text)
             spec = f"{entry.package}@{version}"
-            known = packages.get(entry.package, {})
-            if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(known):
+            of_package = packages.get(entry.package, {})
+            if version is None or not matrix.SPEC.fullmatch(spec) or spec in _specs(of_package):
                 continue
             home = Path(launcher).parent.parent
             prefix = entry.spack_prefix(version, home)
@@ -132,7 +117,7 @@ def _add_installed(packages: dict[str, Any]) -> Iterator[str]:
                 yield _left_out(entry, spec, home)
                 continue
             external = {"spec": spec, "prefix": str(prefix)}
-            packages[entry.package] = {**known, "externals": [*known.get("externals", []), external]}
+            packages[entry.package] = {**of_package, "externals": [*of_package.get("externals", []), external]}
 
 
 def _wheels_left_out() -> Iterator[str]:

@@ -62,7 +62,7 @@ class Partition:
     network: str
     scheduler: str
     launcher: str
-    environment: environ.LetIn
+    environment: environ.Requested
     declared: NodeShape | None = None
     declared_nodes: int | None = None
     nodes: str = ""
@@ -131,7 +131,7 @@ class Partition:
         of_this_machine = self.here or self.declared is None
         return "this machine allows" if of_this_machine else f"a node of partition '{self.name}' has"
 
-    def let_in(self) -> environ.LetIn:
+    def requested(self) -> environ.Requested:
         """The variables to let in, with the values of this shell where launches start in it."""
         variables: dict[str, str | None] = dict(self.environment)
         for name in [name for name, value in variables.items() if value is None and self.here]:
@@ -158,18 +158,16 @@ def available() -> list[str]:
 
 @lru_cache
 def load(name: str, partition: str = "") -> System:
-    """A system as its settings file has it, or only its partition of that name.
-
-    Raises CampaignError where the file is broken, or has no such partition.
-    """
+    """A system as its settings file has it, or only its partition of that name. Raises CampaignError where the file is
+    broken, or has no such partition."""
     declared = _partitions(name)
-    chosen = [one for one in declared if partition in ("", one.name)]
+    chosen = [place for place in declared if partition in ("", place.name)]
     if not chosen:
-        names = ", ".join(one.name for one in declared)
+        names = ", ".join(place.name for place in declared)
         raise CampaignError(f"system '{name}' has no partition '{partition}'; it has: {names}")
     partitions: dict[str, Partition] = {}
-    for one in chosen:
-        partitions.setdefault(one.network, one)
+    for place in chosen:
+        partitions.setdefault(place.network, place)
     return System(name, partitions)
 
 
@@ -177,8 +175,8 @@ def beside(system: str, partition: str, network: str) -> Partition | None:
     """The partition with another network whose launches are on the same nodes: its jobs ask for the same. None where
     there is none.  Raises CampaignError where there is no such partition."""
     declared = _partitions(system)
-    asked = next((_place(one) for one in declared if one.name == partition), None)
-    return next((one for one in declared if one.network == network and _place(one) == asked), None)
+    asked = next((_place(place) for place in declared if place.name == partition), None)
+    return next((place for place in declared if place.network == network and _place(place) == asked), None)
 
 
 def _place(partition: Partition) -> tuple[object, ...]:

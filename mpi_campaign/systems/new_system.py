@@ -24,7 +24,7 @@ from mpi_campaign.systems.slurm_description import Description, Partition, Shape
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.spack import tool
 from mpi_campaign.toolchains.spack.matrix import Line
-from postprocess.drawing.text import plural
+from postprocess.drawing.text import first_of, plural
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 RESERVED = ("general",)
@@ -99,10 +99,8 @@ def write(
 
 
 def _settings(facts: Mapping[str, Any], slurm: Description | None, no_slurm: str, scheduler: str, launcher: str) -> str:
-    """The text of settings.py: for Slurm, for another batch system, for this machine alone.
-
-    slurm, no_slurm: of `_slurm`.  Raises CampaignError where what is asked for needs Slurm, which is not here.
-    """
+    """The text of settings.py: for Slurm, for another batch system, for this machine alone.  slurm, no_slurm: of
+    `_slurm`.  Raises CampaignError where what is asked for needs Slurm, which is not here."""
     if slurm is not None:
         return slurm_settings(facts, slurm, scheduler, launcher)
     if launcher != known_systems.OWN_LAUNCHER:
@@ -137,16 +135,10 @@ def _slurm(say: Callable[[str], None]) -> tuple[Description | None, str]:
 
 
 def slurm_settings(
-    facts: Mapping[str, Any],
-    described: Description,
-    scheduler: str = "",
-    launcher: str = known_systems.OWN_LAUNCHER,
+    facts: Mapping[str, Any], described: Description, scheduler: str = "", launcher: str = known_systems.OWN_LAUNCHER
 ) -> str:
-    """The text of settings.py for a cluster. The default partition comes first.
-
-    facts: of this machine, by the names that the template uses.  scheduler, launcher: by ReFrame's names; without a
-    scheduler, the one that fits.
-    """
+    """The text of settings.py for a cluster. The default partition comes first.  facts: of this machine, by the names
+    that the template uses.  scheduler, launcher: by ReFrame's names; without a scheduler, the one that fits."""
     partitions: list[dict[str, Any]] = []
     names: set[str] = set()
     for partition in _usual_first(described):
@@ -157,20 +149,20 @@ def slurm_settings(
         remarks = [f"other nodes than that: {_names(others)}"] if others else []
         remarks += [f"only for the accounts {_names(partition.accounts)}: --account"] if partition.accounts else []
         remarks += [f"Slurm says that it is {partition.state}"] if partition.state != "UP" else []
-        limit = partition.longest_seconds
+        limit, count = partition.longest_seconds, len(described.nodes_of(partition.name))
         partitions.append(
             {
                 "name": _name_for_reframe(partition.name, names),
                 "slurm_name": partition.name,
                 "comment": _nodes_in_words(described, partition.name, shape),
                 "remarks": remarks,
-                "most_nodes": _most_nodes(described, partition),
+                "most_nodes": min(count, partition.most_nodes or count),
                 "limit": reframe_duration(limit) if limit else "",
                 "shape": shape,
             }
         )
-    for one in partitions:
-        one["tcp_name"] = _name_for_reframe(f"{one['name']}-tcp", names)
+    for entry in partitions:
+        entry["tcp_name"] = _name_for_reframe(f"{entry['name']}-tcp", names)
     cluster = re.sub(r"[^\w.-]", "-", described.cluster)
     beside = {
         "partitions": partitions,
@@ -186,7 +178,7 @@ def _name_for_reframe(name: str, taken: set[str]) -> str:
     """A name that ReFrame takes for a partition, and that no other one has. It is added to those that are taken."""
     plain = re.sub(r"^(?=[^A-Za-z_])", "_", re.sub(r"[^A-Za-z0-9_-]", "-", name))
     names = itertools.chain([plain], (f"{plain}-{number}" for number in itertools.count(2)))
-    free = next(one for one in names if one not in taken)
+    free = next(name for name in names if name not in taken)
     taken.add(free)
     return free
 
@@ -197,12 +189,6 @@ def reframe_duration(seconds: int) -> str:
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
     return f"{days}d{hours}h{minutes}m{rest}s"
-
-
-def _most_nodes(described: Description, partition: Partition) -> int:
-    """How many nodes a job may have."""
-    count = len(described.nodes_of(partition.name))
-    return min(count, partition.most_nodes or count)
 
 
 def _usual_first(described: Description) -> list[Partition]:
@@ -220,9 +206,7 @@ def _nodes_in_words(described: Description, partition: str, shape: Shape) -> str
 
 def _names(names: Sequence[str]) -> str:
     """Names in a comment, not too many of them."""
-    more = len(names) - SHOWN_NAMES
-    shown = [re.sub(r"[^\w.-]", "-", name) for name in names[:SHOWN_NAMES]]
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+    return first_of((re.sub(r"[^\w.-]", "-", name) for name in names), SHOWN_NAMES, " and {} more")
 
 
 def _in_words(described: Description) -> list[str]:
@@ -284,7 +268,9 @@ def configurations(line: Line) -> str:
 def _facts(name: str) -> dict[str, Any]:
     cores = machine.cores()
     host = platform.node() or "localhost"
-    packages = {_package(cpu) for cpu in cores.cpus}
+    packages = {
+        files.read(machine.SYS_CPU / f"cpu{cpu}" / "topology" / "physical_package_id") or "0" for cpu in cores.cpus
+    }
     return {
         "name": name,
         "host": re.sub(r"[^\w.-]", "-", host),
@@ -302,13 +288,6 @@ def _facts(name: str) -> dict[str, Any]:
         ],
         "date": datetime.date.today().isoformat(),
     }
-
-
-def _package(cpu: int) -> str:
-    try:
-        return (machine.SYS_CPU / f"cpu{cpu}" / "topology" / "physical_package_id").read_text().strip()
-    except OSError:
-        return "0"
 
 
 def _render(template: str, facts: Mapping[str, Any]) -> str:

@@ -49,14 +49,12 @@ class InHand:
     one_machine: bool = False
 
     def shape(self, numbers: Numbers) -> NodeShape:
-        """The shape of the nodes with these numbers. Of each, it has as many cores as the smallest one has.
-
-        Nodes of one machine that have the same cores divide them, if there is a core for each.
-        """
+        """The shape of the nodes with these numbers. Of each, it has as many cores as the smallest one has. Nodes of
+        one machine that have the same cores divide them, if there is a core for each."""
         cpus = [self.cpus[number - 1] for number in numbers]
         cores = min(map(len, cpus))
         distinct = tuple(dict.fromkeys(itertools.chain(*cpus)))
-        each = [one[:cores] for one in cpus]
+        each = [allowed[:cores] for allowed in cpus]
         if self.one_machine and len(distinct) < sum(map(len, cpus)):
             cores = len(distinct) // len(cpus)
             if not cores:
@@ -72,25 +70,25 @@ class InHand:
 
     def of(self, numbers: Numbers) -> Hosts:
         """The nodes with these numbers, for a launcher."""
-        told = json.loads(self.variables.get(node_agent.JOB_VARIABLE, "null"))
-        job = Job(told["scheduler"], told["id"], told["variables"]) if told else None
+        values = json.loads(self.variables.get(node_agent.JOB_VARIABLE, "null"))
+        job = Job(values["scheduler"], values["id"], values["variables"]) if values else None
         return Hosts(tuple(self.hosts[number - 1] for number in numbers), str(nodes.AGENT), self.variables, job)
 
     def as_text(self) -> str:
         """For `IN_HAND`. Nodes of one shape share its text."""
         shapes = list(dict.fromkeys(self.cpus))
         each = [shapes.index(cpus) for cpus in self.cpus]
-        told = {name: getattr(self, name) for name in ("whose", "hosts", "names", "variables", "one_machine")}
-        return json.dumps({**told, "shapes": shapes, "each": each})
+        values = {name: getattr(self, name) for name in ("whose", "hosts", "names", "variables", "one_machine")}
+        return json.dumps({**values, "shapes": shapes, "each": each})
 
     @classmethod
     def from_text(cls, text: str) -> "InHand":
         """The nodes from what `as_text` returned."""
-        told = json.loads(text)
-        shapes = [tuple(map(tuple, shape)) for shape in told["shapes"]]
-        cpus = tuple(shapes[i] for i in told["each"])
-        names = tuple(told["names"])
-        return cls(told["whose"], tuple(told["hosts"]), names, cpus, told["variables"], told["one_machine"])
+        values = json.loads(text)
+        shapes = [tuple(map(tuple, shape)) for shape in values["shapes"]]
+        cpus = tuple(shapes[i] for i in values["each"])
+        names = tuple(values["names"])
+        return cls(values["whose"], tuple(values["hosts"]), names, cpus, values["variables"], values["one_machine"])
 
 
 def is_box() -> bool:
@@ -102,8 +100,8 @@ def ends_with_box(path: Path) -> bool:
     """Whether a path is in the memory of the cluster in a box in which this process runs, and in no folder that its
     nodes share with the machine."""
     in_memory = (*nodes.OWN_FOLDERS, nodes.COMMON_FOLDER, nodes.SHARED_MEMORY)
-    there = next(place for place in (path.resolve(), *path.resolve().parents) if place.exists())
-    return there.stat().st_dev in {place.stat().st_dev for place in in_memory if place.is_dir()}
+    existing = next(place for place in (path.resolve(), *path.resolve().parents) if place.exists())
+    return existing.stat().st_dev in {place.stat().st_dev for place in in_memory if place.is_dir()}
 
 
 def is_job() -> bool:
@@ -113,21 +111,18 @@ def is_job() -> bool:
 
 @lru_cache(maxsize=2)
 def look(*, box: bool = False) -> InHand:
-    """The nodes in hand, which children of this process then know too.
-
-    box: those of the cluster in a box, even where a job is in hand.  Raises CampaignError where there are none, or
-    where a node cannot be used.
-    """
-    if already := known():
+    """The nodes in hand, which children of this process then know too.  box: those of the cluster in a box, even where
+    a job is in hand.  Raises CampaignError where there are none, or where a node cannot be used."""
+    if already := looked_at():
         return already
     whose, hosts, variables = _of_box() if box else _of_job()
     names, cpus = zip(*_looks(hosts, variables), strict=True)
-    found = InHand(whose, hosts, names, cpus, variables, one_machine=is_box())
-    os.environ[IN_HAND] = found.as_text()
-    return found
+    looked_at_now = InHand(whose, hosts, names, cpus, variables, one_machine=is_box())
+    os.environ[IN_HAND] = looked_at_now.as_text()
+    return looked_at_now
 
 
-def known() -> InHand | None:
+def looked_at() -> InHand | None:
     """The nodes that this process, or a process that started it, has looked at; None where there are none."""
     return InHand.from_text(os.environ[IN_HAND]) if IN_HAND in os.environ else None
 
@@ -163,36 +158,36 @@ def _of_box() -> tuple[str, tuple[str, ...], dict[str, str]]:
     if head is None:
         raise CampaignError("there is no cluster in a box here: ./campaign cluster --nodes N -- COMMAND")
     names = (node_agent.NODES_VARIABLE, node_agent.PYTHON_VARIABLE)
-    known = node_agent.nodes_of(os.environ.get(node_agent.NODES_VARIABLE, ""))
-    hosts = tuple(node.name for node in known if node.name != head)
+    of_agent = node_agent.nodes_of(os.environ.get(node_agent.NODES_VARIABLE, ""))
+    hosts = tuple(node.name for node in of_agent if node.name != head)
     return "the cluster in a box has", hosts, {name: os.environ[name] for name in names}
 
 
 def _of_job() -> tuple[str, tuple[str, ...], dict[str, str]]:
-    found = allocation.in_hand()
-    if found is None:
+    allocated = allocation.in_hand()
+    if allocated is None:
         raise CampaignError(
             "no job of a batch system is in hand here: start the campaign in one, as by salloc --nodes=2, or use "
             "another --system (./campaign list)"
         )
-    scheduler = registry.IN_HAND[found.scheduler]
+    scheduler = registry.IN_HAND[allocated.scheduler]
     asked = _asked_for(scheduler) if scheduler.ask_hosts else ()
-    hosts = asked or tuple(host.name for host in found.hosts)
+    hosts = asked or tuple(host.name for host in allocated.hosts)
     if not hosts:
-        raise CampaignError(f"{found}: ranks cannot be started on hosts that are not known")
+        raise CampaignError(f"{allocated}: ranks cannot be started on hosts that are not known")
     job = {
-        "scheduler": found.scheduler,
+        "scheduler": allocated.scheduler,
         "start": scheduler.start,
         "takes_words": scheduler.takes_words,
         "programs": _with_variables(scheduler.programs),
-        "id": found.job,
+        "id": allocated.job,
         "hosts": asked,
         "variables": {
             name: value for name, value in os.environ.items() if environ.is_among(name, scheduler.start_needs)
         },
     }
     variables = {node_agent.JOB_VARIABLE: json.dumps(job), node_agent.PYTHON_VARIABLE: sys.executable}
-    return f"{found.scheduler} job {found.job} has", hosts, variables
+    return f"{allocated.scheduler} job {allocated.job} has", hosts, variables
 
 
 def _with_variables(text: str) -> str:
@@ -208,28 +203,22 @@ def _asked_for(scheduler: Scheduler) -> tuple[str, ...]:
     command = shlex.join(scheduler.ask_hosts)
     answer = asking.ask(scheduler.ask_hosts, env=environ.built(environ.JOB), seconds=ASKING_SECONDS)
     if not answer.good:
-        lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
-        why = answer.trouble or (lines or [f"exit code {answer.exit_code}"])[-1]
         raise CampaignError(
-            f"{command}: {why}; the hosts of a {scheduler.title} instance are known to {scheduler.title} only"
+            f"{command}: {answer.why}; the hosts of a {scheduler.title} instance are known to {scheduler.title} only"
         )
     return tuple(expand(answer.stdout.strip(), command))
 
 
 def start_on_each(words: Sequence[str]) -> str:
-    """Start a program on each host of the job in hand. Returns what they print.
-
-    Raises CampaignError where the hosts are not known.
-    """
+    """Start a program on each host of the job in hand. Returns what they print. Raises CampaignError where the hosts
+    are not known."""
     _, hosts, variables = _of_job()
     return "".join(answer.text for answer in ask_each(hosts, variables, words))
 
 
 def _looks(hosts: Sequence[str], variables: Mapping[str, str]) -> list[tuple[str, Cpus]]:
-    """What each host calls itself, and the CPUs of each of its cores.
-
-    Raises CampaignError for the first host that cannot be used.
-    """
+    """What each host calls itself, and the CPUs of each of its cores. Raises CampaignError for the first host that
+    cannot be used."""
     STATE.mkdir(exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=STATE, prefix="seen-by-nodes-") as file:
         file.write(Path(file.name).name)
@@ -241,12 +230,10 @@ def _looks(hosts: Sequence[str], variables: Mapping[str, str]) -> list[tuple[str
 def _seen(host: str, answer: asking.Answer, file: Path) -> tuple[str, Cpus]:
     """What a host calls itself, and the CPUs of each of its cores, from what it answered. Raises CampaignError."""
     try:
-        told = json.loads(answer.stdout.strip().splitlines()[-1])
-        if told["content"] == file.name:
-            return str(told["host"]), tuple(map(tuple, told["cpus"]))
+        values = json.loads(answer.stdout.strip().splitlines()[-1])
+        if values["content"] == file.name:
+            return str(values["host"]), tuple(map(tuple, values["cpus"]))
         why = f"it has another file system than this host: {ROOT} must be the same folder on all nodes"
     except (IndexError, ValueError, KeyError, TypeError):
-        lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
-        why = answer.trouble or (lines or [f"exit code {answer.exit_code}"])[-1]
-        why = f"{why}; each node must see {ROOT}, and the batch system must start commands there"
+        why = f"{answer.why}; each node must see {ROOT}, and the batch system must start commands there"
     raise CampaignError(f"{host} cannot be used: {why}")

@@ -55,20 +55,18 @@ def state(scheduler: Scheduler, job: str) -> str:
     if not scheduler.states:
         return SILENT
     answer = _ask(scheduler.states, [job])
-    if found := parse(answer.stdout).get(job):
-        return ENDED if found.state in scheduler.final else THERE
+    if queued := parse(answer.stdout).get(job):
+        return ENDED if queued.state in scheduler.final else THERE
     if scheduler.unknown_job in answer.stderr:
         return ENDED  # it was forgotten
     return GONE if answer.good else SILENT
 
 
 def how_ended(scheduler: Scheduler, job: str) -> str:
-    """How the batch system ended a job that would have gone on, in words that follow its name.
-
-    Empty where it did not, or does not tell.
-    """
-    found = (look(scheduler, [job]) or {}).get(job) if scheduler.states else None
-    return scheduler.final.get(found.state, "") if found else ""
+    """How the batch system ended a job that would have gone on, in words that follow its name. Empty where it did not,
+    or does not tell."""
+    job_state = (look(scheduler, [job]) or {}).get(job) if scheduler.states else None
+    return scheduler.final.get(job_state.state, "") if job_state else ""
 
 
 class Watched:
@@ -90,9 +88,7 @@ class Watched:
 
 class PatientPoll:
     """ReFrame's poll of its jobs, in a thread. Where the batch system's command fails or hangs, no test ends for that.
-
-    good: whether the last one has ended well.
-    """
+    good: whether the last one has ended well."""
 
     def __init__(self, poll: Callable[..., None]) -> None:
         self.poll = poll
@@ -122,19 +118,16 @@ def nodes_down(scheduler: Scheduler, hosts: Sequence[str]) -> list[str]:
 
 
 def cancel(scheduler: Scheduler, jobs: Sequence[str]) -> None:
-    """Cancel jobs. Those that have ended already are no error.
-
-    Raises CampaignError where the command is missing or does not answer, or where the batch system neither takes it nor
-    says that the jobs have ended.
-    """
+    """Cancel jobs. Those that have ended already are no error. Raises CampaignError where the command is missing or
+    does not answer, or where the batch system neither takes it nor says that the jobs have ended."""
     if not jobs:
         return
     answer = asking.ask([*scheduler.cancel, *jobs], env=environ.built(environ.SESSION), seconds=ASKING_SECONDS)
     unknown = bool(scheduler.unknown_job) and scheduler.unknown_job in answer.stderr  # one of them has ended long ago
     may_go_on = scheduler.states and not answer.good and any(state(scheduler, job) in (THERE, SILENT) for job in jobs)
     if answer.trouble or (may_go_on and not unknown):
-        lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
-        why = answer.trouble or f"says: {(lines or [f'exit code {answer.exit_code}'])[-1]}"
+        says = "" if answer.trouble else "says: "
         raise CampaignError(
-            f"{plural(len(jobs), 'job')} not cancelled ({', '.join(jobs)}): {' '.join(scheduler.cancel)} {why}"
+            f"{plural(len(jobs), 'job')} not cancelled ({', '.join(jobs)}): {' '.join(scheduler.cancel)} "
+            f"{says}{answer.why}"
         )

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mpi_campaign import ROOT, STATE
-from mpi_campaign.children.environ import LetIn, asked, let_in
+from mpi_campaign.children.environ import Requested, asked, requested
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import point_values
@@ -105,10 +105,10 @@ def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
     return entry
 
 
-def let_into(partition_: Any) -> LetIn:
+def let_into(partition_: Any) -> Requested:
     """The variables that launches and builds on a partition get beside those that pass: variables that its entry names,
     and those that a person lets in."""
-    return {**partition_.extras.get("environment", {}), **let_in()}
+    return {**partition_.extras.get("environment", {}), **requested()}
 
 
 def exported(test: Any) -> list[str]:
@@ -158,10 +158,10 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
     """The configuration of one system: its partitions, the resolved environments, the suites as modes."""
     reframe_state = STATE / "reframe"
     _check_names(system, "system", f"system '{name}'")
-    for one, count in Counter(entry["name"] for entry in partitions).items():
-        if count > 1 or not NAME.fullmatch(one):
+    for each, count in Counter(entry["name"] for entry in partitions).items():
+        if count > 1 or not NAME.fullmatch(each):
             wrong = f"{count} partitions are called" if count > 1 else "no partition can be called"
-            raise ValueError(f"system '{name}': {wrong} '{one}': letters, digits, - and _, and a name for each")
+            raise ValueError(f"system '{name}': {wrong} '{each}': letters, digits, - and _, and a name for each")
     return {
         "systems": [
             {

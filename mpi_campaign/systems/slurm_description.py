@@ -107,9 +107,7 @@ def fields_of(line: str) -> dict[str, str]:
 
 def seconds_of(text: str) -> int | None:
     """A time limit as Slurm reads and writes it, in seconds: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S; None for UNLIMITED.
-
-    Raises ValueError for any other text.
-    """
+    Raises ValueError for any other text."""
     if text.upper() in ("UNLIMITED", "INFINITE"):
         return None
     match = _DURATION.fullmatch(text)

@@ -8,11 +8,8 @@ GOOD, NOTE, LACKING = STATES = ("good", "note", "lacking")
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding about a machine.
-
-    subject: what was examined.  state: `good`; `note`, results need care; `lacking`, something cannot run.
-    seen: the observation.  advice: what to do; empty where the state is `good`.
-    """
+    """One finding about a machine.  subject: what was examined.  state: `good`; `note`, results need care; `lacking`,
+    something cannot run. seen: the observation.  advice: what to do; empty where the state is `good`."""
 
     subject: str
     state: str

@@ -184,11 +184,11 @@ def memory(limits: HostLimits, ranks: int) -> Finding:
 
 def shared_memory(limits: HostLimits, ranks: int) -> Finding:
     """The finding on /dev/shm, in which MPI libraries keep the shared memory of a node's ranks."""
-    whole, free = limits.shm_bytes, limits.shm_free_bytes
-    if whole is None or free is None:
+    total, free = limits.shm_bytes, limits.shm_free_bytes
+    if total is None or free is None:
         return Finding("/dev/shm", GOOD, "no limit that is visible")
     needed = max(2 * SHM_LEAST_BYTES, SHM_BYTES_PER_RANK * ranks)
-    seen = f"{size(free)} free of {size(whole)} for {plural(ranks, 'rank')}"
+    seen = f"{size(free)} free of {size(total)} for {plural(ranks, 'rank')}"
     if free >= needed:
         return Finding("/dev/shm", GOOD, seen)
     starts = free > SHM_LEAST_BYTES
@@ -232,9 +232,7 @@ def _cpu_limit_of(folder: Path) -> float | None:
 
 def memory_limit_bytes(root: Path) -> int | None:
     """The lowest limit of memory among the control groups of this process, in bytes; None where there is none.
-
-    memory.high of version 2 is a limit too: above it, the kernel slows a process down to reclaim memory.
-    """
+    memory.high of version 2 is a limit too: above it, the kernel slows a process down to reclaim memory."""
     files = ("memory.max", "memory.high", "memory.limit_in_bytes")
     limits_ = [_number(read(folder / name)) for folder in groups(root, "memory") for name in files]
     return min((number for number in limits_ if number is not None and number < NO_LIMIT_BYTES), default=None)
@@ -259,10 +257,8 @@ def _cpuset(root: Path) -> str | None:
 
 
 def core_speeds(root: Path, cpus: Sequence[int]) -> str | None:
-    """The CPUs by kind or speed, in words; None where the kernel shows no difference.
-
-    Kinds are compared first, then the speeds in SPEEDS; a speed counts where it differs by more than CONCLUSIVE.
-    """
+    """The CPUs by kind or speed, in words; None where the kernel shows no difference. Kinds are compared first, then
+    the speeds in SPEEDS; a speed counts where it differs by more than CONCLUSIVE."""
     by_kind = {
         name: sorted(cpu_list(read(root / f"sys/devices/{kind}/cpus")) & set(cpus)) for name, kind in KINDS.items()
     }

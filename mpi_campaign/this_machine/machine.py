@@ -16,6 +16,7 @@ from typing import Any
 from mpi_campaign import ROOT
 from mpi_campaign.children import asking, causes, environ, kernel
 from mpi_campaign.errors import CampaignError, check_limits
+from mpi_campaign.files import read
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.this_machine import host
 
@@ -35,13 +36,6 @@ class Cores:
         return max(1, len(self.cpus) // self.physical)
 
 
-def _core_of(cpu: int) -> str:
-    try:
-        return (SYS_CPU / f"cpu{cpu}" / "topology" / "thread_siblings_list").read_text().strip()
-    except OSError:
-        return str(cpu)
-
-
 @lru_cache(maxsize=1)
 def cores() -> Cores:
     """The CPUs of this process's cpuset, and the number of physical cores that they belong to."""
@@ -52,21 +46,18 @@ def cores_of_process() -> list[list[int]]:
     """The CPUs of this process's cpuset, by physical core."""
     cpus_of_core: dict[str, list[int]] = {}
     for cpu in sorted(os.sched_getaffinity(0)):
-        cpus_of_core.setdefault(_core_of(cpu), []).append(cpu)
+        core = read(SYS_CPU / f"cpu{cpu}" / "topology" / "thread_siblings_list") or str(cpu)
+        cpus_of_core.setdefault(core, []).append(cpu)
     return list(cpus_of_core.values())
 
 
 def core_cpus() -> tuple[tuple[int, ...], ...]:
-    """The CPUs of each core of this process's cpuset, in the order in which ranks get cores.
-
-    Cores are sorted by socket, then by shared cache, then by the number of their first CPU.
-    """
+    """The CPUs of each core of this process's cpuset, in the order in which ranks get cores. Cores are sorted by
+    socket, then by shared cache, then by the number of their first CPU."""
 
     def first(cpu: int, *where: str) -> int:
-        try:
-            return int(re.split(r"[,-]", (SYS_CPU / f"cpu{cpu}").joinpath(*where).read_text().strip())[0])
-        except (OSError, ValueError):
-            return 0
+        number = re.split("[,-]", read((SYS_CPU / f"cpu{cpu}").joinpath(*where)))[0]
+        return int(number) if number.isdecimal() else 0
 
     def place(cpu: int) -> tuple[int, int, int]:
         return first(cpu, "topology", "package_cpus_list"), first(cpu, "cache", "index3", "shared_cpu_list"), cpu
@@ -76,13 +67,8 @@ def core_cpus() -> tuple[tuple[int, ...], ...]:
 
 def cpu_model() -> str:
     """The processor's name as the kernel gives it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    named = re.search(r"^model name[^:\n]*:(.*)", read(Path("/proc/cpuinfo")), re.MULTILINE)
+    return named[1].strip() if named else platform.processor() or platform.machine()
 
 
 def limits() -> host.HostLimits:
@@ -133,18 +119,11 @@ def os_release() -> str:
 
 def firmware() -> str:
     """Versions of the CPU's microcode and of the firmware of mainboard and network adapters; empty without any."""
-    versions = []
-    with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        versions += [f"microcode {line.partition(':')[2].strip()}" for line in lines if line.startswith("microcode")][
-            :1
-        ]
+    microcode = re.search(r"^microcode[^:\n]*:(.*)", read(Path("/proc/cpuinfo")), re.MULTILINE)
     files = [("board", Path("/sys/class/dmi/id/bios_version"))]
     files += [(path.parent.name, path) for path in sorted(Path("/sys/class/infiniband").glob("*/fw_ver"))]
-    for name, path in files:
-        with contextlib.suppress(OSError):
-            versions += [f"{name} {' '.join(path.read_text(errors='replace').split())}"]
-    return ", ".join(versions)
+    versions = [("microcode", microcode[1] if microcode else ""), *((name, read(path)) for name, path in files)]
+    return ", ".join(f"{name} {' '.join(version.split())}" for name, version in versions if version)
 
 
 LEAST_PROCESSES = 16
@@ -153,25 +132,25 @@ _FULL = re.compile(r"(?P<file>/[^\s:]+): (?:No space left on device|Disk quota e
 
 
 def compiler() -> Path:
-    """The C compiler: $CC, else cc, gcc or clang.
-
-    Raises CampaignError where there is none, or where it cannot build a program.
-    """
+    """The C compiler: $CC, else cc, gcc or clang. Raises CampaignError where there is none, or where it cannot build a
+    program."""
     check_limits()
     start_threads()
     requested = os.environ.get("CC")
-    found = [path for name in ([requested] if requested else ["cc", "gcc", "clang"]) if (path := shutil.which(name))]
-    if not found and requested:
+    compilers = [
+        path for name in ([requested] if requested else ["cc", "gcc", "clang"]) if (path := shutil.which(name))
+    ]
+    if not compilers and requested:
         raise CampaignError(f"CC='{requested}' is no program on PATH: set CC to one, without options, or unset it")
-    if not found:
+    if not compilers:
         raise CampaignError(
             "no C compiler (cc, gcc or clang) is on PATH: install one (Debian, Ubuntu: gcc and libc6-dev) or set CC"
         )
-    program = next((path for path in found if not _links_mpi(path)), None)
+    program = next((path for path in compilers if not _links_mpi(path)), None)
     if program is None:
         raise CampaignError(
-            f"{found[0]} links an MPI library of its own, and the benchmarks need that of each toolchain: set CC to "
-            "the compiler behind it (gcc, clang, icx)"
+            f"{compilers[0]} links an MPI library of its own, and the benchmarks need that of each toolchain: set CC "
+            "to the compiler behind it (gcc, clang, icx)"
         )
     trouble = build_trouble(program)
     if trouble is not None and "ulimit" in trouble:
@@ -264,10 +243,8 @@ def _refusal(module: str, *options: str) -> str | None:
 
 @dataclass(frozen=True)
 class GitState:
-    """The commit of a clone, and whether the clone has changes that are not committed.
-
-    Where git does not tell: "unknown" and None, with the reason in `why_unknown`.
-    """
+    """The commit of a clone, and whether the clone has changes that are not committed. Where git does not tell:
+    "unknown" and None, with the reason in `why_unknown`."""
 
     commit: str
     dirty: bool | None

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from mpi_campaign import ROOT, STATE
@@ -11,6 +12,7 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Request
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains.resolving import Toolchain
+from mpi_campaign.toolchains.spack import installed
 
 SOURCES = ROOT / "benchmarks"
 SHARE = "share/mpi_campaign_benchmarks"
@@ -80,10 +82,8 @@ def note_let_in(build: Path) -> None:
 
 
 def made_from(mpicc: str) -> str:
-    """A digest of everything that the programs of a folder are made from: the sources, and CMake's options.
-
-    Raises CampaignError where there is no C compiler.
-    """
+    """A digest of everything that the programs of a folder are made from: the sources, and CMake's options. Raises
+    CampaignError where there is no C compiler."""
     return hashlib.sha256("\n".join((fingerprint(), *options(mpicc), _let_in())).encode()).hexdigest()
 
 
@@ -109,10 +109,8 @@ def are_there(programs: Path) -> bool:
 
 
 def missing_functions(build: Path) -> frozenset[str]:
-    """Collectives that the library of a folder of programs lacks, as MPI functions: `MPI_Bcast_init`.
-
-    CMake could not link them; `nbc_overlap --list` tells the same. Empty where nothing has been configured yet.
-    """
+    """Collectives that the library of a folder of programs lacks, as MPI functions: `MPI_Bcast_init`. CMake could not
+    link them; `nbc_overlap --list` tells the same. Empty where nothing has been configured yet."""
     return frozenset(_listed(build, "missing_functions.txt"))
 
 
@@ -132,5 +130,15 @@ def environment(family: str, version: str, prefix: str) -> dict[str, str]:
 
 def _let_in() -> str:
     """The person's variables that would make a different build, one to a line."""
-    inside = environ.let_in()
+    inside = environ.requested()
     return "".join(f"{name}={inside[name]}\n" for name in sorted(inside) if environ.steers_builds(name))
+
+
+def all_built(resolved: Sequence[Toolchain]) -> bool:
+    """Whether nothing is left to build. Installed libraries always need a look of CMake: they may have changed."""
+    by_spack = [toolchain.spack for toolchain in resolved if toolchain.spack]
+    by_hand = [toolchain for toolchain in resolved if not toolchain.spack]
+    sources = fingerprint()
+    return not any(installed.to_install(build, sources) for build in by_spack) and all(
+        toolchain.provider == "wheels" and is_built(toolchain) for toolchain in by_hand
+    )

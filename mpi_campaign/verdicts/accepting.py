@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +35,8 @@ from postprocess.verdicts.verdict_page import acceptance_answer, acceptance_view
 
 
 def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as_json: bool) -> int:
-    """Print the results, and write them as JUnit or as a page. Returns 1 unless all criteria pass.
-
-    Several runs, of several libraries or of each node, are judged together as one acceptance.
-    Raises CampaignError.
-    """
+    """Print the results, and write them as JUnit or as a page. Returns 1 unless all criteria pass. Several runs, of
+    several libraries or of each node, are judged together as one acceptance. Raises CampaignError."""
     check_apart(files, path)
     try:
         criteria = read_criteria(path)
@@ -58,9 +55,7 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
     systems = [folder.system for folder in folders]  # the archive's names of the systems, whatever the manifests say
     progress.status("computing the ratios and their intervals")
     tables = {
-        family.name: _joined(
-            [_with_system(registry.found(run, family).table, s) for run, s in zip(runs, systems, strict=True)]
-        )
+        family.name: _joined(zip((registry.found(run, family).table for run in runs), systems, strict=True))
         for family in registry.FAMILIES
         if family.metrics
     }
@@ -82,10 +77,8 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
 
 
 def _whole(folder: RunFolder, progress: Progress) -> Run:
-    """A run in which every file is as it was archived, and no record is simulated.
-
-    Raises CampaignError for any other: people sign the result.
-    """
+    """A run in which every file is as it was archived, and no record is simulated. Raises CampaignError for any other:
+    people sign the result."""
     run = rendering.load(folder)
 
     def tell(done: int, total: int) -> None:
@@ -114,13 +107,11 @@ def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
     return [case for case in judged if not is_as_asked(case)] + stopped
 
 
-def _with_system(table: pd.DataFrame, system: str) -> pd.DataFrame:
-    """A table with the archive's name of the system in its column `system`, where it has one."""
-    return table.assign(system=system) if "system" in table else table
-
-
-def _joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+def _joined(given: Iterable[tuple[pd.DataFrame, str]]) -> pd.DataFrame:
+    """Tables as one, each with the archive's name of its system in the column `system`, where it has one."""
+    tables = [table.assign(system=name) if "system" in table else table for table, name in given]
+    joined: pd.DataFrame = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    return joined
 
 
 def _text(criteria: Criteria, results: Sequence[Result]) -> str:

@@ -50,10 +50,8 @@ NOTHING_KNOWN = "no difference of the manifests explains it"
 
 @dataclass(frozen=True)
 class Alarm:
-    """A change in a series, what changed with it in the manifests, and the words that acknowledge it, if any.
-
-    last: the last run of its series.  silent: whether nobody measures its case any more, which is told by itself.
-    """
+    """A change in a series, what changed with it in the manifests, and the words that acknowledge it, if any.  last:
+    the last run of its series.  silent: whether nobody measures its case any more, which is told by itself."""
 
     change: Change
     system: str
@@ -88,10 +86,8 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Found:
-    """What a history tells.
-
-    alarms: oldest first.  unmeasured: what is silent.  sizes_of: the run whose sizes later runs may take over.
-    """
+    """What a history tells.  alarms: oldest first.  unmeasured: what is silent.  sizes_of: the run whose sizes later
+    runs may take over."""
 
     alarms: Sequence[Alarm]
     unmeasured: Sequence[Silence]
@@ -101,26 +97,29 @@ class Found:
     @property
     def ringing(self) -> int:
         """At how many things somebody should look."""
-        return sum(alarm.rings for alarm in self.alarms) + sum(not one.acknowledged for one in self.unmeasured)
+        return sum(alarm.rings for alarm in self.alarms) + sum(not silence.acknowledged for silence in self.unmeasured)
 
     @property
     def causes(self) -> list[list[Alarm]]:
         """The changes with one cause, which began in one run; those that ring first, of these the newest."""
-        newest_first = sorted(self.alarms, key=lambda one: one.change.run, reverse=True)
-        return alike(sorted(newest_first, key=lambda one: not one.rings), lambda one: one.cause)
+        newest_first = sorted(self.alarms, key=lambda alarm: alarm.change.run, reverse=True)
+        return alike(sorted(newest_first, key=lambda alarm: not alarm.rings), lambda alarm: alarm.cause)
 
     @property
     def silent(self) -> list[list[Silence]]:
         """What is silent for one reason since one run; what nobody has acknowledged first."""
-        by_words = sorted(self.unmeasured, key=lambda one: one.acknowledged)
-        return alike(by_words, lambda one: (one.acknowledged, one.case["system"], one.last, one.since, one.reason))
+        by_words = sorted(self.unmeasured, key=lambda silence: silence.acknowledged)
+        return alike(
+            by_words,
+            lambda silence: (silence.acknowledged, silence.case["system"], silence.last, silence.since, silence.reason),
+        )
 
 
 def alike(things: Iterable[T], by: Callable[[T], Hashable]) -> list[list[T]]:
     """The things in groups, in their order."""
     groups: dict[Hashable, list[T]] = defaultdict(list)
-    for one in things:
-        groups[by(one)].append(one)
+    for thing in things:
+        groups[by(thing)].append(thing)
     return list(groups.values())
 
 
@@ -140,10 +139,8 @@ class Acknowledged:
     because: str
 
     def is_of(self, change: Change, runs: Sequence[str], limits: Limits) -> bool:
-        """Whether a change of the same series is the acknowledged one.
-
-        The place of a change may move by a few runs when more runs are known, but its size may not grow.
-        """
+        """Whether a change of the same series is the acknowledged one. The place of a change may move by a few runs
+        when more runs are known, but its size may not grow."""
         if METRICS[change.metric].is_worse(change.effect, self.effect, limits):
             return False
         away = abs(bisect_left(runs, self.run) - bisect_left(runs, change.run))
@@ -160,18 +157,16 @@ class HistoryRequest:
 
 
 def run(asked: HistoryRequest, root: Path, html: Path | None, *, as_json: bool) -> int:
-    """Print the changes over the runs of a side, and write them as a page. Returns 1 where an alarm rings.
-
-    Raises CampaignError.
-    """
-    found = find(asked, root)
+    """Print the changes over the runs of a side, and write them as a page. Returns 1 where an alarm rings. Raises
+    CampaignError."""
+    findings = find(asked, root)
     if html is not None:
-        notes = [(alarm.change, alarm.state, alarm.last, "; ".join(alarm.explained)) for alarm in found.alarms]
+        notes = [(alarm.change, alarm.state, alarm.last, "; ".join(alarm.explained)) for alarm in findings.alarms]
         title = f"Since when is it slower? {asked.words or 'all runs'}"
-        view = history_view(title, notes, found.series, answer(found), coverage(found), found.unmeasured)
+        view = history_view(title, notes, findings.series, answer(findings), coverage(findings), findings.unmeasured)
         comparing.write(html, render(view))
-    print(as_json_text(found) if as_json else as_text(found))
-    return EXIT_FAILED if found.ringing else EXIT_GOOD
+    print(as_json_text(findings) if as_json else as_text(findings))
+    return EXIT_FAILED if findings.ringing else EXIT_GOOD
 
 
 def find(asked: HistoryRequest, root: Path) -> Found:
@@ -188,18 +183,18 @@ def find(asked: HistoryRequest, root: Path) -> Found:
     launches = replace(side, toolchain="").launches(table, runs)
     if launches.empty:
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
-    series = [one for one in searched(series_of(launches, metrics)) if _is_of(side, *one.toolchains)]
+    series = [each for each in searched(series_of(launches, metrics)) if _is_of(side, *each.toolchains)]
     if not series:
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
     changes = changes_of(series, asked.limits)
     still = {change.name for change in standing(changes, series, asked.limits)}
     entries_of = {system: acknowledged(root, system) for system in {run.system for run in runs}}
-    known = {system: _by_case(entries) for system, entries in entries_of.items()}
+    acknowledged_by_case = {system: _by_case(entries) for system, entries in entries_of.items()}
     because_of = {entry.name: entry.because for entries in entries_of.values() for entry in entries}
     by_key = {its_values.key: its_values for its_values in series}
 
     def manifest(system: str, name: str) -> dict[str, Any]:
-        return _manifest(RunFolder(root, system, name))
+        return run_folders.manifest_or_none(RunFolder(root, system, name))
 
     @functools.cache
     def explained(system: str, before: str, after: str, toolchains: tuple[str, str]) -> tuple[str, ...]:
@@ -209,17 +204,17 @@ def find(asked: HistoryRequest, root: Path) -> Found:
 
     nights = {system: [run.run for run in runs if run.system == system] for system in entries_of}
     silent = [
-        replace(one, acknowledged=because_of.get(one.name, ""))
-        for one in silences(table, nights, manifest)
-        if side.configuration in ("", one.case.get("configuration", "")) and _is_of(side, one.case["toolchain"])
+        replace(silence, acknowledged=because_of.get(silence.name, ""))
+        for silence in silences(table, nights, manifest)
+        if side.configuration in ("", silence.case.get("configuration", "")) and _is_of(side, silence.case["toolchain"])
     ]
 
     def alarm(change: Change) -> Alarm:
         system, its = str(change.case["system"]), by_key[change.key]
-        entries = itertools.chain.from_iterable(known[system].get(key, []) for key in its.own_keys)
+        entries = itertools.chain.from_iterable(acknowledged_by_case[system].get(key, []) for key in its.own_keys)
         because = next((entry.because for entry in entries if entry.is_of(change, its.runs, asked.limits)), "")
         why = explained(system, change.before, change.run, change.toolchains)
-        is_silent = any(one.holds(its.case) for one in silent if not one.reason)
+        is_silent = any(silence.holds(its.case) for silence in silent if not silence.reason)
         return Alarm(change, system, why, because, change.name in still, its.runs[-1], is_silent)
 
     return Found([alarm(change) for change in changes], silent, series, runs[-1].run)
@@ -228,7 +223,7 @@ def find(asked: HistoryRequest, root: Path) -> Found:
 def _is_of(side: Side, *toolchains: str) -> bool:
     """Whether a series with these toolchains is of a side: of a version, or of any version of a bare name."""
     if side.note:
-        return library_and_version(side.toolchain)[0] in {library_and_version(one)[0] for one in toolchains}
+        return library_and_version(side.toolchain)[0] in {library_and_version(name)[0] for name in toolchains}
     return side.toolchain in ("", *toolchains)
 
 
@@ -237,13 +232,6 @@ def _by_case(entries: Iterable[Acknowledged]) -> dict[tuple[str, ...], list[Ackn
     for entry in entries:
         by_case[entry.case].append(entry)
     return by_case
-
-
-def _manifest(run_: RunFolder) -> dict[str, Any]:
-    try:
-        return run_folders.read_manifest(run_)
-    except CampaignError:
-        return {}
 
 
 def acknowledged(root: Path, system: str) -> list[Acknowledged]:
@@ -272,43 +260,43 @@ def acknowledged(root: Path, system: str) -> list[Acknowledged]:
 
 
 def acknowledge(names: Sequence[str], because: str, asked: HistoryRequest, root: Path) -> list[str]:
-    """Acknowledge alarms, of those that the same history shows: they stay quiet. Returns a line about each name.
-
-    A name may be that of a change, or of all that is told together. Raises CampaignError.
-    """
-    found = find(asked, root)
+    """Acknowledge alarms, of those that the same history shows: they stay quiet. Returns a line about each name. A name
+    may be that of a change, or of all that is told together. Raises CampaignError."""
+    findings = find(asked, root)
     entries: dict[str, list[tuple[str, Acknowledged]]] = {}  # of a name: the systems, and what is kept there
     for together in (
-        *([_entry(alarm, because) for alarm in of_cause] for of_cause in found.causes),
-        *([_entry_of(one, because) for one in silent] for silent in found.silent),
+        *([(alarm.system, _of_change(alarm.change, because)) for alarm in of_cause] for of_cause in findings.causes),
+        *(
+            [(silence.case["system"], _of_silence(silence, because)) for silence in silent]
+            for silent in findings.silent
+        ),
     ):
         entries[name_of([entry.name for _, entry in together])] = together
         entries |= {entry.name: [(system, entry)] for system, entry in together}
     missing = next((name for name in names if name not in entries), None)
     if missing is not None:
-        there = "; ".join(shortened(list(entries))) or "none"
-        raise CampaignError(f"there is no alarm '{missing}'; there are: {there}")
-    chosen = [one for name in names for one in entries[name]]
+        names_of_all = "; ".join(shortened(list(entries))) or "none"
+        raise CampaignError(f"there is no alarm '{missing}'; there are: {names_of_all}")
+    chosen = [entry for name in names for entry in entries[name]]
     for system in {system for system, _ in chosen}:
         path = root / system / FILE
         try:
             with _locked(path.parent):
-                known = {entry.name: entry for entry in acknowledged(root, system)}
-                known |= {entry.name: entry for its, entry in chosen if its == system}
-                document = {entry.pop("name"): entry for entry in map(asdict, known.values())}
+                by_name = {entry.name: entry for entry in acknowledged(root, system)}
+                by_name |= {entry.name: entry for its, entry in chosen if its == system}
+                document = {entry.pop("name"): entry for entry in map(asdict, by_name.values())}
                 files.write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
         except OSError as error:
             raise CampaignError(f"{path} cannot be written ({error.strerror})") from error
     return [f"{name}, since {entries[name][0][1].run}, {plural(len(entries[name]), 'case')}" for name in names]
 
 
-def _entry(alarm: Alarm, because: str) -> tuple[str, Acknowledged]:
-    change = alarm.change
-    return alarm.system, Acknowledged(change.name, change.own_key, change.run, change.effect, because)
+def _of_change(change: Change, because: str) -> Acknowledged:
+    return Acknowledged(change.name, change.own_key, change.run, change.effect, because)
 
 
-def _entry_of(silence: Silence, because: str) -> tuple[str, Acknowledged]:
-    return silence.case["system"], Acknowledged(silence.name, silence.key, silence.since, 0.0, because)
+def _of_silence(silence: Silence, because: str) -> Acknowledged:
+    return Acknowledged(silence.name, silence.key, silence.since, 0.0, because)
 
 
 @contextmanager
@@ -323,49 +311,49 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def as_text(found: Found) -> str:
+def as_text(findings: Found) -> str:
     """What `history` prints: what is silent, then the changes, by what they have in common."""
-    told = [*map(_silence_lines, found.silent), *map(_cause_lines, found.causes)]
-    parts = shortened(["\n".join(map(clean, lines)) for lines in told], MOST_CAUSES, IN_WHOLE)
-    return "\n\n".join([coverage(found), *parts, answer(found)])
+    blocks = [*map(_silence_lines, findings.silent), *map(_cause_lines, findings.causes)]
+    parts = shortened(["\n".join(map(clean, lines)) for lines in blocks], MOST_CAUSES, IN_WHOLE)
+    return "\n\n".join([coverage(findings), *parts, answer(findings)])
 
 
-def coverage(found: Found) -> str:
+def coverage(findings: Found) -> str:
     """A line that says in how many series a change could be found, and why in others it cannot."""
-    series, least = found.series, 2 * FEWEST
-    looked = sum(one.values.size >= least for one in series)
-    runs = len({run_ for one in series for run_ in one.runs})
+    series, least = findings.series, 2 * FEWEST
+    looked = sum(history.values.size >= least for history in series)
+    runs = len({run for history in series for run in history.runs})
     words = f"{looked} of {len(series)} series have the {least} nights that it takes, of {runs} in all"
     if looked == len(series):
         return words
     by_case: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for one in series:
-        by_case[without_sizes(one)].append(one.values.size)
+    for history in series:
+        by_case[without_sizes(history)].append(history.values.size)
     own = [sizes for sizes in by_case.values() if sum(sizes) >= least > max(sizes)]
     if not own:
         return words
     return (
         f"in {len(own)} of {len(by_case)} cases no alarm can ring: runs calibrated sizes of their own, and at most "
         f"{max(map(max, own))} of {runs} have the same; measure on those of one run: ./campaign run --sizes-of "
-        f"{clean(found.sizes_of)} ({words})"
+        f"{clean(findings.sizes_of)} ({words})"
     )
 
 
-def answer(found: Found) -> str:
+def answer(findings: Found) -> str:
     """The alarms, counted in a line."""
-    unmeasured = f"{len(found.unmeasured)} not measured any more, " if found.unmeasured else ""
-    told: list[Alarm | Silence] = [*found.alarms, *found.unmeasured]
-    quiet = sum(bool(one.acknowledged) for one in told)
-    alarms = plural(found.ringing, "alarm")
-    return f"{plural(len(found.alarms), 'change')}, {unmeasured}{alarms}, {quiet} acknowledged"
+    unmeasured = f"{len(findings.unmeasured)} not measured any more, " if findings.unmeasured else ""
+    items: list[Alarm | Silence] = [*findings.alarms, *findings.unmeasured]
+    quiet = sum(bool(item.acknowledged) for item in items)
+    alarms = plural(findings.ringing, "alarm")
+    return f"{plural(len(findings.alarms), 'change')}, {unmeasured}{alarms}, {quiet} acknowledged"
 
 
 def _silence_lines(silent: Sequence[Silence]) -> list[str]:
     first = silent[0]
     return [
-        f"{first.state} {name_of([one.name for one in silent])} not measured since {first.since}: "
+        f"{first.state} {name_of([silence.name for silence in silent])} not measured since {first.since}: "
         f"{first.case['system']}, {plural(first.nights, 'night')}; last measured in {first.last}; {short(first.why)}",
-        *_indented(" ".join(filter(None, names_of(one.case))) for one in silent),
+        *_indented(" ".join(filter(None, names_of(silence.case))) for silence in silent),
         *_indented([f"acknowledged: {first.acknowledged}"] * bool(first.acknowledged)),
     ]
 
@@ -374,12 +362,12 @@ def _cause_lines(alarms: Sequence[Alarm]) -> list[str]:
     """What changed in one run for one reason: what else changed, then a line for each map and metric."""
     first = alarms[0]
     change = first.change
-    names = name_of([one.change.name for one in alarms])
-    worst_first = sorted((one.change for one in alarms), key=size_of, reverse=True)
+    names = name_of([alarm.change.name for alarm in alarms])
+    worst_first = sorted((alarm.change for alarm in alarms), key=size_of, reverse=True)
     return [
         f"{first.state} {names} {change.verdict} since {change.run}: {first.system}, {plural(len(alarms), 'case')}; "
-        f"last measured in {max(one.last for one in alarms)}",
-        *_indented(f"changed after {change.before}: {short(one)}" for one in first.explained or [NOTHING_KNOWN]),
+        f"last measured in {max(alarm.last for alarm in alarms)}",
+        *_indented(f"changed after {change.before}: {short(why)}" for why in first.explained or [NOTHING_KNOWN]),
         *_indented([f"acknowledged: {first.acknowledged}"] * bool(first.acknowledged)),
         *_indented(map(_map_words, alike(worst_first, _map_of))),
     ]
@@ -411,9 +399,11 @@ def _map_words(changes: Sequence[Change]) -> str:
     )
 
 
-def as_json_text(found: Found) -> str:
+def as_json_text(findings: Found) -> str:
     """What `history --json` prints."""
-    causes = {one.change.name: name_of([each.change.name for each in alike]) for alike in found.causes for one in alike}
+    causes = {
+        alarm.change.name: name_of([each.change.name for each in alike]) for alike in findings.causes for alarm in alike
+    }
     entries = [
         {
             "name": alarm.change.name,
@@ -438,24 +428,24 @@ def as_json_text(found: Found) -> str:
             "state": alarm.state,
             "last_run": alarm.last,
         }
-        for alarm in found.alarms
+        for alarm in findings.alarms
     ]
     silent = [
         {
-            **vars(one),
-            "name": one.name,
-            "rings": not one.acknowledged,
-            "state": one.state,
-            "case": {name: _plain(value) for name, value in one.case.items()},
+            **vars(silence),
+            "name": silence.name,
+            "rings": not silence.acknowledged,
+            "state": silence.state,
+            "case": {name: _plain(value) for name, value in silence.case.items()},
         }
-        for one in found.unmeasured
+        for silence in findings.unmeasured
     ]
     document = {
         "schema": "mpi-campaign.history",
         "schema_version": 1,
-        "series": len(found.series),
-        "coverage": coverage(found),
-        "answer": answer(found),
+        "series": len(findings.series),
+        "coverage": coverage(findings),
+        "answer": answer(findings),
         "changes": entries,
         "not_measured": silent,
     }

@@ -28,7 +28,7 @@ from postprocess.families import registry
 from postprocess.families.family import Bound, Family, Numbers
 from postprocess.records.header import SIMULATED
 from postprocess.records.host_limits import starved_words
-from postprocess.records.run import Run, is_as_asked
+from postprocess.records.run import is_as_asked
 from postprocess.records.storage import record_name
 
 QUANTILE = 0.95
@@ -57,10 +57,8 @@ class RecordNumbers:
 
 @dataclass(frozen=True)
 class References:
-    """References as they are written.
-
-    document: the content of the file.  references: their number.  left_out: a line for each kind of omitted record.
-    """
+    """References as they are written.  document: the content of the file.  references: their number.  left_out: a line
+    for each kind of omitted record."""
 
     document: dict[str, Any]
     references: int
@@ -75,7 +73,8 @@ def make(runs: Sequence[RunFolder]) -> References:
     unfinished = next((run for run in runs if not run.archived.is_dir()), None)
     if unfinished is not None:
         raise CampaignError(f"run '{unfinished.run}' is incomplete: references are made of whole runs")
-    runs = _without_copies(runs)
+    runs, problems = consistency.together(runs)
+    complain(problems)
     values, left_out = _values_of(runs)
     document: dict[str, Any] = {}
     few: dict[str, int] = defaultdict(int)
@@ -127,10 +126,8 @@ def make(runs: Sequence[RunFolder]) -> References:
 
 
 def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
-    """The values that become references, and the number of records that do not, by reason.
-
-    Raises CampaignError for a run that is not as it was archived.
-    """
+    """The values that become references, and the number of records that do not, by reason. Raises CampaignError for a
+    run that is not as it was archived."""
     values: Values = defaultdict(lambda: defaultdict(list))
     left_out: dict[str, int] = defaultdict(int)
     for run in runs:
@@ -144,22 +141,6 @@ def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
                     number = record.numbers.values[bound.metric]
                     values[record.test, bound, record.key, same][run.run].append(number)
     return values, left_out
-
-
-def _without_copies(runs: Sequence[RunFolder]) -> list[RunFolder]:
-    """The runs without copies. Problems of runs that do not belong together are printed."""
-    kept, problems = consistency.together(runs)
-    complain(problems)
-    return kept
-
-
-def _loaded(folder: RunFolder) -> Run:
-    """A run whose files are as they were archived. Raises CampaignError for any other."""
-    run = rendering.load(folder)
-    fault = next(store.faults(folder, loaded=run), "")
-    if fault:
-        raise CampaignError(f"run {folder.run}: {fault}; references are made of what was archived")
-    return run
 
 
 def reference_of(bound: Bound, values: Sequence[float]) -> list[Any]:
@@ -181,7 +162,9 @@ def _records_of(folder: RunFolder) -> Iterator[RecordNumbers]:
 
     A case that missed its reference is included. Otherwise new references could never be worse than the old ones.
     """
-    run = _loaded(folder)
+    run = rendering.load(folder)
+    if fault := next(store.faults(folder, loaded=run), ""):
+        raise CampaignError(f"run {folder.run}: {fault}; references are made of what was archived")
     manifest = run_folders.read_manifest(folder)
     try:
         given = manifest.get("options", {})

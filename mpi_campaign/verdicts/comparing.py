@@ -3,7 +3,6 @@
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -147,14 +146,10 @@ def _manifests(
 ) -> list[dict[str, Manifest]]:
     """For each side, the readable manifests of the runs of its launches, by the name of the run."""
     folders = {(run.system, run.run): run for run in (*run_folders.runs(root), *runs_named)}
-    of_sides: list[dict[str, Manifest]] = []
-    for table in tables:
-        of_side: dict[str, Manifest] = {}
-        for name in sorted(_runs(table)):
-            with suppress(CampaignError):
-                of_side[name[1]] = run_folders.read_manifest(folders[name])
-        of_sides.append(of_side)
-    return of_sides
+    of_sides = [
+        {name[1]: run_folders.manifest_or_none(folders[name]) for name in sorted(_runs(table))} for table in tables
+    ]
+    return [{name: manifest for name, manifest in of_side.items() if manifest} for of_side in of_sides]
 
 
 def _machines(this: Iterable[tuple[str, str]], other: Iterable[tuple[str, str]]) -> list[str]:

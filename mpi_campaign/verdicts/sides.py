@@ -15,7 +15,6 @@ import itertools
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -97,7 +96,9 @@ def parse(words: str, root: Path) -> Side:
     side = Side(words)
     systems = {run.system for run in run_folders.runs(root)}
     # What `last` and a library's bare name mean depends on systems and dates, wherever these stand.
-    for word in sorted(filter(None, words.split(",")), key=lambda one: one not in systems and not DATES.fullmatch(one)):
+    for word in sorted(
+        filter(None, words.split(",")), key=lambda part: part not in systems and not DATES.fullmatch(part)
+    ):
         side = _with(side, word, root, systems)
     if side == Side(words):
         raise CampaignError(f"'{words}' names no side: give a run, a toolchain, a configuration, a system or dates")
@@ -123,38 +124,35 @@ def _with(side: Side, word: str, root: Path, systems: Collection[str]) -> Side:
     try:
         run = run_folders.find(word, root, side.system)
     except CampaignError as error:
-        there = _toolchains(filter(side.may_hold, run_folders.runs(root)))
-        if versions := [one for one in there if one.partition("@")[0] == word]:
-            return _of_library(side, word, max(versions, key=lambda one: (numbers(one.partition("@")[2]), one)))
+        toolchains = _toolchains(filter(side.may_hold, run_folders.runs(root)))
+        if versions := [name for name in toolchains if name.partition("@")[0] == word]:
+            return _of_library(side, word, max(versions, key=lambda name: (numbers(name.partition("@")[2]), name)))
         raise CampaignError(
             f"{error}; a side of a comparison may also be a library, which is NAME@VERSION (there are: "
-            f"{', '.join(shortened(there)) or 'none'}), a configuration ({', '.join(CONFIGURATIONS)}), a system, or "
-            "dates (2026-11-01..2026-11-20)"
+            f"{', '.join(shortened(toolchains)) or 'none'}), a configuration ({', '.join(CONFIGURATIONS)}), a system, "
+            "or dates (2026-11-01..2026-11-20)"
         ) from error
     return _narrowed(side, word, runs=(run,))
 
 
 def _toolchains(runs: Iterable[RunFolder]) -> list[str]:
     """The toolchains of runs, by name."""
-    there: set[str] = set()
+    names: set[str] = set()
     for run in runs:
-        with suppress(CampaignError):
-            there |= {str(one.get("toolchain")) for one in run_folders.read_manifest(run).get("toolchains") or []}
-    return sorted(there)
+        names |= {str(entry.get("toolchain")) for entry in run_folders.manifest_or_none(run).get("toolchains") or []}
+    return sorted(names)
 
 
 def _of_library(side: Side, library: str, newest: str) -> Side:
     """A side narrowed to the newest version of a library, which is told. Raises CampaignError."""
-    words = ",".join(newest if one == library else one for one in side.words.split(","))
+    words = ",".join(newest if part == library else part for part in side.words.split(","))
     narrowed = _narrowed(side, library, toolchain=newest)
     return replace(narrowed, words=words, note=f"{library} is {clean(newest)}, the newest version there is")
 
 
 def _baseline(side: Side, root: Path) -> tuple[RunFolder, ...]:
-    """The runs from which references were made, of a side's system or of the only system that has references.
-
-    Raises CampaignError.
-    """
+    """The runs from which references were made, of a side's system or of the only system that has references. Raises
+    CampaignError."""
     having = [path.parent.name for path in sorted((ROOT / "systems").glob(f"*/{references.FILE}"))]
     if not side.system and len(having) != 1:
         raise CampaignError(
@@ -180,10 +178,8 @@ def _check_day(day: str) -> None:
 
 
 def differ(sides: Sequence[Side]) -> tuple[str, ...]:
-    """The columns in which the sides differ on purpose: every side names a value, and the values differ.
-
-    A column that only some sides name selects their launches; launches of the other sides are matched by it.
-    """
+    """The columns in which the sides differ on purpose: every side names a value, and the values differ. A column that
+    only some sides name selects their launches; launches of the other sides are matched by it."""
     differing = []
     for name in ALONG:
         values = [side.of_systems if name == "system" else getattr(side, name) for side in sides]
@@ -201,12 +197,12 @@ def load(sides: Sequence[Side], within: Side | None, root: Path) -> tuple[list[p
     if within is not None and (within.toolchain or within.configuration):
         raise CampaignError(f"--within '{within.words}' names more than runs: give a run, a system or dates")
     runs_named = [run for side in (*sides, *filter(None, [within])) for run in side.runs or ()]
-    known = list(dict.fromkeys([*run_folders.ended(root), *runs_named]))
+    runs = list(dict.fromkeys([*run_folders.ended(root), *runs_named]))
     if within is not None:
-        known = [run for run in known if within.may_hold(run)]
+        runs = [run for run in runs if within.may_hold(run)]
     if within is None and not any(side.runs is not None or side.first_day or side.last_day for side in sides):
-        return _of_newest(sides, known)
-    kept, problems = consistency.together([run for run in known if any(side.may_hold(run) for side in sides)])
+        return _of_newest(sides, runs)
+    kept, problems = consistency.together([run for run in runs if any(side.may_hold(run) for side in sides)])
     return _launches_in(sides, kept, problems)
 
 
@@ -215,8 +211,8 @@ def _launches_in(
 ) -> tuple[list[pd.DataFrame], list[str]]:
     """The launches of each side in these runs, and the problems with those of reading them added."""
     table, unread = launches_of(kept)
-    told = [*problems, *not_whole(kept), *unread]
-    return _apart(sides, [_launches(side, table, kept, told) for side in sides]), told
+    notes = [*problems, *not_whole(kept), *unread]
+    return _apart(sides, [_launches(side, table, kept, notes) for side in sides]), notes
 
 
 def not_whole(runs: Iterable[RunFolder]) -> list[str]:
@@ -242,29 +238,29 @@ def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
     return table, [*damaged, *unread]
 
 
-def _of_newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
+def _of_newest(sides: Sequence[Side], runs: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:
     """The launches of the newest run with some of every side. Sides that are systems have their own newest run each."""
     if len({side.system for side in sides}) > 1:
-        found_of = [_newest([side], known) for side in sides]
-        newest, problems = consistency.together(list(dict.fromkeys(run for runs, _ in found_of for run in runs)))
-        return _launches_in(sides, newest, [*problems, *(line for _, unread in found_of for line in unread)])
-    newest, problems = _newest(sides, known)
+        of_sides = [_newest([side], runs) for side in sides]
+        newest, problems = consistency.together(list(dict.fromkeys(run for newest, _ in of_sides for run in newest)))
+        return _launches_in(sides, newest, [*problems, *(line for _, unread in of_sides for line in unread)])
+    newest, problems = _newest(sides, runs)
     if newest:
         return _launches_in(sides, newest, problems)
     words = " and ".join(side.words for side in sides)
-    there = _toolchains(known)
-    if lacking := [side.toolchain for side in sides if side.toolchain and side.toolchain not in there]:
-        raise CampaignError(f"no run has {clean(lacking[0])}; there are: {', '.join(shortened(there)) or 'none'}")
+    toolchains = _toolchains(runs)
+    if lacking := [side.toolchain for side in sides if side.toolchain and side.toolchain not in toolchains]:
+        raise CampaignError(f"no run has {clean(lacking[0])}; there are: {', '.join(shortened(toolchains)) or 'none'}")
     raise CampaignError(
         f"no run has launches of {words}; name runs with --within, or measure both in one: "
         "./campaign run --toolchain A --toolchain B --repeat 5 --interleave"
     )
 
 
-def _newest(sides: Sequence[Side], known: Sequence[RunFolder]) -> tuple[list[RunFolder], list[str]]:
+def _newest(sides: Sequence[Side], runs: Sequence[RunFolder]) -> tuple[list[RunFolder], list[str]]:
     """The newest run with launches of every side, as a list that may be empty; and what newer runs have unreadable."""
     problems: list[str] = []
-    for run in reversed(known):
+    for run in reversed(runs):
         if all(side.may_hold(run) for side in sides):
             table, unread = launches_of([run])
             if all(len(side.launches(table, [run])) for side in sides):

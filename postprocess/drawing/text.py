@@ -25,6 +25,12 @@ def short(text: object, most: int = 120) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
+def first_of(names: Iterable[str], most: int, more: str = ", and {} more") -> str:
+    """The first names, by commas, and how many others there are."""
+    every = list(names)
+    return ", ".join(every[:most]) + (more.format(len(every) - most) if len(every) > most else "")
+
+
 def shortened(lines: Iterable[str], most: int = 20, where: str = "") -> list[str]:
     """Each of the lines once; of more than `most` the first ones, and how many more there are, and where."""
     each = list(dict.fromkeys(lines))

@@ -15,10 +15,8 @@ def never_across(reason: str) -> Across:
 
 
 def bound_by_program(placement: Placement, local_rank: str) -> Settings:
-    """Settings by which BIND_RANK binds each rank to the CPUs of its share; none where CPUs are not known.
-
-    local_rank: the variable in which the launcher tells a rank its number among those of its node.
-    """
+    """Settings by which BIND_RANK binds each rank to the CPUs of its share; none where CPUs are not known.  local_rank:
+    the variable in which the launcher tells a rank its number among those of its node."""
     if placement.shares:
         return Settings(binder=(local_rank, _lists(placement.shares)), binds=True)
     if placement.shares_by_host:
@@ -40,7 +38,7 @@ class Launcher:
     across: settings for ranks on the hosts of the request, instead of `here` and `place`. Each host gets the same
     number of ranks.
     hand_over: a function of name and value that returns the options which set that variable for the ranks.
-    says: pattern of the output of `--version`; group 1 is the version. Empty where it is not known.
+    version_pattern: of the output of `--version`; group 1 is the version. Empty where it is not known.
     rank_variables: variables that hold the rank of a process, where it does not set those of PMI and PMIx.
     commands: its names in ReFrame, without a dash and what follows; () for any name.
     """
@@ -50,7 +48,7 @@ class Launcher:
     place: Rule = nothing
     across: Across = field(kw_only=True)
     hand_over: Callable[[str, str], tuple[str, ...]] = field(kw_only=True)
-    says: str = ""
+    version_pattern: str = ""
     rank_variables: tuple[str, ...] = ()
     commands: tuple[str, ...] = ("mpiexec", "mpirun")
 

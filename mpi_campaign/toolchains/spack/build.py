@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mpi_campaign import files
+
 
 @dataclass(frozen=True)
 class Build:
@@ -33,9 +35,8 @@ class Build:
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "Build":
         """A build from the JSON of its `dataclasses.asdict`. Raises KeyError, TypeError or ValueError."""
-        repositories = tuple((str(name), str(commit)) for name, commit in entry["repositories"])
-        peers = tuple((str(name), str(digest), str(prefix)) for name, digest, prefix in entry["peers"])
-        return cls(**{**entry, "repositories": repositories, "peers": peers})
+        build: Build = files.made_of(cls, entry)
+        return build
 
     @property
     def prefixes(self) -> dict[str, str]:

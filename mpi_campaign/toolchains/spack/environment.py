@@ -50,10 +50,8 @@ DEFAULTS = {
 
 @dataclass(frozen=True)
 class Environment:
-    """The Spack environment of a toolchain.
-
-    folder: its folder.  line: its MPI library.  peers: other benchmarks in it, as specs.
-    """
+    """The Spack environment of a toolchain.  folder: its folder.  line: its MPI library.  peers: other benchmarks in
+    it, as specs."""
 
     folder: Path
     system: str
@@ -70,24 +68,24 @@ class Environment:
 
     def text(self, packages: Path | None) -> str:
         """The environment's spack.yaml. Raises CampaignError where the clone's spack.yaml cannot be used."""
-        whole = matrix.read_yaml(matrix.MANIFEST).get("spack")
-        if not isinstance(whole, dict):
+        given = matrix.read_yaml(matrix.MANIFEST).get("spack")
+        if not isinstance(given, dict):
             raise CampaignError(f"{matrix.MANIFEST} has no `spack:`: see docs/spack.md")
         scope = matrix.scope_of(self.system)
-        repositories = {name: _absolute(path) for name, path in _named(whole, "repos").items()}
+        repositories = {name: _absolute(path) for name, path in _named(given, "repos").items()}
         if packages is not None:
             repositories["builtin"] = str(packages / tool.BUILTIN)
-        sources = _named(whole, "develop")
+        sources = _named(given, "develop")
         develop = {name: dict(_named(sources, name)) for name in sources}
         for source in develop.values():
             source.update({"path": _absolute(source["path"])} if "path" in source else {})
         settings = {
-            **whole,
+            **given,
             "include": [str(scope), str(tool.HOME / "defaults")],
             "repos": repositories,
             "develop": develop,
             "specs": [f"{name} ^{self.line.spec}" for name in (f"{matrix.PACKAGE}@main", *self.peers)],
-            "concretizer": {**_named(whole, "concretizer"), "unify": True},
+            "concretizer": {**_named(given, "concretizer"), "unify": True},
             "view": False,
         }
         heading = f"# Made from {matrix.MANIFEST}: change that one.\n"
@@ -157,10 +155,8 @@ class Environment:
             return ""
 
     def description(self, spack: tool.Spack) -> dict[str, Any]:
-        """Spack's description of the lock, and the commits that it was made with. Spack is asked once per lock.
-
-        Raises CampaignError where Spack cannot read the lock.
-        """
+        """Spack's description of the lock, and the commits that it was made with. Spack is asked once per lock. Raises
+        CampaignError where Spack cannot read the lock."""
         path = self.folder / "description.json"
         lock = self.lock.read_bytes()
         digest = hashlib.sha256(lock).hexdigest()
@@ -195,9 +191,9 @@ def _written(folder: Path) -> Iterator[None]:
         raise CampaignError(f"{folder} cannot be made ({error.strerror}): this clone must be writable") from error
 
 
-def _named(whole: Mapping[str, Any], section: str) -> dict[str, Any]:
+def _named(document: Mapping[str, Any], section: str) -> dict[str, Any]:
     """A section of spack.yaml, which must be a mapping; empty where it is missing. Raises CampaignError otherwise."""
-    mapping = whole.get(section) or {}
+    mapping = document.get(section) or {}
     if not isinstance(mapping, dict):
         raise CampaignError(f"{matrix.MANIFEST}: `{section}` must have names, as it came: see docs/spack.md")
     return mapping
@@ -209,14 +205,12 @@ def _absolute(path: Any) -> Any:
 
 
 def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
-    """Raises CampaignError where a lock is broken, or is not for this library, machine or clone.
-
-    here: platform and operating system of this machine, as Spack calls them.
-    """
+    """Raises CampaignError where a lock is broken, or is not for this library, machine or clone.  here: platform and
+    operating system of this machine, as Spack calls them."""
     try:
-        whole = json.loads(lock.read_text())
-        nodes = whole["concrete_specs"]
-        roots = {nodes[root["hash"]]["name"] for root in whole["roots"]}
+        content = json.loads(lock.read_text())
+        nodes = content["concrete_specs"]
+        roots = {nodes[root["hash"]]["name"] for root in content["roots"]}
         versions = {str(node["name"]): str(node["version"]) for node in nodes.values()}
         systems = {(str(node["arch"]["platform"]), str(node["arch"]["platform_os"])) for node in nodes.values()}
         targets = {_target(node["arch"]["target"]) for node in nodes.values()}
@@ -255,9 +249,7 @@ def _check_lock(lock: Path, line: matrix.Line, here: tuple[str, str]) -> None:
 
 def foreign_target(names: Iterable[str]) -> str | None:
     """The first of these microarchitectures whose programs this machine cannot run, and the machine's own, in words.
-
-    None where this machine can run all of them.
-    """
+    None where this machine can run all of them."""
     host = archspec.cpu.host()
     for name in sorted(names):
         target = archspec.cpu.TARGETS.get(name)
@@ -287,11 +279,8 @@ def concretize(
     on_tick: Callable[[], None],
     at_once: int,
 ) -> None:
-    """Make a lock for every environment without a lock of what is asked for now.
-
-    Raises CampaignError, with Spack's own reason, for the first environment that cannot be concretized. The others keep
-    their new locks.
-    """
+    """Make a lock for every environment without a lock of what is asked for now. Raises CampaignError, with Spack's own
+    reason, for the first environment that cannot be concretized. The others keep their new locks."""
     missing = [environment for environment in environments if not environment.is_concretized(spack.packages)]
     if not missing:
         return
@@ -322,16 +311,13 @@ def concretize(
         )
 
 
-def _is_installed(node: Mapping[str, Any]) -> bool:
-    """Whether Spack has installed a package. The description cannot tell: it is as old as the lock."""
-    return Path(node["prefix"], ".spack").is_dir()
-
-
 def overview(description: Mapping[str, Any]) -> list[str]:
     """Lines for a person: the packages that are external, those that are installed, and those that will be built."""
     to_build = "to be built, unless a binary cache has it"
     kinds: dict[str, list[str]] = {"external": [], "installed": [], to_build: []}
     for node in description["nodes"]:
-        kind = "external" if node["external"] else "installed" if _is_installed(node) else to_build
+        # The description cannot tell what is installed: it is as old as the lock.
+        is_installed = Path(node["prefix"], ".spack").is_dir()
+        kind = "external" if node["external"] else "installed" if is_installed else to_build
         kinds[kind].append(f"{node['name']}@{node['version']}")
     return [f"{kind}: {', '.join(sorted(packages))}" for kind, packages in kinds.items() if packages]

@@ -4,6 +4,7 @@ import hashlib
 from contextlib import suppress
 from pathlib import Path
 
+from mpi_campaign.files import read
 from mpi_campaign.toolchains.spack import tool
 from mpi_campaign.toolchains.spack.build import Build
 
@@ -16,17 +17,12 @@ AGAIN = "it is not tried again before ./campaign setup --provider spack --fresh"
 
 def note(digest: str, prefix: str) -> Path:
     """The file with the note on a prefix: the sources of our benchmarks, or INSTALLED or FAILED for other benchmarks.
-
-    Environments that share a prefix share its note.
-    """
+    Environments that share a prefix share its note."""
     return tool.HOME / "built" / f"{digest}-{hashlib.sha256(prefix.encode()).hexdigest()[:8]}"
 
 
 def _noted(digest: str, prefix: str) -> str:
-    try:
-        return note(digest, prefix).read_text().strip()
-    except OSError:
-        return ""
+    return read(note(digest, prefix))
 
 
 def is_built(build: Build, sources: str) -> bool:
@@ -48,10 +44,7 @@ def failed(build: Build) -> list[str]:
 def why_lacking(build: Build, package: str) -> str:
     """Why Spack could not build a package that `failed` returns, and what to do, in one line."""
     (path,) = (log(digest, prefix) for name, digest, prefix in build.peers if name == package)
-    try:
-        output = path.read_text(errors="replace")
-    except OSError:
-        output = ""
+    output = read(path)
     todo = tool.hint(tool.complaint(output))
     complaint = tool.complaint(output, LONGEST_QUOTE)
     return f"Spack could not build {package}: {complaint}{f' ({todo})' if todo else ''}; {AGAIN} (all it said: {path})"

@@ -25,10 +25,8 @@ VARIANT = re.compile(r"\s*[+~][\w-]+")
 
 @dataclass(frozen=True)
 class Line:
-    """One MPI library of the matrix, as a spec: `mpich@5.0 device=ch4 +vci`.
-
-    asked: of a line that the matrix does not have, the suffix by which a person asked for it: `+vci`.
-    """
+    """One MPI library of the matrix, as a spec: `mpich@5.0 device=ch4 +vci`.  asked: of a line that the matrix does not
+    have, the suffix by which a person asked for it: `+vci`."""
 
     spec: str
     asked: str = ""
@@ -111,10 +109,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 @lru_cache
 def matrix(system: str) -> Matrix:
-    """The matrix of a system.
-
-    Raises CampaignError where definitions.yaml lacks a list of MPI libraries, or names a library twice.
-    """
+    """The matrix of a system. Raises CampaignError where definitions.yaml lacks a list of MPI libraries, or names a
+    library twice."""
     scope = scope_of(system)
     path = scope / DEFINITIONS
     lists: dict[str, list[str]] = {}
@@ -154,10 +150,8 @@ def _check_names(path: Path, matrix_: Matrix) -> None:
 
 
 def contains(versions: str, version: str) -> bool:
-    """Whether a version is among those that a spec says after `@`: `5.0`, `4.1:4.9`, `5:`, `4.1.6,5.0`; empty: any.
-
-    A bound stands for everything that begins with it, as in Spack: 4.9.3 is in `4.1:4.9`, and 2.3.7-1 in `2.3.7`.
-    """
+    """Whether a version is among those that a spec says after `@`: `5.0`, `4.1:4.9`, `5:`, `4.1.6,5.0`; empty: any. A
+    bound stands for everything that begins with it, as in Spack: 4.9.3 is in `4.1:4.9`, and 2.3.7-1 in `2.3.7`."""
     components = _components(version)
     for part in versions.split(","):
         low, colon, high = (end.strip() for end in part.partition(":"))
@@ -195,8 +189,8 @@ def choose(text: str, matrix_: Matrix) -> Line:
         if candidate.version.startswith(f"{version}-") and matrix_.suffix(candidate) == suffix:
             return candidate
     if not version and not same:
-        known = ", ".join(map(matrix_.name, matrix_.lines))
-        raise CampaignError(f"toolchain '{text}': the matrix of {matrix_.scope} has no {name}; it has: {known}")
+        names = ", ".join(map(matrix_.name, matrix_.lines))
+        raise CampaignError(f"toolchain '{text}': the matrix of {matrix_.scope} has no {name}; it has: {names}")
     refines = [line for line in same if contains(line.version, version) and matrix_.suffix(line) == suffix]
     if version and not re.search("[,:]", version) and refines:
         model = max(refines, key=lambda line: len(line.version))  # openmpi@5.0 rather than openmpi

@@ -60,10 +60,8 @@ def wanted(names: Sequence[str], system: str, peers: Sequence[str]) -> list[envi
 
 
 def of_lock(name: str, system: str, peers: Sequence[str]) -> environment.Environment:
-    """The environment for a lock that a person gives, by the name of its toolchain.
-
-    Unlike `wanted`, it maps no exact name (openmpi@5.0.10) to a line that was concretized to it (openmpi@5.0).
-    """
+    """The environment for a lock that a person gives, by the name of its toolchain. Unlike `wanted`, it maps no exact
+    name (openmpi@5.0.10) to a line that was concretized to it (openmpi@5.0)."""
     rows = matrix.matrix(system)
     return environment.of(system, matrix.choose(name, rows), rows.beside(peers))
 

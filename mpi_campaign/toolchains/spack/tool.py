@@ -77,9 +77,7 @@ def _executable(settings: Mapping[str, str]) -> Path | None:
 
 def find() -> Spack:
     """The first Spack among these places: the folder given to `setup`, $SPACK_ROOT, PATH, the clone that `setup` made.
-
-    Raises CampaignError where there is no Spack, or it does not run or is too old.
-    """
+    Raises CampaignError where there is no Spack, or it does not run or is too old."""
     settings = _settings()
     executable = _executable(settings)
     if executable is None:
@@ -119,11 +117,8 @@ def _settings() -> dict[str, str]:
         return {}
     except (OSError, ValueError) as error:
         raise CampaignError(f"{SETTINGS} cannot be read ({error}): remove it and start again") from error
-    return (
-        {name: value for name, value in document.items() if isinstance(value, str)}
-        if isinstance(document, dict)
-        else {}
-    )
+    items = document.items() if isinstance(document, dict) else ()
+    return {name: value for name, value in items if isinstance(value, str)}
 
 
 def remember(*, spack: Path | None, packages: Path | None) -> None:
@@ -143,10 +138,8 @@ def remember(*, spack: Path | None, packages: Path | None) -> None:
 
 
 def clone(say: Callable[[str], None]) -> None:
-    """Clone the tested releases of Spack and of its packages, and use them from now on.
-
-    Raises CampaignError where that fails.
-    """
+    """Clone the tested releases of Spack and of its packages, and use them from now on. Raises CampaignError where that
+    fails."""
     if shutil.which("git") is None:
         raise CampaignError("Spack cannot be cloned, there is no git on PATH: install git, or put a Spack on PATH")
     HOME.mkdir(parents=True, exist_ok=True)
@@ -195,7 +188,7 @@ def lacks_packages(spack: Spack, folder: Path | None = None) -> str | None:
 
 def hint(output: str) -> str:
     """What to do about an error of Spack; empty where that is not known."""
-    known = (
+    hints = (
         (r"[Pp]ermission denied", "this clone must be writable, and Spack's folder readable"),
         (r"No space left", f"the disk with {HOME} is full"),
         (
@@ -210,7 +203,7 @@ def hint(output: str) -> str:
             "nothing to fetch it from: name a mirror that has it, see docs/spack.md",
         ),
     )
-    return next((what for pattern, what in known if re.search(pattern, output)), "")
+    return next((what for pattern, what in hints if re.search(pattern, output)), "")
 
 
 def together(

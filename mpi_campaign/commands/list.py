@@ -1,11 +1,15 @@
-"""What `campaign list` shows: everything that can be named in a command, available or why not."""
+"""The command `list`: everything that can be named in a command, available or why not."""
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign.errors import CampaignError
+import click
+
+from mpi_campaign.commands.options import json_option
+from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from mpi_campaign.libraries import launches, registry
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
@@ -19,6 +23,14 @@ from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack import matrix, tool
 
 
+@click.command("list")
+@json_option(help="For programs.")
+def command(*, as_json: bool) -> int:
+    """Systems, toolchains, benchmarks, configurations, suites: available, or why not."""
+    print(json.dumps(everything(), indent=1) if as_json else as_text(everything()))
+    return EXIT_GOOD
+
+
 def everything() -> dict[str, list[dict[str, Any]]]:
     """By kind, a list of {name, what, available, why_not}."""
     resolved = resolving.load()
@@ -29,11 +41,13 @@ def everything() -> dict[str, list[dict[str, Any]]]:
     return {
         "systems": [_entry(name, "settings in systems/" + name) for name in known_systems.available()],
         "batch systems": [
-            _entry(name, one.in_words(name))
-            for one in schedulers.SCHEDULERS
-            for name in one.reframe or filter(None, [one.name])
+            _entry(name, scheduler.in_words(name))
+            for scheduler in schedulers.SCHEDULERS
+            for name in scheduler.reframe or filter(None, [scheduler.name])
         ],
-        "networks": [_entry(name, one.title, known_systems.network_refusal(name)) for name, one in NETWORKS.items()],
+        "networks": [
+            _entry(name, network.title, known_systems.network_refusal(name)) for name, network in NETWORKS.items()
+        ],
         "toolchains": [
             _entry(name, f"in {here[name].prefix}" if name in here else "from its wheels, installed when first used")
             for name in names

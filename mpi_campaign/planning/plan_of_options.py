@@ -15,16 +15,11 @@ from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.choice import Where
 from mpi_campaign.planning.benchmarks.point_values import PointValue
-from mpi_campaign.planning.benchmarks.registry import (
-    BENCHMARKS,
-    CHOICES,
-    POINT_VALUES,
-)
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of
-from mpi_campaign.planning.placing import networks_of
+from mpi_campaign.planning.placing import networks_of, partition_of
 from mpi_campaign.planning.plan import Plan
-from mpi_campaign.systems import known_systems
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds
 from mpi_campaign.toolchains.resolving import Toolchain
@@ -38,11 +33,7 @@ def _identity(toolchain: Toolchain) -> tuple[str, str]:
 
 
 def make_plan(
-    options: Options,
-    resolved: list[Toolchain],
-    network: str,
-    *placements: Placement,
-    built: bool = True,
+    options: Options, resolved: list[Toolchain], network: str, *placements: Placement, built: bool = True
 ) -> Plan:
     """All cases that were asked for; impossible ones are skipped with a reason.
 
@@ -132,7 +123,7 @@ def _points_of(
 
 def _memory_of_a_rank(options: Options, network: str, placement: Placement) -> int:
     """A rank's share of the memory that may be used on its node, in bytes; 0 where its node is another machine."""
-    partition = known_systems.load(options.system, options.partition).partition(network)
+    partition = partition_of(options, network)
     return machine.allowed_memory_bytes() // placement.ranks_per_node if partition.here else 0
 
 
@@ -142,7 +133,11 @@ def _check_points(options: Options, cases: Sequence[Case]) -> None:
     having = {name for case in cases for name in _points_of(options, benchmarks[case.benchmark], case.parameters)}
     for name in options.points:
         if name not in having and not any(benchmark.has(name) for benchmark in benchmarks.values()):
-            own = (values for one in benchmarks.values() if (values := one.point_values_named(name)) is not None)
+            own = (
+                values
+                for benchmark in benchmarks.values()
+                if (values := benchmark.point_values_named(name)) is not None
+            )
             of = " or ".join(dict.fromkeys(values.of for values in own))
             raise CampaignError(f"{POINT_VALUES[name].option} is for {of} only: leave it out, or ask for that too")
 
@@ -182,7 +177,7 @@ def _why_impossible(
         return f"{benchmark.test} runs in {', '.join(benchmark.configurations)} only"
     if placement.ranks < benchmark.fewest_ranks:
         return f"{plural(placement.ranks, 'rank')} of a node alone: {benchmark.test} needs {benchmark.fewest_ranks}"
-    partition = known_systems.load(options.system, options.partition).partition(network)
+    partition = partition_of(options, network)
     request = Request(
         Path(toolchain.prefix),
         toolchain.version,
@@ -192,7 +187,7 @@ def _why_impossible(
         here=partition.here,
         launcher=partition.launcher,
         hosts=partition.hosts(placement.numbers),
-        told=told_to_library(question.parameters),
+        axes=told_to_library(question.parameters),
     )
     answer = launches.launch(toolchain.family, request)
     if isinstance(answer, Impossible):

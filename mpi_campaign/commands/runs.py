@@ -1,0 +1,130 @@
+"""The commands about a run: `show`, `report`, `reproduce`, `cancel`."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mpi_campaign.archive import run_folders
+from mpi_campaign.commands.options import Kept, MetricOption, in_words, json_option, metric_option, output_option
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
+
+SHORT_FORMS = {"peers": "peers", "impact": "mpi_impact"}
+"""Options of `show`, and the `--benchmark` that each stands for."""
+
+
+@click.command()
+@click.argument("run")
+@json_option(help="A list of objects, one per point.")
+@click.option("--benchmark", default="", metavar="NAME", help="Show a single benchmark, or a family of benchmarks.")
+@click.option("--peers", is_flag=True, help="Results of other benchmarks beside ours: --benchmark peers.")
+@click.option("--impact", is_flag=True, help="Cost of an idle library to a computation: --benchmark mpi_impact.")
+@click.option("--provenance", is_flag=True, help="Machine, libraries, builds and commits of the run.")
+@output_option
+def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
+    """Every point of RUN (its folder, its name, `last` or SYSTEM/last) with its metrics and validity.
+
+    Exit code 1: a record cannot be read, or is not what was archived. A line names it.
+    """
+    folder = run_folders.readable(run, output.resolve())
+    from mpi_campaign.archive import rendering  # noqa: PLC0415
+
+    chosen = [name for name, is_chosen in asked.items() if is_chosen]
+    if len(chosen) > 1:
+        raise CampaignError(f"{' and '.join(f'--{name}' for name in chosen)}: ask for one of them")
+    loaded = rendering.load(folder)
+    benchmark = str(asked["benchmark"]) or next((SHORT_FORMS[name] for name in chosen if name in SHORT_FORMS), "")
+    problems, failures = rendering.problems(folder, loaded), rendering.failures(loaded)
+    if asked["provenance"]:
+        print(rendering.provenance_as_json(folder) if as_json else rendering.provenance_text(folder, loaded))
+    elif benchmark:
+        family = rendering.family_named(benchmark, loaded)
+        if not rendering.has(loaded, family, benchmark):
+            _complain((*problems, *failures))
+            raise CampaignError(rendering.lacks_words(loaded, benchmark))
+        tell = rendering.table_as_json if as_json else rendering.table_text
+        print(tell(loaded, family, benchmark))
+    else:
+        print(rendering.table_as_json(loaded) if as_json else rendering.full_table(loaded))
+    _complain((*problems, *failures))
+    return _code(folder, problems)
+
+
+def _drawn() -> list[str]:
+    """The metrics that the report can draw."""
+    from postprocess.families import registry  # noqa: PLC0415
+
+    return [name for family in registry.FAMILIES for section in family.sections for name in section.drawn]
+
+
+def _complain(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"campaign: {line}", file=sys.stderr)
+
+
+def _code(folder: run_folders.RunFolder, problems: Sequence[str]) -> int:
+    """The exit code of a command that shows a run: 1 where a complete one is not what was archived, or a record of it
+    cannot be read, so that what is shown lacks something that was measured."""
+    return EXIT_FAILED if problems and folder.archived.is_dir() else EXIT_GOOD
+
+
+@click.command()
+@click.argument("run")
+@click.option("-o", "target", type=Kept(dir_okay=False), help="Where to write the HTML file.")
+@click.option(
+    "--maps",
+    type=Kept(file_okay=False),
+    help="Folder of the maps as pictures. Default: `maps` beside the run's report, `NAME-maps` beside NAME.html of -o.",
+)
+@metric_option(
+    words=lambda: f"Draw {in_words(_drawn(), 'or')}. May be repeated. Default: all but the last.", cls=MetricOption
+)
+@click.option(
+    "--palette", default="paper", show_default=True, help="paper: blue, green, yellow, red; safe: for the colour-blind."
+)
+@click.option("--dim", is_flag=True, help="Fade cells whose two times differ by orders of magnitude.")
+@click.option("--format", "formats", metavar="LIST", default="svg,png", show_default=True, help="Of svg, png, pdf.")
+@output_option
+def report(run: str, output: Path, target: Path | None, maps: Path | None, *, dim: bool, **asked: Any) -> int:
+    """Write the report of RUN again, and its maps as pictures.
+
+    Exit code 1: a record cannot be read, or is not what was archived. A line names it.
+    """
+    folder = run_folders.readable(run, output.resolve())
+    from mpi_campaign.archive import rendering  # noqa: PLC0415
+
+    kinds = tuple(dict.fromkeys(asked["formats"].split(",")))
+    look = rendering.look(asked["palette"], tuple(dict.fromkeys(asked["metrics"])), kinds, dim=dim)
+    loaded = rendering.load(folder)
+    written = rendering.write_report(folder, loaded, target and target.absolute(), maps and maps.absolute(), look)
+    print(f"report: {written}")
+    _complain(problems := rendering.problems(folder, loaded))
+    return _code(folder, problems)
+
+
+@click.command()
+@click.argument("run")
+@output_option
+def reproduce(run: str, output: Path) -> int:
+    """Print the commands that build the toolchains of RUN again and repeat the run."""
+    from mpi_campaign.archive import provenance  # noqa: PLC0415
+    from mpi_campaign.commands import run as run_command  # noqa: PLC0415
+
+    folder = run_folders.find(run, output.resolve())
+    print("\n".join(provenance.steps(folder, run_command.command)))
+    return EXIT_GOOD
+
+
+@click.command()
+@click.argument("run")
+@output_option
+def cancel(run: str, output: Path) -> int:
+    """Cancel the jobs of RUN that wait or run. What they measured is kept: go on with `run --resume`."""
+    from mpi_campaign.running import batch  # noqa: PLC0415
+
+    folder = run_folders.find(run, output.resolve())
+    jobs = batch.cancel(folder)
+    print(f"cancelled: {', '.join(jobs)}" if jobs else "no job of it waits or runs")
+    return EXIT_GOOD

@@ -1,0 +1,144 @@
+"""The commands that judge runs: `compare`, `accept`, `baseline`, `history`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mpi_campaign.archive import run_folders
+from mpi_campaign.commands.options import (
+    MetricOption,
+    html_option,
+    in_words,
+    json_option,
+    junit_option,
+    limits_options,
+    metric_option,
+    output_option,
+)
+from mpi_campaign.errors import EXIT_GOOD, CampaignError
+from postprocess.statistics.limits import HISTORY_RATE, Limits
+
+
+def _metrics() -> str:
+    from postprocess.families.registry import METRICS  # noqa: PLC0415
+
+    unusual = [name for name, metric in METRICS.items() if not metric.usual]
+    return f"{in_words([*METRICS], 'or')}. May be repeated. Default: all but {in_words(unusual, 'and')}."
+
+
+@click.command()
+@click.argument("sides", nargs=-1, required=True, metavar="A B [C ...]")
+@click.option(
+    "--within", default="", metavar="SIDE", help="Compare these runs only: a run, dates or a system, as for a side."
+)
+@metric_option(words=_metrics, cls=MetricOption)
+@limits_options(Limits())
+@click.option("--all", "every", is_flag=True, help="Every case, not only those that changed.")
+@json_option(help="One object, for programs.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="For a pull request.")
+@junit_option
+@html_option(help="Write a page to look at too.")
+@output_option
+def compare(
+    sides: tuple[str, ...],
+    output: Path,
+    junit: Path | None,
+    html: Path | None,
+    *,
+    as_json: bool,
+    as_markdown: bool,
+    **asked: Any,
+) -> int:
+    """Is B slower than A? Each case: slower, faster, same, or cannot tell, and how sure that is.
+
+    A side is a run (a folder, a name, `last`, `last~1`), a toolchain (openmpi@5.0.11, openmpi), a configuration, a
+    system, dates (2026-11-01..2026-11-20) or several of these joined by commas, which must all hold. Where no side
+    names runs, they are of the newest run that has all sides. The launch is the unit: measure with --repeat.
+    Exit code 1: something is slower.
+    """
+    from mpi_campaign.verdicts import comparing  # noqa: PLC0415
+
+    if as_json and as_markdown:
+        raise CampaignError("--json and --markdown: ask for one of them")
+    form = "json" if as_json else "markdown" if as_markdown else ""
+    request = comparing.ComparisonRequest(words=sides, **asked)
+    files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
+    return comparing.run(request, output.resolve(), form, files)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option(
+    "--criteria", type=click.Path(path_type=Path, dir_okay=False), required=True, help="What a machine must do: YAML."
+)
+@json_option(help="One object, for programs.")
+@junit_option
+@html_option(help="Write a page to print and sign too.")
+@output_option
+def accept(
+    runs: tuple[str, ...], criteria: Path, output: Path, junit: Path | None, html: Path | None, *, as_json: bool
+) -> int:
+    """Hold RUNS against written criteria: PASS, FAIL or NOT TESTED for each, with evidence.
+
+    Several runs are one acceptance, such as one of each node, on the sizes of the first (`run --sizes-of`).
+    docs/acceptance.md says how criteria are written. Exit code 1: not all of them pass.
+    """
+    from mpi_campaign.verdicts import accepting  # noqa: PLC0415
+
+    files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
+    folders = [run_folders.readable(run, output.resolve()) for run in runs]
+    return accepting.run(folders, criteria, files, as_json=as_json)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@output_option
+def baseline(runs: tuple[str, ...], output: Path) -> int:
+    """Make the references of a system from RUNS: what later runs are held against.
+
+    Writes systems/SYSTEM/references.yaml, which ReFrame's tests read. Nothing oversubscribed, unreliable or incomplete
+    becomes a reference, and nothing that fewer than three runs have.
+    """
+    from mpi_campaign.verdicts import baseline as making  # noqa: PLC0415
+
+    folders = list(dict.fromkeys(run_folders.find(run, output.resolve()) for run in runs))
+    made = making.make(folders)
+    written = making.write(folders[0].system, made)
+    for line in made.left_out:
+        print(f"left out: {line}")
+    print(f"{made.references} references from {len(folders)} runs: {written}")
+    return EXIT_GOOD
+
+
+@click.command()
+@click.argument("side", default="")
+@metric_option(help="As of `compare`. May be repeated.")
+@limits_options(Limits(rate=HISTORY_RATE))
+@json_option(help="One object, for programs.")
+@click.option("--acknowledge", "names", multiple=True, metavar="ALARM", help="Keep an alarm quiet. May be repeated.")
+@click.option("--because", default="", help="Why the alarm is acknowledged; is stored with it.")
+@html_option(help="Write a page with plots too.")
+@output_option
+def history(
+    side: str, output: Path, names: tuple[str, ...], because: str, html: Path | None, *, as_json: bool, **asked: Any
+) -> int:
+    """Since when is a case slower or silent, and why? Over all runs, or those of a SIDE as of `compare`.
+
+    It takes twelve nights with one set of sizes (`run --sizes-of RUN`). Exit code 1: an alarm that nobody acknowledged.
+    With --acknowledge, the named alarms are kept quiet, and nothing else is done.
+    """
+    from mpi_campaign.verdicts import alarms, comparing  # noqa: PLC0415
+
+    root = output.resolve()
+    if bool(names) != bool(because):
+        raise CampaignError("--acknowledge ALARM --because TEXT: one needs the other")
+    if names and (as_json or html):
+        raise CampaignError("--acknowledge shows nothing: leave out --json and --html")
+    metrics = asked.pop("metrics")
+    request = alarms.HistoryRequest(side, metrics, comparing.limits(**asked))
+    if names:
+        for line in alarms.acknowledge(names, because, request, root):
+            print(f"acknowledged: {line}")
+        return EXIT_GOOD
+    return alarms.run(request, root, html, as_json=as_json)

@@ -1,0 +1,63 @@
+"""The end of a run: its manifest, tables and report are written, and what it found is printed."""
+
+import signal
+from collections.abc import Collection
+from typing import Any
+
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.processes import signals
+from mpi_campaign.processes.progress import Progress
+from mpi_campaign.running.case_results import failure_lines
+
+
+def close(
+    folder: RunFolder, manifest: dict[str, Any], progress: Progress, not_had: Collection[str], *, interrupted: bool
+) -> int:
+    """Returns the exit code. not_had: a line for each library that the run was asked for and could not have."""
+    from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
+    from postprocess.families import registry  # noqa: PLC0415 - likewise
+
+    # This takes a few seconds. An interrupt would leave an archive with half of its files.
+    signals.handle(signal.SIG_IGN)
+    progress.step("archiving")
+    cases = manifest["cases"]
+    complete = all(
+        case["result"] == "skip"
+        or (
+            case["result"] != "missing"  # its record may be complete: the run was cut off before it was checked
+            and case["record"]
+            and run_folders.is_complete(folder.partial / case["record"])
+        )
+        for case in cases
+    )
+    manifest["status"] = "complete" if complete else "incomplete"
+    run_folders.write_manifest(folder, manifest)
+    run = rendering.load(folder)
+    manifest["seen"] = rendering.seen(run)
+    run_folders.write_manifest(folder, manifest)
+    registry.write_tables(run)
+    if complete:
+        run_folders.finish(folder, manifest)
+    run = rendering.moved(run, folder)
+    progress.step("writing the report")
+    is_written = True
+    try:
+        where = f"report: {rendering.write_report(folder, run)}"
+    except CampaignError as error:
+        is_written = False
+        where = f"no report: {error} (./campaign report {folder.run} -o FILE)"
+    progress.line("")
+    for table in rendering.short_tables(run):
+        progress.line(table)
+        progress.line("")
+    progress.line(*failure_lines(cases), *not_had)
+    if not complete:
+        progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")
+    progress.line(where)
+    progress.line(f"run: {folder.path}")
+    if interrupted:
+        return EXIT_INTERRUPTED
+    bad = any(case["result"] in ("fail", "missing") for case in cases)
+    return EXIT_FAILED if bad or not_had or not is_written else EXIT_GOOD

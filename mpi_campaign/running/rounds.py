@@ -1,0 +1,169 @@
+"""The rounds of a plan are carried out: on this machine, or in jobs of a batch system."""
+
+import shlex
+import shutil
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.planning.plan import Plan, Round
+from mpi_campaign.processes.progress import Progress
+from mpi_campaign.running import batch, node_probe, same_sizes, session_words, sessions, verify
+from mpi_campaign.running import manifest as manifests
+from mpi_campaign.running.job import Description
+from mpi_campaign.running.reframe_session import Event, Outcome
+from mpi_campaign.running.session_progress import Watch
+from mpi_campaign.running.sessions import Order
+
+
+@dataclass
+class Rounds:
+    """The rounds of a run.
+
+    command_line: of the campaign, as it was typed.  sizes_of: the run whose sizes are taken over.  request: what is
+    asked of the batch system; None where the rounds are carried out on this machine.  unchecked: stems of cases whose
+    records an earlier campaign of the run did not check.  outcomes, interrupted, cut_off: how the tests ended, whether
+    an interrupt ended them, and why cases were cut off, by stem.
+    """
+
+    folder: RunFolder
+    plan: Plan
+    progress: Progress
+    command_line: list[str]
+    sizes_of: RunFolder | None = None
+    request: batch.Request | None = None
+    unchecked: Collection[str] = ()
+    resumed: bool = False
+
+    def __post_init__(self) -> None:
+        self.outcomes: list[Outcome] = []
+        self.interrupted = False
+        self.cut_off: dict[str, str] = {}
+
+    def carry_out(self, manifest: dict[str, Any], watch: Watch) -> None:
+        """Raises CampaignError where the batch system takes no job."""
+        if self.request is None:
+            self._here(manifest, watch)
+        else:
+            self._in_jobs(self.request, manifest, watch)
+
+    def _order(self, turn: Round, place: Path | None = None) -> Order:
+        """A round as a session. place: as of `session_words.of_round`."""
+        whose = ""
+        if self.sizes_of is not None or not self.plan.begins(turn):
+            whose = f"run {self.sizes_of.run}" if self.sizes_of is not None else "the first launch"
+        words = [*session_words.of_round(self.folder, self.plan, turn, place, resumed=self.resumed), "--run"]
+        sizes = same_sizes.taken_over(self.folder, self.plan, turn, self.sizes_of)
+        return Order(tuple(words), tuple(sizes), whose)
+
+    def _here(self, manifest: dict[str, Any], watch: Watch) -> None:
+        folder, plan = self.folder, self.plan
+
+        def on_event(number: int, event: Event) -> None:
+            watch.turn = plan.rounds[number]
+            watch.on_event(event)
+
+        orders = [self._order(turn) for turn in plan.rounds]
+        for done in sessions.carry_out(orders, folder.session, self.progress.detail, on_event, watch.on_tick):
+            self.outcomes += done.outcomes
+            manifest["sessions"].append(
+                {
+                    "began_utc": done.began_utc,
+                    "ended_utc": done.ended_utc,
+                    "exit_code": done.session.exit_code,
+                    **manifests.of_session(self.command_line),
+                }
+            )
+            sessions.append_output(folder.partial / "logs" / "reframe.log", done.session.output)
+            run_folders.harvest(folder)
+            run_folders.keep_session(folder, len(manifest["sessions"]))
+            self.interrupted = done.session.interrupted
+            if done.broken:
+                self.progress.detail(done.broken)
+                self.cut_off = self._cut_off_by_full_disk() or dict.fromkeys(
+                    (case.stem for case in plan.to_measure), done.broken
+                )
+
+    def _cut_off_by_full_disk(self) -> dict[str, str]:
+        """Why cases were cut off, where the file system on which launches and ReFrame write is full; else empty.
+        ReFrame's report cannot be written there either."""
+        records = self.folder.partial / "records"
+        stems = [case.stem for case in self.plan.to_measure]
+        whys = {stem: verify.unwritten(records / f"{stem}.jsonl", self.folder.session) for stem in stems}
+        return {stem: why for stem, why in whys.items() if why}
+
+    def jobs(self, request: batch.Request, first: int = 1) -> tuple[list[batch.Job], list[Description]]:
+        """The jobs of the plan, numbered from `first`, and their descriptions, which are written."""
+        folder = self.folder
+
+        def is_done(stem: str) -> bool:
+            return stem not in self.unchecked and run_folders.is_complete(folder.partial / "records" / f"{stem}.jsonl")
+
+        jobs = batch.jobs_of(self.plan, first, is_done)
+        descriptions = [
+            batch.describe(
+                folder, request, job, [self._order(turn, folder.jobs / str(job.number)) for turn in job.rounds]
+            )
+            for job in jobs
+        ]
+        shutil.rmtree(folder.jobs, ignore_errors=True)
+        batch.write(descriptions)
+        return jobs, descriptions
+
+    def _in_jobs(self, request: batch.Request, manifest: dict[str, Any], watch: Watch) -> None:
+        folder, plan, say = self.folder, self.plan, self.progress.detail
+        before = batch.adopt(folder, request.scheduler, manifest["jobs"])
+        jobs, descriptions = self.jobs(request, len(before) + 1)
+
+        def on_event(number: int, session: int, event: Event) -> None:
+            watch.turn = jobs[number].rounds[session]
+            watch.on_event(event)
+
+        def on_submit() -> None:
+            ids = follower.ids()
+            manifest["jobs"] = [*before, *({"number": job.number, "id": ids.get(n)} for n, job in enumerate(jobs))]
+            run_folders.write_manifest(folder, manifest)
+
+        follower = batch.Follower(
+            folder=folder,
+            scheduler=request.scheduler,
+            descriptions=descriptions,
+            say=say,
+            status=self.progress.status,
+            on_event=on_event,
+            on_tick=watch.on_tick,
+            on_submit=on_submit,
+            on_again=lambda number: watch.begin_again(jobs[number].rounds),
+        )
+        words = batch.command(folder, plan.options.system, request, plan.options.suite)
+        say(shlex.join([*words, "--run"]))
+        session = batch.submit(words, follower) if jobs else None
+        run_folders.harvest(folder)
+        all_ended = batch.ended(follower, session) if session else []
+        if all_ended and not self.resumed and not any(end.job_id for end in all_ended):
+            run_folders.leave_nothing(folder)
+            if session and session.interrupted:
+                raise KeyboardInterrupt
+            raise batch.refusal(request.scheduler, all_ended[0])
+        for job, end in zip(jobs, all_ended, strict=False):
+            before.append(end.as_json())
+            batch.keep_logs(folder, end)
+            ranks = max(plan.placement_of(turn).ranks_per_node for turn in job.rounds)
+            notes = [f"job {end.job_id}: {line}" for line in node_probe.notes(end.nodes, ranks)]
+            manifest["notes"] += notes
+            say(*notes)
+            for of_session in end.sessions:
+                self.outcomes += batch.outcomes_of(end.description, of_session)
+                manifest["sessions"].append(batch.session_of(of_session, manifests.of_session(self.command_line), end))
+                batch.keep_session(folder, end.description, of_session, len(manifest["sessions"]))
+            if end.nodes:
+                manifest["host"] = end.nodes[0].host
+            if end.reason:
+                self.progress.line(f"FAIL {end.reason}")
+                cases = [case for case in plan.to_measure if any(turn.has(case) for turn in job.rounds)]
+                self.cut_off |= {case.stem: end.reason for case in cases}
+        manifest["jobs"] = before
+        self.interrupted = bool(session and session.interrupted)
