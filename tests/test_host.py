@@ -335,15 +335,6 @@ def test_a_node_that_differs_from_run_to_run_explains_a_change() -> None:
     assert manifest_changes({}, before) == []
 
 
-def test_what_an_older_manifest_does_not_tell_is_no_difference() -> None:
-    older = {"name": "n", "kernel": "6.1"}
-    assert manifest_changes({"host": older}, {"host": {**older, **FACTS}}) == []
-    assert not run._is_another("host", older, {**older, **FACTS})
-    assert run._is_another("host", older, {**FACTS, **older, "kernel": "6.2"})
-    assert host_limits.differences([older], [FACTS]) == []
-    assert host_limits.limits_words(older) == ""
-
-
 def with_limits(**limits: Any) -> dict[str, Any]:
     return {"host": {"name": "n", "cpu": "c", "cores": 2, **HostLimits(allowed_cpus="0-1").as_facts(), **limits}}
 

@@ -26,13 +26,6 @@ def test_a_variable_that_was_let_in_on_one_side_is_a_difference() -> None:
     assert manifest_changes(sm, none) == ["let in UCX_TLS: sm -> none", "let in A: 1 -> none"]
 
 
-def test_what_an_older_manifest_does_not_tell_is_no_difference() -> None:
-    older: dict[str, Any] = {"options": {}}
-    assert list(let_in.differences([older], [manifest(UCX_TLS="tcp")])) == []
-    assert manifest_changes(older, manifest()) == []
-    assert let_in.details(older) == let_in.details({"environment": {"let_in": [1]}}) == []
-
-
 def test_show_and_the_report_tell_what_was_let_in_and_kept_out(tmp_path: Path, inside: Command) -> None:
     folder = archived(tmp_path, name_of(1), manifest=manifest(UCX_TLS="<tcp>"))
     said = inside("show", str(folder.path), "--provenance").stdout

@@ -31,6 +31,7 @@ from tests.postprocess.synthetic_partitioned import EARLY
 from tests.postprocess.synthetic_sync_overlap import COPIED, HELPED, PULLED
 from tests.postprocess.synthetic_transfer_overlap import OVERLAPS, SERIALISED
 from tests.postprocess.test_postprocess_report import Page, timed_run
+from tests.support import check_record
 
 PAGES = ROOT / "tests" / "data" / "pages"
 Lines = list[dict[str, Any]]
@@ -91,9 +92,12 @@ def check(name: str, found: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_family_shows_what_it_showed(tmp_path: Path, name: str) -> None:
-    synthetic.written(tmp_path / "run" / "records", RECORDS[name]())
+    for path in synthetic.written(tmp_path / "run" / "records", RECORDS[name]()):
+        check_record(path)
     run, family = load_run(tmp_path / "run"), registry.BY_NAME[name]
-    check(name, f"{family.text(registry.found(run, family))}\n\n{text_of(run)}")
+    found = registry.found(run, family)
+    assert found.table["valid"].all() and not (*run.problems, *registry.problems(run))[1:]  # it has no manifest
+    check(name, f"{family.text(found)}\n\n{text_of(run)}")
 
 
 @pytest.mark.parametrize(("name", "made"), [("with trouble", synthetic.smoke_run), ("with clocks", timed_run)])

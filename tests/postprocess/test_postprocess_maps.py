@@ -383,12 +383,6 @@ def test_what_became_of_a_case_is_said_of_no_other_provider_or_cache(tmp_path: P
     ]
 
 
-def test_a_case_of_an_older_manifest_is_found_by_what_it_names(tmp_path: Path) -> None:
-    older = failed("it hung")
-    del older["record"], older["provider"]
-    assert repeated(tmp_path, older)[:2] == [("async", True, "failed: it hung"), ("async, launch 3", True, "")]
-
-
 def test_a_map_is_not_hidden_behind_a_case_of_its_name_that_has_none(tmp_path: Path) -> None:
     plain = synthetic.run_folder(tmp_path / "plain", [sweep(grid=(16,))])
     beside = synthetic.run_folder(
