@@ -159,6 +159,7 @@ def test_settings_of_matplotlib_are_not_heard(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text("text.usetex: true\nbackend: nosuch\n")
     settings = {"MPLBACKEND": "module://nosuch", "MATPLOTLIBRC": str(tmp_path), "PATH": str(tmp_path)}
     words = [sys.executable, "-m", "mpi_campaign", "report", str(ROOT / EXAMPLE), "-o", str(tmp_path / "report.html")]
+    words += ["--format", "svg", "--metric", "r_comm"]
     done = subprocess.run(
         words, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **settings}, check=False
     )
@@ -166,9 +167,9 @@ def test_settings_of_matplotlib_are_not_heard(tmp_path: Path) -> None:
     assert list(tmp_path.glob("report-maps/*.svg"))
 
 
-def test_too_few_cores_name_the_way_out(campaign: Command) -> None:
+def test_too_few_cores_name_the_way_out(inside: Command) -> None:
     ranks = machine.cores().physical + 1
-    refused(campaign("run", "--ranks", str(max(2, ranks))), f"need {ranks} cores", "--oversubscribe")
+    refused(inside("run", "--ranks", str(max(2, ranks))), f"need {ranks} cores", "--oversubscribe")
 
 
 def module(*words: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -250,12 +251,12 @@ def test_a_clone_in_a_place_that_the_wrappers_do_not_take(monkeypatch: pytest.Mo
     ],
 )
 def test_a_run_whose_manifest_does_not_say_what_was_asked(
-    campaign: Command, tmp_path: Path, manifest: dict[str, object]
+    inside: Command, tmp_path: Path, manifest: dict[str, object]
 ) -> None:
     partial = tmp_path / "local" / ".partial" / "20260101T000000Z-abcdef"
     partial.mkdir(parents=True)
     (partial / "manifest.json").write_text(json.dumps(manifest))
-    refused(campaign("run", "--resume", "last", "--output", str(tmp_path)), "manifest.json", "cannot be read")
+    refused(inside("run", "--resume", "last", "--output", str(tmp_path)), "manifest.json", "cannot be read")
 
 
 @pytest.mark.parametrize("words", [["run", "--resume", "last"], ["cancel", "last"]], ids=" ".join)
@@ -296,12 +297,12 @@ def test_the_partition_that_has_the_network_is_named(
 
 
 @pytest.mark.parametrize("words", [["show", "--provenance"], ["reproduce"]], ids=" ".join)
-def test_a_manifest_of_other_types_is_one_line(campaign: Command, tmp_path: Path, words: list[str]) -> None:
+def test_a_manifest_of_other_types_is_one_line(inside: Command, tmp_path: Path, words: list[str]) -> None:
     run = tmp_path / "local" / "20260101T000000Z-abcdef"
     shutil.copytree(EXAMPLE, run)
     manifest = json.loads((run / "manifest.json").read_text())
     (run / "manifest.json").write_text(json.dumps(dict.fromkeys(manifest, 7)))
-    refused(campaign(*words, str(run)), "manifest.json", "is not what a run writes")
+    refused(inside(*words, str(run)), "manifest.json", "is not what a run writes")
 
 
 @pytest.mark.parametrize(
@@ -331,8 +332,8 @@ def test_steps_are_never_made_of_what_a_manifest_cannot_say(
     assert "\x1b" not in done.stderr
 
 
-def test_a_run_of_wheels_is_reproduced_from_what_its_manifest_says(campaign: Command) -> None:
-    done = campaign("reproduce", EXAMPLE)
+def test_a_run_of_wheels_is_reproduced_from_what_its_manifest_says(inside: Command) -> None:
+    done = inside("reproduce", EXAMPLE)
     assert done.returncode == 0, done.stderr
     manifest = json.loads((ROOT / EXAMPLE / "manifest.json").read_text())
     lines = done.stdout.splitlines()
@@ -452,12 +453,12 @@ def test_a_reader_that_has_gone_is_no_failure_of_ours() -> None:
     ],
 )
 def test_a_set_up_with_spack_is_refused_before_spack_is_asked(
-    tmp_path: Path, campaign: Command, words: list[str], fragments: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: Command, words: list[str], fragments: list[str]
 ) -> None:
     spack = tmp_path / "bin" / "spack"
     spack.parent.mkdir()
     spack.write_text(f"#!/bin/sh\necho asked >> '{tmp_path}/log'\necho 1.1.0\n")
     spack.chmod(0o755)
-    path = f"{spack.parent}{os.pathsep}{os.environ['PATH']}"
-    refused(campaign("setup", "--provider", "spack", *words, env={"PATH": path}), *fragments)
+    monkeypatch.setenv("PATH", f"{spack.parent}{os.pathsep}{os.environ['PATH']}")
+    refused(inside("setup", "--provider", "spack", *words), *fragments)
     assert not (tmp_path / "log").exists()

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mp
 
 CAMPAIGN = str(ROOT / "campaign")
 OUTSIDE = {name: value for name, value in os.environ.items() if not environ.is_of_batch_system(name)}
-SHORT = ("--collective", "ibcast", "--budget-seconds", "50")
+SHORT = ("--collective", "ibcast", "--budget-seconds", "42")
 TOOLCHAINS = [word for name in resolving.DEFAULT_TOOLCHAINS for word in ("--toolchain", name)]
 TWO_CONFIGURATIONS = ("--configuration", "basic", "--configuration", "async")
 
