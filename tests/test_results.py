@@ -172,7 +172,7 @@ def test_a_folder_that_was_moved_and_is_a_link_is_what_it_was(
                 assert done.returncode == 0, done.stderr
         done = inside("results", "import", str(root), "--output", str(tmp_path / "copy"))
         assert (done.returncode, done.stdout.count("imported")) == (0, 3), done.stderr
-        done = inside("report", str(root / "here" / name_of(2)), *words)
+        done = inside("report", str(root / "here" / name_of(2)), "--format", "svg", "--metric", "r_comm", *words)
         assert str(root.resolve() / "here" / "reports") in done.stdout, done.stderr
         within = root / "here" / name_of(2) / "records" / "x.html"
         refused(inside("report", name_of(2), "-o", str(within), *words), "nothing is changed")
@@ -181,16 +181,16 @@ def test_a_folder_that_was_moved_and_is_a_link_is_what_it_was(
         assert (done.returncode, len(list(run_folders.runs(root)))) == (0, 2), done.stderr
 
 
-def test_names_of_an_imported_run_do_not_steer_the_terminal(tmp_path: Path, inside: Command) -> None:
+def test_names_of_an_imported_run_do_not_steer_the_terminal(tmp_path: Path, campaign: Command) -> None:
     name, root = "x\x1b[2J\x9b31m\x07\u202e", tmp_path / "results"
     host = {"name": name, "cpu": name, "cores": 2}
     for day in (1, 2):
         run = archived(root, name_of(day), launches=1, manifest={"host": host, "suite": name}, provider=name)
     (run.path / name).write_text("")
     for words in ("results list", "results verify", "show last", "show last --json", "history", "compare last~1 last"):
-        done = inside(*words.split(), "--output", str(root))
+        done = campaign(*words.split(), "--output", str(root))
         assert all(one.isprintable() for one in (done.stdout + done.stderr).split("\n")), words
-    listed = json.loads(inside("results", "list", "--json", "--output", str(root)).stdout)
+    listed = json.loads(campaign("results", "list", "--json", "--output", str(root)).stdout)
     assert {one["host"] for one in listed} == {name}
 
 
