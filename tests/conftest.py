@@ -146,10 +146,6 @@ BESIDE_OTHERS = "beside_others"
 TURNS = ROOT / ".campaign" / "tests.lock"
 
 
-hypothesis.settings.register_profile("campaign", deadline=None)  # a busy machine is no failure
-hypothesis.settings.load_profile("campaign")
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(RARE_TOO, action="store_true", help="also tests that are slow and rarely fail")
 
@@ -158,6 +154,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # What is started by `nohup`, or in the background of a shell, ignores signals, and so would all that tests start.
     for number in filter(signals.is_ignored, signals.ENDING):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    # No deadline: a busy machine is no failure. An example may find what another left in a folder.
+    examples = 200 if config.getoption(RARE_TOO) else 30
+    health = [hypothesis.HealthCheck.function_scoped_fixture]
+    hypothesis.settings.register_profile("campaign", deadline=None, max_examples=examples, suppress_health_check=health)
+    hypothesis.settings.load_profile("campaign")
     config.addinivalue_line("markers", "needs(part): skipped by name where this machine lacks the part")
     config.addinivalue_line("markers", "slow: launches MPI or builds; left out by --quick")
     config.addinivalue_line("markers", f"{BESIDE_OTHERS}: of a file that launches ranks, and times nothing")

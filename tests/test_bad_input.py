@@ -32,11 +32,8 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
     ("words", "fragments"),
     [
         (["run", "--bogus"], ["--bogus", "run --help"]),
-        (["walk"], ["walk"]),
         (["run", "--system", "moon"], ["moon", "local"]),
-        (["run", "--suite", "lunch"], ["lunch", "smoke", "nightly", "acceptance", "full"]),
         (["run", "--configuration", "magic"], ["magic", "basic", "async", "dedicated", "apphelper", "basic_reduced"]),
-        (["run", "--test-interval", "100"], ["--test-interval 100", "100us"]),
         (
             ["run", "--network", "shm", "--configuration", "dedicated", "--threads-per-rank", "1"],
             ["needs 2 cores per rank"],
@@ -45,15 +42,10 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
             ["run", "--network", "shm", "--configuration", "dedicated", "--toolchain", "openmpi@5.0.11"],
             ["shared memory"],
         ),
-        (
-            ["run", "--benchmark", "transfer_overlap", "--network", "shm", "--grid-points", "10"],
-            ["10 points have at most 1 part", "2 ranks"],
-        ),
         (["run", "--benchmark", "skampi"], ["skampi", "nbc_overlap", "imb_nbc"]),
         (["run", "--peer-prefix", "/nonexistent"], ["/nonexistent", "osu_ibcast", "IMB-NBC"]),
         (["run", "--collective", "bcast"], ["bcast", "ibcast", "ialltoall"]),
         (["run", "--ranks", "100000", "--oversubscribe"], ["100000 ranks", "--ranks"]),
-        (["run", "--cache", "lukewarm"], ["lukewarm", "warm", "cold"]),
         (
             ["run", "--threads-per-rank", "99999999999", "--oversubscribe", "--network", "shm"],
             ["at most 16 threads on a core", "--threads-per-rank"],
@@ -61,11 +53,9 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
         (["run", "--benchmark", "mpi_impact", "--collective", "ibcast"], ["--collective", "mpi_impact", "nbc_overlap"]),
         (["run", "--network", "carrier-pigeon"], ["carrier-pigeon", "shm", "wire", "native"]),
         (["run", "--network", "native"], ["native", "shm, wire"]),
-        (["run", "--budget-seconds", "inf"], ["--budget-seconds inf"]),
         (["run", "--budget-seconds", "1e300"], ["--budget-seconds 1e+300", "2592000"]),
         (["run", "--time-limit", "30"], ["system 'local' submits no jobs", "--time-limit"]),
         (["run", "--repeat", "1000000000"], ["--repeat 1000000000", "1000"]),
-        (["run", "--provider", "conda"], ["conda", "wheels, spack"]),
         (["run", "--provider", "spack", "--toolchain", "x;y"], ["x;y", "NAME[@VERSION]"]),
         (["setup", "--fresh"], ["--fresh is for --provider spack"]),
         (["systems", "init", "../x"], ["../x", "lower-case"]),
@@ -73,36 +63,26 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
         (["report", EXAMPLE, "-o", "/dev/null"], ["/dev/null", "regular file"]),
         (["report", EXAMPLE, "-o", "/nonexistent/report.html"], ["/nonexistent", "-o"]),
         (["show", EXAMPLE, "--peers", "--provenance"], ["--peers and --provenance"]),
-        (["run", "--case-limit-seconds", "0.4"], ["--case-limit-seconds 0.4"]),
         (["run", "--network", "wire:fast"], ["fast", "2gbit"]),
-        (["run", "--repeat", "0"], ["--repeat 0"]),
         (["run", "--interleave"], ["A B B A", "--repeat 2"]),
         (
             ["run", "--ranks", "1"],
             ["nbc_overlap needs at least 2", "1 may be asked for with --benchmark mpi_impact alone"],
         ),
-        (["run", "--benchmark", "partitioned", "--ranks", "3"], ["3 ranks: partitioned", "pairs", "even"]),
-        (["run", "--benchmark", "partitioned", "--approach", "pigeon"], ["pigeon", "part", "many", "layer"]),
-        (["run", "--benchmark", "partitioned", "--noise", "loud"], ["loud", "last", "uniform"]),
         (["run", "--nodes", "0"], ["--nodes 0", "from 1"]),
         (["run", "--nodes", "2"], ["--nodes 2", "there is 1 node", "salloc", "cluster-in-a-box"]),
-        (["run", "--nodes", "2", "--network", "wire"], ["--network wire", "inside of one node", "tcp"]),
         (["run", "--system", "allocation"], ["no job of a batch system", "salloc"]),
         (["run", "--system", "cluster-in-a-box", "--nodes", "65"], ["65 nodes", "1 to 64"]),
         (["run", "--nodes", "3", "--ranks", "4"], ["--ranks 4", "3 nodes", "--ranks-per-node"]),
         (["run", "--ranks", "2", "--ranks-per-node", "2"], ["ask for one of them"]),
-        (["run", "--ranks", "0", "--benchmark", "mpi_impact"], ["--ranks 0", "from 1"]),
         (["run", "--budget-seconds", "-5"], ["--budget-seconds -5"]),
         (["run", "--toolchain", "openmpi"], ["NAME@VERSION", "PREFIX"]),
-        (["run", "--toolchain", "openmpi@5.0.11; rm -rf /"], ["NAME@VERSION"]),
         (["run", "--toolchain", "mvapich2@2.3.7"], ["openmpi, mpich, intel", "mvapich2@2.3.7=PREFIX"]),
         (["run", "--toolchain", "mpc@4.2.0"], ["mpc@4.2.0", "arithmetic"]),
         (["run", "--toolchain", "openmpi@4.1=/nonexistent"], ["mpicc", "/nonexistent/bin"]),
         (["run", "--output", "/proc/nowhere"], ["/proc/nowhere", "--output"]),
         (["run", "--resume", "nonesuch"], ["nonesuch", "last"]),
         (["run", "--resume", "last", "--suite", "full"], ["leave out --suite"]),
-        (["report", "nonesuch"], ["nonesuch"]),
-        (["report", EXAMPLE, "--palette", "rainbow"], ["rainbow", "paper, safe"]),
         (["report", EXAMPLE, "--metric", "overlap"], ["overlap", "r_overhead", "r_comp_slowdown"]),
         (["report", EXAMPLE, "--format", "svg,gif"], ["gif", "svg, png, pdf"]),
         (["report", EXAMPLE, "--maps", "/proc/nowhere"], ["/proc/nowhere", "--maps"]),
@@ -179,6 +159,7 @@ def test_settings_of_matplotlib_are_not_heard(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text("text.usetex: true\nbackend: nosuch\n")
     settings = {"MPLBACKEND": "module://nosuch", "MATPLOTLIBRC": str(tmp_path), "PATH": str(tmp_path)}
     words = [sys.executable, "-m", "mpi_campaign", "report", str(ROOT / EXAMPLE), "-o", str(tmp_path / "report.html")]
+    words += ["--format", "svg", "--metric", "r_comm"]
     done = subprocess.run(
         words, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, **settings}, check=False
     )
@@ -186,9 +167,9 @@ def test_settings_of_matplotlib_are_not_heard(tmp_path: Path) -> None:
     assert list(tmp_path.glob("report-maps/*.svg"))
 
 
-def test_too_few_cores_name_the_way_out(campaign: Command) -> None:
+def test_too_few_cores_name_the_way_out(inside: Command) -> None:
     ranks = machine.cores().physical + 1
-    refused(campaign("run", "--ranks", str(max(2, ranks))), f"need {ranks} cores", "--oversubscribe")
+    refused(inside("run", "--ranks", str(max(2, ranks))), f"need {ranks} cores", "--oversubscribe")
 
 
 def module(*words: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -267,17 +248,15 @@ def test_a_clone_in_a_place_that_the_wrappers_do_not_take(monkeypatch: pytest.Mo
         {},
         {"schema_version": 99, "options": {}},
         {"schema_version": 1, "options": {**options.Options().as_dict(), "ranks": "two"}},
-        {"schema_version": 1, "options": {**options.Options().as_dict(), "collectives": "ibcast"}},
-        {"schema_version": 1, "options": None},
     ],
 )
 def test_a_run_whose_manifest_does_not_say_what_was_asked(
-    campaign: Command, tmp_path: Path, manifest: dict[str, object]
+    inside: Command, tmp_path: Path, manifest: dict[str, object]
 ) -> None:
     partial = tmp_path / "local" / ".partial" / "20260101T000000Z-abcdef"
     partial.mkdir(parents=True)
     (partial / "manifest.json").write_text(json.dumps(manifest))
-    refused(campaign("run", "--resume", "last", "--output", str(tmp_path)), "manifest.json", "cannot be read")
+    refused(inside("run", "--resume", "last", "--output", str(tmp_path)), "manifest.json", "cannot be read")
 
 
 @pytest.mark.parametrize("words", [["run", "--resume", "last"], ["cancel", "last"]], ids=" ".join)
@@ -293,7 +272,6 @@ def test_an_unreadable_manifest_is_named_with_what_to_do(inside: Command, tmp_pa
     ("asked", "says"),
     [
         ({"partition": "cpu"}, "partition 'cpu' has no network 'tcp', only native: --partition cpu-tcp"),
-        ({"partition": "gpu"}, "partition 'gpu' has no network 'tcp', only native: --partition accelerated"),
         ({"partition": "fat"}, "partition 'fat' has no network 'tcp', only native: --partition cpu-tcp"),
         ({"partition": "fat", "network": "shm"}, "system 'mine' has no partition for 'shm'; it has: native, tcp"),
     ],
@@ -319,23 +297,19 @@ def test_the_partition_that_has_the_network_is_named(
 
 
 @pytest.mark.parametrize("words", [["show", "--provenance"], ["reproduce"]], ids=" ".join)
-def test_a_manifest_of_other_types_is_one_line(campaign: Command, tmp_path: Path, words: list[str]) -> None:
+def test_a_manifest_of_other_types_is_one_line(inside: Command, tmp_path: Path, words: list[str]) -> None:
     run = tmp_path / "local" / "20260101T000000Z-abcdef"
     shutil.copytree(EXAMPLE, run)
     manifest = json.loads((run / "manifest.json").read_text())
     (run / "manifest.json").write_text(json.dumps(dict.fromkeys(manifest, 7)))
-    refused(campaign(*words, str(run)), "manifest.json", "is not what a run writes")
+    refused(inside(*words, str(run)), "manifest.json", "is not what a run writes")
 
 
 @pytest.mark.parametrize(
     ("place", "value"),
     [
         (("toolchains", 0, "packages"), [5]),
-        (("toolchains", 0, "packages"), 5),
         (("toolchains", 0, "packages", 0), {"name": "x"}),
-        (("toolchains", 0), 5),
-        (("options", "toolchains"), [5]),
-        (("options", "peer_prefixes"), [5]),
         (("options", "peer_prefixes"), ["/x\x1b[2J"]),
         (("options", "sizes_of"), "x; \x1b[2J"),
         (("cases", 0), 5),
@@ -358,8 +332,8 @@ def test_steps_are_never_made_of_what_a_manifest_cannot_say(
     assert "\x1b" not in done.stderr
 
 
-def test_a_run_of_wheels_is_reproduced_from_what_its_manifest_says(campaign: Command) -> None:
-    done = campaign("reproduce", EXAMPLE)
+def test_a_run_of_wheels_is_reproduced_from_what_its_manifest_says(inside: Command) -> None:
+    done = inside("reproduce", EXAMPLE)
     assert done.returncode == 0, done.stderr
     manifest = json.loads((ROOT / EXAMPLE / "manifest.json").read_text())
     lines = done.stdout.splitlines()
@@ -471,10 +445,7 @@ def test_a_reader_that_has_gone_is_no_failure_of_ours() -> None:
     ("words", "fragments"),
     [
         (["--system", "moon"], ["moon", "local"]),
-        (["--system", "general"], ["general", "local"]),
         (["--system", "moon", "--clone", "--benchmark", "osu"], ["moon", "local"]),
-        (["--suite", "lunch"], ["lunch", "smoke"]),
-        (["--benchmark", "skampi"], ["skampi", "nbc_overlap"]),
         (["--toolchain", "lam"], ["lam", "mpich@5.0"]),
         (["--toolchain", "openmpi@5.0=/usr"], ["openmpi@5.0=/usr", "NAME[@VERSION]"]),
         (["--lock", "/nonexistent"], ["--lock", "--toolchain"]),
@@ -482,12 +453,12 @@ def test_a_reader_that_has_gone_is_no_failure_of_ours() -> None:
     ],
 )
 def test_a_set_up_with_spack_is_refused_before_spack_is_asked(
-    tmp_path: Path, campaign: Command, words: list[str], fragments: list[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: Command, words: list[str], fragments: list[str]
 ) -> None:
     spack = tmp_path / "bin" / "spack"
     spack.parent.mkdir()
     spack.write_text(f"#!/bin/sh\necho asked >> '{tmp_path}/log'\necho 1.1.0\n")
     spack.chmod(0o755)
-    path = f"{spack.parent}{os.pathsep}{os.environ['PATH']}"
-    refused(campaign("setup", "--provider", "spack", *words, env={"PATH": path}), *fragments)
+    monkeypatch.setenv("PATH", f"{spack.parent}{os.pathsep}{os.environ['PATH']}")
+    refused(inside("setup", "--provider", "spack", *words), *fragments)
     assert not (tmp_path / "log").exists()

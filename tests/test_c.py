@@ -24,7 +24,7 @@ def pass_under_ctest(build: Path) -> None:
 
 def test_unit_tests_under_the_sanitizers(tmp_path: Path) -> None:
     options = ("-DCAMPAIGN_SANITIZE=ON", "-DCMAKE_BUILD_TYPE=Debug")
-    pass_under_ctest(build_benchmarks(tmp_path, resolving.DEFAULT_TOOLCHAINS[1], *options))
+    pass_under_ctest(build_benchmarks(tmp_path, resolving.DEFAULT_TOOLCHAINS[1], *options, target="unit_tests"))
 
 
 def compile_lines(build: Path) -> list[list[str]]:
@@ -51,7 +51,8 @@ def test_clang_warns_of_nothing(tmp_path: Path) -> None:
 @pytest.mark.rare
 @pytest.mark.needs("clang")
 def test_unit_tests_as_clang_builds_them(tmp_path: Path) -> None:
-    pass_under_ctest(build_benchmarks(tmp_path, resolving.DEFAULT_TOOLCHAINS[1], compiler=shutil.which("clang")))
+    clang = shutil.which("clang")
+    pass_under_ctest(build_benchmarks(tmp_path, resolving.DEFAULT_TOOLCHAINS[1], compiler=clang, target="unit_tests"))
 
 
 def test_unit_tests_of_the_default_compiler(built: Path) -> None:

@@ -100,7 +100,7 @@ def test_any_text_gives_one_bounded_printable_line(text: str, shm_free_bytes: in
     assert whole.replace("\n", "").isprintable()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.one_of(PIECES, st.text(max_size=12)), min_size=1, max_size=6).map("".join).filter(bool))
 def test_megabytes_give_a_bounded_line_too(piece: str) -> None:
     text = (piece * (2_000_000 // len(piece) + 1))[:2_000_000]

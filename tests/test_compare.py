@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign.archive import consistency, run_folders, store
@@ -253,7 +253,6 @@ def test_runs_that_do_not_fit_together_are_named_and_hide_nothing_else(tmp_path:
     refused(alone, f"side '{name_of(9)}' has no launches", "it is a copy of")
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_manifest_of_anything_hides_no_run(tmp_path: Path, data: st.DataObject) -> None:
     """Whatever stands in it, what is asked of manifests alone ends, without an exception."""

@@ -28,7 +28,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("archive")
     toolchains = [word for one in TOOLCHAINS for word in ("--toolchain", one)]
     configurations = [word for one in ASKED for word in ("--configuration", one)]
-    words = ("--network", "shm", "--collective", "ibcast", "--oversubscribe", "--budget-seconds", "80",
+    words = ("--network", "shm", "--collective", "ibcast", "--oversubscribe", "--budget-seconds", "60",
              "--comm-time", "16ms", "--comp-time", "16ms")  # fmt: skip
     done = subprocess.run(
         [sys.executable, str(ROOT / "campaign"), "run", *toolchains, *configurations, *words, "--output", str(output)],

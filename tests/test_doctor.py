@@ -3,6 +3,7 @@
 import fcntl
 import gzip
 import json
+import multiprocessing
 import os
 import signal
 import statistics
@@ -18,7 +19,8 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.children import asking
 from mpi_campaign.doctor import disturbances, examination
-from mpi_campaign.doctor.disturbances import CpuTime, Throttling
+from mpi_campaign.doctor.disturbances import CpuTime, Throttling, others_share
+from mpi_campaign.doctor.load import LEAST_SECONDS, Load
 from mpi_campaign.doctor.selfcheck import refuse_unknown
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.this_machine.findings import STATES, Finding
@@ -346,9 +348,9 @@ def test_without_timing_nothing_is_launched(clinic: Clinic) -> None:
 
 
 def test_a_launch_that_fails_leaves_what_the_others_measured(clinic: Clinic) -> None:
-    found = clinic.examine("--launches", "5", behaviour="works works works refuses")
-    assert found["timing"]["launches"] == 2
-    assert "launch 4 of 6 failed: timing_selfcheck: no such clock" in found["timing"]["trouble"]
+    found = clinic.examine("--launches", "3", behaviour="works works refuses")
+    assert found["timing"]["launches"] == 1
+    assert "launch 3 of 4 failed: timing_selfcheck: no such clock" in found["timing"]["trouble"]
     assert finding_of(found, "timing")["state"] == "note"
 
 
@@ -362,13 +364,13 @@ def test_a_first_launch_that_fails_is_lacking(clinic: Clinic, behaviour: str, re
     assert reason in finding_of(found, "timing")["seen"]
 
 
-@pytest.mark.parametrize(("behaviour", "launches"), [("fills", 0), ("works works works fills", 3)])
+@pytest.mark.parametrize(("behaviour", "launches"), [("fills", 0), ("works works fills", 2)])
 def test_a_full_disk_loses_nothing_that_was_found(clinic: Clinic, behaviour: str, launches: int) -> None:
-    found = clinic.examine("--launches", "5", behaviour=behaviour)
+    found = clinic.examine("--launches", "3", behaviour=behaviour)
     timing = finding_of(found, "timing")
     number = behaviour.count(" ") + 1
     assert timing["state"] == "lacking"
-    assert f"launch {number} of 6 failed: {clinic.folder}/records/" in timing["seen"]
+    assert f"launch {number} of 4 failed: {clinic.folder}/records/" in timing["seen"]
     assert timing["seen"].endswith(f"launch-{number:02}.log: No space left on device")
     assert found["timing"]["launches"] == max(1, launches)
     assert finding_of(found, "compiler")
@@ -407,7 +409,7 @@ def test_a_shared_clock_cannot_be_off(method: str, error_ns: float, state: str, 
 
 
 def test_a_launch_that_hangs_is_ended(clinic: Clinic) -> None:
-    found = clinic.examine("--launches", "3", behaviour="works hangs", env={"CLINIC_LIMIT": "5"})
+    found = clinic.examine("--launches", "3", behaviour="works hangs", env={"CLINIC_LIMIT": "4"})
     assert "launch 2 of 4 failed: it hung" in found["timing"]["trouble"]
     assert gone(f"{clinic.folder}/program")
 
@@ -505,3 +507,34 @@ def test_a_version_that_no_registry_has_is_refused(monkeypatch: pytest.MonkeyPat
             refuse_unknown(asked)
     else:
         refuse_unknown(asked)
+
+
+# -- what others use ---------------------------------------------------------------------------------------------------
+
+
+def test_the_share_of_others_is_without_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sysconf", lambda _name: 100)
+    taken = CpuTime(total=400, busy=300, stolen=0)
+    assert others_share(taken, own=1.0) == 0.5
+    assert others_share(taken, own=9.0) == 0.0
+    assert others_share(CpuTime(0, 0, 0), own=1.0) == 0.0
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+def test_a_program_that_uses_a_core_is_named() -> None:
+    spinning = multiprocessing.get_context("fork").Process(target=_spin)
+    load = Load()
+    assert load.notes() == []
+    spinning.start()
+    try:
+        time.sleep(LEAST_SECONDS)
+        (line,) = load.notes()
+    finally:
+        spinning.kill()
+        spinning.join()
+    assert line.startswith("other load: ")
+    assert "it takes time from the ranks" in line

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,9 @@ from mpi_campaign.systems import site
 from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
+from postprocess.records import let_in
+from postprocess.verdicts.history import manifest_changes
+from tests.archives import archived, name_of
 from tests.support import MPI, Command, refused, succeed
 
 # Of a site's shell: each would change a launch.
@@ -290,3 +294,41 @@ def test_a_wheel_that_there_is_not_is_no_network_that_is_down(output: str, fragm
     said = resolving._explain(output, resolving.parse("mpich@9"))
     for fragment in fragments:
         assert fragment in said
+
+
+# -- what was let in, in manifests -------------------------------------------------------------------------------------
+
+
+def manifest(**variables: str) -> dict[str, Any]:
+    return {
+        "environment": {"kept_out": {"OMPI_MCA_pml": "ucx"}, "let_in": variables},
+        "options": {"environment": [f"{name}={value}" for name, value in variables.items()]},
+    }
+
+
+def test_a_variable_that_was_let_in_on_one_side_is_a_difference() -> None:
+    none, tcp, sm = manifest(), manifest(UCX_TLS="tcp"), manifest(UCX_TLS="sm", A="1")
+    assert list(let_in.differences([none], [tcp])) == ["let in UCX_TLS: none -> tcp"]
+    of_two = ["let in A: none -> 1 or none", "let in UCX_TLS: tcp -> sm or tcp"]
+    assert list(let_in.differences([tcp], [tcp, sm])) == of_two
+    assert list(let_in.differences([tcp], [tcp])) == []
+    assert manifest_changes(none, tcp) == ["let in UCX_TLS: none -> tcp"]
+    assert manifest_changes(sm, none) == ["let in UCX_TLS: sm -> none", "let in A: 1 -> none"]
+
+
+def test_show_and_the_report_tell_what_was_let_in_and_kept_out(tmp_path: Path, inside: Command) -> None:
+    folder = archived(tmp_path, name_of(1), manifest=manifest(UCX_TLS="<tcp>"))
+    said = inside("show", str(folder.path), "--provenance").stdout
+    assert "let in      UCX_TLS=<tcp>" in said
+    assert "kept out    OMPI_MCA_pml=ucx" in said
+    page = tmp_path / "report.html"
+    briefly = ("--format", "svg", "--metric", "r_comm")
+    assert inside("report", str(folder.path), "-o", str(page), *briefly).returncode == 0
+    assert "UCX_TLS=&lt;tcp&gt;" in page.read_text()
+
+
+def test_compare_names_what_was_let_in_on_one_side(tmp_path: Path, inside: Command) -> None:
+    none, one = manifest(), manifest(A="1")
+    runs = [archived(tmp_path, name_of(day), manifest=given).run for day, given in enumerate((none, one), 1)]
+    said = inside("compare", *runs, "--output", str(tmp_path)).stdout
+    assert "note: not on the same terms: let in A: none -> 1" in said

@@ -237,7 +237,7 @@ def shown(*words: str) -> str:
 def test_show_has_every_family_by_its_name_and_by_that_of_its_benchmarks(run: str) -> None:
     loaded = load_run(run)
     for family in registry.FAMILIES:
-        for name in (family.name, *family.benchmarks):
+        for name in dict.fromkeys((family.name, *family.benchmarks)):
             table = registry.found(loaded, family).table
             if name != family.name and len(family.benchmarks) > 1:
                 table = table[table["benchmark"] == name] if len(table) else table
@@ -256,16 +256,11 @@ def test_show_has_every_family_by_its_name_and_by_that_of_its_benchmarks(run: st
 def test_a_benchmark_that_there_is_not_is_refused_with_those_that_the_run_has(run: str) -> None:
     with pytest.raises(CampaignError) as told:
         shown(run, "--benchmark", "nothing")
-    message = str(told.value)
-    assert message.startswith(
-        "there is no benchmark 'nothing'; there are: nbc_overlap, mpi_impact, partitioned, cpu_overhead, loggp, "
-        "transfer_overlap, sync_overlap, hybrid, hybrid_kernels, peers, imb_nbc, osu"
-    )
-    has = "has nbc_overlap (overlap of nonblocking collectives), mpi_impact (impact of an idle library), "
-    more = "partitioned (partitioned communication), cpu_overhead (CPU time of collectives), "
-    more += "transfer_overlap (programming a solver for overlap), sync_overlap (messages to a late receiver), "
-    more += "hybrid (collectives with one copy per node), hybrid_kernels (kernels with one copy per node)"
-    assert message.endswith(f"{has}{more}")
+    legal, _, has = str(told.value).removeprefix("there is no benchmark 'nothing'; there are: ").partition("has ")
+    assert {name for family in registry.FAMILIES for name in family.benchmarks} - {"timing_selfcheck"} <= {
+        *re.findall(r"\w+", legal)
+    }
+    assert "nbc_overlap (" in has and "imb_nbc" not in has
     with pytest.raises(CampaignError, match="ask for one of them"):
         shown(run, "--benchmark", "mpi_impact", "--peers")
 
@@ -288,13 +283,6 @@ def test_a_command_reads_every_record_once(words: tuple[str, ...], run: str, mon
     read = counted(monkeypatch)
     command, *rest = words
     CliRunner().invoke(cli.campaign, [command, run, *rest], catch_exceptions=False, standalone_mode=False)
-    assert read == {path.name: 1 for path in Path(run, "records").glob("*.jsonl")}
-
-
-def test_a_report_reads_every_record_once(run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = counted(monkeypatch)
-    words = ["report", run, "-o", str(tmp_path / "report.html"), "--format", "svg", "--metric", "r_comm"]
-    CliRunner().invoke(cli.campaign, words, catch_exceptions=False, standalone_mode=False)
     assert read == {path.name: 1 for path in Path(run, "records").glob("*.jsonl")}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpi_campaign.toolchains import resolving
@@ -189,7 +189,7 @@ def read_by_the_program(built: Path, *files: Path) -> list[str]:
 
 PLACES = st.integers(1, 30)
 NUMBERS = st.one_of(st.floats(-1e6, 1e6), st.integers(-9, 9).map(float))
-FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=10)
 
 
 @FEW

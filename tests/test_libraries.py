@@ -71,12 +71,6 @@ def beside_basic(family: str, configuration: str, **how: str) -> Settings:
 # -- placement ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_ranks_share_is_consecutive_cores_and_the_last_of_them_is_dedicated() -> None:
-    assert EIGHT_CORES.shares == ((0, 2, 4, 6), (1, 3, 5, 7))
-    assert EIGHT_CORES.dedicated_cpus == (6, 7)
-    assert TWO_CORES.dedicated_cpus == (0, 1)
-
-
 @pytest.mark.parametrize("configuration", [name for name, one in CONFIGURATIONS.items() if one.gives_up_core])
 def test_ranks_that_share_cores_have_none_to_give_up(configuration: str) -> None:
     crowded = Placement.on(NodeShape(2, each(0, 1)), 4, 1, crowding=True)
@@ -84,10 +78,6 @@ def test_ranks_that_share_cores_have_none_to_give_up(configuration: str) -> None
     reason = refused("mpich", configuration, placement=crowded)
     assert reason.startswith(f"{configuration} keeps a core of each rank free of computation")
     assert reason.endswith("4 ranks of 1 thread have none of their own here")
-
-
-def test_cpus_that_are_not_those_of_the_cores_are_not_used() -> None:
-    assert Placement.on(NodeShape(16, each(0, 1)), 2, 0).dedicated_cpus == ()
 
 
 def test_a_core_that_is_given_up_does_not_compute() -> None:
@@ -344,7 +334,6 @@ def test_madmpi_progresses_in_every_configuration() -> None:
         ("openmpi", "shm", ()),
         ("openmpi", WIRE, ("async", "dedicated", "dedicated_unbound")),
         ("mpich", "shm", ("async", "dedicated", "dedicated_unbound")),
-        ("intel", WIRE, ("async", "dedicated", "dedicated_unbound")),
         ("madmpi", "shm", tuple(CONFIGURATIONS)),
         ("unknown", "shm", ()),
     ],
@@ -358,7 +347,6 @@ def test_what_a_library_has_to_offer_is_known(family: str, network: str, configu
     ("version", "device", "network", "had"),
     [
         ("4.0.2", "ch4:ucx", WIRE, False),
-        ("4.0.2", "ch4:ucx", "shm", True),
         ("4.0.2", "ch4:ofi", WIRE, True),
         ("4.1.1", "ch4:ucx", WIRE, True),
         ("4.0.2", "", WIRE, True),
@@ -422,12 +410,6 @@ def test_an_unknown_mpi_is_plain_basic_and_what_the_application_does_itself() ->
     assert launched("mympi", "apphelper", "shm") == Settings(program=("--dedicated-cpus", "6,7"))
 
 
-def test_limits_are_by_network() -> None:
-    assert list(launches.limits("openmpi", "async", EIGHT_CORES)) == ["shm", "native"]
-    assert launches.limits("mpich", "dedicated", EIGHT_CORES) == {}
-    assert set(launches.limits("mpich", "dedicated", TWO_CORES)) == set(NETWORKS)
-
-
 def test_records_are_read_by_what_the_registry_says_of_networks() -> None:
     """Ranks of one node share no memory over a network of one node that is proved by their bytes over TCP."""
     over_tcp = (Proof.TCP, Proof.LINK)
@@ -450,7 +432,6 @@ def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here(
         ("openmpi", "Open MPI v5.0.11, package: Open MPI root@x Distribution, ident: 5.0.11", "5.0.11"),
         ("mpich", "MPICH Version:      5.0.2\nMPICH Release date: x", "5.0.2"),
         ("intel", "Intel(R) MPI Library 2021.18 for Linux* OS\n", "2021.18"),
-        ("mvapich2", "MVAPICH2 Version      :\t2.3.7\nMVAPICH2 Release date :\tx", "2.3.7"),
         ("mvapich", "MVAPICH Version:\t4.0\nMVAPICH Release date:\tx", "4.0"),
         ("mpich", "Open MPI v5.0.11", None),
         ("mpich", "MVAPICH Version:\t4.0", None),
@@ -478,11 +459,8 @@ def test_other_numbers_are_another_version(asked: str, reported: str) -> None:
         ("5.0.11.post1", "5.0.11", True),
         ("main", "6.1.0a1", True),
         ("v5.0.x", "5.0.12a1", True),
-        ("5.0.x", "5.0.12a1", True),
         ("5.0.x", "5.1.0a1", False),
         ("4.1.8", "4.1.80", False),
-        ("4.1.80", "4.1.8", False),
-        ("4.1.8", "4.1.8rc1", False),
         ("4.1.8", "4.1.8.1", False),
     ],
 )
@@ -631,7 +609,6 @@ def test_the_variable_of_the_eager_limit_is_recorded() -> None:
     ("family", "version", "name", "value"),
     [
         ("mpich", "5.0.2", "MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"),
-        ("mpich", "4.2.3", "MPIR_CVAR_ENABLE_HEAVY_YIELD", "1"),
         ("openmpi", "4.1.8", "OMPI_MCA_mpi_yield_when_idle", "1"),
         ("intel", "2021.18.1", "I_MPI_THREAD_SLEEP", "100"),
     ],

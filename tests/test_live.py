@@ -213,7 +213,7 @@ def test_a_signal_before_a_time_limit_keeps_what_there_is_and_resume_goes_on(tmp
     looked = campaign("run", "--resume", run.name, "--output", str(tmp_path), "--dry-run")
     assert looked.returncode == 0, looked.stderr
     assert len(points(campaign, run)) >= 2
-    again = campaign("run", "--resume", run.name, "--budget-seconds", "60", "--output", str(tmp_path))
+    again = campaign("run", "--resume", run.name, "--budget-seconds", "34", "--output", str(tmp_path))
     assert again.returncode == 0, again.stdout + again.stderr
     assert run_path(again.stdout) == tmp_path / "local" / run.name
     assert len(points(campaign, run_path(again.stdout))) == 6

@@ -39,8 +39,8 @@ MOST = 100
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_use_is_one_line_and_exit_code_2(campaign: Command, words: list[str], says: str) -> None:
-    refused(campaign("figures", *words), says)
+def test_wrong_use_is_one_line_and_exit_code_2(inside: Command, words: list[str], says: str) -> None:
+    refused(inside("figures", *words), says)
 
 
 def test_a_page_without_a_place_is_refused_before_anything_is_measured(

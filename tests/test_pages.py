@@ -6,6 +6,7 @@ test writes it anew, and its difference is looked at before it is committed.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,16 @@ from tests.postprocess.synthetic_partitioned import EARLY
 from tests.postprocess.synthetic_sync_overlap import COPIED, HELPED, PULLED
 from tests.postprocess.synthetic_transfer_overlap import OVERLAPS, SERIALISED
 from tests.postprocess.test_postprocess_report import Page, timed_run
+from tests.support import check_record
 
+FEW = synthetic_sync_overlap.Sweep(sizes=(0, 65536, 1048576))
 PAGES = ROOT / "tests" / "data" / "pages"
 Lines = list[dict[str, Any]]
 
 
 def _hybrid() -> list[Lines]:
     truth = replace(FASTER, by_size={800: 1.2}, ratio_noise=0.002)
-    settings = ("usual", "shared_memory", "point_to_point")
+    settings = ("usual", "shared_memory")
     words = (("bcast", "allreduce"), ("spin", "barrier"), (8, 800, 1048576))
     return [synthetic_hybrid.record(truth, *words, asked={"intranode": one}) for one in settings]
 
@@ -50,23 +53,25 @@ RECORDS: dict[str, Callable[[], Sequence[Lines]]] = {
     ],
     "mpi_impact": lambda: [synthetic_impact.synthetic(16, synthetic_impact.slowed(1.1))],
     "partitioned": lambda: [
-        synthetic_partitioned.record("part"),
-        synthetic_partitioned.record("many", truth=replace(EARLY, times_slower=1.5)),
-        synthetic_partitioned.record("layer", aggregations=(0, 4096), ratios=(0,)),
+        synthetic_partitioned.record("part", sizes=synthetic_partitioned.SIZES[::2]),
+        synthetic_partitioned.record("many", replace(EARLY, times_slower=1.5), sizes=synthetic_partitioned.SIZES[::2]),
+        synthetic_partitioned.record(
+            "layer", sizes=synthetic_partitioned.SIZES[-2:], aggregations=(0, 4096), ratios=(0,)
+        ),
     ],
     "cpu_overhead": lambda: [
         synthetic_cpu_overhead.record(SLEEPS, operations=("barrier", "bcast"), works=(0.625, 0.3125)),
         synthetic_cpu_overhead.messages_record(),
     ],
     "transfer_overlap": lambda: [
-        synthetic_transfer_overlap.record(OVERLAPS, unknowns=(1, 16)),
+        synthetic_transfer_overlap.record(OVERLAPS),
         synthetic_transfer_overlap.record(SERIALISED, configuration="async"),
     ],
     "sync_overlap": lambda: [
-        synthetic_sync_overlap.record(PULLED),
-        synthetic_sync_overlap.record(COPIED, protocol="copied"),
-        synthetic_sync_overlap.record(HELPED, configuration="async"),
-        synthetic_sync_overlap.record(PULLED, send="late"),
+        synthetic_sync_overlap.record(PULLED, FEW),
+        synthetic_sync_overlap.record(COPIED, FEW, protocol="copied"),
+        synthetic_sync_overlap.record(HELPED, FEW, configuration="async"),
+        synthetic_sync_overlap.record(PULLED, FEW, send="late"),
     ],
     "hybrid": _hybrid,
     "hybrid_kernels": lambda: [synthetic_hybrid_kernels.record()],
@@ -91,12 +96,17 @@ def check(name: str, found: str) -> None:
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_a_family_shows_what_it_showed(tmp_path: Path, name: str) -> None:
-    synthetic.written(tmp_path / "run" / "records", RECORDS[name]())
+    for path in synthetic.written(tmp_path / "run" / "records", RECORDS[name]()):
+        check_record(path)
     run, family = load_run(tmp_path / "run"), registry.BY_NAME[name]
-    check(name, f"{family.text(registry.found(run, family))}\n\n{text_of(run)}")
+    found = registry.found(run, family)
+    assert found.table["valid"].all() and not (*run.problems, *registry.problems(run))[1:]  # it has no manifest
+    check(name, f"{family.text(found)}\n\n{text_of(run)}")
 
 
-@pytest.mark.parametrize(("name", "made"), [("with trouble", synthetic.smoke_run), ("with clocks", timed_run)])
+@pytest.mark.parametrize(
+    ("name", "made"), [("with trouble", partial(synthetic.smoke_run, grid=(8, 16))), ("with clocks", timed_run)]
+)
 def test_a_whole_report_says_what_it_said(tmp_path: Path, name: str, made: Callable[[Path], Path]) -> None:
     """Of cases that failed or were skipped, records that were cut, and all that is told of how it was timed."""
     check(name, text_of(load_run(made(tmp_path / "run"))))

@@ -1,7 +1,6 @@
 """What a run is asked to do becomes cases: their identity, what they need, what is skipped."""
 
 import itertools
-import math
 import re
 import shutil
 from dataclasses import replace
@@ -16,10 +15,9 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.planning import checks, options, placing, plan, suites
 from mpi_campaign.planning.benchmarks import choices, point_values, transfer_overlap
-from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.hybrid_kernels import grid_of_ranks
 from mpi_campaign.planning.benchmarks.partitioned import THREADS_OF_FIGURE
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import Options
 from mpi_campaign.planning.plan_of_options import make_plan
@@ -28,7 +26,7 @@ from mpi_campaign.running import same_sizes, session_words
 from mpi_campaign.systems import nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.this_machine import machine
-from mpi_campaign.toolchains import builds, resolving
+from mpi_campaign.toolchains import builds
 from mpi_campaign.toolchains.resolving import Toolchain
 from mpi_campaign.toolchains.spack.build import Build
 from postprocess.families import axes
@@ -68,11 +66,6 @@ def test_a_line_about_skipped_cases_says_which() -> None:
     assert some.skips(but=some.skipped) == []
     single = planned(OPENMPI, configurations=("basic", "dedicated"), collectives=("ibcast",))
     assert [line.rpartition(" (")[2] for line in single.skips()] == ["openmpi@5.0.11 shm dedicated ibcast)"]
-
-
-def test_a_usual_case_is_named_by_what_it_is() -> None:
-    assert CASE.stem == "mpich-5_0_2.wire_2gbit.async.nbc_overlap.ibcast"
-    assert CASE.label == "mpich@5.0.2 wire:2gbit async ibcast"
 
 
 def test_every_field_is_part_of_the_identity() -> None:
@@ -123,12 +116,6 @@ def test_each_number_of_nodes_is_an_axis_with_sessions_of_its_own() -> None:
         *((1, 4), (2, 2), (4, 1))
     }
     assert [found.placement_of(turn).nodes for turn in found.rounds] == [1, 2, 4]
-
-
-def test_a_case_of_an_older_manifest_loads() -> None:
-    assert CASE.parameters["nodes"] == 1
-    old = {name: value for name, value in CASE.as_dict().items() if name not in ("computation", "test_interval_ns")}
-    assert Case.from_dict(old) == CASE
 
 
 def test_basic_is_launched_by_the_fixture_and_nothing_else_is() -> None:
@@ -261,9 +248,7 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
     [
         ({"message_bytes": ("1000",)}, "1000 bytes do not divide into 4 partitions of whole words of 8 bytes"),
         ({"message_bytes": ("4",)}, "--message-bytes 4: a whole number from 8 to 2147483647"),
-        ({"message_bytes": ("2147483648",)}, "--message-bytes 2147483648: a whole number from 8"),
         ({"delay_ratio": ("-0.5",)}, "--delay-ratio -0.5: a number from 0 to 1000"),
-        ({"delay_ratio": ("nan",)}, "--delay-ratio nan: a number from 0"),
         ({"partitions_per_thread": ("two",)}, "--partitions-per-thread two: a whole number from 1 to 16384"),
         ({"receive_partitions": ("2", "4")}, "--receive-partitions: a run has one value of it, and 2 are asked for"),
         ({"aggregation_bytes": ("512",), "approaches": ("many",)}, "--aggregation-bytes is for approach layer only"),
@@ -281,16 +266,6 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
             {"benchmarks": ("hybrid_kernels",), "kernel": ("poisson",), "summa_order": ("512",)},
             "--summa-order: its kernel, summa, is not among those of --kernel: add --kernel summa, or leave it out",
         ),
-        ({"benchmarks": ("hybrid_kernels",), "kernel": ("fft",)}, "--kernel fft: one of summa, poisson, bpmf"),
-        (
-            {"benchmarks": ("hybrid_kernels",), "virtual_node_ranks": ("3",)},
-            "--virtual-node-ranks: 3 ranks of a virtual node are more than all 2 ranks: give 1",
-        ),
-        (
-            {"benchmarks": ("hybrid", "hybrid_kernels"), "operations": ("bcast", "scan")},
-            "--operation scan: one of allgather, bcast, allreduce, reduce_scatter_block, alltoall",
-        ),
-        ({"benchmarks": ("hybrid_kernels",), "operations": ("bcast",)}, "--operation is nothing to hybrid_kernels"),
         ({"benchmarks": ("hybrid",), "operations": ("cast",)}, "there is no operation 'cast'; there are: barrier"),
         (
             {"benchmarks": ("hybrid",), "message_bytes": ("12",)},
@@ -299,10 +274,6 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
         (
             {"benchmarks": ("hybrid",), "cache": "cold", "method": "paper"},
             "--cache cold: --method paper has batches of many calls",
-        ),
-        (
-            {"benchmarks": ("hybrid",), "virtual_node_ranks": ("2",)},
-            "--virtual-node-ranks: 2 ranks of a virtual node are all 2 ranks: give 1",
         ),
         ({"ranks": 3}, "3 ranks: partitioned measures between pairs of ranks: ask for an even number"),
     ],
@@ -384,7 +355,6 @@ def test_solvers_are_measured_on_request_on_grids_and_unknowns_each_in_a_case() 
         ("100000000", "21", "the vectors alone take 62.6 GiB of a rank, more than half of its share of memory, 32 GiB"),
         ("100000000", "22", "more values than MPI counts; at most 2147483647 are possible"),
         ("100000001", "1", "at most 100000000 points and 1024 unknowns are possible"),
-        ("16", "1025", "at most 100000000 points and 1024 unknowns are possible"),
     ],
 )
 def test_a_system_that_the_ranks_cannot_have_is_refused(
@@ -607,12 +577,6 @@ def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, net
     assert bool(given_up) is (cores > 2)
 
 
-def test_a_budget_that_was_asked_for_stays() -> None:
-    asked = Options(suite="acceptance", budget_seconds=43200)
-    cores = Placement.on(NodeShape(16, each(*range(16))), 2, 0)
-    assert make_plan(asked, [OPENMPI, MPICH, INTEL], "wire:2gbit", cores).expected_measuring_seconds <= 43200
-
-
 def test_a_progress_thread_that_shares_cores_may_take_three_times_the_budget() -> None:
     """After that its program ends; the other configurations are expected to take what they are given."""
     alone = planned(MPICH, benchmarks=("cpu_overhead",), configurations=("basic",), budget_seconds=60)
@@ -752,10 +716,6 @@ def test_several_numbers_of_cores_are_cases_of_their_own_each_with_its_own_basic
     assert dedicated.basic.stem == "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.4cores"
 
 
-def test_one_number_of_cores_names_no_case() -> None:
-    assert {case.parameters["cores_per_rank"] for case in on_cores(4).cases} == {0}
-
-
 @pytest.mark.parametrize("interleave", [False, True])
 def test_each_number_of_cores_has_sessions_of_its_own_and_calibrates_once(interleave: bool) -> None:
     found = on_cores(1, 4, repeat=2, interleave=interleave)
@@ -812,7 +772,6 @@ def test_a_node_alone_is_left_out_if_its_ranks_are_too_few(monkeypatch: pytest.M
     ("asked", "says"),
     [
         ({}, "--each-node measures the nodes of one number: ask for it with --nodes, from 2"),
-        ({"nodes": (1,)}, "from 2"),
         ({"nodes": (2, 4)}, "of one number"),
         ({"nodes": (4,), "ranks": 4}, "use --ranks-per-node instead of --ranks"),
         ({"nodes": (4,), "benchmarks": ("mpi_impact",)}, "by nbc_overlap: leave out --benchmark mpi_impact"),
@@ -821,18 +780,6 @@ def test_a_node_alone_is_left_out_if_its_ranks_are_too_few(monkeypatch: pytest.M
 def test_what_each_node_does_not_go_with_is_refused(asked: dict[str, Any], says: str) -> None:
     with pytest.raises(CampaignError, match=says):
         checks.check(Options(each_node=True, **asked))
-
-
-def test_a_suite_measures_of_each_node_what_nodes_are_compared_by(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {case.benchmark for case in of_each_node(monkeypatch, 2, suite="nightly").cases} == {"nbc_overlap"}
-
-
-def test_a_run_that_could_have_one_number_of_cores_only_goes_on_as_it_was() -> None:
-    for old, now in ((0, ()), (4, (4,)), ([2, 4], (2, 4))):
-        manifest = {"schema_version": 1, "options": {"threads_per_rank": old}}
-        assert Options.from_manifest(manifest).threads_per_rank == now
-    with pytest.raises(TypeError, match="threads_per_rank"):
-        Options.from_manifest({"schema_version": 1, "options": {"threads_per_rank": ["2"]}})
 
 
 def test_what_a_suite_has_no_time_for_is_left_out_unless_it_is_asked_for() -> None:
@@ -846,19 +793,6 @@ def test_what_a_suite_has_no_time_for_is_left_out_unless_it_is_asked_for() -> No
     assert asked.too_short()
 
 
-@pytest.mark.parametrize("suite", suites.SUITES)
-def test_a_suite_says_what_it_measures(suite: str) -> None:
-    what = suites.SUITES[suite]
-    found = planned(MPICH, suite=suite, network="wire:2gbit")
-    assert {one.benchmark for one in found.cases} == set(what.benchmarks)
-    assert {one.configuration for one in found.cases} <= set(what.configurations)
-    overlap = [one for one in found.cases if one.benchmark == "nbc_overlap"]
-    if "nbc_overlap" not in what.benchmarks:
-        return
-    assert {one.parameters["collective"] for one in overlap} == set(what.values(axes.COLLECTIVE))
-    assert {one.parameters["computation"] for one in overlap} == set(what.values(axes.COMPUTATION))
-
-
 def test_another_benchmark_that_spack_will_build_is_not_missed_before_it_was(tmp_path: Path) -> None:
     words = ("env", "hash", "spec", str(tmp_path), "mpi", "mpich", False, "gcc", "x86_64", "1.1", "c", "spack", (), "")
     build = Build(*words, peers=(("osu-micro-benchmarks", "abc", str(tmp_path / "osu")),))
@@ -868,36 +802,6 @@ def test_another_benchmark_that_spack_will_build_is_not_missed_before_it_was(tmp
     assert "osu" in {case.benchmark for case in found.to_measure}
     with pytest.raises(CampaignError, match="OSU"):
         make_plan(asked, [toolchain], "shm", TWO_CORES)
-
-
-def test_another_benchmark_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without collectives, in some configurations, with sizes of another benchmark's basic, or of none."""
-    monkeypatch.setitem(BENCHMARKS, "idle", Benchmark("no communication", test="idle"))
-    peer = Benchmark(
-        "another program",
-        test="peers",
-        choices=(CHOICES["collective"],),
-        configurations=("basic", "async"),
-        basic_of="nbc_overlap",
-    )
-    monkeypatch.setitem(BENCHMARKS, "peer", peer)
-    asked: dict[str, Any] = {
-        "configurations": ("async",),
-        "collectives": ("ibcast", "ireduce"),
-        "computations": ("dgemm", "triad"),
-    }
-    idle = planned(MPICH, benchmarks=("idle",), **asked)
-    assert [one.stem for one in idle.to_measure] == ["mpich-5_0_2.shm.async.idle"]
-    assert idle.cases[0].label == "mpich@5.0.2 shm async idle"
-    assert idle.cases[0].basic is None
-    found = planned(MPICH, benchmarks=("peer",), **asked)
-    assert [(one.benchmark, one.configuration, one.parameters["collective"]) for one in found.to_measure] == [
-        ("nbc_overlap", "basic", "ibcast"),
-        ("nbc_overlap", "basic", "ireduce"),
-        ("peer", "async", "ibcast"),
-        ("peer", "async", "ireduce"),
-    ]
-    assert found.cases[0].launched_by == "peers"
 
 
 @pytest.mark.parametrize(
@@ -929,12 +833,6 @@ def test_a_map_may_have_times_of_its_own() -> None:
 def test_what_is_no_time_of_a_map_is_refused(option: str, name: str, text: str) -> None:
     with pytest.raises(CampaignError, match=rf"{option} {text}: "):
         checks.check(Options(**{name: (text,)}))  # type: ignore[arg-type]
-
-
-def test_times_are_for_the_benchmarks_that_have_them() -> None:
-    checks.check(Options(benchmarks=("mpi_impact",), comp_times=("1ms",)))
-    with pytest.raises(CampaignError, match="--comm-time is of the overlap"):
-        checks.check(Options(benchmarks=("mpi_impact",), comm_times=("1ms",)))
 
 
 def test_toolchains_and_configurations_take_turns() -> None:
@@ -1012,24 +910,3 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
     assert {path.name: path.read_text() for path in given.iterdir()}[
         "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.r2.sizes.txt"
     ] == "mpich's"
-
-
-def test_the_page_of_the_suites_says_what_they_are() -> None:
-    lines = [line for line in (ROOT / "docs" / "suites.md").read_text().splitlines() if line.startswith("| ")]
-    table = {cells[0]: cells[1:] for cells in ([one.strip() for one in line.strip("|").split("|")] for line in lines)}
-    assert table[""] == [f"`{name}`" for name in suites.SUITES]
-    for place, suite in enumerate(suites.SUITES.values()):
-        side = math.isqrt(suite.map_grid.points)
-        assert table["grid, communication x computation"][place].startswith(f"{side} x {side}, ")
-        assert table["benchmarks"][place] == ", ".join(f"`{name}`" for name in suite.benchmarks)
-        budget = f"{suite.budget_seconds:g} s" if suite.budget_seconds else "none: "
-        assert table["budget of the suite"][place].startswith(budget)
-        for libraries_, said in ((resolving.DEFAULT_TOOLCHAINS, 2), (suites.THREE_LIBRARIES, 3)):
-            if suite.toolchains == libraries_:
-                assert len(table["libraries, from wheels"][place].split(", ")) == said
-    limits = {name: cells for key, cells in table.items() for name in key.split(", ")}
-    for name, benchmark in BENCHMARKS.items():
-        for place, suite in enumerate(suites.SUITES.values()):
-            most = benchmark.most_seconds.get(suite.grid.name)
-            if suite.budget_seconds and benchmark.most_seconds:
-                assert limits[f"`{name}`"][place] == ("" if most is None else f"{most:g} s")

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mp
 
 CAMPAIGN = str(ROOT / "campaign")
 OUTSIDE = {name: value for name, value in os.environ.items() if not environ.is_of_batch_system(name)}
-SHORT = ("--collective", "ibcast", "--budget-seconds", "50")
+SHORT = ("--collective", "ibcast", "--budget-seconds", "42")
 TOOLCHAINS = [word for name in resolving.DEFAULT_TOOLCHAINS for word in ("--toolchain", name)]
 TWO_CONFIGURATIONS = ("--configuration", "basic", "--configuration", "async")
 
@@ -147,6 +147,7 @@ def test_both_libraries_run_on_two_nodes_in_basic_and_async(
         assert (configuration == "basic") != all(more > fewer for more, fewer in zip(threads, beside, strict=True))
 
 
+@pytest.mark.rare  # a plan of it is tested without launches
 def test_more_nodes_than_cores_run_oversubscribed_and_say_so(tmp_path: Path) -> None:
     count = len(machine.core_cpus()) + 2
     measured = run_in_box(tmp_path, count, *TOOLCHAINS, "--configuration", "basic", "--oversubscribe", time="30ms")

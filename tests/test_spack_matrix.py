@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from mpi_campaign.systems import known_systems, new_system
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, peers
 from mpi_campaign.toolchains.spack import environment, installed, matrix, provider, tool
-from mpi_campaign.toolchains.spack.build import Build
 from mpi_campaign.toolchains.spack.matrix import Line, Matrix
 from tests.support import spack_build
 
@@ -57,14 +56,10 @@ BUILD = spack_build(
         ("openmpi@5.0", "openmpi@5.0 fabrics=ucx"),
         ("openmpi@5.0.8", "openmpi@5.0.8 fabrics=ucx"),
         ("openmpi@4.1.8", "openmpi@4.1.8"),
-        ("openmpi@4.1.6", "openmpi@4.1.6"),
-        ("mpich@5.0", "mpich@5.0 device=ch4"),
         ("mpich@5.0+vci", "mpich@5.0 device=ch4 +vci ^libfabric fabrics=tcp"),
         ("mpich@5.0.1+vci", "mpich@5.0.1 device=ch4 +vci ^libfabric fabrics=tcp"),
-        ("mpich@4.2.3", "mpich@4.2.3"),
         ("mpich@4.2.3+vci", "mpich@4.2.3 +vci"),
         ("intel@2021.17.0", "intel-oneapi-mpi@2021.17.0"),
-        ("intel-oneapi-mpi@2021.17.0", "intel-oneapi-mpi@2021.17.0"),
         ("madmpi", "nmad +mpi"),
         ("cray-mpich@8.1", "cray-mpich@8.1"),
     ],
@@ -87,9 +82,7 @@ RANGES = Matrix(
         ("openmpi@4.1.8", "openmpi@4.1.8 +cuda"),
         ("openmpi@4.0.7", "openmpi@4.0.7"),
         ("openmpi@5:", "openmpi@5: fabrics=ucx"),
-        ("openmpi@3:4.0", "openmpi@3:4.0"),
         ("mpich@5.0.2", "mpich@5.0.2 netmod=ucx"),
-        ("mpich", "mpich netmod=ucx"),
         ("mpich@4.3.1", "mpich@4.3.1 +vci"),  # the line that says more
     ],
 )
@@ -115,11 +108,6 @@ def test_a_line_of_a_range_of_versions_or_of_any_is_refined_like_another(text: s
 def test_which_versions_a_spec_contains(versions: str, inside: list[str], outside: list[str]) -> None:
     assert [one for one in inside if not matrix.contains(versions, one)] == []
     assert [one for one in outside if matrix.contains(versions, one)] == []
-
-
-@pytest.mark.parametrize("text", ["mpich@5.0", "mpich@5.0+vci", "mpich@5.0.1+vci", "mpich@4.2.3+vci", "openmpi@4.1.6"])
-def test_a_variant_that_was_asked_for_stays_in_the_name(text: str) -> None:
-    assert ROWS.name(matrix.choose(text, ROWS)) == text
 
 
 def test_a_library_is_called_by_its_version_without_what_its_packager_added() -> None:
@@ -258,13 +246,9 @@ def test_another_release_of_the_operating_system_has_a_lock_of_its_own(
     ("text", "says"),
     [
         (b"definitions: [", "cannot be read"),
-        (b"definitions: \xff", "cannot be read"),
-        (b"definitions:", "is not a list of lists with names"),
         (b"definitions: [null]", "is not a list of lists with names"),
         (b"definitions: [{mpis: [null]}]", "'None' is not a Spack spec"),
-        (b"definitions: [{mpis: [mpich]}, {peers: [null]}]", "'None' is not a Spack spec"),
         (b"definitions: [{mpis: [mpich], when: 'True'}]", "`when` is Spack's alone to decide"),
-        (b"definitions: [{mpis: ['mpich@5', 'mpich@5']}]", "'mpich@5' and 'mpich@5' are both called mpich@5"),
         (b"definitions: [{mpis: [mpich device=ch3, mpich device=ch4]}]", "'mpich device=ch4' are both called mpich"),
     ],
 )
@@ -280,11 +264,6 @@ def test_lines_without_a_version_are_told_apart_by_their_switches(here: Path) ->
     rows = matrix.matrix("here")
     assert [rows.name(line) for line in rows.lines] == ["madmpi", "madmpi+pioman"]
     assert [matrix.choose(rows.name(line), rows) for line in rows.lines] == list(rows.lines)
-
-
-def test_another_benchmark_is_known_by_its_package_whatever_its_version() -> None:
-    rows = Matrix(Path("x"), (Line("mpich"),), ("osu-micro-benchmarks@7.5", "intel-mpi-benchmarks"))
-    assert rows.beside(["osu-micro-benchmarks", "hpl"]) == ["osu-micro-benchmarks@7.5"]
 
 
 def test_plain_spack_has_the_packages_that_setup_clones() -> None:
@@ -317,19 +296,15 @@ OTHER = "aarch64" if platform.machine() == "x86_64" else "x86_64"
     ("text", "says"),
     [
         ("", "is not a lock of Spack's"),
-        ("[]", "is not a lock of Spack's"),
         ('{"concrete_specs": {"a": 1}, "roots": []}', "is not a lock of Spack's"),
         ('{"concrete_specs": {}, "roots": []}', f"has no {matrix.PACKAGE}: give the spack.lock of a run"),
-        (lock_text(arch="x"), "is not a lock of Spack's"),
         (lock_text(parameters=[]), "is not a lock of Spack's"),
         (lock_text(parameters={"dev_path": "/x"}), "whose benchmarks lie in /x"),
         (lock_text(name="mpich"), "has no openmpi, not openmpi@5.0"),
         (lock_text(version="5.1.0"), "has openmpi@5.1.0, not openmpi@5.0"),
-        (lock_text(version="5.01"), "has openmpi@5.01, not openmpi@5.0"),
         (lock_text(arch={**ARCH, "platform_os": "rhel9"}), "is for linux-rhel9, this machine is linux-debian12: leave"),
         (lock_text(external={"path": "/no/openmpi"}), "takes openmpi@5.0.10 from /no/openmpi, which is not there"),
         (lock_text(arch={**ARCH, "target": OTHER}), f"is for {OTHER}, this machine is "),
-        (lock_text(arch={**ARCH, "target": {"name": OTHER}}), f"is for {OTHER}, this machine is "),
     ],
 )
 def test_a_lock_of_something_else_is_refused(tmp_path: Path, text: str, says: str) -> None:
@@ -351,6 +326,13 @@ def test_a_lock_of_this_place_is_taken(tmp_path: Path, spec: str) -> None:
     assert one.lock.read_text() == lock.read_text()
 
 
+CONCRETIZES = """case "$4 $3" in
+concretize*/.new-bad) echo "==> Error: no such package"; exit 1 ;;
+concretize*) echo '{"spack": {"version": "1.1.0", "type": "git", "commit": "abc"}}' > "$3/spack.lock" ;;
+python*) echo '{"spack": {"version": "9.9", "commit": "def"}, "repositories": [{"root": "/x"}], "roots": []}' ;;
+esac"""
+
+
 def test_its_own_lock_is_taken_and_kept(tmp_path: Path) -> None:
     one = environment.Environment(tmp_path / "environment", "general", Line("openmpi@5.0"), ())
     one.folder.mkdir()
@@ -358,13 +340,6 @@ def test_its_own_lock_is_taken_and_kept(tmp_path: Path) -> None:
     one.take(one.lock, debian(tmp_path))
     assert one.is_concretized(None)
     assert one.lock.read_text() == lock_text(external={"path": "/usr"})
-
-
-CONCRETIZES = """case "$4 $3" in
-concretize*/.new-bad) echo "==> Error: no such package"; exit 1 ;;
-concretize*) echo '{"spack": {"version": "1.1.0", "type": "git", "commit": "abc"}}' > "$3/spack.lock" ;;
-python*) echo '{"spack": {"version": "9.9", "commit": "def"}, "repositories": [{"root": "/x"}], "roots": []}' ;;
-esac"""
 
 
 def test_a_lock_stays_until_there_is_another(alone: Path) -> None:
@@ -513,10 +488,6 @@ def test_a_case_of_another_benchmark_says_why_spack_does_not_have_it(alone: Path
     assert "name osu-micro-benchmarks among the peers of the system's spack/definitions.yaml, or build it" in other
 
 
-def test_a_build_is_remembered_as_it_was() -> None:
-    assert Build.from_json(json.loads(json.dumps(asdict(BUILD)))) == BUILD
-
-
 @pytest.mark.parametrize(
     ("said", "line"),
     [
@@ -525,7 +496,6 @@ def test_a_build_is_remembered_as_it_was() -> None:
             "Error: failed to concretize `x` for the following reasons: 1. Cannot satisfy 'openmpi@9'",
         ),
         ("==> Warning: old\n==> Error: one\n==> Next\n", "Error: one"),
-        ("last\n", "last"),
         ("", "it said nothing"),
     ],
 )
@@ -576,7 +546,6 @@ def test_no_spack_is_said_with_what_to_do(alone: Path) -> None:
     ("script", "says"),
     [
         ("echo 0.23.1", "is Spack 0.23.1; 1.1 or newer is needed"),
-        ("echo 1.0.2", "is Spack 1.0.2; 1.1 or newer is needed"),
         ("echo nothing; exit 1", "does not run: nothing"),
     ],
 )
@@ -729,9 +698,6 @@ def test_a_system_is_described_although_spack_has_no_packages(alone: Path, descr
     assert not (alone / "systems" / "here" / "spack").exists()
     assert "not found  what is installed, for Spack: Spack has no packages: 1.1.0" in said
     assert "--provider spack --dry-run" not in said
-
-
-"""Of an environment, as far as they are used: Spack refuses others."""
 
 
 def test_sources_have_a_fingerprint_that_what_spack_leaves_does_not_change(

@@ -5,6 +5,13 @@
 #include <math.h>
 #include <stdint.h>
 
+/* Under the sanitizers, which look at memory and at no statistics, simulations are a third as long. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SHARE = 3 };
+#else
+enum { SHARE = 1 };
+#endif
+
 static uint64_t state = 1;
 
 static double uniform(void) { /* in (0, 1): splitmix64 */
@@ -62,7 +69,7 @@ struct stopped {
     double repetitions; /* in the mean */
 };
 
-enum { FEWEST = 9, CAP = 100, POINTS = 2000 };
+enum { FEWEST = 9, CAP = 100, POINTS = 2000 / SHARE };
 
 static const double asked = 0.02;
 
@@ -213,7 +220,7 @@ static void test_warmup_known(void) {
 
 /* Fades exp(-i/fade): over when it is below the noise. Taken on the average until then, and seldom too little. */
 static void test_warmup_transients(void) {
-    enum { SERIES = 2000, COUNT = 60 };
+    enum { SERIES = 2000 / SHARE, COUNT = 60 };
     printf("%-6s %10s %10s %14s\n", "fade", "taken", "over at", "too short by 2");
     for (int fade = 1; fade <= 5; fade++) {
         double noise = 0.02;
@@ -250,7 +257,7 @@ static void test_warmup_transients(void) {
 
 /* The samples that are taken in the mean, of 30 of which those from one on until another are so many times as long. */
 static double taken_where(size_t from, size_t until, double factor) {
-    enum { SERIES = 5000, COUNT = 30 };
+    enum { SERIES = 5000 / SHARE, COUNT = 30 };
     int64_t times[COUNT];
     double taken = 0;
     for (int s = 0; s < SERIES; s++) {
@@ -266,7 +273,7 @@ static double taken_where(size_t from, size_t until, double factor) {
 /* Samples in random order lose almost nothing; outliers anywhere but at the beginning, and a fast beginning, are no
  * warm-up. */
 static void test_warmup_none(void) {
-    enum { SERIES = 5000 };
+    enum { SERIES = 5000 / SHARE };
     static draw_function *const draws[] = {draw_lognormal,   draw_exponential, draw_cauchy,
                                            draw_mostly_fast, draw_two_peaks,   draw_ties};
     static const size_t counts[] = {6, 10, 30, 100};
@@ -353,7 +360,7 @@ static void test_drift_known(void) {
 }
 
 static void test_drift_simulated(void) {
-    enum { SERIES = 4000, SERIES_WITH_TREND = 50 };
+    enum { SERIES = 4000 / SHARE, SERIES_WITH_TREND = 50 };
     static draw_function *const draws[] = {draw_lognormal, draw_cauchy, draw_two_peaks, draw_ties};
     static const size_t counts[] = {6, 12, 30, 100, 1000};
     static int64_t times[1000];

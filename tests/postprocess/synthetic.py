@@ -350,9 +350,8 @@ def said_of(run: Path, number: int, **said: Any) -> Path:
     return run
 
 
-def smoke_run(path: Path, **manifest: Any) -> Path:
+def smoke_run(path: Path, grid: Sequence[int] = (8, 16, 32), **manifest: Any) -> Path:
     """A run like the real smoke suite: two libraries, two configurations, two collectives, skips and troubles."""
-    openmpi: dict[str, Any] = {}
     mpich: dict[str, Any] = {
         "toolchain": "mpich@5.0.2",
         "mpi_library_version": "MPICH Version: 5.0.2",
@@ -360,17 +359,17 @@ def smoke_run(path: Path, **manifest: Any) -> Path:
     }
     slowed = Behaviour(0.1, comm=0.1, comp_slowdown=1.5, reference_factor=1.4)
     records = [
-        sweep(SERIALISED, **openmpi),
-        sweep(Behaviour(1.05), collective="ireduce", **openmpi),
-        sweep(Behaviour(0.18, comm=0.2), configuration="async", **openmpi),
-        sweep(Behaviour(0.99, comm=1.1), configuration="async", collective="ireduce", **openmpi),
-        sweep(CONTENTION, oversubscribed=True, **mpich),
-        sweep(slowed, configuration="async", oversubscribed=True, **mpich),
+        sweep(SERIALISED, grid),
+        sweep(Behaviour(1.05), grid, collective="ireduce"),
+        sweep(Behaviour(0.18, comm=0.2), grid, configuration="async"),
+        sweep(Behaviour(0.99, comm=1.1), grid, configuration="async", collective="ireduce"),
+        sweep(CONTENTION, grid, oversubscribed=True, **mpich),
+        sweep(slowed, grid, configuration="async", oversubscribed=True, **mpich),
     ]
     noisy = records[2]
-    noisy[1] = point(0, NOISY, 8 * MS, 8 * MS)
-    noisy[2] = point(1, SERIALISED, 8 * MS, 16 * MS, repetitions=0)
-    noisy[3] = point(2, NEGATIVE, 8 * MS, 32 * MS)
+    for index, (behaviour, repetitions) in enumerate(((NOISY, 11), (SERIALISED, 0), (NEGATIVE, 11))):
+        of = noisy[1 + index]["parameters"]
+        noisy[1 + index] = point(index, behaviour, of["comm_target_ns"], of["comp_target_ns"], repetitions)
     records[3] = records[3][:-2]
     skipped = case(
         sweep(configuration="async", network="shm"), None, "skip", "Open MPI's progress thread serves TCP only"

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign import ROOT
@@ -34,6 +34,9 @@ from postprocess.verdicts.acceptance import (
 from postprocess.verdicts.verdict_page import acceptance_answer
 from tests.postprocess import synthetic, synthetic_hybrid_kernels, synthetic_impact
 
+NOTHING = {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}
+"""The tables of a run that measured nothing."""
+
 
 def criteria(tmp_path: Path, text: str) -> Criteria:
     path = tmp_path / "criteria.yaml"
@@ -54,11 +57,8 @@ def run(tmp_path: Path) -> Path:
 
 def judged(run: Path, found: Criteria, **changes: Any) -> Result:
     loaded = load_run(run)
-    (result,) = judge(
-        found,
-        {"nbc_overlap": points_of(loaded).assign(**changes), "mpi_impact": pd.DataFrame()},
-        overlaps_of(loaded).records,
-    )
+    points = points_of(loaded).assign(**changes)
+    (result,) = judge(found, NOTHING | {"nbc_overlap": points}, overlaps_of(loaded).records)
     return result
 
 
@@ -159,21 +159,15 @@ def nodes(tmp_path: Path, factors: list[float]) -> tuple[OverlapRecord, ...]:
 
 def test_a_weak_node_is_named(tmp_path: Path) -> None:
     found = one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.05")
-    (good,) = judge(
-        found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1, 1.01, 1, 0.99])
-    )
+    (good,) = judge(found, NOTHING, nodes(tmp_path, [1, 1.01, 1, 0.99]))
     assert good.verdict == PASS, good
-    (weak,) = judge(
-        found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1, 1.2, 1, 0.99])
-    )
+    (weak,) = judge(found, NOTHING, nodes(tmp_path, [1, 1.2, 1, 0.99]))
     assert weak.verdict == FAIL
     assert any(line.startswith("weak node: n1, 1.2") for line in weak.evidence)
     both = one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.05", "at_least: 0.9")
-    (fast,) = judge(
-        both, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1, 1, 1, 0.5])
-    )
+    (fast,) = judge(both, NOTHING, nodes(tmp_path, [1, 1, 1, 0.5]))
     assert fast.verdict == FAIL
-    (alone,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1.0]))
+    (alone,) = judge(found, NOTHING, nodes(tmp_path, [1.0]))
     assert alone.verdict == NOT_TESTED
 
 
@@ -186,18 +180,12 @@ def test_nodes_that_must_be_there_are_missed(tmp_path: Path) -> None:
         ("[n0, n3]", PASS, ""),
         ("[n0, n7, n9]", NOT_TESTED, "not compared: n7, n9"),
     ):
-        (result,) = judge(
-            one(tmp_path, *words, f"hosts: {hosts}"),
-            {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()},
-            records,
-        )
+        (result,) = judge(one(tmp_path, *words, f"hosts: {hosts}"), NOTHING, records)
         assert result.verdict == verdict
         assert said in result.evidence[0]
     found = one(tmp_path, *words, "hosts: 64")
     assert found.criteria[0].words.endswith("all cases, 64 nodes")
-    (weak,) = judge(
-        found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes(tmp_path, [1, 1.2, 1, 0.99])
-    )
+    (weak,) = judge(found, NOTHING, nodes(tmp_path, [1, 1.2, 1, 0.99]))
     assert weak.verdict == FAIL
     assert "4 nodes were compared, not 64" in weak.evidence
 
@@ -306,20 +294,18 @@ def test_nodes_measured_in_turn_are_compared_on_the_same_sizes_only(tmp_path: Pa
         return load_overlap(synthetic.write(tmp_path / f"{host}.jsonl", lines))
 
     nodes_ = [node("n0", 1.0), node("n1", 1.01), node("n2", 1.2), node("n3", 0.99)]
-    (weak,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, nodes_)
+    (weak,) = judge(found, NOTHING, nodes_)
     assert weak.verdict == FAIL
     assert [line for line in weak.evidence if line.startswith("weak node: ")] == [weak.evidence[1]]
     assert "n2, 1.2" in weak.evidence[1]
-    (other,) = judge(
-        found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, [node("n0", 1.0), node("n1", 1.5, work=7)]
-    )
+    (other,) = judge(found, NOTHING, [node("n0", 1.0), node("n1", 1.5, work=7)])
     assert other.verdict == NOT_TESTED
     unlike = [node("n0", 1.0), node("n1", 1.01), node("n2", 1.5, work=7)]
-    (result,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, unlike)
+    (result,) = judge(found, NOTHING, unlike)
     assert result.verdict == NOT_TESTED
     assert "not comparable" in result.evidence[0]
     assert "n2" in result.evidence[0]
-    (weak,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, [*unlike, node("n3", 1.2)])
+    (weak,) = judge(found, NOTHING, [*unlike, node("n3", 1.2)])
     assert weak.verdict == FAIL
     assert "n2" in weak.evidence[-1]
 
@@ -339,7 +325,7 @@ def test_a_node_with_a_weak_link_is_told_from_the_partners_that_wait_for_it(tmp_
         return load_overlap(synthetic.write(tmp_path / f"{first}-{second}.jsonl", lines))
 
     pairs = [pair(f"n{number}", f"n{(number + 1) % 4}") for number in range(4)]
-    (result,) = judge(found, {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}, pairs)
+    (result,) = judge(found, NOTHING, pairs)
     assert result.verdict == (FAIL if weak else PASS)
     named = [line for line in result.evidence if line.startswith("weak node: ")]
     assert [line.split(",")[0] for line in named] == ([f"weak node: {weak}"] if weak else [])
@@ -353,8 +339,7 @@ def test_a_node_whose_interval_holds_the_bound_is_perhaps_weak(tmp_path: Path) -
         times = line["rank_medians"]["t_comp_ref_ns"]
         line["rank_medians"]["t_comp_ref_ns"] = [*times[:3], round(times[3] * (1.2 if number % 3 else 1.0))]
     record = load_overlap(synthetic.write(tmp_path / "nodes.jsonl", lines))
-    tables = {"nbc_overlap": pd.DataFrame(), "mpi_impact": pd.DataFrame()}
-    (result,) = judge(one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.1"), tables, [record])
+    (result,) = judge(one(tmp_path, "metric: t_comp_ref_ns", "by: host", "at_most: 1.1"), NOTHING, [record])
     assert result.verdict == NOT_TESTED
     assert [line for line in result.evidence if "weak" in line] == [
         "perhaps weak: n3, 1.200 [1.000, 1.200] of the median node"
@@ -421,7 +406,6 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path, text: str, message: str
     assert "\n" not in str(refused.value)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_document_is_read_or_refused_in_a_line(tmp_path: Path, data: st.DataObject) -> None:
     """Anything in the place of any value."""

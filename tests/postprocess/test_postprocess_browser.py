@@ -17,8 +17,8 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 from postprocess.drawing.colour import PALETTES, contrast
-from postprocess.drawing.look import Look
-from postprocess.report.html import write_report
+from postprocess.records.run import load_run
+from postprocess.report.html import render_report
 from tests.postprocess import synthetic, synthetic_impact
 from tests.postprocess.pages import contrast_of, log, open_at, requests
 from tests.postprocess.synthetic_cpu_overhead import Messages, messages_record
@@ -41,8 +41,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         lines = messages_record(truth, toolchain=toolchain, metadata={"case": {"repeat": launch}})
         synthetic.write(folder / "messages" / "records" / f"{number}.jsonl", lines)
     runs["messages"] = folder / "messages"
-    look = Look(kinds=("svg",))
-    return {name: write_report(run, folder / f"{name}-out" / "report.html", look=look)[0] for name, run in runs.items()}
+    pages = {name: folder / f"{name}.html" for name in runs}
+    for name, run in runs.items():
+        pages[name].write_text(render_report(load_run(run)), encoding="utf-8")
+    return pages
 
 
 CELL = ".map td > a"

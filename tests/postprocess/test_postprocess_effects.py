@@ -5,13 +5,15 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from postprocess.statistics import effects
-from postprocess.statistics.effects import Effects, Spread
-from postprocess.statistics.metrics import Floats
+from postprocess.statistics import control, effects
+from postprocess.statistics.effects import Effects, Spread, sure_at
+from postprocess.statistics.launches import over_launches
+from postprocess.statistics.limits import LEAST_LAUNCHES
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, median_estimate, series_estimate
 
 CASES = 400
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Floats]
@@ -216,7 +218,6 @@ def test_the_false_discovery_rate_by_hand() -> None:
     assert np.isnan(effects.false_discovery_adjusted([math.nan])).all()
 
 
-@settings(max_examples=50)
 @given(st.lists(st.lists(st.integers(0, 2**53), max_size=7), max_size=12))
 def test_medians_of_repetitions_are_those_of_numpy(series: list[list[int]]) -> None:
     counts = np.array([len(one) for one in series], dtype=np.int64)
@@ -224,3 +225,89 @@ def test_medians_of_repetitions_are_those_of_numpy(series: list[list[int]]) -> N
     (found,) = effects.repetition_medians([laid], counts)
     expected = [np.median(np.array(one, dtype=np.float64)) if one else math.nan for one in series]
     np.testing.assert_allclose(found, expected)
+
+
+# -- launches ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("launches", [LEAST_LAUNCHES, 5, 9])
+def test_an_interval_of_launches_covers_the_truth(launches: int) -> None:
+    """Also where each launch is known far better than launches agree: the launches' own intervals miss it."""
+    value = np.random.default_rng(1).normal(10, 1, (2000, launches))
+    found = [over_launches(of, of - 0.01, of + 0.01) for of in value]
+    assert np.mean([one.low <= 10 <= one.high for one in found]) == pytest.approx(CONFIDENCE, abs=0.015)
+    assert np.mean([one.min() - 0.01 <= 10 <= one.max() + 0.01 for one in value[:, :3]]) < 0.8
+
+
+def test_few_launches_have_an_interval_that_holds_their_own() -> None:
+    found = over_launches([2.0, np.nan, 4.0], [1.0, np.nan, 3.5], [3.0, np.nan, 9.0])
+    assert [found.value, found.low, found.high] == [3, 1, 9]
+    assert np.isnan([over_launches([], [], []).value, over_launches([np.nan], [0.0], [1.0]).low]).all()
+
+
+@pytest.mark.parametrize(("phi", "plain"), [(0.0, 0.95), (0.3, 0.92), (0.5, 0.85)])
+def test_neighbours_that_are_alike_make_an_interval_wider(phi: float, plain: float) -> None:
+    rng, n = np.random.default_rng(2), 60
+    values = rng.standard_normal((2000, n))
+    for i in range(1, n):
+        values[:, i] = phi * values[:, i - 1] + np.sqrt(1 - phi**2) * values[:, i]
+    series, independent = series_estimate(values), median_estimate(values)
+    assert (series.low <= independent.low).all() and (series.high >= independent.high).all()
+    assert np.mean((series.low <= 0) & (series.high >= 0)) > CONFIDENCE - 0.01
+    assert np.mean((independent.low <= 0) & (independent.high >= 0)) == pytest.approx(plain, abs=0.03)
+
+
+def test_points_of_a_map_are_sure_together() -> None:
+    """One of forty by itself would be sure of what may be chance."""
+    lonely = [(0.4, 0.3, 0.49), *[(0.5, 0.0, 1.0)] * 39]
+    assert sure_at(lonely[:1], 0.5).all()
+    assert not sure_at(lonely, 0.5).any()
+    assert sure_at([(0.4, 0.3, 0.49)] * 40, 0.5).all()
+    assert sure_at([(0.1, 0.1, 0.1), (np.nan, np.nan, np.nan)], [0.5, 0.5]).tolist() == [True, False]
+
+
+# -- control -----------------------------------------------------------------------------------------------------------
+
+
+def estimate(low: float, high: float) -> Estimate:
+    return Estimate(np.float64((low + high) / 2), np.float64(low), np.float64(high))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "factor"),
+    [(0.99, 1.01, 1), (1.0, 1.2, 1), (1.01, 1.05, 1.05), (0.8, 0.9, 1.25), (math.nan, math.nan, math.inf)],
+)
+def test_a_ratio_is_widened_by_the_far_end_of_a_control_that_excludes_1(low: float, high: float, factor: float) -> None:
+    assert control.off_by(estimate(low, high)) == pytest.approx(factor)
+    wider = control.widened(estimate(0.8, 0.9), factor)
+    assert (wider.value, wider.low, wider.high) == pytest.approx((0.85, 0.8 / factor, 0.9 * factor))
+
+
+def test_the_limit_is_that_of_the_binomial_distribution() -> None:
+    assert control.count([(math.nan, math.nan)]).words == ""
+    found = control.count([(0.9, 1.1)] * 18 + [(1.01, 1.1), (0.9, 0.99), (math.nan, 2)])
+    assert (found.excluding, found.controls, found.limit) == (2, 20, 3)
+    assert control.Count(37, 216).limit == 16
+    assert "more than chance" in control.Count(17, 216).words and "more than" not in control.Count(16, 216).words
+
+
+def test_controls_that_differ_by_chance_alone_seldom_exceed_the_limit() -> None:
+    rng = np.random.default_rng(1)
+    over = 0
+    for _ in range(200):
+        found = [median_estimate(np.exp(rng.normal(0, 0.05, 21)) / np.exp(rng.normal(0, 0.05, 21))) for _ in range(20)]
+        counted = control.count((float(one.low), float(one.high)) for one in found)
+        over += counted.excluding > counted.limit
+    assert over <= 20  # 5 % of 200, and three standard deviations of that number
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.2])
+def test_a_part_that_finds_something_else_after_another_is_told(factor: float) -> None:
+    """Planted: part 2 takes longer wherever part 1 ran before it."""
+    rng = np.random.default_rng(5)
+    order = np.array([123, 132, 213, 231, 312, 321] * 20)
+    after = np.isin(order, (123, 132, 312))
+    times = 1e6 * rng.normal(1, 0.01, order.size) * np.where(after, factor, 1)
+    found = control.by_order(times, order, 2)
+    assert found.low <= factor <= found.high
+    assert control.count([(float(found.low), float(found.high))]).excluding == (factor != 1)

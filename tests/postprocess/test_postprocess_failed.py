@@ -19,7 +19,6 @@ from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_tabl
 from postprocess.records.as_json import rows_as_json
 from postprocess.records.run import PERFORMANCE, load_run
 from postprocess.report.html import render_report
-from postprocess.verdicts.launches import launch_table
 from tests.postprocess import synthetic, synthetic_impact
 from tests.postprocess.synthetic import Behaviour, sweep
 
@@ -168,17 +167,3 @@ def test_an_idle_library_of_a_case_that_failed_tells_nothing(tmp_path: Path) -> 
     assert {verdict(row) for row in impacts.to_dict("records")} == {"cannot tell"}
     report = render_report(load_run(run))
     assert f"unreliable: the case failed: {WHY}" in report
-
-
-def test_an_archive_from_before_it_was_told_is_compared_by_its_records(tmp_path: Path) -> None:
-    """Its table has the points of `async` as good, although the `basic` beside them failed."""
-    run = synthetic.run_folder(tmp_path / "here" / "run", [sweep(), sweep(OVERLAPPING, configuration="async")])
-    registry.write_tables(load_run(run))
-    points = pd.read_parquet(run / "points.parquet").drop(columns="failed")
-    assert points["reliable"].all()
-    points.to_parquet(run / "points.parquet")
-    assert launch_table([run])[0]["reliable"].all()
-    launches, problems = launch_table([synthetic.said_of(run, 0, **FAILED)])
-    assert set(launches["configuration"]) == {"async"}
-    assert not launches["reliable"].any()
-    assert problems == [f"run: openmpi@5.0.11 wire:2gbit basic ibcast is left out, it failed: {WHY}"]

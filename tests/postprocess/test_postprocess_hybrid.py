@@ -24,9 +24,8 @@ from postprocess.families.hybrid.entry import BOUNDS, HYBRID, SECTION, verdicts
 from postprocess.families.hybrid.operations import OPERATIONS as EVERY
 from postprocess.families.hybrid.operations import PAPERS as OPERATIONS
 from postprocess.families.hybrid.record import load_hybrid
-from postprocess.families.hybrid.table import COLUMNS, SHOWN, hybrid_table, record_numbers
+from postprocess.families.hybrid.table import hybrid_table, record_numbers
 from postprocess.families.sampled_table import having
-from postprocess.records.fields import RecordError
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, judge, read_criteria
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_hybrid import (
@@ -78,17 +77,6 @@ def rows_of(path: Path, truth: Truth = FASTER, *, header: dict[str, Any] | None 
     return {row["timed"]: row for row in table_of(path, lines).to_dict("records")}
 
 
-def test_a_record_is_valid_and_gives_two_rows_per_point(tmp_path: Path) -> None:
-    path = synthetic.write(tmp_path / "a.jsonl", record(operations=OPERATIONS, variants=VARIANTS))
-    check_record(path)
-    table = hybrid_table([load_hybrid(path)])
-    assert tuple(table.columns) == COLUMNS
-    assert len(table) == 2 * 3 * 2 * len(SIZES)
-    assert table["valid"].all() and table["reliable"].all()
-    assert set(table["timed"]) == {ALONE, WHOLE}
-    assert len(SHOWN.text(table).splitlines()) == len(table) + 1
-
-
 @pytest.mark.parametrize("truth", [FASTER, SLOWER, THE_SAME])
 def test_times_and_ratios_are_the_truths(tmp_path: Path, truth: Truth) -> None:
     for row in table_of(tmp_path, record(truth)).to_dict("records"):
@@ -124,18 +112,9 @@ def test_a_wide_interval_on_one_side_of_1_is_a_verdict_and_not_a_reliable_ratio(
 @pytest.mark.parametrize(
     ("header", "changes", "reason"),
     [
-        ({"oversubscribed": True}, {}, "oversubscribed: ranks share cores"),
         ({"own": {"virtual_node_ranks": 1, "shared_nodes": 2}}, {}, "the nodes are virtual"),
         ({"own": {"shared_nodes": 2}}, {}, "the nodes are virtual, seen by the MPI library"),
         ({"network": "wire:2gbit"}, {}, "over a wire the MPI library sends"),
-        ({}, {"repetitions": 5}, "fewer than 6 repetitions (5)"),
-        ({}, {"data_errors": 3}, "wrong data received (3 errors)"),
-        ({}, {"repetitions": 0}, "not measured"),
-        (
-            {},
-            {"clock": {"method": "shared", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 0.0}},
-            "clocks disagree by",
-        ),
     ],
 )
 def test_what_is_not_reliable_says_why_and_has_no_verdict(
@@ -436,31 +415,6 @@ def test_faster_from_a_size_on_is_said(tmp_path: Path) -> None:
     assert len(said) == 1 + len(claims.targets(table)) + 1
 
 
-def test_an_older_record_has_usual_values(tmp_path: Path) -> None:
-    lines = record()
-    for name in ("intranode", "cache", "method", "virtual_node_ranks"):
-        del lines[0]["plan"]["parameters"][name]
-    for name in ("node_ranks", "one_off_of_fewer"):
-        del lines[0]["own"][name]
-    lines[0]["method"] = 1
-    for line in lines[1:-1]:
-        for name in ("t_papers_whole_ns", "t_papers_alone_ns", "handover_least_ns", "handover_most_ns"):
-            del line["series"][name]
-        for name in ("papers_whole_calls", "papers_alone_calls", "evicts", "choice_handover_ns"):
-            del line["own"][name]
-    path = synthetic.write(tmp_path / "a.jsonl", lines)
-    check_record(path)
-    row = hybrid_table([load_hybrid(path)]).iloc[0]
-    assert math.isnan(row["ratio_to_papers_own"]) and math.isnan(row["handover_ns"])
-    assert (row["intranode"], row["cache"], row["method"], row["virtual_node_ranks"]) == (
-        "usual",
-        "warm",
-        "campaign",
-        0,
-    )
-    assert math.isnan(row["most_node_ranks"])
-
-
 def test_what_fewer_ranks_pay_once_is_told(tmp_path: Path) -> None:
     fewer = [{"ranks": 2, **ONE_OFF}, {"ranks": 4, **ONE_OFF}]
     lines = record(own={"one_off_of_fewer": fewer})
@@ -503,12 +457,6 @@ def test_what_is_paid_once_is_paid_back_by_calls_that_save_time(tmp_path: Path) 
     assert [row[1] for row in cells] == ["allgather", "bcast"]
     shown = [math.ceil(whole.loc[("bcast", 8), f"pays_back{what}_calls"]) for what in ("", "_without_trials")]
     assert re.findall(r"\d+", cells[1][2]) == list(map(str, shown))
-    # An older record does not say how long trials took.
-    for line in lines[1:-1]:
-        del line["own"]["trials_ns"]
-    older = table_of(tmp_path / "d", lines)
-    assert older["pays_back_calls"].isna().all() and older["pays_back_without_trials_calls"].notna().any()
-    assert once.pays_back(older)[1][1][2].startswith("? (")
     # The medians differ, but not surely.
     noisy = table_of(tmp_path / "c", record(Truth(whole=0.98, ratio_noise=0.1)))
     saves = noisy["t_ns"] < noisy["t_library_ns"]
@@ -608,13 +556,6 @@ def test_over_virtual_nodes_and_on_one_node_nothing_is_said_to_be_hidden(tmp_pat
     assert having(one_node, "r_overhead").empty and overlap.text(one_node) == ""
 
 
-def test_an_unknown_collective_is_refused(tmp_path: Path) -> None:
-    lines = record()
-    lines[1]["parameters"]["operation"] = "scan"
-    with pytest.raises(RecordError, match="'scan': one of allgather, bcast, allreduce"):
-        load_hybrid(synthetic.write(tmp_path / "a.jsonl", lines))
-
-
 def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
     truth = replace(FASTER, by_size={8: 0.4, 262144: 1.6})
     path = synthetic.write(tmp_path / "a.jsonl", record(truth))
@@ -627,25 +568,6 @@ def test_the_numbers_for_references_are_geometric_means(tmp_path: Path) -> None:
     assert HYBRID.numbers(load_hybrid(path), None).doubt == ""
     shared = synthetic.write(tmp_path / "b.jsonl", record(oversubscribed=True))
     assert HYBRID.numbers(load_hybrid(shared), None).doubt
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda lines: lines[1]["series"].pop("t_hybrid_whole_ns"), "series.t_hybrid_whole_ns is missing"),
-        (lambda lines: lines[1]["series"]["t_library_alone_ns"].__setitem__(0, 0), "has a time of 0"),
-        (lambda lines: lines[1]["own"].update(hybrid_alone_calls=0), "hybrid_alone_calls"),
-        (lambda lines: lines[1]["own"].pop("papers_whole_calls"), "papers_whole_calls is missing"),
-        (lambda lines: lines[1]["series"].pop("handover_most_ns"), "series.handover_most_ns is missing"),
-        (lambda lines: lines[0]["own"].pop("one_off"), "one_off"),
-        (lambda lines: lines[0]["own"].update(shared_nodes=0), "shared_nodes"),
-    ],
-)
-def test_a_record_that_does_not_fit_is_refused(tmp_path: Path, change: Any, says: str) -> None:
-    lines = record()
-    change(lines)
-    with pytest.raises(RecordError, match=says):
-        load_hybrid(synthetic.write(tmp_path / "a.jsonl", lines))
 
 
 def test_a_way_that_was_chosen_in_another_state_is_told(tmp_path: Path) -> None:
@@ -661,29 +583,6 @@ def test_a_way_that_was_chosen_in_another_state_is_told(tmp_path: Path) -> None:
     assert set(first["node_method"]) == {"leader"} and set(first["papers_node_method"]) == {"leader"}
     others = table[table["index"] != lines[1]["index"]]
     assert len(others) and not any("cho" in " ".join(one) for one in others["flags"])
-
-
-@pytest.mark.parametrize(("takes_papers", "says"), [(True, "reduce"), (False, "")])
-def test_a_record_that_only_says_whether_the_papers_method_was_taken(
-    tmp_path: Path, *, takes_papers: bool, says: str
-) -> None:
-    lines = record(operations=("allreduce", "bcast"))
-    lines[0]["method"] = 4
-    for line in lines[1:-1]:
-        for name in {"node_method", "papers_node_method"} & set(line["own"]):
-            del line["own"][name]
-        line["own"]["takes_papers"] = takes_papers and line["parameters"]["operation"] == "allreduce"
-    path = synthetic.write(tmp_path / "a.jsonl", lines)
-    check_record(path)
-    found = load_hybrid(path)
-    assert {(point.operation, point.node_method) for point in found.points} == {("allreduce", says), ("bcast", "")}
-
-
-def test_an_allreduce_says_how_it_was_reduced(tmp_path: Path) -> None:
-    lines = record(operations=("allreduce",))
-    del lines[1]["own"]["node_method"]
-    with pytest.raises(RecordError, match="node_method"):
-        load_hybrid(synthetic.write(tmp_path / "a.jsonl", lines))
 
 
 def test_a_curve_has_points_of_one_state_of_the_cores(tmp_path: Path) -> None:

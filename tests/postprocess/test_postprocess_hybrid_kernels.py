@@ -13,11 +13,10 @@ import pytest
 from postprocess.families.hybrid_kernels import entry
 from postprocess.families.hybrid_kernels.charts import COPIES, GROWTH, MEMORY, OVER_RANKS, TIME, charts
 from postprocess.families.hybrid_kernels.record import VARIANTS, load_kernels
-from postprocess.families.hybrid_kernels.table import COLUMNS, SHOWN, kernels_table, record_numbers
+from postprocess.families.hybrid_kernels.table import kernels_table, record_numbers
 from postprocess.families.hybrid_kernels.verdict import places, verdict_text, verdicts
-from postprocess.records.fields import RecordError
 from tests.postprocess import synthetic
-from tests.postprocess.synthetic_hybrid_kernels import COPY_BYTES, KERNELS, THE_SAME, USUAL, Lines, Truth, point, record
+from tests.postprocess.synthetic_hybrid_kernels import COPY_BYTES, THE_SAME, USUAL, Lines, Truth, point, record
 from tests.support import check_record
 
 
@@ -47,18 +46,6 @@ def rows_of(path: Path, truth: Truth = USUAL, *, header: dict[str, Any] | None =
     lines = record(truth, ("bpmf",), **(header or {}))
     lines[1] = point(truth=truth, **changes)
     return {row["variant"]: row for row in table_of(path, lines).to_dict("records")}
-
-
-def test_a_record_is_valid_and_gives_a_row_per_variant(tmp_path: Path) -> None:
-    path = synthetic.write(tmp_path / "a.jsonl", record())
-    check_record(path)
-    table = kernels_table([load_kernels(path)])
-    assert tuple(table.columns) == COLUMNS
-    assert [tuple(row) for row in table[["kernel", "variant"]].to_numpy()] == [
-        (kernel, variant) for kernel in KERNELS for variant in VARIANTS
-    ]
-    assert table["valid"].all() and table["reliable"].all()
-    assert len(SHOWN.text(table).splitlines()) == len(table) + 1
 
 
 def test_total_is_computation_and_collectives_and_ratios_are_the_truths(tmp_path: Path) -> None:
@@ -139,14 +126,9 @@ def test_memory_that_the_kernel_does_not_tell_is_not_known(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("header", "changes", "variant", "reason"),
     [
-        ({"oversubscribed": True}, {}, "hybrid", "oversubscribed: ranks share cores"),
         ({"network": "wire:2gbit"}, {}, "openmp", "over a wire the variant mpi sends"),
         ({"own": {"virtual_node_ranks": 1, "shared_nodes": 2}}, {}, "hybrid", "the nodes are virtual"),
         ({"own": {"shared_nodes": 2}}, {}, "openmp", "the nodes are virtual, seen by the MPI library"),
-        ({}, {"repetitions": 5}, "hybrid", "fewer than 6 repetitions (5)"),
-        ({}, {"data_errors": 3}, "hybrid", "wrong data received (3 errors)"),
-        ({}, {"repetitions": 0}, "hybrid", "not measured"),
-        ({}, synthetic.CLOCKS_DISAGREE, "hybrid", "clocks disagree by"),
     ],
 )
 def test_what_is_not_reliable_says_why_and_has_no_verdict(
@@ -229,10 +211,3 @@ def test_wrong_results_are_told(tmp_path: Path) -> None:
     lines[1]["data_errors"] = 2
     loaded = load_kernels(synthetic.write(tmp_path / "a.jsonl", lines))
     assert list(entry.wrong(loaded)) == ["2 results were wrong"]
-
-
-def test_a_record_without_a_series_is_refused(tmp_path: Path) -> None:
-    lines = record(kernels=("bpmf",))
-    del lines[1]["series"]["t_hybrid_compute_ns"]
-    with pytest.raises(RecordError, match=r"series\.t_hybrid_compute_ns is missing"):
-        load_kernels(synthetic.write(tmp_path / "a.jsonl", lines))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from postprocess.families import registry
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact
@@ -22,9 +18,8 @@ from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
 from postprocess.statistics.metrics import Floats, r_mpi_impact
-from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 from tests.postprocess.synthetic import write
-from tests.postprocess.synthetic_impact import BLOCK, TARGETS_NS, Lines, footer, impact_of, slowed, synthetic
+from tests.postprocess.synthetic_impact import BLOCK, TARGETS_NS, footer, impact_of, slowed, synthetic
 from tests.postprocess.test_postprocess_report import Page
 from tests.support import check_record
 
@@ -197,60 +192,8 @@ def test_what_ended_early_says_why(tmp_path: Path) -> None:
     assert "incomplete record" in SHOWN.text(impact_table([record]))
 
 
-WRONG: list[tuple[Callable[[Lines], object], str]] = [
-    (lambda lines: lines[0].update(schema="other"), "no header"),
-    (lambda lines: lines[0].update(schema_version=5), "newer"),
-    (lambda lines: lines[0].update(family="other"), "family is 'other', none of cpu_overhead, "),
-    (lambda lines: lines[0].update(family="nbc_overlap"), "a record of nbc_overlap, not of mpi_impact"),
-    (lambda lines: lines[0].update(ranks=3), "3 ranks, but 2 placements"),
-    (lambda lines: lines[0]["plan"]["own"].update(targets=[]), "no computation time"),
-    (lambda lines: lines[0]["plan"]["own"].update(launches=["other"] * 4), "something else"),
-    (lambda lines: lines[1]["parameters"].update(program=COMPUTE_ALONE), "planned was mpi_impact"),
-    (lambda lines: lines[2]["parameters"].update(program=COMPUTE_ALONE), "another program than mpi_impact"),
-    (lambda lines: lines[1]["parameters"].update(launch=1), "launch 1 where 0 is next"),
-    (lambda lines: lines[1]["own"]["launch"].update(places=[]), "0 places"),
-    (lambda lines: lines[2]["parameters"].update(launch=7), "launch 7 where 1 is next"),
-    (lambda lines: lines[2].update(index=0), "point 0 appears twice"),
-    (lambda lines: lines[2]["parameters"].update(work_size=1), "other work"),
-    (lambda lines: lines[2]["rank_samples"]["t_comp_ns"].pop(), "not 2 lists of 3 values"),
-    (lambda lines: lines[2]["rank_samples"]["t_comp_ns"][1].pop(), "not 2 lists of 3 values"),
-    (lambda lines: lines[2]["rank_samples"]["t_comp_ns"][1].__setitem__(0, -1), "whole numbers"),
-    (lambda lines: lines[2]["rank_samples"].clear(), "rank_samples.t_comp_ns is missing"),
-    (lambda lines: lines[2]["own"].update(window_utc_ns=[[1], [2]]), "window_utc_ns"),
-    (lambda lines: (lines.pop(1), lines[-1].update(points=11)), "other work"),
-    (lambda lines: lines.append({"type": "point"}), "after the footer"),
-    (lambda lines: lines.insert(3, {"type": "remark"}), "neither a point"),
-    (lambda lines: lines.__setitem__(slice(5, None), [footer(4)]), "of 4 launches"),
-]
-
-
-@pytest.mark.parametrize(("spoil", "says"), WRONG)
-def test_a_wrong_record_is_one_line(tmp_path: Path, spoil: Callable[[Lines], object], says: str) -> None:
-    lines = copy.deepcopy(synthetic(4, slowed(1)))
-    spoil(lines)
-    is_refused(write(tmp_path / "a.jsonl", lines), says)
-
-
-def is_refused(path: Path, says: str) -> None:
-    with pytest.raises(RecordError, match=r"a\.jsonl:") as caught:
-        load_impact(path)
-    assert says in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 def table_of(path: Path) -> pd.DataFrame:
     return impact_table([load_impact(path)])
-
-
-WHOLE = synthetic(4, lambda *_: 16_000_000)
-
-
-@SAME_FOLDER
-@given(content=st.one_of(anything_anywhere(WHOLE), damaged_bytes(WHOLE)))
-def test_any_record_is_a_table_or_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(content)
-    loads_or_says_why(table_of, path)
 
 
 def test_a_run_may_hold_such_records_alone(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postprocess.families.nbc_overlap.points import points_table
 from postprocess.families.nbc_overlap.record import load_overlap
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Progress, Thread
@@ -20,7 +19,6 @@ from postprocess.records.reading import load_record
 from postprocess.records.record import Clock
 from postprocess.records.run import load_run
 from tests.postprocess import synthetic
-from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 from tests.support import check_record
 
 LINES = synthetic.sweep(grid=(8, 16))
@@ -126,7 +124,6 @@ def test_an_incomplete_record_loads(tmp_path: Path, change: Any, incomplete: str
     assert len(record.points) == 4
 
 
-@SAME_FOLDER
 @given(cut=st.integers(0, len(WHOLE)))
 def test_cut_anywhere(tmp_path: Path, cut: int) -> None:
     """What was written whole before the cut is there; only a cut header is an error."""
@@ -141,23 +138,6 @@ def test_cut_anywhere(tmp_path: Path, cut: int) -> None:
         record = load_overlap(path)
         assert len(record.points) == min(whole - 1, 4)
         assert record.complete == (whole == 6)
-
-
-@SAME_FOLDER
-@given(content=anything_anywhere(LINES))
-def test_anything_put_anywhere_is_an_error_of_one_line_or_loads(tmp_path: Path, content: bytes) -> None:
-    """What loads has a table."""
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(content)
-    loads_or_says_why(lambda one: points_table([load_overlap(one)]), path)
-
-
-@SAME_FOLDER
-@given(content=damaged_bytes(LINES))
-def test_damaged_bytes_are_an_error_of_one_line_or_load(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(content)
-    loads_or_says_why(load_overlap, path)
 
 
 def rescaled(value: Any, names: tuple[str, ...], factor: float) -> Any:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mpi_campaign import ROOT
 from mpi_campaign.verdicts import baseline
@@ -25,13 +21,11 @@ from postprocess.families.partitioned import entry
 from postprocess.families.partitioned.charts import charts
 from postprocess.families.partitioned.entry import PARTITIONED
 from postprocess.families.partitioned.record import load_partitioned
-from postprocess.families.partitioned.table import COLUMNS, partitioned_table, record_numbers
-from postprocess.records.fields import RecordError
+from postprocess.families.partitioned.table import partitioned_table, record_numbers
 from postprocess.records.run import load_run
-from postprocess.statistics.metrics import MIN_REPETITIONS, series_estimate
+from postprocess.statistics.metrics import series_estimate
 from postprocess.verdicts.acceptance import FAIL, PASS, judge, read_criteria
 from tests.postprocess import synthetic
-from tests.postprocess.fuzzing import SAME_FOLDER, anything_anywhere, damaged_bytes, loads_or_says_why
 from tests.postprocess.synthetic_partitioned import (
     DELAY_RATIO,
     EARLY,
@@ -60,20 +54,6 @@ def row_of(
     lines = record(sizes=(LARGE,), ratios=(DELAY_RATIO,), noise=noise, oversubscribed=oversubscribed)
     lines[1] = point(truth=truth, message_bytes=LARGE, **changes)
     return table_of(path, lines).iloc[0]
-
-
-def test_a_record_is_valid_and_gives_a_row_per_point(tmp_path: Path) -> None:
-    lines = record()
-    path = synthetic.write(tmp_path / "a.jsonl", lines)
-    check_record(path)
-    table = partitioned_table([load_partitioned(path)])
-    assert tuple(table.columns) == COLUMNS
-    assert len(table) == 2 * len(SIZES)
-    assert table["valid"].all() and table["reliable"].all()
-    assert set(table["threads"]) == set(table["threads_per_rank"]) == {1}
-    assert set(zip(table["approach"], table["noise"], table["cache"], strict=True)) == {("part", "last", "warm")}
-    assert table["message_bytes"].tolist() == [size for size in SIZES for _ in range(2)]  # in whatever order measured
-    assert table["index"].tolist() == [index for i in range(len(SIZES)) for index in (i, i + len(SIZES))]
 
 
 @pytest.mark.parametrize("truth", [EARLY, LATE, replace(EARLY, times_slower=1.3)])
@@ -167,24 +147,6 @@ def test_without_latency_there_is_no_model_and_still_a_gain(tmp_path: Path) -> N
     assert any("guessed bandwidth" in flag for flag in row_of(tmp_path, delay_guessed=True)["flags"])
 
 
-UNRELIABLE: list[tuple[dict[str, Any], str, bool]] = [
-    ({"repetitions": 0}, "not measured", False),
-    ({"repetitions": MIN_REPETITIONS - 1}, "fewer than 6 repetitions (5)", False),
-    ({"data_errors": 3}, "wrong data received (3 errors)", False),
-    ({"truth": replace(EARLY, own_noise=0.5)}, "of the gain wide", True),
-    (synthetic.CLOCKS_DISAGREE, "clocks", True),
-    ({"oversubscribed": True}, "oversubscribed", True),
-]
-
-
-@pytest.mark.parametrize(("changes", "says", "valid"), UNRELIABLE)
-def test_what_may_not_be_used_says_why(tmp_path: Path, changes: dict[str, Any], says: str, valid: bool) -> None:
-    row = row_of(tmp_path, **changes)
-    assert bool(row["valid"]) is valid
-    assert not row["reliable"]
-    assert any(says in reason for reason in row["unreliable_reasons"])
-
-
 @pytest.mark.parametrize("noise", axes.NOISE.values)
 def test_only_a_delay_of_the_last_partition_can_be_off_its_plan(tmp_path: Path, noise: str) -> None:
     """Beta is read as half of what the delays were planned by. With other noises D is a sum over partitions."""
@@ -263,20 +225,6 @@ def test_latency_and_bandwidth_are_those_of_the_whole_launch(tmp_path: Path) -> 
     assert row["gain_model"] == pytest.approx(8 / 3, rel=0.02)
 
 
-def test_an_older_record_has_the_numbers_that_its_delays_were_planned_by(tmp_path: Path) -> None:
-    lines = record()
-    for line in lines[1:-1]:
-        for name in ("transfer_bytes", "latency_readings_ns", "transfer_readings_ns"):
-            del line["own"][name]
-    path = synthetic.write(tmp_path / "a.jsonl", lines)
-    check_record(path)
-    network = load_partitioned(path).network
-    assert network.bytes_per_second.value == EARLY.bytes_per_second
-    assert np.isnan(network.bytes_per_second.low)
-    row = partitioned_table([load_partitioned(path)]).iloc[-1]
-    assert row["delay_ratio_measured_ci95_low"] == pytest.approx(DELAY_RATIO, rel=1e-6)
-
-
 def test_flags_leave_a_point_reliable(tmp_path: Path) -> None:
     lines = record(sizes=(LARGE,), ratios=(0,))
     lines[1] = point(message_bytes=LARGE, delay_ratio=0, late_repetitions=100, start_method="barrier")
@@ -297,49 +245,6 @@ def test_a_case_that_failed_is_not_reliable(tmp_path: Path) -> None:
     table = partitioned_table([load_partitioned(path)], {"records/a.jsonl": ("a case", "rank 1 shares a core")})
     assert not table["reliable"].any()
     assert table["unreliable_reasons"][0][0] == "the case failed: rank 1 shares a core"
-
-
-WRONG: list[tuple[Callable[[Lines], object], str]] = [
-    (lambda lines: lines[0].update(family="mpi_impact"), "a record of mpi_impact, not of partitioned"),
-    (lambda lines: lines[0]["plan"]["parameters"].update(approach=["part", "many"]), "approach is not one text"),
-    (lambda lines: lines[0]["plan"]["parameters"].pop("noise"), "noise is not one text"),
-    (lambda lines: lines[0]["plan"]["parameters"].update(cache=[1]), "cache is not one text"),
-    (lambda lines: lines[1]["parameters"].update(approach="many"), "approach is many, planned was part"),
-    (lambda lines: lines[1]["parameters"].update(message_bytes=0), "message_bytes is not a whole number from 1"),
-    (lambda lines: lines[1]["parameters"].update(partitions_receive=3), "of 4 partitions sent and 3 received"),
-    (lambda lines: lines[1]["parameters"].update(delay_ratio=-1), "delay_ratio is below 0"),
-    (lambda lines: lines[1]["series"].pop("t_after_last_ns"), "series.t_after_last_ns is missing"),
-    (lambda lines: lines[1]["series"].pop("start_imbalance_ns"), "start_imbalance_ns is missing"),
-    (lambda lines: lines[1]["series"].update(t_ns=[0] * 21), "series.t_ns has a time of 0"),
-    (lambda lines: lines[1]["own"].update(messages=0), "messages is not a whole number from 1"),
-    (lambda lines: lines[1]["own"].update(neighbours=0), "neighbours is not a whole number from 1"),
-    (lambda lines: lines[1]["own"].update(latency_ns=0.0), "latency_ns is not above 0"),
-    (lambda lines: lines[1]["own"].update(bytes_per_second=-1.0), "bytes_per_second is not above 0"),
-    (lambda lines: lines[1]["own"].update(delay_calibration=[]), "delay_calibration is not an object"),
-    (lambda lines: lines[1].update(clock=None), "clock is null"),
-    (lambda lines: lines[1].update(repetitions=None), "21 values, not 0"),
-]
-
-
-@pytest.mark.parametrize(("spoil", "says"), WRONG)
-def test_a_wrong_record_is_one_line(tmp_path: Path, spoil: Callable[[Lines], object], says: str) -> None:
-    lines = copy.deepcopy(record())
-    spoil(lines)
-    with pytest.raises(RecordError, match=r"a\.jsonl:") as caught:
-        load_partitioned(synthetic.write(tmp_path / "a.jsonl", lines))
-    assert says in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-WHOLE = record(sizes=(1 << 20,))
-
-
-@SAME_FOLDER
-@given(content=st.one_of(anything_anywhere(WHOLE), damaged_bytes(WHOLE)))
-def test_any_record_is_a_table_or_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(content)
-    loads_or_says_why(lambda file: partitioned_table([load_partitioned(file)]), path)
 
 
 @pytest.mark.parametrize("approach", ["part", "part_coarse", "single", "layer", "rma_fence"])

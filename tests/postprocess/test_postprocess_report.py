@@ -21,7 +21,7 @@ from postprocess.families.nbc_overlap import diagnosis
 from postprocess.families.nbc_overlap.maps import legend, sweeps_of
 from postprocess.families.nbc_overlap.points import points_of
 from postprocess.records.run import load_run
-from postprocess.report.html import write_report
+from postprocess.report.html import render_report, write_report
 from postprocess.report.verified import observed_in, verified_of
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic import sweep
@@ -65,18 +65,15 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
 
-def report(run_dir: Path, output: Path) -> str:
-    paths = write_report(run_dir, output / "report.html", look=Look(kinds=("svg",)))  # other pictures take their time
-    assert paths[0] == output / "report.html"
-    assert all(path.stat().st_size for path in paths)
-    assert not list(output.rglob(".*"))
-    return paths[0].read_text(encoding="utf-8")
+def report(run_dir: Path) -> str:
+    """Without pictures, which take their time."""
+    return render_report(load_run(run_dir))
 
 
 def test_threads_that_a_library_started_while_it_was_measured_are_told(tmp_path: Path) -> None:
     lines = synthetic.sweep(synthetic.SERIALISED, (8, 16))
     lines[-1]["mpi_thread_cpu_ns"][1].append(500_000_000)
-    text = " ".join(Page(report(synthetic.run_folder(tmp_path / "run", [lines]), tmp_path / "out")).text.split())
+    text = " ".join(Page(report(synthetic.run_folder(tmp_path / "run", [lines]))).text.split())
     assert text.count("started by the library while it was measured: 500 ms of CPU") == 1
 
 
@@ -103,7 +100,11 @@ def test_cpu_time_is_told_of_the_time_that_a_rank_was_at_its_place(tmp_path: Pat
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("smoke")
-    return folder, report(synthetic.smoke_run(folder / "run"), folder / "out")
+    paths = write_report(synthetic.smoke_run(folder / "run"), folder / "out" / "report.html", look=Look(kinds=("svg",)))
+    assert paths[0] == folder / "out" / "report.html"
+    assert all(path.stat().st_size for path in paths)
+    assert not list((folder / "out").rglob(".*"))
+    return folder, paths[0].read_text(encoding="utf-8")
 
 
 def test_report_is_well_formed_and_self_contained(smoke: tuple[Path, str]) -> None:
@@ -180,7 +181,7 @@ def timed_run(folder: Path, cache: str = "warm") -> Path:
 
 def test_a_refused_record_shows_why(tmp_path: Path) -> None:
     lines = synthetic.refused("one rank only: there is nothing to communicate with", ranks=1)
-    page = Page(report(synthetic.run_folder(tmp_path / "run", [lines]), tmp_path / "out"))
+    page = Page(report(synthetic.run_folder(tmp_path / "run", [lines])))
     assert "records/000.jsonl: one rank only: there is nothing to communicate with" in page.text
     assert "incomplete: one rank only" in page.text
     assert any(a.get("title", "").startswith("the record ends before this point: one rank") for a in page.all("a"))
@@ -222,7 +223,7 @@ def hostile_run(folder: Path) -> Path:
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
-    source = report(hostile_run(tmp_path / "run"), tmp_path / "out")
+    source = report(hostile_run(tmp_path / "run"))
     page = Page(source)
     assert page.open == []
     assert page.all("script") == [{}]
@@ -241,7 +242,7 @@ def test_a_grid_of_microseconds_to_a_second(tmp_path: Path) -> None:
     lines[0]["plan"]["points"] = 144
     lines[0]["plan"]["parameters"] |= {"comm_target_ns": grid, "comp_target_ns": grid}
     run_dir = synthetic.run_folder(tmp_path / "run", [[lines[0], *points, synthetic.footer(144)]])
-    source = report(run_dir, tmp_path / "out")
+    source = report(run_dir)
     assert len([a for a in Page(source).all("td") if "headers" in a]) == 3 * 144
     for label in ("500 µs", "1.02 s", "64 ms"):
         assert label in source
@@ -272,7 +273,7 @@ def test_a_grid_of_microseconds_to_a_second(tmp_path: Path) -> None:
 def test_any_run_folder_has_a_report(tmp_path: Path, damage: Any) -> None:
     run_dir = synthetic.run_folder(tmp_path / "run", [sweep(grid=(8, 16))])
     damage(run_dir)
-    page = Page(report(run_dir, tmp_path / "out"))
+    page = Page(report(run_dir))
     assert page.open == []
     assert "How to read this" in page.text
 
@@ -283,7 +284,7 @@ def test_a_case_that_failed_shows_its_whole_message_below_its_reason(tmp_path: P
     told = {**synthetic.case(lines, None, "fail", "there is no ssh"), "message": said}
     other = synthetic.case(sweep(grid=(8, 16), configuration="async"), None, "fail", "no progress thread")
     odd = {**synthetic.case(sweep(grid=(8, 16), configuration="dedicated"), None, "fail", "odd"), "message": [1, 2]}
-    source = report(synthetic.run_folder(tmp_path / "run", [lines], [told, other, odd]), tmp_path / "out")
+    source = report(synthetic.run_folder(tmp_path / "run", [lines], [told, other, odd]))
     assert (
         source.count("<summary>All that it said</summary>") == 1
     )  # of the others, as in older manifests, none is kept
@@ -298,7 +299,7 @@ def test_a_case_that_failed_shows_its_whole_message_below_its_reason(tmp_path: P
 def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
     missing = synthetic.case(sweep(collective="ireduce"), None, "missing", "interrupted")
     run_dir = synthetic.run_folder(tmp_path / "run", [sweep(grid=(8,))], [missing], status="incomplete")
-    text_of = Page(report(run_dir, tmp_path / "out")).text
+    text_of = Page(report(run_dir)).text
     assert "the run is marked incomplete" in text_of
     assert "1 case is missing" in text_of
     assert "missing: interrupted" in text_of
@@ -307,7 +308,7 @@ def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
 def test_records_with_the_same_fault_share_a_line(tmp_path: Path) -> None:
     collectives = ("ibcast", "ireduce", "iscan")
     cut = [sweep(collective=one, grid=(8,))[:-1] for one in collectives]
-    text_of = Page(report(synthetic.run_folder(tmp_path / "run", cut, status="incomplete"), tmp_path / "out")).text
+    text_of = Page(report(synthetic.run_folder(tmp_path / "run", cut, status="incomplete"))).text
     each = "3 records, from records/000.jsonl to records/002.jsonl, each: no footer: the measurement was cut off"
     assert each in text_of
     assert text_of.index("the run is marked incomplete") < text_of.index(each)
@@ -363,6 +364,6 @@ def test_what_went_between_nodes_is_held_against_what_tcp_carried(
     for rank in lines[0]["placement"]:
         rank["node"] = rank["rank"] % nodes
     lines[-1]["tcp_bytes_sent"] = [sent, sent]
-    told = Page(report(synthetic.run_folder(tmp_path / "run", [lines]), tmp_path / "out")).text
+    told = Page(report(synthetic.run_folder(tmp_path / "run", [lines]))).text
     assert ("had to go between nodes" in told) is bool(says)
     assert says in told

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mpi_campaign import ROOT
@@ -207,7 +207,6 @@ _TIMES = st.one_of(
 
 
 @given(times=_TIMES, asked=st.sampled_from([0.005, 0.02, 0.1]))
-@settings(max_examples=400, deadline=None)
 def test_the_functions_of_c_answer_the_same(c: _C, times: list[int], asked: float) -> None:
     found = series(*times)
     warmup = stop_rules.warmup_of(found)

@@ -18,13 +18,11 @@ from postprocess.families.transfer_overlap.axes import CONTROLS, NOTHING, PIPELI
 from postprocess.families.transfer_overlap.charts import charts
 from postprocess.families.transfer_overlap.entry import SECTION, TRANSFER_OVERLAP
 from postprocess.families.transfer_overlap.record import load_transfer_overlap
-from postprocess.families.transfer_overlap.table import COLUMNS, record_numbers, transfer_table
+from postprocess.families.transfer_overlap.table import record_numbers, transfer_table
 from postprocess.families.transfer_overlap.verdict import CANNOT_TELL, NOT, PAYS, verdict_text, verdicts
-from postprocess.records.fields import RecordError
 from postprocess.statistics.transfer_overlap import improvement, improvement_bound
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_transfer_overlap import OVERLAPS, SERIALISED, VERSIONS, Lines, Truth, point, record
-from tests.support import check_record
 
 TESTED = tuple(name for name in VERSIONS if name not in CONTROLS)
 
@@ -60,19 +58,6 @@ def test_perfect_overlap_improves_by_the_bound_and_at_most_by_half() -> None:
 def test_the_bound_is_the_improvement_of_the_longer_time_alone(comm: float, comp: float) -> None:
     expected = float(improvement(comm + comp, max(comm, comp)))
     assert float(improvement_bound(comm, comp)) == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_record_is_valid_and_gives_a_row_per_point(tmp_path: Path) -> None:
-    path = synthetic.write(tmp_path / "0.jsonl", record(OVERLAPS, unknowns=(1, 16)))
-    check_record(path)
-    table = transfer_table([load_transfer_overlap(path)])
-    assert tuple(table.columns) == COLUMNS
-    assert list(zip(table["unknowns"], table["variant"], strict=True)) == [
-        (each, one) for each in (1, 16) for one in VERSIONS
-    ]
-    assert table["reliable"].all()
-    assert set(table["message_bytes"]) == {0, 800, 12800}
-    assert transfer_table([]).empty
 
 
 def test_the_values_are_the_truths_and_the_interval_holds_them(tmp_path: Path) -> None:
@@ -139,28 +124,6 @@ def test_a_computation_that_is_disturbed_in_most_repetitions_gives_no_bound(tmp_
     row = table_of(tmp_path, lines).iloc[0]
     assert row["parts_of_whole_ci95_low"] < 1.05 and row["parts_of_whole"] > 1.5
     assert not row["bound_stands"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"repetitions": 5}, "fewer than 6 repetitions (5)"),
-        ({"repetitions": 0}, "not measured"),
-        ({"data_errors": 2}, "wrong data received (2 errors)"),
-        ({"truth": Truth(spread=0.3)}, "wide, more than 0.10"),
-        ({"clock": {"method": "hierarchical", "residual_ns": 1e5, "synchronisations": 2, "drift_ppm": 0.0}}, "clocks"),
-    ],
-)
-def test_what_answers_nothing_is_not_reliable(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
-    row = row_of(tmp_path, changes.pop("truth", SERIALISED), **changes)
-    assert not row["reliable"]
-    assert any(says in reason for reason in row["unreliable_reasons"])
-
-
-def test_ranks_that_share_cores_answer_nothing(tmp_path: Path) -> None:
-    row = row_of(tmp_path, header={"oversubscribed": True})
-    assert row["valid"]
-    assert row["unreliable_reasons"] == ["oversubscribed: ranks share cores"]
 
 
 def test_unequal_parts_are_flagged(tmp_path: Path) -> None:
@@ -316,21 +279,3 @@ def test_the_numbers_of_a_record(tmp_path: Path) -> None:
     }  # fmt: skip
     assert numbers_of(SERIALISED)["t_ratio_to_nonoverlap"] == pytest.approx(1.0, abs=1e-6)
     assert {bound.metric for bound in TRANSFER_OVERLAP.bounds} <= set(numbers_of(OVERLAPS))
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda lines: lines[1]["series"].pop("t_comm_ns"), "series.t_comm_ns is missing"),
-        (lambda lines: lines[1]["series"].pop("start_imbalance_ns"), "start_imbalance_ns is missing"),
-        (lambda lines: lines[1]["own"].pop("history"), "history"),
-        (lambda lines: lines[1]["parameters"].update(unknowns=0), "unknowns"),
-        (lambda lines: lines[1]["series"]["t_comp_ns"].__setitem__(0, 0), "series.t_comp_ns has a time of 0"),
-    ],
-)
-def test_a_record_that_does_not_fit_is_refused_with_its_place(tmp_path: Path, change: Any, says: str) -> None:
-    lines = record(versions=("overlap",))
-    change(lines)
-    with pytest.raises(RecordError, match=r"r\.jsonl:2: ") as told:
-        load_transfer_overlap(synthetic.write(tmp_path / "r.jsonl", lines))
-    assert says in str(told.value)
