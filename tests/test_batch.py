@@ -95,6 +95,13 @@ def test_all_that_is_compared_is_in_one_job() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
+def test_each_node_is_measured_in_one_job_that_has_them_all() -> None:
+    options = Options.of(system="cluster", nodes=(4,), each_node=True, collectives=("ibcast",), threads_per_rank=(1,))
+    (one,) = batch.jobs_of(make_plan(options, [MPICH], "native", *place(options)))
+    assert (one.nodes, len(one.rounds)) == (4, 8)
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_job_of_cases_that_were_measured_is_left_out() -> None:
     options = Options.of(system="cluster", nodes=(1, 2), configurations=("basic",), collectives=("ibcast",))
     plan = make_plan(options, [MPICH], "native", *place(options))
@@ -483,6 +490,13 @@ def test_a_job_ends_when_another_campaign_goes_on_with_its_run(tmp_path: Path) -
     time.sleep(0.15)
     with pytest.raises(in_job.LeaseGone):
         lease.check()
+
+
+def test_a_job_that_starts_when_its_campaign_is_gone_measures_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "lease"
+    path.write_text("me 7")
+    with pytest.raises(in_job.LeaseGone):
+        in_job.Lease(path, 0.2).wait()
 
 
 def test_nodes_with_fewer_cores_than_ranks_need_are_named() -> None:

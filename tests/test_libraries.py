@@ -80,6 +80,10 @@ def test_ranks_that_share_cores_have_none_to_give_up(configuration: str) -> None
     assert reason.endswith("4 ranks of 1 thread have none of their own here")
 
 
+def test_cpus_that_are_not_those_of_the_cores_are_not_used() -> None:
+    assert Placement.on(NodeShape(16, each(0, 1)), 2, 0).dedicated_cpus == ()
+
+
 def test_a_core_that_is_given_up_does_not_compute() -> None:
     threads = {name: one.computing_threads(4) for name, one in CONFIGURATIONS.items()}
     assert threads == {
@@ -408,6 +412,12 @@ def test_an_unknown_mpi_is_plain_basic_and_what_the_application_does_itself() ->
         assert "mpi_campaign/libraries/" in refused("mympi", configuration, "shm")
     assert "mpi_campaign/libraries/" in refused("mympi", "basic")
     assert launched("mympi", "apphelper", "shm") == Settings(program=("--dedicated-cpus", "6,7"))
+
+
+def test_limits_are_by_network() -> None:
+    assert list(launches.limits("openmpi", "async", EIGHT_CORES)) == ["shm", "native"]
+    assert launches.limits("mpich", "dedicated", EIGHT_CORES) == {}
+    assert set(launches.limits("mpich", "dedicated", TWO_CORES)) == set(NETWORKS)
 
 
 def test_records_are_read_by_what_the_registry_says_of_networks() -> None:

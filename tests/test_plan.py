@@ -835,6 +835,12 @@ def test_what_is_no_time_of_a_map_is_refused(option: str, name: str, text: str) 
         checks.check(Options(**{name: (text,)}))  # type: ignore[arg-type]
 
 
+def test_times_are_for_the_benchmarks_that_have_them() -> None:
+    checks.check(Options(benchmarks=("mpi_impact",), comp_times=("1ms",)))
+    with pytest.raises(CampaignError, match="--comm-time is of the overlap"):
+        checks.check(Options(benchmarks=("mpi_impact",), comm_times=("1ms",)))
+
+
 def test_toolchains_and_configurations_take_turns() -> None:
     mpich, openmpi = MPICH.environment, OPENMPI.environment
     turns = planned(MPICH, OPENMPI, repeat=3, interleave=True, configurations=("basic",)).rounds

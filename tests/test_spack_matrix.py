@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from mpi_campaign.systems import known_systems, new_system
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, peers
 from mpi_campaign.toolchains.spack import environment, installed, matrix, provider, tool
+from mpi_campaign.toolchains.spack.build import Build
 from mpi_campaign.toolchains.spack.matrix import Line, Matrix
 from tests.support import spack_build
 
@@ -108,6 +109,11 @@ def test_a_line_of_a_range_of_versions_or_of_any_is_refined_like_another(text: s
 def test_which_versions_a_spec_contains(versions: str, inside: list[str], outside: list[str]) -> None:
     assert [one for one in inside if not matrix.contains(versions, one)] == []
     assert [one for one in outside if matrix.contains(versions, one)] == []
+
+
+@pytest.mark.parametrize("text", ["mpich@5.0", "mpich@5.0+vci", "mpich@5.0.1+vci", "mpich@4.2.3+vci", "openmpi@4.1.6"])
+def test_a_variant_that_was_asked_for_stays_in_the_name(text: str) -> None:
+    assert ROWS.name(matrix.choose(text, ROWS)) == text
 
 
 def test_a_library_is_called_by_its_version_without_what_its_packager_added() -> None:
@@ -264,6 +270,11 @@ def test_lines_without_a_version_are_told_apart_by_their_switches(here: Path) ->
     rows = matrix.matrix("here")
     assert [rows.name(line) for line in rows.lines] == ["madmpi", "madmpi+pioman"]
     assert [matrix.choose(rows.name(line), rows) for line in rows.lines] == list(rows.lines)
+
+
+def test_another_benchmark_is_known_by_its_package_whatever_its_version() -> None:
+    rows = Matrix(Path("x"), (Line("mpich"),), ("osu-micro-benchmarks@7.5", "intel-mpi-benchmarks"))
+    assert rows.beside(["osu-micro-benchmarks", "hpl"]) == ["osu-micro-benchmarks@7.5"]
 
 
 def test_plain_spack_has_the_packages_that_setup_clones() -> None:
@@ -486,6 +497,10 @@ def test_a_case_of_another_benchmark_says_why_spack_does_not_have_it(alone: Path
     other = peers.find("osu", "ibcast", "openmpi", alone, (), replace(build, peers=()))
     assert isinstance(other, str)
     assert "name osu-micro-benchmarks among the peers of the system's spack/definitions.yaml, or build it" in other
+
+
+def test_a_build_is_remembered_as_it_was() -> None:
+    assert Build.from_json(json.loads(json.dumps(asdict(BUILD)))) == BUILD
 
 
 @pytest.mark.parametrize(

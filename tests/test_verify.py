@@ -447,6 +447,7 @@ def impact_faults(tmp_path: Path, spoil: Callable[[Lines], object], configuratio
             lambda lines: launches_of(lines)[0]["places"][0].update(compute_cpusets=["7"]),
             "not compute on the same CPUs",
         ),
+        (lambda lines: lines.pop(), "cut off"),
         (lambda lines: lines.__setitem__(0, {}), "own.jsonl:1"),
     ],
 )
