@@ -81,7 +81,7 @@ def maker(
         why = {name: reason for name, (_, reason) in (failed or {}).items()}
         every = [row for record in records for row in _with_own(record, rows(record, why.get(record.name, "")))]
         made = pd.DataFrame(list(then(every)), columns=list(columns))
-        typed: pd.DataFrame = made.astype(dict.fromkeys(("valid", "reliable", *truths), bool))  # also an empty table
+        typed: pd.DataFrame = made.astype(dict.fromkeys(("valid", "reliable", *truths), bool)).copy()
         return typed
 
     return table
