@@ -95,7 +95,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
         self.made_from = builds.made_from(extras["mpicc"])
         if not self.is_dry_run():
             (self.programs / builds.BUILT).unlink(missing_ok=True)  # until all of them are built again
-            builds.note_let_in(self.programs)
+            builds.note_requested(self.programs)
         self.build_system.builddir = shlex.quote(str(self.programs))
         self.build_system.configuredir = shlex.quote(str(builds.SOURCES))
         self.build_system.flags_from_environ = False

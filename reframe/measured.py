@@ -36,7 +36,7 @@ from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, su
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host
-from postprocess.families.axes import told_to_library
+from postprocess.families.axes import library_settings
 from postprocess.families.family import Value, unit_of
 
 
@@ -316,7 +316,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             here=partition.here,
             launcher=partition.launcher,
             hosts=hosts,
-            axes=told_to_library(self.case.parameters),
+            axes=library_settings(self.case.parameters),
         )
         entry = registry.library(extras["family"])
         copies_once = request.network == "shm" and kernel.COPY not in kernel.refused()

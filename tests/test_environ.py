@@ -19,7 +19,7 @@ from mpi_campaign.systems import site
 from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
-from postprocess.records import let_in
+from postprocess.records import variables
 from postprocess.verdicts.history import manifest_changes
 from tests.archives import archived, name_of
 from tests.support import MPI, Command, refused, succeed
@@ -308,10 +308,10 @@ def manifest(**variables: str) -> dict[str, Any]:
 
 def test_a_variable_that_was_let_in_on_one_side_is_a_difference() -> None:
     none, tcp, sm = manifest(), manifest(UCX_TLS="tcp"), manifest(UCX_TLS="sm", A="1")
-    assert list(let_in.differences([none], [tcp])) == ["let in UCX_TLS: none -> tcp"]
+    assert list(variables.differences([none], [tcp])) == ["let in UCX_TLS: none -> tcp"]
     of_two = ["let in A: none -> 1 or none", "let in UCX_TLS: tcp -> sm or tcp"]
-    assert list(let_in.differences([tcp], [tcp, sm])) == of_two
-    assert list(let_in.differences([tcp], [tcp])) == []
+    assert list(variables.differences([tcp], [tcp, sm])) == of_two
+    assert list(variables.differences([tcp], [tcp])) == []
     assert manifest_changes(none, tcp) == ["let in UCX_TLS: none -> tcp"]
     assert manifest_changes(sm, none) == ["let in UCX_TLS: sm -> none", "let in A: 1 -> none"]
 

@@ -560,8 +560,8 @@ def test_settings_are_of_values_of_axes_that_set_a_library() -> None:
         for axis, rules in entry.settings.items():
             assert set(rules) <= setting[axis]
     usual = {axis.name: axis.usual for axis in axes.ASKED_FOR if axis.usual is not None}
-    assert axes.told_to_library(usual) == {}
-    assert axes.told_to_library({**usual, "protocol": "eager"}) == {"protocol": "eager"}
+    assert axes.library_settings(usual) == {}
+    assert axes.library_settings({**usual, "protocol": "eager"}) == {"protocol": "eager"}
 
 
 def protocol_of(family: str, protocol: str, network: str, version: str = NEWEST) -> Answer:

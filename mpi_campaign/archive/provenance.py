@@ -18,7 +18,7 @@ from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains.resolving import NAME, VERSION, Package
 from mpi_campaign.toolchains.spack.build import Build
 from postprocess.drawing.text import clean, short
-from postprocess.records import let_in, nodes
+from postprocess.records import nodes, variables
 from postprocess.records.header import Header, version_in_short
 from postprocess.records.host_limits import limits_words
 
@@ -70,7 +70,7 @@ def _lines(manifest: Mapping[str, Any], records: RecordFacts) -> Iterator[str]:
         yield f"limits      {limits}"
     for name, node in nodes.nodes_of(manifest).items():
         yield f"node        {name}: {nodes.in_words(node)}"
-    for title, words in let_in.details(manifest):
+    for title, words in variables.details(manifest):
         yield f"{title.partition(' of ')[0].replace('into launches', 'in'):<12}{words}"
     yield f"command     {shlex.join(map(str, manifest.get('command_line', [])))}"
     for name, words in records.carried:

@@ -31,10 +31,8 @@ LIMIT_FACTOR = 4.0
 LIMIT_SECONDS = 120.0
 LIMIT_WITHOUT_BUDGET_SECONDS = 12 * 3600.0
 
-
 MOST_BENCHMARKS = 3
 """A line about skipped cases names at most so many benchmarks."""
-
 
 Session: TypeAlias = tuple[str, Mapping[str, Value]]
 """What all cases of a ReFrame session have in common: the network, and the values of the axes that have a single value

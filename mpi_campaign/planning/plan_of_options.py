@@ -24,7 +24,7 @@ from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.drawing.text import plural
-from postprocess.families.axes import told_to_library
+from postprocess.families.axes import library_settings
 from postprocess.families.family import Value
 
 
@@ -187,7 +187,7 @@ def _why_impossible(
         here=partition.here,
         launcher=partition.launcher,
         hosts=partition.hosts(placement.numbers),
-        axes=told_to_library(question.parameters),
+        axes=library_settings(question.parameters),
     )
     answer = launches.launch(toolchain.family, request)
     if isinstance(answer, Impossible):

@@ -17,7 +17,7 @@ from mpi_campaign.toolchains.spack import installed
 SOURCES = ROOT / "benchmarks"
 SHARE = "share/mpi_campaign_benchmarks"
 BUILT = "built_from.sha256"
-LET_IN = "let_in.txt"
+REQUESTED = "let_in.txt"
 PROGRAMS = "programs.txt"
 
 
@@ -70,21 +70,21 @@ def anew(build: Path) -> list[str]:
         cached = re.search(r"^CMAKE_C_COMPILER:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
     except OSError:
         return []
-    noted = build / LET_IN
-    same = (noted.read_text() if noted.is_file() else "") == _let_in()
+    noted = build / REQUESTED
+    same = (noted.read_text() if noted.is_file() else "") == _requested()
     return ["--fresh"] if not same or (cached and cached[1] != str(machine.compiler())) else []
 
 
-def note_let_in(build: Path) -> None:
+def note_requested(build: Path) -> None:
     """Note the person's variables with which a folder is about to be configured."""
     build.mkdir(parents=True, exist_ok=True)
-    (build / LET_IN).write_text(_let_in())
+    (build / REQUESTED).write_text(_requested())
 
 
 def made_from(mpicc: str) -> str:
     """A digest of everything that the programs of a folder are made from: the sources, and CMake's options. Raises
     CampaignError where there is no C compiler."""
-    return hashlib.sha256("\n".join((fingerprint(), *options(mpicc), _let_in())).encode()).hexdigest()
+    return hashlib.sha256("\n".join((fingerprint(), *options(mpicc), _requested())).encode()).hexdigest()
 
 
 def note_built(programs: Path, made_from: str) -> None:
@@ -128,7 +128,7 @@ def environment(family: str, version: str, prefix: str) -> dict[str, str]:
     return dict(registry.library(family).always(request).env)
 
 
-def _let_in() -> str:
+def _requested() -> str:
     """The person's variables that would make a different build, one to a line."""
     inside = environ.requested()
     return "".join(f"{name}={inside[name]}\n" for name in sorted(inside) if environ.steers_builds(name))

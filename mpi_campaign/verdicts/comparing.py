@@ -16,7 +16,7 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.verdicts import sides
 from postprocess.drawing import page
 from postprocess.drawing.text import clean, shortened
-from postprocess.records import let_in
+from postprocess.records import variables
 from postprocess.records.host_limits import differences, starved_words
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text
@@ -168,7 +168,7 @@ def _terms(this: Mapping[str, Manifest], other: Mapping[str, Manifest]) -> list[
         for case in manifest.get("cases") or []
         if (why := starved_words(manifest, case))
     }
-    others = [*differences(*hosts), *let_in.differences(list(this.values()), list(other.values()))]
+    others = [*differences(*hosts), *variables.differences(list(this.values()), list(other.values()))]
     return [f"not on the same terms: {clean(difference)}" for difference in others] + sorted(stopped)
 
 

@@ -163,7 +163,7 @@ def asked(parameters: Mapping[str, Sequence[Value]], axes: Iterable[Axis]) -> di
     return {axis.name: next(iter(parameters.get(axis.name, ())), axis.usual) for axis in axes}
 
 
-def told_to_library(parameters: Mapping[str, Value]) -> dict[str, str]:
+def library_settings(parameters: Mapping[str, Value]) -> dict[str, str]:
     """The unusual values of a case by which its MPI library is set, by axis."""
     setting = (axis for axis in ASKED_FOR if axis.sets_library and axis.name in parameters)
     return {axis.name: str(parameters[axis.name]) for axis in setting if not axis.is_usual(parameters[axis.name])}

@@ -17,7 +17,7 @@ from postprocess.drawing.colour import PALETTES
 from postprocess.drawing.look import PLAIN, ROOM, Look, Room
 from postprocess.families import registry
 from postprocess.families.family import Details, Page
-from postprocess.records import let_in
+from postprocess.records import variables
 from postprocess.records.fields import Json
 from postprocess.records.host_limits import limits_words, value_words
 from postprocess.records.run import Run, cases_of, load_run
@@ -194,7 +194,7 @@ def _ran(run: Run, observed: Sequence[Observed], cases: Sequence[Mapping[str, st
         *(fact for part in observed for fact in part.inside.covered(part.records)),
         ("Machine", ", ".join(str(host[key]) for key in ("name", "cpu", "os") if host.get(key))),
         ("Limits", limits_words(host)),
-        *((title.capitalize(), words) for title, words in let_in.details(run.manifest)),
+        *((title.capitalize(), words) for title, words in variables.details(run.manifest)),
         ("Cases", ", ".join(text for text in results if not text.startswith("0 "))),
     ]
     return [(name, value) for name, value in facts if value]

@@ -20,7 +20,7 @@ import pandas as pd
 from postprocess.families import registry
 from postprocess.families.family import Metric
 from postprocess.records import host_limits, nodes
-from postprocess.records.let_in import let_in_of
+from postprocess.records.variables import requested_of
 from postprocess.statistics.effects import false_discovery_adjusted
 from postprocess.statistics.limits import HISTORY_RATE, Limits
 from postprocess.statistics.metrics import Floats
@@ -457,7 +457,7 @@ def _facts(manifest: Mapping[str, Any], toolchain: str = "", known_as: str = "")
         facts += (
             [(f"{part} {name}", str(value)) for name, value in described.items()] if isinstance(described, dict) else []
         )
-    facts += [(f"let in {name}", value) for name, value in (let_in_of(manifest) or {}).items()]
+    facts += [(f"let in {name}", value) for name, value in (requested_of(manifest) or {}).items()]
     return [fact for fact in facts if fact[0] != "options environment"]  # the variables let in are told above
 
 

@@ -9,7 +9,7 @@ from typing import Any
 NONE = "none"
 
 
-def let_in_of(manifest: Mapping[str, Any]) -> dict[str, str] | None:
+def requested_of(manifest: Mapping[str, Any]) -> dict[str, str] | None:
     """Values of the variables that were let in, by name; None where the manifest does not tell."""
     return _part(manifest, "let_in")
 
@@ -28,7 +28,7 @@ def _part(manifest: Mapping[str, Any], name: str) -> dict[str, str] | None:
 def details(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """(title, text) for a page: the variables let in, and those kept out. A part without variables is left out."""
     parts = []
-    for title, part in (("let into launches", let_in_of(manifest)), ("kept out of launches", kept_out_of(manifest))):
+    for title, part in (("let into launches", requested_of(manifest)), ("kept out of launches", kept_out_of(manifest))):
         if part:
             parts.append((title, ", ".join(f"{name}={value}" for name, value in part.items())))
     return parts
@@ -39,7 +39,9 @@ def differences(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str
 
     Manifests that do not tell are left out; there is no line where that leaves nothing of a group.
     """
-    groups = [[known for manifest in group if (known := let_in_of(manifest)) is not None] for group in (before, after)]
+    groups = [
+        [known for manifest in group if (known := requested_of(manifest)) is not None] for group in (before, after)
+    ]
     if not all(groups):
         return
     for name in sorted({name for group in groups for variables in group for name in variables}):
