@@ -1,7 +1,6 @@
 """What programs say of themselves is what stands beside their sources, and what docs/fields.md says.
 
-Where a change is meant, remove the file: the test writes it anew, and its difference is looked at before it is
-committed.
+A file that differs is written anew, and the test fails once: its difference is looked at before it is committed.
 """
 
 import json
@@ -22,9 +21,10 @@ WITHOUT = ("bind_rank",)
 
 
 def _held(path: Path, text: str) -> None:
-    if not path.exists():
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    if before != text:
         path.write_text(text, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == text, f"{path.name} is out of date: remove it and run this test"
+    assert before == text, f"{path} was out of date and is written anew: look at its difference"
 
 
 def _described(program: Path, what: str) -> str:

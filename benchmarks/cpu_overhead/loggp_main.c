@@ -23,6 +23,8 @@ static struct settings {
     int grid;
 } settings;
 
+static const char *const axis_names[LOGGP_AXES + 1] = {[LOGGP_PAIR] = "pair", [LOGGP_MESSAGE] = "message_bytes"};
+
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
@@ -83,7 +85,7 @@ static int run(struct program *program) {
     struct loggp loggp = {
         .program = program, .message_bytes = s->message_bytes.values, .message_count = s->message_bytes.count};
     loggp_find_pairs(&loggp, &s->pairs);
-    const struct sampler_plan plan = program_plan(program, axes, LOGGP_AXES);
+    const struct sampler_plan plan = program_plan(program, axis_names, axes);
     axes[LOGGP_PAIR].numbers = loggp.pairs;
     axes[LOGGP_PAIR].count = loggp.pair_count;
     program_configure(program, impossible, sizeof impossible);

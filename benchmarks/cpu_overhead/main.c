@@ -16,7 +16,6 @@
 static const int64_t bisections[] = {[GRID_SMOKE] = 4, [GRID_NIGHTLY] = 5, [GRID_FULL] = 6};
 
 enum { PAPERS_CALLS = 10000, MOST_LATENESS_MS = 10000 };
-enum { AXIS_METHOD = AXES, AXIS_SETTING, ALL_AXES };
 
 static const struct option_choice setting_choices[] = {{"usual", "as it is"},
                                                        {"yielding", "to give the CPU up while it waits"},
@@ -32,6 +31,12 @@ static struct settings {
     int grid;
     int64_t seed;
 } settings = {.seed = 1};
+
+static const char *const axis_names[AXES + 1] = {[AXIS_OPERATION] = "operation",
+                                                 [AXIS_COMMUNICATOR] = "communicator_ranks",
+                                                 [AXIS_MESSAGE] = "message_bytes",
+                                                 [AXIS_WAY] = "way",
+                                                 [AXIS_LATENESS] = "lateness_ns"};
 
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
@@ -132,7 +137,7 @@ static int run(struct program *program) {
                               .target_ns = clocks.batch_target_ns,
                               .seed = (uint64_t)s->seed};
     struct sampler_axis axes[SAMPLER_MOST_AXES];
-    const struct sampler_plan plan = program_plan(program, axes, ALL_AXES);
+    const struct sampler_plan plan = program_plan(program, axis_names, axes);
     axes[AXIS_COMMUNICATOR].numbers = batches.cells.communicators;
     axes[AXIS_COMMUNICATOR].count = batches.cells.communicator_count;
     axes[AXIS_LATENESS].numbers = batches.cells.lateness_ns;

@@ -78,6 +78,9 @@ static struct rounds make_rounds(struct program *program, const struct settings 
     return rounds;
 }
 
+static const char *const axis_names[AXES + 1] = {
+    [AXIS_OPERATION] = "operation", [AXIS_VARIANT] = "variant", [AXIS_MESSAGE] = "message_bytes"};
+
 static int run(struct program *program) {
     const struct settings *s = &settings;
     const bool preset = settings_fill(&settings);
@@ -95,7 +98,7 @@ static int run(struct program *program) {
     }
     struct header_own own = header_own_make(rounds.comm, &of_comm, impossible[0] == '\0');
     struct program_measurement measurement = {.context = &rounds,
-                                              .plan = program_plan(program, axes, AXES),
+                                              .plan = program_plan(program, axis_names, axes),
                                               .seed = s->seed,
                                               .sizes_given = RECORD_UNKNOWN,
                                               .own = &own,

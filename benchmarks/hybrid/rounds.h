@@ -20,16 +20,7 @@
 #include "variants.h"
 
 /* The first three make the points, the others have the same value in all of them. */
-enum {
-    AXIS_OPERATION,
-    AXIS_VARIANT,
-    AXIS_MESSAGE,
-    AXIS_INTRANODE,
-    AXIS_CACHE,
-    AXIS_METHOD,
-    AXIS_VIRTUAL_NODE_RANKS,
-    AXES
-};
+enum { AXIS_OPERATION, AXIS_VARIANT, AXIS_MESSAGE, AXES };
 
 /* The parts of a repetition, each a batch of calls. */
 enum batch {

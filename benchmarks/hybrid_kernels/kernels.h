@@ -12,7 +12,7 @@
 #include "program.h"
 
 /* The first two make the points, the others have the same value in all of them. */
-enum { AXIS_KERNEL, AXIS_SIZE, AXIS_METHOD, AXIS_VIRTUAL_NODE_RANKS, AXES };
+enum { AXIS_KERNEL, AXIS_SIZE, AXES };
 enum { KERNELS = 3 };
 
 extern const struct kernel *const kernel_table[KERNELS];

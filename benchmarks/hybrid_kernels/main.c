@@ -97,6 +97,8 @@ static void check_ranks(const struct program *program, const struct kernels *o, 
     }
 }
 
+static const char *const axis_names[AXES + 1] = {[AXIS_KERNEL] = "kernel", [AXIS_SIZE] = "size"};
+
 /* Collective. Returns the exit code. */
 static int measure(struct program *program, struct settings *s, struct kernels *o) {
     char impossible[PROGRAM_MOST_REASON] = "";
@@ -112,7 +114,7 @@ static int measure(struct program *program, struct settings *s, struct kernels *
         check_ranks(program, o, s->virtual_node_ranks, impossible, sizeof impossible);
     }
     const struct of_header own = header_of(s, o);
-    struct sampler_plan plan = program_plan(program, axes, AXES);
+    struct sampler_plan plan = program_plan(program, axis_names, axes);
     axes[AXIS_SIZE].numbers = sizes.values;
     axes[AXIS_SIZE].count = sizes.count;
     if (s->method == METHOD_PAPER) {

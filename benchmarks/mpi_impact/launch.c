@@ -12,13 +12,10 @@
 /* Time from the moment when all ranks are ready to the beginning, in which the last rank learns of it. */
 enum { GRACE_NS = 20000000 };
 
-/* Options that are axes. */
-enum { AXES = 2 };
-
 /* Collective. false on all ranks: the disk refused. */
 static bool write_header(struct program *program, const struct impact_plan *plan, bool sizes_given) {
     struct sampler_axis axes[SAMPLER_MOST_AXES];
-    const struct sampler_plan asked = program_plan(program, axes, AXES);
+    const struct sampler_plan asked = program_plan(program, NULL, axes);
     char *parameters = sampler_plan_parameters(&asked);
     char *own = fields_text(impact_plan_fields, plan);
     const struct record_plan all = {.parameters = parameters,

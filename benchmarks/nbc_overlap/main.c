@@ -38,6 +38,9 @@ static struct settings {
 } settings = {.seed = 1};
 
 /* The table of options: what --help prints and the parser knows is this. */
+static const char *const axis_names[AXES + 1] = {
+    [AXIS_COLLECTIVE] = "collective", [AXIS_COMM] = "comm_target_ns", [AXIS_COMP] = "comp_target_ns"};
+
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
@@ -155,7 +158,7 @@ static int run(struct program *program) {
     const struct plan plan = plan_of(program, s);
     struct overlap overlap = {.plan = &plan, .sizes_file = s->sizes, .save_sizes = s->save_sizes};
     const struct program_measurement measurement = {.context = &overlap,
-                                                    .plan = program_plan(program, axes, AXES),
+                                                    .plan = program_plan(program, axis_names, axes),
                                                     .seed = s->seed,
                                                     .sizes_given = s->sizes != NULL,
                                                     .impossible = impossible};

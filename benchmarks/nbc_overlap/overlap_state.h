@@ -23,7 +23,7 @@ enum { SPREAD_CALL, SPREAD_COMP, SPREAD_TEST, SPREAD_WAIT };
 enum { MEDIAN_MPI, MEDIAN_COMM_REF, MEDIAN_COMP, MEDIAN_COMP_REF };
 
 /* Indices of the axes: the first three make the grid, the others have the same value in all points. */
-enum { AXIS_COLLECTIVE, AXIS_COMM, AXIS_COMP, AXIS_CACHE, AXIS_COMPUTATION, AXIS_TEST_INTERVAL, AXES };
+enum { AXIS_COLLECTIVE, AXIS_COMM, AXIS_COMP, AXES };
 
 struct overlap {
     struct bench bench; /* first: the parts of bench.h take an overlap for its bench */

@@ -24,6 +24,11 @@ enum { MOST_REPETITIONS = 1000 };
 
 static struct points_plan asked = {.noise_relative = 0.27, .seed = 1};
 
+static const char *const axis_names[AXES + 1] = {[AXIS_MESSAGE] = "message_bytes",
+                                                 [AXIS_PARTITIONS] = "partitions_send",
+                                                 [AXIS_AGGREGATION] = "aggregation_bytes",
+                                                 [AXIS_DELAY] = "delay_ratio"};
+
 static void describe_options(struct option_entry *entries) {
     struct points_plan *a = &asked;
     const struct option_entry table[] = {
@@ -111,7 +116,7 @@ static int measure(struct program *program, const struct points_plan *plan) {
     program_configure(program, impossible, sizeof impossible);
     points_check_ranks(plan, program, impossible, sizeof impossible);
     struct program_measurement measurement = {.context = &pipeline,
-                                              .plan = program_plan(program, axes, AXES),
+                                              .plan = program_plan(program, axis_names, axes),
                                               .seed = plan->seed,
                                               .sizes_given = plan->sizes != NULL,
                                               .impossible = impossible};

@@ -14,19 +14,7 @@
 #include <stdint.h>
 
 /* Indices of the axes. The first four make the grid, the others have the same value in all points. */
-enum {
-    AXIS_MESSAGE,
-    AXIS_PARTITIONS,
-    AXIS_AGGREGATION,
-    AXIS_DELAY,
-    AXIS_APPROACH,
-    AXIS_NOISE,
-    AXIS_INTERFACES,
-    AXIS_CACHE,
-    AXIS_METHOD,
-    AXIS_FIGURE,
-    AXES
-};
+enum { AXIS_MESSAGE, AXIS_PARTITIONS, AXIS_AGGREGATION, AXIS_DELAY, AXES };
 
 /* MPI counts partitions and words as int, and tags of single partitions are numbers below the tags without data. */
 enum { POINTS_MOST_PARTITIONS = 16384 };

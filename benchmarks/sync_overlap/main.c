@@ -36,7 +36,6 @@ static const struct option_choice protocol_choices[] = {
     {"rendezvous", "a smaller one"},
     {NULL, NULL}};
 
-enum { AXES = 3 }; /* which only the plan has */
 enum { LEAST_DELAY_NS = 10000000, SHORTEST_DELAY_NS = 1000000 };
 
 static struct settings {
@@ -138,7 +137,7 @@ static int measure(struct program *program, struct settings *s, bool preset) {
     }
     fit_sizes(program, &s->message_bytes, preset, impossible, sizeof impossible);
     struct sampler_axis axes[SAMPLER_MOST_AXES];
-    const struct sampler_plan plan_of_run = program_plan(program, axes, AXES);
+    const struct sampler_plan plan_of_run = program_plan(program, NULL, axes);
     const struct late_receiver_plan plan = {
         .message_bytes = s->message_bytes.values,
         .message_count = s->message_bytes.count,

@@ -104,8 +104,9 @@ static struct program_header header_of(const struct session *session) {
     const struct settings *s = session->settings;
     const bool works = runs(s, WORK);
     const bool until_narrow = s->interval > 0;
-    struct sampler_axis axes[SAMPLER_MOST_AXES]; /* section, target_ns: those of the section work */
-    const size_t count = sampler_axes(session->program->options, axes);
+    static const char *const names[] = {"section", "target_ns", NULL}; /* the second is of the section work */
+    struct sampler_axis axes[SAMPLER_MOST_AXES];
+    const size_t count = sampler_axes(session->program->options, names, axes);
     const struct sampler_plan plan = {.axes = axes, .axis_count = works ? count : 1};
     return (struct program_header){.seed = SESSION_SEED,
                                    .plan = {.parameters = sampler_plan_parameters(&plan),

@@ -26,6 +26,9 @@ static struct settings {
     int partitioner; /* -1: the usual one */
 } settings = {.tolerance = 1e-8, .max_iterations = 1000, .seed = 1, .partitioner = -1};
 
+static const char *const axis_names[AXES + 1] = {
+    [AXIS_POINTS] = "grid_points", [AXIS_UNKNOWNS] = "unknowns", [AXIS_VARIANT] = "variant"};
+
 static void describe_options(struct option_entry *entries) {
     struct settings *s = &settings;
     const struct option_entry table[] = {
@@ -120,7 +123,7 @@ static int measure(struct program *program, const struct settings *s, bool own_l
         solves_try(&solves, false, impossible, sizeof impossible);
     }
     return program_measure(program, &(struct program_measurement){.context = &solves,
-                                                                  .plan = program_plan(program, axes, AXES),
+                                                                  .plan = program_plan(program, axis_names, axes),
                                                                   .seed = s->seed,
                                                                   .sizes_given = RECORD_UNKNOWN,
                                                                   .impossible = impossible});

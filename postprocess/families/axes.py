@@ -24,8 +24,8 @@ _KINDS: Mapping[str, Literal["text", "integer", "number"]] = {
 def described(program: str, parameter: str, title: str, **more: Any) -> Axis:
     """An axis that is an option of a program: its kind, unit, legal values and usual value are the option's.
 
-    more: fields of the axis that the option does not tell, or tells otherwise. Raises KeyError where no option of the
-    program has the values of this parameter.
+    more: fields of the axis that the option does not tell, or tells otherwise. Raises LookupError where no option of
+    the program has the values of this parameter.
     """
     option = descriptions()[program].option(parameter)
     unit = "ns" if parameter.endswith("_ns") else "bytes" if parameter.endswith("_bytes") else ""

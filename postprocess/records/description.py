@@ -108,8 +108,13 @@ class Description:
         return f"{value:016x}"
 
     def option(self, parameter: str) -> Option:
-        """The option of which a record has the values under this name. Raises KeyError where there is none."""
+        """The option of which a record has the values under this name. Raises LookupError where there is none."""
         options = {option.parameter: option for option in self.options if option.parameter}
+        if parameter not in options:
+            raise LookupError(
+                f"{self.program} has no option whose values are {parameter!r} in a record: is its description what the "
+                "program prints now (tests/test_descriptions.py)?"
+            )
         return options[parameter]
 
 

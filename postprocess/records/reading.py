@@ -124,7 +124,7 @@ def _valid_lines(path: Path) -> Iterator[tuple[str, Json | None]]:
         validator = validators.get(str(value.get("type")))
         if validator is None:
             fail(where, f"none of {', '.join(validators)}")
-        fault = next(iter(sorted(validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path)))), None)
+        fault = schema.worst_fault(validator, value)
         if fault is not None:
-            fail(where, clean(f"{'.'.join(map(str, fault.absolute_path)) or 'line'}: {fault.message}")[:300])
+            fail(where, clean(fault)[:300])
         yield where, value

@@ -68,6 +68,14 @@ def _validators(program: str, strict: bool) -> dict[str, Draft202012Validator]:
     return {kind: Draft202012Validator(schema) for kind, schema in schemas(descriptions().get(program), strict).items()}
 
 
+def worst_fault(validator: Draft202012Validator, line: Json) -> str | None:
+    """Which field of a line is wrong, and how; None where the line conforms."""
+    from jsonschema.exceptions import best_match  # noqa: PLC0415 - likewise
+
+    fault = best_match(validator.iter_errors(line))
+    return None if fault is None else f"{'.'.join(map(str, fault.absolute_path)) or 'line'}: {fault.message}"
+
+
 def schemas(description: Description | None, strict: bool) -> dict[str, Json]:
     """The schemas of the lines of a record, by their type."""
     record = record_description()
@@ -83,7 +91,11 @@ def schemas(description: Description | None, strict: bool) -> dict[str, Json]:
         header["properties"]["plan"]["properties"] |= {
             "own": _object(description.plan, strict), "parameters": _plan_parameters(description, strict),
         }  # fmt: skip
-        point["anyOf"] = [{"properties": _own(kind, description, strict)} for kind in description.points] or [{}]
+        kinds = [_own(kind, description, strict) for kind in description.points]
+        if len(kinds) == 1:
+            point["properties"] |= kinds[0]
+        elif kinds:
+            point["anyOf"] = [{"properties": kind} for kind in kinds]
     lines = {"header": header, "point": point, "footer": footer}
     if description is not None and description.process:
         lines["process"] = _object(description.process, strict, {"type": {"const": "process"}, **named})

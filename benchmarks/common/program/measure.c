@@ -11,14 +11,11 @@
 /* Spoilt repetitions that a point may have: so many, and so many for each of --max-repetitions. */
 enum { SPOILT = 50, SPOILT_PER_REPETITION = 10 };
 
-struct sampler_plan program_plan(const struct program *program, struct sampler_axis axes[SAMPLER_MOST_AXES],
-                                 size_t count) {
+struct sampler_plan program_plan(const struct program *program, const char *const *names,
+                                 struct sampler_axis axes[SAMPLER_MOST_AXES]) {
     const struct program_settings *s = &program->settings;
-    if (sampler_axes(program->options, axes) != count) {
-        fail_die("%s has not %zu options that are axes", program->kind->name, count);
-    }
     return (struct sampler_plan){.axes = axes,
-                                 .axis_count = count,
+                                 .axis_count = sampler_axes(program->options, names, axes),
                                  .rule = {.interval_relative = s->interval,
                                           .warmup_relative = s->interval / 2,
                                           .min_repetitions = s->min_repetitions,

@@ -167,9 +167,9 @@ struct program_measurement {
 };
 
 /* Returns the plan that the options ask for: its axes are those of the table of options (sampler_axes), which the
- * caller may change. count: how many the benchmark has. axes must outlive the plan. */
-struct sampler_plan program_plan(const struct program *program, struct sampler_axis axes[SAMPLER_MOST_AXES],
-                                 size_t count);
+ * caller may change. names: of the axes that the benchmark numbers; NULL: none. axes must outlive the plan. */
+struct sampler_plan program_plan(const struct program *program, const char *const *names,
+                                 struct sampler_axis axes[SAMPLER_MOST_AXES]);
 
 /* Collective: prepares, writes the header, measures all points of the kind, writes the footer. Returns the exit code.
  */

@@ -571,28 +571,55 @@ char *sampler_plan_parameters(const struct sampler_plan *plan) {
     return json_line_take(line);
 }
 
-size_t sampler_axes(const struct option_entry *entries, struct sampler_axis axes[SAMPLER_MOST_AXES]) {
+static struct sampler_axis axis_of(const struct option_entry *entry) {
+    struct sampler_axis axis = {.name = entry->parameter,
+                                .choices = entry->choices,
+                                .of_plan = entry->of_plan,
+                                .millionths = entry->kind == OPTION_REALS};
+    if (option_is_list(entry->kind)) {
+        const struct option_list *list = entry->target;
+        axis.numbers = list->values;
+        axis.count = list->count;
+    } else {
+        axis.only = entry->kind == OPTION_CHOICE ? *(int *)entry->target : *(int64_t *)entry->target;
+        axis.count = 1;
+    }
+    return axis;
+}
+
+/* Appends the axis of an entry, unless an axis of its name is there. */
+static void add_axis(const struct option_entry *entry, struct sampler_axis axes[SAMPLER_MOST_AXES], size_t *count) {
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp(entry->parameter, axes[i].name) == 0) {
+            return;
+        }
+    }
+    if (*count == SAMPLER_MOST_AXES) {
+        fail_die("more than %d options are axes", SAMPLER_MOST_AXES);
+    }
+    struct sampler_axis *axis = &axes[(*count)++];
+    *axis = axis_of(entry);
+    if (axis->numbers == NULL && axis->count == 1) {
+        axis->numbers = &axis->only;
+    }
+}
+
+size_t sampler_axes(const struct option_entry *entries, const char *const *names,
+                    struct sampler_axis axes[SAMPLER_MOST_AXES]) {
     size_t count = 0;
+    for (; names != NULL && *names != NULL; names++) {
+        const struct option_entry *entry = entries;
+        while (entry->name != NULL && (entry->parameter == NULL || strcmp(entry->parameter, *names) != 0)) {
+            entry++;
+        }
+        if (entry->name == NULL) {
+            fail_die("no option has the values of the axis %s", *names);
+        }
+        add_axis(entry, axes, &count);
+    }
     for (; entries->name != NULL; entries++) {
-        if (entries->parameter == NULL || (count > 0 && strcmp(entries->parameter, axes[count - 1].name) == 0)) {
-            continue;
-        }
-        if (count == SAMPLER_MOST_AXES) {
-            fail_die("more than %d options are axes", SAMPLER_MOST_AXES);
-        }
-        struct sampler_axis *axis = &axes[count++];
-        *axis = (struct sampler_axis){.name = entries->parameter,
-                                      .choices = entries->choices,
-                                      .of_plan = entries->of_plan,
-                                      .millionths = entries->kind == OPTION_REALS};
-        if (option_is_list(entries->kind)) {
-            const struct option_list *list = entries->target;
-            axis->numbers = list->values;
-            axis->count = list->count;
-        } else {
-            axis->only = entries->kind == OPTION_CHOICE ? *(int *)entries->target : *(int64_t *)entries->target;
-            axis->numbers = &axis->only;
-            axis->count = 1;
+        if (entries->parameter != NULL) {
+            add_axis(entries, axes, &count);
         }
     }
     return count;

@@ -54,10 +54,12 @@ struct sampler_axis {
 
 enum { SAMPLER_MOST_AXES = 10 };
 
-/* Fills in the axes of a table of options, in its order. Returns how many there are. They point at the options' targets
- * and into `axes`. Entries behind each other with the same parameter are one axis, which gets the values of the first.
- */
-size_t sampler_axes(const struct option_entry *entries, struct sampler_axis axes[SAMPLER_MOST_AXES]);
+/* Fills in the axes of a table of options: those of these names first (NULL-terminated), which the program numbers in
+ * this order, then the others in the order of the table. Entries with the same parameter are one axis, which gets the
+ * values of the first. Returns how many there are. They point at the options' targets and into `axes`. Dies where no
+ * entry has one of the names. */
+size_t sampler_axes(const struct option_entry *entries, const char *const *names,
+                    struct sampler_axis axes[SAMPLER_MOST_AXES]);
 
 struct sampler_plan {
     const struct sampler_axis *axes; /* the points are the product of the axes; the last axis changes fastest */

@@ -12,6 +12,8 @@ struct barriers {
     int64_t count;
 };
 
+static const char *const axis_names[] = {"barriers", NULL};
+
 static void describe_options(struct option_entry *entries) {
     const struct option_entry barriers = {.name = "barriers",
                                           .kind = OPTION_INTEGERS,
@@ -59,11 +61,12 @@ static int run(struct program *program) {
     struct barriers barriers = {.count = 0};
     struct sampler_axis axes[SAMPLER_MOST_AXES];
     program_configure(program, impossible, sizeof impossible);
-    const int code = program_measure(program, &(struct program_measurement){.context = &barriers,
-                                                                            .plan = program_plan(program, axes, 1),
-                                                                            .seed = RECORD_UNKNOWN,
-                                                                            .sizes_given = RECORD_UNKNOWN,
-                                                                            .impossible = impossible});
+    const int code =
+        program_measure(program, &(struct program_measurement){.context = &barriers,
+                                                               .plan = program_plan(program, axis_names, axes),
+                                                               .seed = RECORD_UNKNOWN,
+                                                               .sizes_given = RECORD_UNKNOWN,
+                                                               .impossible = impossible});
     options_free_list(&counts);
     return code;
 }
