@@ -19,7 +19,7 @@ from postprocess.drawing.text import plural, ratio
 from postprocess.families import axes, sampled
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.sampled import Sampling
-from postprocess.records.description import descriptions
+from postprocess.records.description import Described, descriptions
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import RecordFile
 from postprocess.statistics.launches import likely, of_rows
@@ -52,21 +52,30 @@ def with_own(family: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 @cache
-def _own_fields(family: str) -> Mapping[str, float | str | None]:
-    """The names of the numbers, texts and truth values that points of a family have of their own, each with what stands
-    where a point lacks it."""
+def _own_fields(family: str) -> Mapping[str, Described]:
+    """The numbers, texts and truth values that points of a family have of their own, by name."""
     kinds = (kind for described in descriptions().values() if described.family == family for kind in described.points)
-    lacking: dict[str, float | str | None] = {"integer": math.nan, "number": math.nan, "text": "", "truth": None}
-    return {field.name: lacking[field.kind] for kind in kinds for field in kind.own if field.kind in lacking}
+    return {field.name: field for kind in kinds for field in kind.own if field.kind in _LACKING}
+
+
+_LACKING: Mapping[str, float | str | None] = {"integer": math.nan, "number": math.nan, "text": "", "truth": None}
+"""What a row has where a point lacks a field, by the kind of the field."""
+
+
+def _own_value(field: Described, value: Any) -> Any:
+    if value is None:
+        return _LACKING[field.kind]
+    is_real = field.kind == "number" or (field.kind == "integer" and field.or_null)  # whatever the value of this row
+    return float(value) if is_real else value
 
 
 def _with_own(record: Any, rows: Iterable[Row]) -> Iterable[Row]:
     """The rows of a record's points with the values of these fields."""
     own_of = {point.index: point.own for point in getattr(record, "points", ())}
-    lacking = _own_fields(record.family)
+    fields = _own_fields(record.family)
     for row in rows:
         own = own_of.get(row.get("index"), {})
-        yield {name: lacking[name] if own.get(name) is None else own[name] for name in lacking} | row
+        yield {name: _own_value(field, own.get(name)) for name, field in fields.items()} | row
 
 
 def maker(
