@@ -291,4 +291,8 @@ def clone(tmp_path: Path) -> Path:
         shutil.copy(ROOT / name, folder / name)
     for name in ("mpi_campaign", "postprocess", "systems"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (ROOT / "benchmarks").glob("*/*description.json"):
+        place = folder / path.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, place)
     return folder

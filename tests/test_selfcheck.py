@@ -80,7 +80,7 @@ def test_help_and_version_are_printed_once(built: Path) -> None:
     assert done.returncode == 0
     assert len(re.findall(r"^usage", done.stdout, re.MULTILINE)) == 1
     for section in ("timer", "clock", "start", "noise", "work"):
-        assert re.search(rf"^  {section}\b", done.stdout, re.MULTILINE)
+        assert re.search(rf"^ +{section}\b", done.stdout, re.MULTILINE)
     assert len(launch(built / "timing_selfcheck", "--version").stdout.splitlines()) == 1
 
 

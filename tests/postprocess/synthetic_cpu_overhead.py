@@ -102,18 +102,21 @@ def point(
     return synthetic.changed(line, **changes)
 
 
+OWN = {
+    "cpu_clock_step_ns": 500, "kernel_tick_ns": 4_000_000, "batch_target_ns": 10_000_000,
+    "node_tick_ns": 10_000_000, "node_cpus": 4,
+}  # fmt: skip
+"""What the header has of its own."""
+
+
 def header(operations: Sequence[str] = ("bcast",), sizes: Sequence[int] = SIZES, **changes: Any) -> dict[str, Any]:
     """The first line."""
     parameters = {
         "operation": list(operations), "communicator_ranks": [changes.get("ranks", 2)], "message_bytes": list(sizes),
         "way": ["blocking", "working"], "library_setting": ["usual"], "method": ["campaign"],
     }  # fmt: skip
-    own = {
-        "cpu_clock_step_ns": 500, "kernel_tick_ns": 4_000_000, "batch_target_ns": 10_000_000,
-        "node_tick_ns": 10_000_000, "node_cpus": 4,
-    }  # fmt: skip
     command_line = ["cpu_overhead", "--collective", *operations]
-    return synthetic.header_of("cpu_overhead", parameters, own, changes, method=2, command_line=command_line)
+    return synthetic.header_of("cpu_overhead", parameters, OWN, changes, method=2, command_line=command_line)
 
 
 def record(

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.families.nbc_overlap.record import load_overlap
+from postprocess.records.description import descriptions
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Progress, Thread
 from postprocess.records.reading import load_record
@@ -270,10 +271,12 @@ def test_not_utf8(tmp_path: Path) -> None:
 
 
 def test_validate_is_stricter_than_load(tmp_path: Path) -> None:
-    path = synthetic.write(tmp_path / "r.jsonl", [LINES[0], {**LINES[1], "novelty": 1}, *LINES[2:]])
+    described = {**LINES[0], "description": descriptions()["nbc_overlap"].hash}
+    path = synthetic.write(tmp_path / "r.jsonl", [described, {**LINES[1], "novelty": 1}, *LINES[2:]])
     load_overlap(path)
     with pytest.raises(RecordError, match=r"r\.jsonl:2: .*novelty"):
         check_record(path)
+    check_record(synthetic.write(tmp_path / "older.jsonl", [LINES[0], {**LINES[1], "novelty": 1}, *LINES[2:]]))
 
 
 @pytest.mark.parametrize(
