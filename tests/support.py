@@ -166,7 +166,7 @@ def example(run: str) -> Path:
 
 
 def check_record(path: Path) -> None:
-    """Every line as its JSON schema says, and as its family sees it. Raises RecordError."""
+    """Every line as its program describes it, and as its family sees it. Raises RecordError."""
     families.validate(path)
 
 

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-enum { ELEMENT = 8, MOST_RANKS = 65536 };
+enum { ELEMENT = 8 };
 /* Sizes of messages, bytes; 800 bytes is the paper's block of an allgather (figure 12). */
 static const struct option_values grids[] = {
     [GRID_SMOKE] = {{8, 800, 16384, 262144}, 4},
@@ -63,16 +63,7 @@ void settings_describe(struct option_entry *entries) {
             "method", &s->method, program_method_choices,
             "when a point is done; default: campaign. The paper's way is ten batches of 1000 calls, whatever the "
             "intervals"),
-        {.name = "virtual-node-ranks",
-         .kind = OPTION_INTEGER,
-         .target = &s->virtual_node_ranks,
-         .maximum = MOST_RANKS,
-         .value_name = "N",
-         .parameter = "virtual_node_ranks",
-         .of_plan = true,
-         .help =
-             "virtual nodes of at most so many ranks, fewer than there are, of which the MPI library does not know; "
-             "default: 0, the nodes there are"},
+        program_virtual_node_ranks(&s->virtual_node_ranks),
         option_one_of("grid", &s->grid, program_grid_choices,
                       "the sizes of messages, as far as the ranks have memory for them; default: smoke"),
         option_flag("round-robin", &s->round_robin,

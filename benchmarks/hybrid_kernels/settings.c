@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SIZE = 1000000000, MOST_RANKS = 65536, LEAST_ITEMS = 64, LEAST_ITERATIONS = 6 };
+enum { MOST_SIZE = 1000000000, LEAST_ITEMS = 64, LEAST_ITERATIONS = 6 };
 enum { POSITION_SUMMA, POSITION_POISSON, POSITION_BPMF }; /* in kernel_table */
 
 /* Rows of the grid of the Poisson equation, the paper's, and items of bpmf per rank: 1000 of them make its messages of
@@ -54,16 +54,7 @@ void settings_describe(struct option_entry *entries) {
             "method", &s->method, program_method_choices,
             "when a point is done; default: campaign. The paper's way is 20 repetitions, however wide the interval "
             "is"),
-        {.name = "virtual-node-ranks",
-         .kind = OPTION_INTEGER,
-         .target = &s->virtual_node_ranks,
-         .maximum = MOST_RANKS,
-         .value_name = "N",
-         .parameter = "virtual_node_ranks",
-         .of_plan = true,
-         .help =
-             "virtual nodes of at most so many ranks, fewer than there are, of which the MPI library does not know; "
-             "default: 0, the nodes there are"},
+        program_virtual_node_ranks(&s->virtual_node_ranks),
         option_one_of("grid", &s->grid, program_grid_choices,
                       "the sizes of kernels for which no other option gives one; default: smoke"),
         option_text("ratings", &s->ratings, "FILE",

@@ -133,9 +133,10 @@ static const struct field parameter_fields[] = {
 /* What one computing thread lost to others. All threads of all ranks listen at the same time, each on its core. */
 static const struct field own_fields[] = {
     FIELD(struct row, host, "the name of its host"),
-    FIELD(struct row, cpu,
-          "where the thread was when it began; -1 where the system does not say. The header's placement says whether "
-          "it could move"),
+    {FIELD_BEGIN(struct row, cpu,
+                 "where the thread was when it began; -1 where the system does not say. The header's placement says "
+                 "whether it could move"),
+     .below_0 = true},
     FIELD(struct row, seconds, "how long it listened"),
     FIELD(struct row, threshold_ns, "a gap between two readings of the timer above this is a detour"),
     FIELD(struct row, detours, "how many there were"),

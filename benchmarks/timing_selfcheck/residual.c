@@ -1,5 +1,6 @@
 #include "residual.h"
 
+#include "record.h"
 #include "timer.h"
 
 #include <math.h>
@@ -29,8 +30,6 @@ struct row {
     size_t residual_count;
 };
 
-static const char *const methods[] = {"shared", "interpolated", "none", NULL};
-
 static const struct field parameter_fields[] = {
     SESSION_SECTION(struct row, "clock"),
     FIELDS_END,
@@ -46,7 +45,7 @@ static const struct field look_fields[] = {
 };
 
 static const struct field own_fields[] = {
-    FIELD_ONE_OF(struct row, method, methods, "as in the header's clock"),
+    FIELD_ONE_OF(struct row, method, record_clock_methods, "as in the header's clock"),
     FIELD(struct row, refusal, "why there is no common clock, one line that names the rank; empty where there is one"),
     FIELD(struct row, reason, SESSION_REASON),
     FIELD(struct row, clocks, "distinct clocks among the ranks: ranks that read the same one count once"),

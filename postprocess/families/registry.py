@@ -65,7 +65,7 @@ def load(path: Path, family: Family) -> Any:
 
 
 def validate(path: Path, record: Record | None = None) -> None:
-    """Check a record file: every line against its JSON schema, and the record by its family's view.
+    """Check a record file: every line against what its program says of it, and the record by its family's view.
 
     record: what `load_record` made of the file, where it was loaded already. Raises RecordError.
     """

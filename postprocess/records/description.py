@@ -28,7 +28,7 @@ class Described:
     kind: ``integer``, ``number``, ``text``, ``truth``, ``integers``, ``object``, ``objects``, or in words what stands
     there.  members: the fields of an object, or of each object.  values: the legal texts; empty where any is.
     or_null, may_lack: whether it may be null, or be left out.  stops: a series until whose interval is narrow a point
-    is repeated.
+    is repeated.  below_0: an integer that may be below 0; others are counts.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Described:
     or_null: bool = False
     may_lack: bool = False
     stops: bool = False
+    below_0: bool = False
     values: tuple[str, ...] = ()
     members: tuple[Described, ...] = ()
 

@@ -120,7 +120,7 @@ def _valid_lines(path: Path) -> Iterator[tuple[str, Json | None]]:
         if not validators:
             first = _first({**value, "type": "header"} if value.get("type") == "process" else value, where)
             program = first.text("program" if value.get("type") == "process" else "benchmark")
-            validators = schema.validators(program, str(first.value.get("description", "")))
+            validators = schema.validators(program, first.text("family"), str(first.value.get("description", "")))
         validator = validators.get(str(value.get("type")))
         if validator is None:
             fail(where, f"none of {', '.join(validators)}")

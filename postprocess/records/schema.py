@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from postprocess.records.description import Described, Description, Points, descriptions, record_description
 from postprocess.records.fields import Json
@@ -34,16 +34,16 @@ def _by_name(item: Json) -> Json:
 
 
 _OF_KIND: Mapping[str, Json] = {
-    "integer": {"type": "integer"},
+    "integer": _COUNT,
     "number": {"type": "number"},
     "text": _TEXT,
     "truth": {"type": "boolean"},
-    "integers": {"type": "array", "items": {"type": "integer"}},
+    "integers": _COUNTS,
     "object": {"type": "object"},
     "objects": {"type": "array", "items": {"type": "object"}},
     "texts": {"type": "array", "items": _TEXT},
     "lists": _TABLE,
-    "pairs of integers": _TABLE,
+    "lists of texts": {"type": "array", "items": {"type": "array", "items": _TEXT}},
     "counts or nulls": {"type": "array", "items": {"type": ["integer", "null"], "minimum": 0}},
     "texts by name": _by_name(_TEXT),
     "values by name": _by_name({"type": "array", "items": _VALUE}),
@@ -55,10 +55,12 @@ _OF_KIND: Mapping[str, Json] = {
 """The schemas of the kinds of `Described`."""
 
 
-def validators(program: str, description_hash: str) -> dict[str, Draft202012Validator]:
-    """The validators of the lines of a program's record, by type of line."""
-    description = descriptions().get(program)
-    return _validators(program, description is not None and description.hash == description_hash)
+def validators(program: str, family: str, description_hash: str) -> dict[str, Draft202012Validator]:
+    """The validators of the lines of a program's record, by type of line. Programs of others have the description of
+    their family."""
+    name = program if program in descriptions() else family
+    description = descriptions().get(name)
+    return _validators(name, description is not None and description.hash == description_hash)
 
 
 @cache
@@ -115,15 +117,15 @@ def _object(fields: Iterable[Described], strict: bool, more: Mapping[str, Json] 
 
 
 def _value(field: Described, strict: bool) -> Json:
-    schema = dict(_OF_KIND[field.kind])
+    schema: Json = {"type": "integer"} if field.below_0 else dict(_OF_KIND[field.kind])
     if field.members and field.kind == "object":
         schema = _object(field.members, strict)
     elif field.members:
-        schema = {"type": "array", "items": _object(field.members, strict)}
+        schema["items"] = _object(field.members, strict)
     if field.values and strict:
-        schema = {"enum": list(field.values)}
+        schema["enum"] = [*field.values, *([None] if field.or_null else [])]
     if field.or_null or not strict:
-        return {"anyOf": [schema, {"type": "null"}]} | ({"properties": schema.get("properties", {})})
+        schema["type"] = [schema["type"], "null"]
     return schema
 
 
@@ -137,21 +139,21 @@ def _plan_parameters(description: Description, strict: bool) -> Json:
 
 
 def _own(kind: Points, description: Description, strict: bool) -> Json:
-    axes = [
-        Described(option.parameter, kind="value") for option in description.options
-        if option.parameter and not option.of_plan
-    ]  # fmt: skip
     items = {"series": _COUNTS, "spreads": _SPREAD, "rank_medians": _COUNTS, "thread_medians": _TABLE,
              "rank_samples": _TABLE}  # fmt: skip
-    schema: dict[str, Any] = {
-        name: {
-            "type": "object",
-            "properties": {field.name: item for field in getattr(kind, name)},
-            "required": [field.name for field in getattr(kind, name) if not field.may_lack] if strict else [],
-            "additionalProperties": not strict,
-        }
-        for name, item in items.items()
+    schema = {name: _named(getattr(kind, name), item, strict) for name, item in items.items()}
+    warmup = _named((series for series in kind.series if series.stops), _COUNTS, strict) | {"required": []}
+    axes = {option.parameter: _VALUE for option in description.options if option.parameter and not option.of_plan}
+    parameters = _object(kind.parameters, strict, axes)
+    return {**schema, "warmup": warmup, "parameters": parameters, "own": _object(kind.own, strict)}
+
+
+def _named(fields: Iterable[Described], item: Json, strict: bool) -> Json:
+    """The schema of an object that has the same kind of value for each of these fields."""
+    fields = tuple(fields)
+    return {
+        "type": "object",
+        "properties": {field.name: item for field in fields},
+        "required": [field.name for field in fields if not field.may_lack] if strict else [],
+        "additionalProperties": not strict,
     }
-    parameters = _object(kind.parameters, strict)
-    parameters["properties"] |= {axis.name: _VALUE for axis in axes}
-    return {**schema, "parameters": parameters, "own": _object(kind.own, strict)}

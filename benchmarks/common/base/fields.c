@@ -151,6 +151,9 @@ static void describe(json_line *line, const struct field *field) {
     if (field->may_lack) {
         json_put_boolean(line, "may_lack", true);
     }
+    if (field->below_0) {
+        json_put_boolean(line, "below_0", true);
+    }
     if (field->values != NULL) {
         json_open_array(line, "values");
         for (const char *const *value = field->values; *value != NULL; value++) {

@@ -32,15 +32,16 @@ enum field_kind {
 struct field {
     const char *name;
     enum field_kind kind;
-    size_t at;                                                         /* of the member in the struct */
-    size_t count_at;                                                   /* of a list: of its length, a size_t */
-    const struct field *members;                                       /* of an object */
-    size_t size;                                                       /* of objects: of one of them */
-    bool pointed;                                                      /* of an object: the member is a pointer */
-    const char *const *values;                                         /* legal texts, NULL-terminated; NULL: any */
-    bool or_null;                                                      /* null where it is not known */
-    bool may_lack;                                                     /* left out where it is not known */
-    const char *shape;                                                 /* FIELD_OTHER: what it writes, in words */
+    size_t at;                   /* of the member in the struct */
+    size_t count_at;             /* of a list: of its length, a size_t */
+    const struct field *members; /* of an object */
+    size_t size;                 /* of objects: of one of them */
+    bool pointed;                /* of an object: the member is a pointer */
+    const char *const *values;   /* legal texts, NULL-terminated; NULL: any */
+    bool or_null;                /* null where it is not known */
+    bool below_0;                /* an integer that may be below 0; others are counts */
+    bool may_lack;               /* left out where it is not known */
+    const char *shape;           /* FIELD_OTHER: what it writes, in words */
     void (*put)(json_line *line, const char *name, const void *value); /* FIELD_OTHER; value: the struct */
     const char *help;
 };

@@ -198,8 +198,8 @@ static void put_placements(json_line *line, const char *name, const void *of) {
 }
 
 static const char *const thread_levels[] = {"single", "funneled", "serialized", "multiple", NULL};
-static const char *const clock_methods[] = {"shared", "interpolated", "none", NULL};
-static const char *const start_methods[] = {"deadline", "barrier", NULL};
+const char *const record_clock_methods[] = {"shared", "interpolated", "none", NULL};
+const char *const record_start_methods[] = {"deadline", "barrier", NULL};
 static const char *const sources[] = {"none", "library", "application", NULL};
 static const char *const binders[] = {"none", "library", "program", NULL};
 
@@ -268,7 +268,7 @@ const struct field record_build_fields[] = {
 };
 
 static const struct field clock_fields[] = {
-    FIELD_ONE_OF(struct record_clock, method, clock_methods,
+    FIELD_ONE_OF(struct record_clock, method, record_clock_methods,
                  "shared: all ranks read one clock. interpolated: several clocks, synchronised before and after each "
                  "point. none: there is no common clock"),
     FIELD(struct record_clock, refusal, "why there is no common clock; empty where there is one"),
@@ -334,7 +334,7 @@ const struct field record_header_fields[] = {
     {FIELD_BEGIN(struct record_header, start_method,
                  "deadline: ranks wait for an agreed time of the common clock. barrier: they leave a dissemination "
                  "barrier, because that was asked for or because there is no clock. null: they do not start together"),
-     .or_null = true, .values = start_methods},
+     .or_null = true, .values = record_start_methods},
     FIELD_OR_NULL(struct record_header, seed, "of the contents of messages; null where there are none"),
     FIELD_STRUCT(struct record_header, build, record_build_fields, "how the program was built"),
     FIELD_BY("environment", put_environment, "texts by name",
@@ -435,7 +435,7 @@ static void put_rank_samples(json_line *line, const char *name, const void *of) 
 }
 
 static const struct field point_clock_fields[] = {
-    FIELD_ONE_OF(struct record_point_clock, method, clock_methods,
+    FIELD_ONE_OF(struct record_point_clock, method, record_clock_methods,
                  "as in the header; with none, each time is the longest of the ranks' own durations"),
     FIELD(struct record_point_clock, residual_ns,
           "the largest disagreement with rank 0's clock at the synchronisations after the point and its parts; where "
@@ -469,7 +469,7 @@ const struct field record_point_fields[] = {
                 "the widest 95 % interval of the medians that stop the point, relative to its median"),
     POINT_FIELD(data_errors, "wrong elements received, over all ranks"),
     {FIELD_BEGIN(struct record_point, start_method, "as in the header, of this point"), .or_null = true,
-     .values = start_methods},
+     .values = record_start_methods},
     FIELD_STRUCT_OR_NULL(struct record_point, clock, point_clock_fields, "the clock while the point was measured"),
     FIELD_BY("series", put_series, "series", "over all ranks, a value per repetition that counts"),
     FIELD_BY("warmup", put_warmup, "series", "the same of the warm-up, of the series that stop the point"),

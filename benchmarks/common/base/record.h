@@ -195,6 +195,12 @@ struct record_footer {
     const char *own; /* JSON object; NULL: an empty one */
 };
 
+/* ---- words ---- */
+
+/* By enum clock_method and enum start_method; NULL-terminated. */
+extern const char *const record_clock_methods[];
+extern const char *const record_start_methods[];
+
 /* ---- writing ---- */
 
 /* The schema's name and version, for code that writes a line of another kind or reads a record. */

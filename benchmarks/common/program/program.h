@@ -103,6 +103,9 @@ extern const struct option_choice program_grid_choices[];
 extern const struct option_choice program_method_choices[];
 extern const struct option_choice program_cache_choices[];
 
+/* The option --virtual-node-ranks, an axis that only the plan has. */
+struct option_entry program_virtual_node_ranks(int64_t *ranks);
+
 /* Bytes of a line about wrong use, which may list all legal values. */
 enum { PROGRAM_MOST_ERROR = 1536 };
 

@@ -25,6 +25,18 @@ void program_add_options(struct option_entry *entries, const struct option_entry
     memcpy(entries + own, table, size);
 }
 
+struct option_entry program_virtual_node_ranks(int64_t *ranks) {
+    enum { MOST_RANKS = 65536 };
+    return (struct option_entry){.name = "virtual-node-ranks",
+                                 .kind = OPTION_INTEGER,
+                                 .target = ranks,
+                                 .maximum = MOST_RANKS,
+                                 .parameter = "virtual_node_ranks",
+                                 .of_plan = true,
+                                 .help = "virtual nodes of at most so many ranks, fewer than there are, of which the "
+                                         "MPI library does not know; default: 0, the nodes there are"};
+}
+
 /* Appends the options of programs with configurations. */
 static void describe_configuration(struct program *program, struct option_entry entries[PROGRAM_MOST_OPTIONS]) {
     struct program_settings *s = &program->settings;

@@ -6,6 +6,7 @@
 #include "fail_mpi.h"
 #include "group.h"
 #include "phase.h"
+#include "record.h"
 #include "timer.h"
 
 #include <inttypes.h>
@@ -75,11 +76,8 @@ struct clock_model {
     int64_t interval_ns;
 };
 
-static const char *const method_names[] = {
-    [CLOCK_SHARED] = "shared", [CLOCK_INTERPOLATED] = "interpolated", [CLOCK_NONE] = "none"};
-
 const char *clock_method_name(enum clock_method method) {
-    return method_names[method];
+    return record_clock_methods[method];
 }
 
 __attribute__((format(printf, 2, 3))) static void refuse(clock_model *model, const char *format, ...) {

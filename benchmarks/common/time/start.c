@@ -3,6 +3,7 @@
 #include "barrier.h"
 #include "fail.h"
 #include "fail_mpi.h"
+#include "record.h"
 #include "timer.h"
 #include "tolerance.h"
 
@@ -35,7 +36,7 @@ struct start_line {
 };
 
 const char *start_method_name(enum start_method method) {
-    return method == START_DEADLINE ? "deadline" : "barrier";
+    return record_start_methods[method];
 }
 
 start_line *start_create(MPI_Comm world, const clock_model *clock, enum start_method method) {
