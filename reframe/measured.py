@@ -29,10 +29,8 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Cpus, Placement, Shares, first, numbers_of
 from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.networks import registry as networks
-from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks import point_values
-from mpi_campaign.planning.benchmarks.choice import Where
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, suites_of
+from mpi_campaign.planning.benchmarks.choice import Asked, Where, from_text
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, points_name, suites_of
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host
@@ -66,10 +64,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     oversubscribe = variable(bool, value=False)
     #: Name of the benchmark's grid; a suite (ReFrame mode) sets it.
     grid = variable(str, value="smoke")
-    #: Times instead of those of the grid's axes, as the benchmark reads them: 500us,8ms.
-    comm_times = variable(str, value="")
-    comp_times = variable(str, value="")
-    #: Values of axes of points instead of the grid's: a text of `point_values.as_text`.
+    #: Values of axes of points instead of the grid's: a text of `choice.as_text`, such as comm_times:500us,8ms.
     points = variable(str, value="")
     #: Wall time of a case of nbc_overlap, from which that of others follows; 0: only the repetitions bound it.
     budget_seconds = variable(float, value=0.0)
@@ -131,8 +126,11 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
 
     def point_options(self) -> list[str]:
         """The benchmark's options for values of its points that were asked for instead of the grid's."""
-        own = BENCHMARKS[self.benchmark].point_values
-        return point_values.words(own, point_values.from_text(self.points), self.case.parameters)
+        return BENCHMARKS[self.benchmark].point_words(self.asked_points, self.case.parameters)
+
+    @property
+    def asked_points(self) -> Asked:
+        return from_text(self.points)
 
     @property
     def case_seconds(self) -> float:
@@ -141,7 +139,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             return 0.0
         benchmark, of_suite = BENCHMARKS[self.benchmark], self.budget_from == "suite"
         launches = benchmark.launches(1, enough=self.enough_launches)
-        return benchmark.seconds(self.budget_seconds, self.times, self.case.parameters, launches, of_suite=of_suite)
+        grid = self.grid, self.asked_points
+        return benchmark.seconds(self.budget_seconds, *grid, self.case.parameters, launches, of_suite=of_suite)
 
     def budget_options(self) -> list[str]:
         return ["--budget-seconds", f"{self.case_seconds:.1f}"] if self.case_seconds else []
@@ -197,15 +196,6 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     def rate(self) -> str:
         """The rate of the network; empty where it has none."""
         return networks.rate(self.network)
-
-    @property
-    def times(self) -> suites.Grid:
-        """The grid that the overlap is measured on. Raises CampaignError for a text that is no time."""
-        axes = (
-            [suites.nanoseconds(name, text, zero=False) for text in given.split(",")] if given else []
-            for name, given in (("comm_times", self.comm_times), ("comp_times", self.comp_times))
-        )
-        return suites.grid_with(self.grid, *axes)
 
     @property
     def case(self) -> Case:
@@ -290,9 +280,8 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             f"{placement.ranks_per_node} ranks of {self.threads_per_rank} threads need {placement.cores_per_node} "
             f"cores on each node, there are {node.cores}",
         )
-        own_points = BENCHMARKS[self.benchmark].point_values
-        grid = point_values.named(self.times.name, own_points, point_values.from_text(self.points))
-        self.reference_key = references.key(self.case, grid, self.ranks, self.threads_per_rank)
+        points = points_name(self.benchmark, self.grid, self.asked_points)
+        self.reference_key = references.key(self.case, points, self.ranks, self.threads_per_rank)
         accepted = references.path_of(self.current_system.name)
         if accepted.is_file():
             self.reference = {"$ref": str(accepted)}

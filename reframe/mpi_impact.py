@@ -35,9 +35,7 @@ class MpiImpact(MeasuredTest):
         options += recording.ranks(self.current_environ.extras["family"], self.current_environ.extras["version"])
         options += self.sizes_options()
         options += ["--limit-seconds", f"{self.hung_after_seconds:.1f}"]
-        options += self.budget_options()
-        if self.comp_times:
-            options += ["--comp-times", self.comp_times]
+        options += [*self.budget_options(), *self.point_options()]
         words = [*self.common_options(), *self.axis_options()]
         module = ["-m", "mpi_campaign.launching.impact_launches"]
         self.start_without_launcher(site.python_command(), [*module, *map(shlex.quote, [*options, "--", *words])])

@@ -12,11 +12,7 @@ class NbcOverlap(MeasuredTest):
     benchmark = "nbc_overlap"
 
     def benchmark_options(self) -> list[str]:
-        options = ["--grid", self.grid]
-        for option, times in (("--comm-times", self.comm_times), ("--comp-times", self.comp_times)):
-            if times:
-                options += [option, times]
-        return [*options, *self.settle_options(), *self.budget_options(), *self.sizes_options()]
+        return [*super().benchmark_options(), *self.sizes_options()]
 
 
 Parameters: Any = basics_parameters("nbc_overlap")

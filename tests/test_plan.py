@@ -14,10 +14,11 @@ from mpi_campaign.archive import references, run_folders
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.planning import checks, options, placing, plan, suites
-from mpi_campaign.planning.benchmarks import choices, point_values, transfer_overlap
+from mpi_campaign.planning.benchmarks import choice, choices, transfer_overlap
 from mpi_campaign.planning.benchmarks.hybrid_kernels import grid_of_ranks
+from mpi_campaign.planning.benchmarks.nbc_overlap import map_times
 from mpi_campaign.planning.benchmarks.partitioned import THREADS_OF_FIGURE
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, points_name
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import Options
 from mpi_campaign.planning.plan_of_options import make_plan
@@ -230,14 +231,12 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
     asked: dict[str, Any] = {"benchmarks": ("partitioned",), "configurations": ("basic",)}
     sizes = Options.of(**asked, message_bytes=("65536", "1024"), delay_ratio=("2.50",), receive_partitions=("8",))
     assert Options.from_manifest({"schema_version": 1, "options": sizes.as_dict()}) == sizes
-    own = BENCHMARKS["partitioned"].point_values
-    text = point_values.as_text(sizes.points)
-    assert point_values.from_text(text) == sizes.points
-    assert point_values.words(own, sizes.points, {"approach": "many"}) == [
+    assert choice.from_text(choice.as_text(sizes.asked)) == sizes.asked
+    assert BENCHMARKS["partitioned"].point_words(sizes.asked, {"approach": "many"}) == [
         "--message-bytes", "1024,65536", "--delay-ratios", "2.5",
     ]  # fmt: skip
-    assert "--receive-partitions" in point_values.words(own, sizes.points, {"approach": "layer"})
-    assert point_values.named("smoke", own, {"delay_ratio": ("2.50",)}) == "smoke_delay_ratio_2.5"
+    assert "--receive-partitions" in BENCHMARKS["partitioned"].point_words(sizes.asked, {"approach": "layer"})
+    assert points_name("partitioned", "smoke", {"delay_ratio": ("2.50",)}) == "smoke_delay_ratio_2.5"
     assert not planned(MPICH, **asked, message_bytes=("65536", "1024"), delay_ratio=("2.50",)).skipped
     with pytest.raises(CampaignError, match="--receive-partitions: 4 partitions cannot be received as 3: one number"):
         planned(MPICH, **asked, approaches=("many", "layer"), receive_partitions=("3",))
@@ -266,7 +265,7 @@ def test_sizes_partitions_and_delays_are_asked_for_in_place_of_the_grids() -> No
             {"benchmarks": ("hybrid_kernels",), "kernel": ("poisson",), "summa_order": ("512",)},
             "--summa-order: its kernel, summa, is not among those of --kernel: add --kernel summa, or leave it out",
         ),
-        ({"benchmarks": ("hybrid",), "operations": ("cast",)}, "there is no operation 'cast'; there are: barrier"),
+        ({"benchmarks": ("hybrid",), "operations": ("cast",)}, "--operation cast: one of allgather, bcast"),
         (
             {"benchmarks": ("hybrid",), "message_bytes": ("12",)},
             "--message-bytes 12: a multiple of 8, such as 16",
@@ -292,9 +291,8 @@ def test_the_threads_of_a_figure_are_those_of_the_program() -> None:
 
 
 def test_sizes_of_kernels_are_asked_for_within_the_limits_of_the_program() -> None:
-    own = BENCHMARKS["hybrid_kernels"].point_values
     asked = {"bpmf_items": ("8000", "640"), "summa_order": ("512",)}
-    assert point_values.words(own, asked, {}) == ["--summa-order", "512", "--bpmf-items", "640,8000"]
+    assert BENCHMARKS["hybrid_kernels"].point_words(asked, {}) == ["--summa-order", "512", "--bpmf-items", "640,8000"]
     grids = {1: (1, 1), 2: (2, 1), 6: (3, 2), 7: (7, 1), 8: (4, 2), 12: (4, 3), 16: (4, 4)}  # MPI_Dims_create's
     assert {ranks: grid_of_ranks(ranks) for ranks in grids} == grids
 
@@ -320,7 +318,7 @@ def test_blocking_collectives_are_measured_on_request_each_in_a_case() -> None:
         checks.check(Options.of(benchmarks=("nbc_overlap",), operations=("bcast",)))
     (messages,) = planned(MPICH, benchmarks=("loggp",), configurations=("basic",)).cases
     assert messages.stem == "mpich-5_0_2.shm.basic.loggp"
-    with pytest.raises(CampaignError, match="there is no operation 'ibcast'; there are: barrier, bcast"):
+    with pytest.raises(CampaignError, match="--operation ibcast: one of barrier, bcast"):
         planned(MPICH, benchmarks=("cpu_overhead",), operations=("ibcast",))
 
 
@@ -339,13 +337,14 @@ def test_solvers_are_measured_on_request_on_grids_and_unknowns_each_in_a_case() 
     }
     assert sizes["nightly"] == [(10_000, 1), (10_000, 16)]
     assert sizes["acceptance"] == [*sizes["nightly"], (1_000_000, 1), (1_000_000, 16)]
-    own = planned(MPICH, **asked, grid_points=("300",), unknowns=("2", "0"))
+    own = planned(MPICH, **asked, grid_points=("300",), unknowns=("2",))
     assert own.cases[-1].label == "mpich@5.0.2 shm basic transfer_overlap (300 points, 2 unknowns per point)"
-    assert list(own.skipped.values()) == ["0 is no size: a whole number of at least 1"]
     with pytest.raises(CampaignError, match="--unknowns is nothing to nbc_overlap: add --benchmark transfer_overlap"):
         checks.check(Options.of(benchmarks=("nbc_overlap",), unknowns=("2",)))
-    with pytest.raises(CampaignError, match="--grid-points many: a whole number"):
+    with pytest.raises(CampaignError, match="--grid-points many: a whole number from 1 to 100000000"):
         planned(MPICH, **asked, grid_points=("many",))
+    with pytest.raises(CampaignError, match="--unknowns 0: a whole number from 1 to 1024"):
+        planned(MPICH, **asked, unknowns=("2", "0"))
 
 
 @pytest.mark.parametrize(
@@ -354,7 +353,6 @@ def test_solvers_are_measured_on_request_on_grids_and_unknowns_each_in_a_case() 
         ("10", "1", "--grid-points: 10 points have at most 1 part, of 8 points or more, and there are 2 ranks"),
         ("100000000", "21", "the vectors alone take 62.6 GiB of a rank, more than half of its share of memory, 32 GiB"),
         ("100000000", "22", "more values than MPI counts; at most 2147483647 are possible"),
-        ("100000001", "1", "at most 100000000 points and 1024 unknowns are possible"),
     ],
 )
 def test_a_system_that_the_ranks_cannot_have_is_refused(
@@ -401,7 +399,6 @@ def test_planning_and_the_solver_have_the_same_limits() -> None:
     sources = ROOT / "benchmarks" / "transfer_overlap"
     text = "".join((sources / name).read_text() for name in ("main.c", "partition.h", "solver.h"))
     in_program = {
-        "MOST_POINTS": transfer_overlap.MOST_POINTS, "MOST_UNKNOWNS": transfer_overlap.MOST_UNKNOWNS,
         "PARTITION_LEAST_POINTS": transfer_overlap.LEAST_POINTS_OF_PART,
         "PARTITION_MOST_LEAVES": transfer_overlap.MOST_PARTS, "SOLVER_VECTORS": transfer_overlap.VECTORS,
     }  # fmt: skip
@@ -423,7 +420,7 @@ def test_messages_to_a_late_receiver_have_a_control_and_protocols() -> None:
     ]
     with pytest.raises(CampaignError, match="nothing can run: no variable was found that raises the eager limit"):
         planned(INTEL, benchmarks=("sync_overlap",), configurations=("basic",), protocols=("eager",))
-    with pytest.raises(CampaignError, match="there is no send 'sometimes'; there are: early, late, never"):
+    with pytest.raises(CampaignError, match="--send sometimes: one of early, late, never"):
         planned(MPICH, benchmarks=("sync_overlap",), sends=("sometimes",))
     alone = planned(MPICH, benchmarks=("sync_overlap",), configurations=("basic",), sends=("never",))
     assert [case.label for case in alone.to_measure] == ["mpich@5.0.2 shm basic sync_overlap (sent never)"]
@@ -432,8 +429,7 @@ def test_messages_to_a_late_receiver_have_a_control_and_protocols() -> None:
 def test_sizes_ways_and_times_of_cpu_overhead_are_asked_for() -> None:
     asked: dict[str, Any] = {"benchmarks": ("cpu_overhead",), "configurations": ("basic",), "operations": ("alltoall",)}
     waits = planned(MPICH, **asked, ways=("late", "blocking"), lateness_ms=("10", "100"), message_bytes=("1024",))
-    own = BENCHMARKS["cpu_overhead"].point_values
-    assert point_values.words(own, waits.options.points, waits.to_measure[0].parameters) == [
+    assert BENCHMARKS["cpu_overhead"].point_words(waits.options.asked, waits.to_measure[0].parameters) == [
         "--message-bytes", "1024", "--ways", "blocking,late", "--lateness-ms", "10,100",
     ]  # fmt: skip
     with pytest.raises(CampaignError, match="with --method paper only blocking calls are measured, no `late`"):
@@ -462,12 +458,11 @@ def test_a_collective_is_a_case_of_one_benchmark_and_a_point_of_another() -> Non
     assert [(case.benchmark, case.parameters["operation"]) for case in both.to_measure] == [
         ("cpu_overhead", "scan"), ("cpu_overhead", "bcast"), ("hybrid", ""),
     ]  # fmt: skip
-    own = BENCHMARKS["hybrid"].point_values
-    assert point_values.words(own, both.options.points, {}) == ["--operation", "bcast"]
-    assert point_values.named("smoke", own, both.options.points) == "smoke_operation_bcast"
+    assert BENCHMARKS["hybrid"].point_words(both.options.asked, {}) == ["--operation", "bcast"]
+    assert points_name("hybrid", "smoke", both.options.asked) == "smoke_operation_bcast"
     assert Options.from_manifest({"schema_version": 1, "options": both.options.as_dict()}) == both.options
     sized = Options.of(benchmarks=("hybrid",), operations=("allreduce", "bcast"), message_bytes=("64", "8"))
-    assert point_values.words(own, point_values.from_text(point_values.as_text(sized.points)), {}) == [
+    assert BENCHMARKS["hybrid"].point_words(choice.from_text(choice.as_text(sized.asked)), {}) == [
         "--operation", "bcast,allreduce", "--message-bytes", "8,64",
     ]  # fmt: skip
     # What one benchmark of a suite lacks is skipped there, with the reason.
@@ -491,7 +486,7 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
         assert (set(own), len(own)) == (protocols, count)
     assert len(sides) == 11 + 9 + 3
     assert {case.parameters["send"] for case in found.to_measure} == {"early"}
-    assert found.options.points == {"message_bytes": ("64", "4096", "65536", "1048576")}
+    assert options.points_of(found.options) == {"message_bytes": ("64", "4096", "65536", "1048576")}
     assert [turn.network for turn in found.rounds] == ["shm", "wire:2gbit"]
     folder = run_folders.RunFolder(tmp_path, "local", "RUN")
     (over_wire,) = (session_words.of_round(folder, found, turn) for turn in found.rounds if turn.network != "shm")
@@ -533,9 +528,7 @@ def test_a_refusal_names_no_configuration_that_nobody_asked_for() -> None:
 
 def test_the_suite_of_planted_cases_has_one_network_where_one_is_asked_for_or_can_be_had() -> None:
     asked = planned(MPICH, suite="planted", network="wire:1gbit", message_bytes=("64",))
-    assert asked.options.points == {"message_bytes": ("64",)}
-    assert Options.of(suite="planted", benchmarks=("sync_overlap",)).points == suites.SUITES["planted"].points
-    assert not Options.of(suite="planted", benchmarks=("sync_overlap", "loggp")).points
+    assert options.points_of(asked.options) == {"message_bytes": ("64",)}
     one = make_plan(Options.of(suite="planted", network="wire:1gbit"), [MPICH], "wire:1gbit", TWO_CORES)
     assert {case.network for case in one.cases} == {"wire:1gbit"}
     without_a_wire = make_plan(Options.of(suite="planted"), [MPICH], "shm", TWO_CORES)
@@ -552,9 +545,7 @@ def test_a_library_setting_makes_a_case_of_its_own_or_is_skipped_where_none_is_k
         "mpich@5.0.2 shm basic cpu_overhead bcast (library modelled)",
     ]
     assert not found.skipped
-    with pytest.raises(
-        CampaignError, match="there is no library setting 'fast'; there are: usual, yielding, blocking, modelled"
-    ):
+    with pytest.raises(CampaignError, match="--library-setting fast: one of usual, yielding, blocking, modelled"):
         planned(MPICH, **asked, library_settings=("fast",))
 
 
@@ -569,7 +560,7 @@ def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, net
     own = [one for one in (OPENMPI, MPICH, INTEL) if one.toolchain in suites.SUITES[suite].toolchains]
     found = make_plan(Options(suite=suite), own, network, placement)
     assert plan.FIXED_SECONDS + found.expected_measuring_seconds <= 60 * minutes
-    assert found.case_budget_seconds >= found.grid.least_case_seconds
+    assert found.case_budget_seconds >= BENCHMARKS["nbc_overlap"].least_seconds(*found.grid)
     assert found.too_short() == ""
     several = {case.benchmark for case in found.to_measure if case.repeat == LEAST_LAUNCHES}
     assert several == (set() if suite == "smoke" else {"nbc_overlap", *suites.SHORT_BENCHMARKS})
@@ -626,7 +617,7 @@ def test_short_benchmarks_leave_the_time_of_a_suite_to_the_others(suite: str) ->
     budgets = {case.benchmark: found.budget_of(case) for case in found.to_measure[::-1]}
     for name in suites.SHORT_BENCHMARKS:
         launches = max(case.repeat for case in found.to_measure if case.benchmark == name)
-        assert budgets[name] == BENCHMARKS[name].most_seconds[found.grid.named] / launches < budgets["nbc_overlap"]
+        assert budgets[name] == BENCHMARKS[name].most_seconds[found.grid[0]] / launches < budgets["nbc_overlap"]
 
 
 def test_what_short_benchmarks_leave_is_divided_among_the_others() -> None:
@@ -809,36 +800,38 @@ def test_another_benchmark_that_spack_will_build_is_not_missed_before_it_was(tmp
     [("0", 0), ("100us", 100_000), ("1.5ms", 1_500_000), ("2s", 2_000_000_000), ("10000000000ns", 10**10)],
 )
 def test_a_test_interval_is_a_time(text: str, found: int) -> None:
-    assert suites.nanoseconds("--test-interval", text) == found
+    assert choice.nanoseconds("--test-interval", text) == found
 
 
 @pytest.mark.parametrize("text", ["", "100", "-1us", "0us", "1e3us", "1 ms", "us", "0.1ns", "nan", "1" * 30 + "s"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(CampaignError, match=r"--test-interval .*100us"):
-        suites.nanoseconds("--test-interval", text)
+        choice.nanoseconds("--test-interval", text)
 
 
 def test_a_map_may_have_times_of_its_own() -> None:
-    own = options.grid_of(Options(comm_times=("4ms", "500us", "4000us"), comp_times=("1ms",)))
-    assert (own.comm_times_ns, own.comp_times_ns, own.points) == ((500_000, 4_000_000), (1_000_000,), 2)
-    assert options.grid_of(Options()) is suites.GRIDS["smoke"]
-    other_axis = options.grid_of(Options(suite="nightly", comp_times=("1ms",)))
-    assert (other_axis.comm_times_ns, other_axis.points) == (suites.GRIDS["nightly"].comm_times_ns, 6)
-    assert len({grid.name for grid in (own, other_axis, suites.GRIDS["smoke"], suites.GRIDS["nightly"])}) == 4
-    assert own.least_case_seconds < suites.GRIDS["smoke"].least_case_seconds
+    own = {"comm_times": ("4ms", "500us", "4000us"), "comp_times": ("1ms",)}
+    assert map_times("smoke", own) == ([500_000, 4_000_000], [1_000_000])
+    overlap = BENCHMARKS["nbc_overlap"]
+    assert overlap.point_words(own, {}) == ["--comm-times", "500000ns,4000000ns", "--comp-times", "1000000ns"]
+    assert (overlap.points("smoke", own), overlap.points("nightly", {"comp_times": ("1ms",)})) == (2, 6)
+    assert overlap.least_seconds("smoke", own) < overlap.least_seconds("smoke", {})
+    for benchmark in ("nbc_overlap", "loggp"):
+        assert points_name(benchmark, "smoke", own) == "comm_500000-4000000_comp_1000000_ns"
+        assert points_name(benchmark, "smoke", {"comm_times": ("8ms", "16ms", "32000us")}) == "smoke"
 
 
 @pytest.mark.parametrize("text", ["0", "1", "-1ms", "999ns", "11s"])
 @pytest.mark.parametrize(("option", "name"), [("--comm-time", "comm_times"), ("--comp-time", "comp_times")])
 def test_what_is_no_time_of_a_map_is_refused(option: str, name: str, text: str) -> None:
     with pytest.raises(CampaignError, match=rf"{option} {text}: "):
-        checks.check(Options(**{name: (text,)}))  # type: ignore[arg-type]
+        checks.check(Options.of(**{name: (text,)}))
 
 
 def test_times_are_for_the_benchmarks_that_have_them() -> None:
-    checks.check(Options(benchmarks=("mpi_impact",), comp_times=("1ms",)))
-    with pytest.raises(CampaignError, match="--comm-time is of the overlap"):
-        checks.check(Options(benchmarks=("mpi_impact",), comm_times=("1ms",)))
+    checks.check(Options.of(benchmarks=("mpi_impact",), comp_times=("1ms",)))
+    with pytest.raises(CampaignError, match="--comm-time is nothing to mpi_impact: add --benchmark nbc_overlap"):
+        checks.check(Options.of(benchmarks=("mpi_impact",), comm_times=("1ms",)))
 
 
 def test_toolchains_and_configurations_take_turns() -> None:

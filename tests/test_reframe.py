@@ -104,7 +104,7 @@ def test_a_dry_run_of_every_test_of_a_suite_leaves_sound_job_scripts_with_its_gr
         checked = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False)
         assert checked.returncode == 0, checked.stderr
     of_one = [text for text in map(Path.read_text, scripts_of_smoke) if set(OF_ONE) <= set(text.split())]
-    assert any(f"--grid {suites.SUITES['smoke'].grid.name}" in script for script in of_one)
+    assert any(f"--grid {suites.SUITES['smoke'].grid}" in script for script in of_one)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_suite_is_a_mode_that_sets_its_grid(suite: str, tmp_path: Path) -> Non
     done = reframe("local", tmp_path, *words, checks=f"reframe/{checks}.py")
     assert done.returncode == 0, done.stdout
     scripts = [path.read_text() for path in tmp_path.glob("stage/**/rfm_job.sh")]
-    assert any(f"--grid {suites.SUITES[suite].grid.name}" in script for script in scripts)
+    assert any(f"--grid {suites.SUITES[suite].grid}" in script for script in scripts)
 
 
 def test_fixtures_say_what_depends_on_what(tmp_path: Path) -> None:

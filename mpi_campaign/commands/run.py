@@ -18,8 +18,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Choice
-from mpi_campaign.planning.benchmarks.point_values import PointValues
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES, with_axis
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_CHOICES, with_axis
 
 
 class AxisOption(click.Option):
@@ -49,19 +48,13 @@ class ByBenchmark(click.Command):
 def axis_options(function: Function) -> Function:
     """An option for each axis of which values can be asked for, as `Options.of` takes them: axes of cases, then those
     of points. An axis that is of cases in one benchmark and of points in another is one option."""
-    points = [values for values in POINT_VALUES.values() if values.name not in CHOICES]
-    return together(*map(_option, CHOICES.values()), *map(_point_option, points))(function)
-
-
-def _point_option(values: PointValues) -> Callable[[Function], Function]:
-    words = f"{values.about}{' May be repeated.' if values.several else ''} Default: the suite's."
-    settings: dict[str, Any] = {"multiple": True, "metavar": values.metavar, "help": words}
-    return click.option(values.option, values.name, cls=AxisOption, benchmarks=with_axis(values.name), **settings)
+    points = [choice for name, choice in POINT_CHOICES.items() if name not in CHOICES]
+    return together(*map(_option, [*CHOICES.values(), *points]))(function)
 
 
 def _option(choice: Choice) -> Callable[[Function], Function]:
     settings: dict[str, Any] = {"metavar": choice.metavar or None, "help": choice.help()}
-    settings |= {"multiple": True} if choice.several else {"default": str(choice.usual), "show_default": True}
+    settings |= {"multiple": True} if choice.listed else {"default": str(choice.usual), "show_default": True}
     return click.option(choice.option, choice.key, cls=AxisOption, benchmarks=with_axis(choice.name), **settings)
 
 
@@ -86,14 +79,6 @@ options_of_run = together(
         "--benchmark", "benchmarks", help=f"One of {', '.join(BENCHMARKS)}. May be repeated. Default: the suite's."
     ),
     axis_options,
-    several(
-        "--comm-time", "comm_times", metavar="DURATION",
-        help="Communication times of the map instead of the suite's, e.g. 500us. May be repeated.",
-    ),
-    several(
-        "--comp-time", "comp_times", metavar="DURATION",
-        help="Computation times of the map and of mpi_impact instead of the suite's. May be repeated.",
-    ),
     click.option(
         "--network", default="",
         metavar="|".join(f"{name}[:RATE]" if network.usual_rate else name for name, network in NETWORKS.items()),

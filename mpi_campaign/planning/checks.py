@@ -11,8 +11,8 @@ from mpi_campaign.networks import registry as networks
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES, with_axis
-from mpi_campaign.planning.options import PROVIDERS, Options, benchmarks_of, grid_of
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, with_axis
+from mpi_campaign.planning.options import PROVIDERS, Options, benchmarks_of
 from mpi_campaign.planning.placing import shapes
 from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import peers, resolving
@@ -82,12 +82,8 @@ def _check_names(options: Options) -> None:
         for value in values:
             if value not in legal:
                 raise CampaignError(f"there is no {what} '{value}'; there are: {', '.join(legal)}")
-    for name, texts in options.axes.items():
-        for text in texts:
-            CHOICES[name].read(text)
+    _check_asked(options)
     _check_suite(options)
-    for name, texts in options.points.items():
-        POINT_VALUES[name].read(texts)
     partitions = known_systems.load(options.system, options.partition).partitions
     if kind and kind not in partitions:
         of_system = known_systems.load(options.system).partitions
@@ -124,7 +120,7 @@ def _check_suite(options: Options) -> None:
                 f"--suite {options.suite} is about {', '.join(suite.benchmarks)} only: leave out "
                 f"--benchmark {benchmark}, {others}"
             )
-    for name, texts in options.axes.items():
+    for name, texts in options.asked.items():
         of_suite = suite.axes.get(name, ())
         for text in texts:
             if of_suite and CHOICES[name].read(text) not in of_suite:
@@ -164,11 +160,6 @@ def _check_numbers(options: Options) -> None:
     for message, applies in wrong.items():
         if applies:
             raise CampaignError(message)
-    grid = grid_of(options)
-    sized_by = [BENCHMARKS[benchmark.basic_of or name] for name, benchmark in benchmarks.items()]
-    if options.comm_times and not any(benchmark.points(grid) for benchmark in sized_by):
-        raise CampaignError("--comm-time is of the overlap's map: add --benchmark nbc_overlap, or leave it out")
-    _check_used(options, benchmarks)
     if options.each_node:
         _check_each_node(options, benchmarks)
 
@@ -191,24 +182,21 @@ def _check_each_node(options: Options, asked: Mapping[str, Benchmark]) -> None:
             raise CampaignError(message)
 
 
-def _check_used(options: Options, asked: Mapping[str, Benchmark]) -> None:
-    """Refuse an axis that none of the benchmarks has. Raises CampaignError."""
-    for name in options.axes:
-        _check_had(name, CHOICES[name].option, asked)
-    for name, texts in options.points.items():
-        _check_had(name, POINT_VALUES[name].option, asked)
-        own = [values for benchmark in asked.values() if (values := benchmark.point_values_named(name)) is not None]
-        if own and not any(benchmark.has(name) for benchmark in asked.values()):
-            for values in own:
-                if word := values.unknown(texts):
-                    raise CampaignError(values.refusal(word))
-
-
-def _check_had(name: str, option: str, asked: Iterable[str]) -> None:
-    having = with_axis(name)
-    if not any(benchmark in having for benchmark in asked):
-        add = " or ".join(having)
-        raise CampaignError(f"{option} is nothing to {', '.join(asked)}: add --benchmark {add}, or leave it out")
+def _check_asked(options: Options) -> None:
+    """Refuse an axis that none of the benchmarks has, and what is no value of it. Raises CampaignError."""
+    benchmarks = benchmarks_of(options)
+    for name, texts in options.asked.items():
+        having = with_axis(name)
+        own = [choice for benchmark in benchmarks.values() for choice in benchmark.named(name)]
+        if not own:
+            option = BENCHMARKS[having[0]].named(name)[0].option
+            add = f"add --benchmark {' or '.join(having)}, or leave it out"
+            raise CampaignError(f"{option} is nothing to {', '.join(benchmarks)}: {add}")
+        for choice in own:
+            choice.values_of(texts)
+        if all(choice.shared for choice in own):
+            for text in texts:
+                own[0].read(text)
 
 
 def _benchmarks_for(ranks: int) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES, values_of
+from mpi_campaign.planning.benchmarks.choice import Asked
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_CHOICES, values_of
 from postprocess.families.family import Value
 
 PROVIDERS: Mapping[str, str] = {
@@ -20,20 +20,15 @@ MANIFEST_VERSION = 1
 # The benchmarks refuse more: spinning ranks share a core by time slices of milliseconds.
 MOST_RANKS_PER_CORE = 16
 MOST_NODES = 100_000
-# Legal target times. Shorter ones are no longer than the delay of a start; with longer ones, nine repetitions of a
-# point take minutes.
-SHORTEST_TARGET_NS = 1_000
-LONGEST_TARGET_NS = 10_000_000_000
+_EVERY_CHOICE = (*CHOICES.values(), *POINT_CHOICES.values())
 
 
 @dataclass(frozen=True)
 class Options:
     """What a person asked for. The manifest keeps it, so that --resume asks for the same.
 
-    axes: the values that were asked for, by axis, as they were typed. An axis is left out where nothing was asked for,
-    and where a run has a single value that is the usual one.
-    points: likewise the values of axes of points, by `PointValues.name`. An axis that is of cases in one benchmark and
-    of points in another is in both.
+    asked: values of axes. An axis is left out where nothing was asked for, and where a run has a single value that is
+    the usual one.
     ranks: on all nodes together; 0 where that was not asked for.
     each_node: each of the nodes alone, then pairs of them, instead of all together.
     partition: of the system, by its name in the settings; empty: the first one with the network.
@@ -45,10 +40,7 @@ class Options:
     toolchains: tuple[str, ...] = ()
     configurations: tuple[str, ...] = ()
     benchmarks: tuple[str, ...] = ()
-    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    points: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
-    comm_times: tuple[str, ...] = ()
-    comp_times: tuple[str, ...] = ()
+    asked: Asked = field(default_factory=dict, hash=False)
     network: str = ""
     repeat: int = 1
     ranks: int = 0
@@ -73,31 +65,23 @@ class Options:
 
     @classmethod
     def of(cls, **asked: Any) -> "Options":
-        """Options from keywords in which axes stand beside the other fields, under their `Choice.key`, and axes of
-        points under their names."""
-        points = {name: asked.pop(name, ()) for name in POINT_VALUES}
-        suite = suites.SUITES.get(asked.get("suite", cls.suite))
-        if suite and not any(points.values()) and {*asked.get("benchmarks", ())} <= {*suite.benchmarks}:
-            points = {**points, **suite.points}
-        axes = {}
-        for choice in CHOICES.values():
+        """Options from keywords in which axes stand beside the other fields, under their `Choice.key`."""
+        values = {}
+        for choice in _EVERY_CHOICE:
             given = asked.pop(choice.key, ())
             texts = (given,) if isinstance(given, str) else given
-            if texts and (choice.several or texts != (str(choice.usual),)):
-                axes[choice.name] = texts
-        points |= {name: texts for name, texts in axes.items() if name in points}
-        return cls(**asked, axes=axes, points={name: texts for name, texts in points.items() if texts})
+            if texts and (choice.listed or texts != (str(choice.usual),)):
+                values[choice.name] = texts
+        return cls(**asked, asked=values)
 
     def as_dict(self) -> dict[str, Any]:
         """The keywords of `of`, which manifests store."""
         values: dict[str, Any] = {}
         for option in fields(self):
-            if option.name == "axes":
-                for name, choice in CHOICES.items():
-                    texts = self.axes.get(name, ())
-                    values[choice.key] = texts if choice.several else next(iter(texts), str(choice.usual))
-            elif option.name == "points":
-                values |= {name: self.points.get(name, ()) for name in POINT_VALUES}
+            if option.name == "asked":
+                for choice in _EVERY_CHOICE:
+                    texts = self.asked.get(choice.name, ())
+                    values[choice.key] = texts if choice.listed else next(iter(texts), str(choice.usual))
             else:
                 values[option.name] = getattr(self, option.name)
         return values
@@ -124,18 +108,10 @@ class Options:
         return cls.of(**asked)
 
 
-def grid_of(options: Options) -> suites.Grid:
-    """The grid that was asked for, else the suite's. Raises CampaignError for a text that is no legal time."""
-    axes = []
-    for option, texts in (("--comm-time", options.comm_times), ("--comp-time", options.comp_times)):
-        axes.append([suites.nanoseconds(option, text, zero=False) for text in texts])
-        for text, time in zip(texts, axes[-1], strict=True):
-            if not SHORTEST_TARGET_NS <= time <= LONGEST_TARGET_NS:
-                raise CampaignError(
-                    f"{option} {text}: from {SHORTEST_TARGET_NS // 1000} us to {LONGEST_TARGET_NS // 10**9} s"
-                )
-    suite = suites.SUITES[options.suite]
-    return suites.grid_with(suite.grid.name, *(axis or suite.map_times_ns for axis in axes))
+def points_of(options: Options) -> Asked:
+    """The values of axes of points that were asked for, and the suite's of others, in place of the grid's."""
+    asked = {name: texts for name, texts in options.asked.items() if name in POINT_CHOICES}
+    return {**suites.SUITES[options.suite].points, **asked}
 
 
 def benchmarks_of(options: Options) -> dict[str, Benchmark]:
@@ -150,7 +126,7 @@ def axes_of(options: Options, benchmark: Benchmark) -> dict[str, tuple[Value, ..
     """The values that cases of a benchmark have, by axis: those that were asked for, else the suite's. Axes that the
     benchmark lacks are left out, unless all cases of a run share a single value of them."""
     return {
-        name: values_of(options.suite, choice, options.axes)
+        name: values_of(options.suite, choice, options.asked)
         for name, choice in CHOICES.items()
         if benchmark.has(name) or not choice.several
     }

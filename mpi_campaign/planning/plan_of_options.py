@@ -14,10 +14,9 @@ from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.choice import Where
-from mpi_campaign.planning.benchmarks.point_values import PointValue
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_VALUES
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of
+from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of, points_of
 from mpi_campaign.planning.placing import networks_of, partition_of
 from mpi_campaign.planning.plan import Plan
 from mpi_campaign.this_machine import machine
@@ -70,8 +69,8 @@ def make_plan(
                 built,
                 CONFIGURATIONS[configuration].computing_threads(placement.threads_per_rank),
                 placement.ranks,
-                suite.grid.name,
-                _points_of(options, benchmark, parameters),
+                suite.grid,
+                benchmark.points_of(points_of(options), parameters),
                 _memory_of_a_rank(options, its_network, placement),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
@@ -110,17 +109,6 @@ def _reasons(options: Options, cases: Sequence[Case], skipped: Mapping[str, str]
     return list(dict.fromkeys(skipped.values() if options.configurations else of_basic or skipped.values()))
 
 
-def _points_of(
-    options: Options, benchmark: Benchmark, parameters: Mapping[str, Value]
-) -> dict[str, tuple[PointValue, ...]]:
-    """The values of axes of points that were asked for, as far as a case with these parameters has them."""
-    return {
-        values.name: values.read(options.points[values.name])
-        for values in benchmark.point_values
-        if values.name in options.points and values.has(parameters)
-    }
-
-
 def _memory_of_a_rank(options: Options, network: str, placement: Placement) -> int:
     """A rank's share of the memory that may be used on its node, in bytes; 0 where its node is another machine."""
     partition = partition_of(options, network)
@@ -130,16 +118,12 @@ def _memory_of_a_rank(options: Options, network: str, placement: Placement) -> i
 def _check_points(options: Options, cases: Sequence[Case]) -> None:
     """Refuse values of an axis of points that no case has. Raises CampaignError."""
     benchmarks = {case.benchmark: BENCHMARKS[case.benchmark] for case in cases}
-    having = {name for case in cases for name in _points_of(options, benchmarks[case.benchmark], case.parameters)}
-    for name in options.points:
-        if name not in having and not any(benchmark.has(name) for benchmark in benchmarks.values()):
-            own = (
-                values
-                for benchmark in benchmarks.values()
-                if (values := benchmark.point_values_named(name)) is not None
-            )
-            of = " or ".join(dict.fromkeys(values.of for values in own))
-            raise CampaignError(f"{POINT_VALUES[name].option} is for {of} only: leave it out, or ask for that too")
+    having = {name for case in cases for name in benchmarks[case.benchmark].points_of(options.asked, case.parameters)}
+    for name in options.asked:
+        own = [choice for benchmark in benchmarks.values() for choice in benchmark.named(name)]
+        if own and name not in having and all(choice.of_points for choice in own):
+            of = " or ".join(dict.fromkeys(choice.of for choice in own))
+            raise CampaignError(f"{own[0].option} is for {of} only: leave it out, or ask for that too")
 
 
 def _within_budget(plan: Plan) -> Plan:
@@ -147,7 +131,7 @@ def _within_budget(plan: Plan) -> Plan:
     this machine. Values that a person asked for stay."""
     suite = suites.SUITES[plan.options.suite]
     axis = suite.leaves_out
-    if not axis or axis in plan.options.axes or plan.options.budget_seconds >= 0:
+    if not axis or axis in plan.options.asked or plan.options.budget_seconds >= 0:
         return plan
     for value in reversed(suite.axes[axis][1:]):
         if not plan.to_measure or not plan.too_short():

@@ -4,8 +4,7 @@ A suite is a ReFrame mode, which sets grid, budget and time limit, and a tag, wh
 `reframe --mode=smoke --tag=smoke`. `campaign run` divides the budget of the whole suite among its cases itself.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from mpi_campaign.errors import CampaignError
@@ -22,8 +21,8 @@ PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
 FIVE = (*PAPERS_FOUR, "iallreduce")
 # One version of each library that comes in wheels.
 THREE_LIBRARIES = (*resolving.DEFAULT_TOOLCHAINS, "intel@2021.18.1")
-_COLLECTIVES = descriptions()["nbc_overlap"].option("collective")
-COLLECTIVES = tuple(_COLLECTIVES.choices)
+_OVERLAP = descriptions()["nbc_overlap"]
+COLLECTIVES = tuple(_OVERLAP.option("collective").choices)
 """All collectives that can be measured: the nonblocking ones of MPI-3, and their persistent forms of MPI-4."""
 
 # The approaches of partitioned communication that a first look compares: MPI's own, and the two that need no MPI 4.
@@ -60,6 +59,9 @@ SHORT_BENCHMARKS = (
     "hybrid_kernels",
 )
 
+# Of the full grid's: a machine is accepted by several launches, not by a finer map of one.
+_EVERY_OTHER_TIME = tuple(f"{time}ns" for time in _OVERLAP.option("comm_target_ns").grids["full"][::2])
+
 LOADED = "CAMPAIGN_COLLECTIVES"
 """Environment variable: more collectives, comma-separated, of which ReFrame makes tests. `all` means all of them."""
 
@@ -76,74 +78,6 @@ _USUAL_VALUES: Mapping[str, tuple[Value, ...]] = {
 """The values that a suite measures unless it says otherwise."""
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Target times of communication and of computation, in ns, ascending. Every pair of them is a point of the map.
-
-    name: the benchmarks' name of the grid. A grid with other times is named after them; references of its points are
-    kept under that name.
-    named: the benchmarks' name of the grid whose times were replaced, which says the points of other benchmarks.
-    """
-
-    name: str
-    comm_times_ns: tuple[int, ...]
-    comp_times_ns: tuple[int, ...]
-    named: str
-
-    @property
-    def points(self) -> int:
-        return len(self.comm_times_ns) * len(self.comp_times_ns)
-
-    @property
-    def least_case_seconds(self) -> float:
-        """An estimate of the time for calibration and nine repetitions of all points. A repetition of a point, with its
-        references, takes at most twice the sum of both times. Finding a size takes about eighteen tries."""
-        axes = sum(self.comm_times_ns) + sum(self.comp_times_ns)
-        points = sum(comm + comp for comm in self.comm_times_ns for comp in self.comp_times_ns)
-        return 18e-9 * (points + axes) + 0.03 * self.points
-
-    def times_other_than(self, usual: "Grid") -> dict[str, str]:
-        """The times of each axis that are not those of `usual`, as benchmarks read them: 500000ns,8000000ns."""
-        axes = {
-            "comm_times": (self.comm_times_ns, usual.comm_times_ns),
-            "comp_times": (self.comp_times_ns, usual.comp_times_ns),
-        }
-        return {name: ",".join(f"{time}ns" for time in own) for name, (own, other) in axes.items() if own != other}
-
-
-_NANOSECONDS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
-
-
-def nanoseconds(option: str, text: str, *, zero: bool = True) -> int:
-    """A duration as the benchmarks read it: a number and a unit, or 0 where `zero` allows it. Raises CampaignError."""
-    match = re.fullmatch(r"(\d{1,11}(?:\.\d{1,9})?)(ns|us|ms|s)", text)
-    time_ns = round(float(match[1]) * _NANOSECONDS[match[2]]) if match else 0
-    if time_ns < 1 and not (zero and text == "0"):
-        none = "; 0 is measured in any case" if zero else ""
-        raise CampaignError(f"{option} {text}: a time with a unit (ns, us, ms, s), such as 100us{none}")
-    return time_ns
-
-
-def _grids() -> Iterable[Grid]:
-    comm, comp = (descriptions()["nbc_overlap"].option(name).grids for name in ("comm_target_ns", "comp_target_ns"))
-    return (Grid(name, comm[name], comp[name], name) for name in comm)
-
-
-GRIDS: Mapping[str, Grid] = {grid.name: grid for grid in _grids()}
-"""The grids of the program, `--grid`."""
-
-
-def grid_with(name: str, comm_times_ns: Iterable[int] = (), comp_times_ns: Iterable[int] = ()) -> Grid:
-    """A grid. Times that are given, in any order, replace those of its axis."""
-    grid = GRIDS[name]
-    comm = tuple(sorted(set(comm_times_ns))) or grid.comm_times_ns
-    comp = tuple(sorted(set(comp_times_ns))) or grid.comp_times_ns
-    if (comm, comp) == (grid.comm_times_ns, grid.comp_times_ns):
-        return grid
-    times_in_name = ("-".join(map(str, times)) for times in (comm, comp))
-    return Grid("comm_{}_comp_{}_ns".format(*times_in_name), comm, comp, name)
-
-
 def _nothing_left_out(_network: str, _configuration: str, _parameters: Mapping[str, Value]) -> str:
     return ""
 
@@ -157,7 +91,7 @@ def _not_planted(network: str, configuration: str, parameters: Mapping[str, Valu
 
 @dataclass(frozen=True)
 class Suite:
-    """grid: communication x computation times, where a run is given no others.
+    """grid: the programs' name of their points, `--grid`, where a run asks for no others.
 
     budget_seconds: wall time of the whole suite; 0 where only the repetitions bound it.
     case_seconds, limit: budget and time limit that the ReFrame mode gives a case when ReFrame is started by hand.
@@ -168,15 +102,15 @@ class Suite:
     enough_launches: a case has as many launches as the numbers of its benchmark need; else one.
     networks: the kinds of networks that it measures over, as far as the machine has them, where a run asks for none and
     has one node; empty: over one network.
-    points: the values of axes of points that it measures where a run asks for none, by `PointValues.name`.
+    points: the values of axes of points that it measures in place of the grid's, by `Choice.name`.
     left_out: from the network, the configuration and the values of the axes of a case, why it does not measure it.
     fixed: it is about the answers of its own benchmarks and values of axes: others cannot be asked for in it.
-    grows: the suite may exceed its budget, so that each case gets the grid's `least_case_seconds`. More cores mean more
-    configurations, and each of their points has to be measured.
+    grows: the suite may exceed its budget, so that each case of nbc_overlap gets its `least_seconds`. More cores mean
+    more configurations, and each of their points has to be measured.
     """
 
     purpose: str
-    grid: Grid
+    grid: str
     budget_seconds: float
     case_seconds: float
     limit: str
@@ -191,12 +125,6 @@ class Suite:
     left_out: Callable[[str, str, Mapping[str, Value]], str] = _nothing_left_out
     fixed: bool = False
     grows: bool = False
-    map_times_ns: tuple[int, ...] = ()
-
-    @property
-    def map_grid(self) -> Grid:
-        """The grid with the times of the suite's map."""
-        return grid_with(self.grid.name, self.map_times_ns, self.map_times_ns)
 
     def values(self, axis: Axis) -> tuple[Value, ...]:
         """The values of an axis that the suite measures."""
@@ -220,7 +148,7 @@ def loaded(text: str) -> tuple[str, ...]:
 SUITES: Mapping[str, Suite] = {
     "smoke": Suite(
         purpose="a first look: 3 x 3 points around 16 ms",
-        grid=GRIDS["smoke"],
+        grid="smoke",
         budget_seconds=220,
         case_seconds=12,
         limit="5m",
@@ -239,7 +167,7 @@ SUITES: Mapping[str, Suite] = {
     "nightly": Suite(
         purpose="regressions: 6 x 6 points from 1 to 32 ms",
         benchmarks=("nbc_overlap", "mpi_impact", *PEERS, *SHORT_BENCHMARKS),
-        grid=GRIDS["nightly"],
+        grid="nightly",
         # Of an hour and a half, in which libraries are fetched, benchmarks built and the report written too.
         budget_seconds=4500,
         case_seconds=130,
@@ -256,19 +184,18 @@ SUITES: Mapping[str, Suite] = {
     "acceptance": Suite(
         purpose="acceptance: 6 x 6 points from 500 us to 512 ms",
         benchmarks=("nbc_overlap", "mpi_impact", *PEERS, *SHORT_BENCHMARKS),
-        grid=GRIDS["full"],
+        grid="full",
         budget_seconds=43200,
         case_seconds=700,
         limit="1h",
         toolchains=THREE_LIBRARIES,
         grows=True,
-        # Every other one of the full grid's: a machine is accepted by several launches, not by a finer map of one.
-        map_times_ns=GRIDS["full"].comm_times_ns[::2],
+        points={"comm_times": _EVERY_OTHER_TIME, "comp_times": _EVERY_OTHER_TIME},
     ),
     "planted": Suite(
         purpose="settings of which it is known what must be found: are the answers about messages right?",
         benchmarks=("sync_overlap",),
-        grid=GRIDS["full"],
+        grid="full",
         budget_seconds=720,
         case_seconds=25,
         limit="5m",
@@ -284,7 +211,7 @@ SUITES: Mapping[str, Suite] = {
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",
         benchmarks=("nbc_overlap", "mpi_impact"),
-        grid=GRIDS["full"],
+        grid="full",
         budget_seconds=0,
         case_seconds=0,
         limit="12h",

@@ -296,7 +296,7 @@ class Campaign:
                 return self._close(folder, manifest, interrupted=build.interrupted)
         plan = self._plan_again(folder, plan, resolved, manifest)
         launches = len(plan.to_measure)
-        numbers = {BENCHMARKS[case.benchmark].points(plan.grid) for case in plan.to_measure}
+        numbers = {BENCHMARKS[case.benchmark].points(*plan.grid) for case in plan.to_measure}
         points = numbers.pop() if len(numbers) == 1 else 0
         cells = f" of {plural(points, 'point')}" if points else ""
         time = f", {plan.expected_in_words}" if plan.expected_in_words else ""

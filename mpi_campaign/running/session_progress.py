@@ -99,7 +99,7 @@ class Watch:
             newest = max(written, key=lambda record: written[record], default=None)
             if newest is not None and written[newest] >= self.launched:
                 points = newest.read_bytes().count(b'"type":"point"')
-        expected = BENCHMARKS[self.running.benchmark].points(self.plan.grid)
+        expected = BENCHMARKS[self.running.benchmark].points(*self.plan.grid)
         planned = f" of {expected}" if expected else ""
         self.progress.status(
             f"  {self.countdown.done + 1:3d}/{self.countdown.total} {self.running.label}: "

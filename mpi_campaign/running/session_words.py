@@ -6,12 +6,11 @@ from typing import Any
 
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.networks import registry as networks
-from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.choice import as_text
 from mpi_campaign.planning.benchmarks.registry import BY_SESSION, loading
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of
+from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of, points_of
 from mpi_campaign.planning.placing import partition_of
 from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.running import reframe_session, same_sizes
@@ -42,7 +41,7 @@ def of_round(
     }
     given_sizes = options.sizes_of or resumed or not plan.begins(turn)
     unusual = {
-        "points": point_values.as_text(options.points),
+        "points": as_text(points_of(options)),
         "wire_rate": networks.rate(turn.network),
         "oversubscribe": "yes" * options.oversubscribe,
         "peer_prefix": ":".join(options.peer_prefixes),
@@ -52,7 +51,6 @@ def of_round(
         "sizes_from": str(folder.session / same_sizes.FOLDER) if given_sizes else "",
     }
     variables |= {name: value for name, value in unusual.items() if value}
-    variables |= plan.grid.times_other_than(suites.SUITES[options.suite].grid)
     for name, choice in BY_SESSION.items():
         # An axis with a single value per run is always set, even to its usual value.
         if not choice.several or turn.axes[name] != choice.usual:
@@ -104,7 +102,7 @@ def _session(
         partition=f"{options.system}:{partition_of(options, network or plan.network).name}",
         environments=list(environments),
         mode=options.suite,
-        loading={**loading(options.axes), **in_job},
+        loading={**loading(options.asked), **in_job},
         **given,
     )
 

@@ -22,7 +22,7 @@ from mpi_campaign import ROOT, STATE
 from mpi_campaign.children.environ import Requested, asked, requested
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks import point_values
+from mpi_campaign.planning.benchmarks.choice import as_text
 from mpi_campaign.systems.known_systems import JOB
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds, resolving
@@ -178,12 +178,11 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
             {
                 "name": suite,
                 "options": [
-                    f"--setvar=grid={entry.grid.name}",
+                    f"--setvar=grid={entry.grid}",
                     f"--setvar=budget_seconds={entry.case_seconds}",
                     "--setvar=budget_from=suite",
                     f"--setvar=time_limit={entry.limit}",
-                    *(f"--setvar={axis}={own}" for axis, own in entry.map_grid.times_other_than(entry.grid).items()),
-                    *([f"--setvar=points={point_values.as_text(entry.points)}"] if entry.points else []),
+                    *([f"--setvar=points={as_text(entry.points)}"] if entry.points else []),
                 ],
             }
             for suite, entry in suites.SUITES.items()

@@ -18,10 +18,10 @@ from mpi_campaign.archive import consistency, rendering, run_folders, store
 from mpi_campaign.archive.references import INDEX, OWN, VERSION, key, path_of
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.planning.benchmarks import point_values
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, POINT_VALUES
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, POINT_CHOICES, points_name
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import Options, grid_of
+from mpi_campaign.planning.options import Options, points_of
+from mpi_campaign.planning.suites import SUITES
 from mpi_campaign.verdicts.comparing import complain
 from postprocess.drawing.text import clean
 from postprocess.families import registry
@@ -168,9 +168,8 @@ def _records_of(folder: RunFolder) -> Iterator[RecordNumbers]:
     manifest = run_folders.read_manifest(folder)
     try:
         given = manifest.get("options", {})
-        comm, comp = (tuple(given.get(name, ())) for name in ("comm_times", "comp_times"))
-        grid = grid_of(Options(suite=manifest["suite"], comm_times=comm, comp_times=comp)).name
-        points = {name: tuple(given.get(name, ())) for name in POINT_VALUES}
+        options = Options.of(suite=manifest["suite"], **{name: tuple(given.get(name, ())) for name in POINT_CHOICES})
+        grid, points = SUITES[options.suite].grid, points_of(options)
         judged = [case for case in manifest["cases"] if case["result"] != "skip"]
         good = [case for case in judged if is_as_asked(case)]
         cases = [Case.from_manifest(case) for case in good]
@@ -193,8 +192,8 @@ def _records_of(folder: RunFolder) -> Iterator[RecordNumbers]:
         if record is None:
             raise CampaignError(f"{folder.run}: {_record_name(case)} is missing, or no record of {family.name}")
         of_basic = None if case.basic in (None, case) else views.get((family.name, _record_name(case.basic)))
-        own = point_values.named(grid, BENCHMARKS[case.benchmark].point_values, points)
-        yield _numbers_of(case, family, record, family.numbers(record, of_basic), own)
+        name = points_name(case.benchmark, grid, points)
+        yield _numbers_of(case, family, record, family.numbers(record, of_basic), name)
 
 
 def _record_name(case: Case) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from postprocess.drawing.text import cores, duration, plural
 from postprocess.families.family import Axis, Value
-from postprocess.records.description import descriptions
+from postprocess.records.description import Option, descriptions
 
 _KINDS: Mapping[str, Literal["text", "integer", "number"]] = {
     **dict.fromkeys(("choice", "choices"), "text"),
@@ -29,8 +29,12 @@ def described(program: str, parameter: str, title: str, **more: Any) -> Axis:
     """
     option = descriptions()[program].option(parameter)
     unit = "ns" if parameter.endswith("_ns") else "bytes" if parameter.endswith("_bytes") else ""
-    told = {"usual": option.default, "kind": _KINDS[option.kind], "unit": unit, "values": option.choices}
-    return Axis(parameter, title, **{**told, **more})
+    return of_option(option, parameter, title, **{"usual": option.default, "unit": unit, **more})
+
+
+def of_option(option: Option, name: str, title: str, **more: Any) -> Axis:
+    """An axis whose kind and legal values are those of an option."""
+    return Axis(name, title, **{"kind": _KINDS[option.kind], "values": option.choices, "option": option, **more})
 
 
 BENCHMARK = Axis("benchmark", "benchmark")

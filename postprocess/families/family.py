@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
     from numpy.typing import NDArray
 
+    from postprocess.records.description import Option
     from postprocess.records.record import Record
     from postprocess.records.run import Run
     from postprocess.statistics.metrics import Floats
@@ -53,6 +54,7 @@ class Axis:
     in_file_name: writes a value for the names of files, ``test100000ns``.
     in_every_label: labels of cases for people have the usual value, too.
     sets_library: each unusual value stands for settings of the MPI library, which the library's entry has.
+    option: the option of a program that takes its values; None where there is none.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Axis:
     short: str = ""
     in_every_label: bool = False
     sets_library: bool = False
+    option: Option | None = None
 
     @property
     def head(self) -> str:

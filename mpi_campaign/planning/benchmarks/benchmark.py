@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.settings import Impossible
-from mpi_campaign.planning.benchmarks.choice import Choice
-from mpi_campaign.planning.benchmarks.point_values import PointValue, PointValues
-from mpi_campaign.planning.suites import Grid
+from mpi_campaign.planning.benchmarks.choice import Asked, Choice
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.families.family import Value
 from postprocess.statistics.limits import LEAST_LAUNCHES
@@ -20,8 +18,8 @@ class Question:
 
     built: Spack has built everything. Before, a benchmark that Spack will build does not count as missing.
     threads: the computing threads of each rank.  ranks: of all nodes together.
-    grid: the name of the grid. points: the values that were asked for instead of the grid's, by `PointValues.name`, as
-    far as the case has them.
+    grid: the name of the grid. points: the values that were asked for instead of the grid's, by `Choice.name`, as far
+    as the case has them.
     memory_bytes: a rank's share of the memory of its node; 0 where it is not known.
     """
 
@@ -32,7 +30,7 @@ class Question:
     threads: int = 1
     ranks: int = 1
     grid: str = ""
-    points: Mapping[str, tuple[PointValue, ...]] = field(default_factory=dict, hash=False)
+    points: Mapping[str, tuple[Value, ...]] = field(default_factory=dict, hash=False)
     memory_bytes: int = 0
 
 
@@ -43,6 +41,7 @@ class Benchmark:
     test: name of the ReFrame test of reframe/ that launches it.
     tests_file: name of the file that has this test, where it is another name.
     choices: the axes in which its cases differ, beside the configuration. Other axes have their usual values.
+    point_choices: the axes of the points within a case of which a user can ask for values.
     configurations: the configurations in which it can run.
     basic_of: the benchmark whose `basic` is measured first, because the cases take their sizes and references from
     it: the benchmark itself, another benchmark, or "" where the cases need no `basic`.
@@ -54,11 +53,10 @@ class Benchmark:
     by_node: nodes can be compared by its times (`Acceptance.by_node`).
     within_a_node: it is about memory that the ranks of a node share, which a wire between them would keep from the MPI
     library. Where nothing else is asked for, its network is shm, also beside benchmarks over a wire.
-    points: how many points a case has on a grid; 0 where the benchmark has no map.
-    least_seconds: an estimate of the time for the fewest repetitions of a case's points; 0 where it is not known.
+    points: from the name of the grid and what was asked for, how many points a case has; 0 where the benchmark has no
+    map.  least_seconds: an estimate of the time for the fewest repetitions of them; 0 where it is not known.
     most_seconds: the longest budget of a case that makes sense, of all its launches together, by the name of the grid.
     It holds where the budget is a suite's own, and gives way to least_seconds.
-    point_values: the axes of the points within a case of which a user can ask for values.
     needed_seconds: from the values of a case's axes, an estimate of the time for the fewest repetitions of a launch,
     for axes that make it longer than its part of most_seconds. Then it is the budget of the launch.
     least_launches: how many launches a case has at least in a suite that makes as many as its benchmarks need: an
@@ -69,6 +67,7 @@ class Benchmark:
     title: str
     test: str
     choices: tuple[Choice, ...] = ()
+    point_choices: tuple[Choice, ...] = ()
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     basic_of: str = ""
     fixture: str = ""
@@ -77,12 +76,11 @@ class Benchmark:
     pairs: bool = False
     by_node: bool = False
     within_a_node: bool = False
-    points: Callable[[Grid], int] = lambda _grid: 0
+    points: Callable[[str, Asked], int] = lambda _grid, _asked: 0
     tests_file: str = ""
-    least_seconds: Callable[[Grid], float] = lambda _grid: 0.0
+    least_seconds: Callable[[str, Asked], float] = lambda _grid, _asked: 0.0
     most_seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
     needed_seconds: Callable[[Mapping[str, Value]], float] = lambda _parameters: 0.0
-    point_values: tuple[PointValues, ...] = ()
     least_launches: int = LEAST_LAUNCHES
     impossible: Callable[[Question], Impossible | None] = lambda _question: None
 
@@ -92,17 +90,25 @@ class Benchmark:
         return self.tests_file or self.test
 
     def seconds(
-        self, budget_seconds: float, grid: Grid, parameters: Mapping[str, Value], launches: int, *, of_suite: bool
+        self,
+        budget_seconds: float,
+        grid: str,
+        asked: Asked,
+        parameters: Mapping[str, Value],
+        launches: int,
+        *,
+        of_suite: bool,
     ) -> float:
         """The budget of a launch where a launch of nbc_overlap has `budget_seconds`, which is above 0.
 
-        parameters: the values of the case's axes.  launches: of the case.  of_suite: the budget is a suite's own.
+        asked: values of points.  parameters: the values of the case's axes.  launches: of the case.  of_suite: the
+        budget is a suite's own.
         """
         share = budget_seconds * self.share
         if not of_suite:
             return share
-        most, needed = self.most_seconds.get(grid.named, math.inf) / launches, self.needed_seconds(parameters)
-        most = max(most, self.least_seconds(grid))
+        most, needed = self.most_seconds.get(grid, math.inf) / launches, self.needed_seconds(parameters)
+        most = max(most, self.least_seconds(grid, asked))
         return needed if needed > most else min(share, most)
 
     def launches(self, repeat: int, *, enough: bool) -> int:
@@ -115,6 +121,21 @@ class Benchmark:
     def has(self, axis: str) -> bool:
         return any(choice.name == axis for choice in self.choices)
 
-    def point_values_named(self, name: str) -> PointValues | None:
-        """Its axis of points of that name; None where it has none."""
-        return next((values for values in self.point_values if values.name == name), None)
+    def named(self, name: str) -> list[Choice]:
+        """Its axis of cases or of points of that name, if it has one."""
+        return [choice for choice in (*self.choices, *self.point_choices) if choice.name == name]
+
+    def points_of(self, asked: Asked, parameters: Mapping[str, Value]) -> dict[str, tuple[Value, ...]]:
+        """The values that were asked for of axes of points, as far as a case with these parameters has them."""
+        own = (choice for choice in self.point_choices if asked.get(choice.name) and choice.has(parameters))
+        return {choice.name: choice.values_of(asked[choice.name]) for choice in own}
+
+    def point_words(self, asked: Asked, parameters: Mapping[str, Value]) -> list[str]:
+        """The words of the program's command line for them."""
+        values = self.points_of(asked, parameters)
+        return [
+            word
+            for choice in self.point_choices
+            if choice.name in values
+            for word in choice.words(*values[choice.name])
+        ]

@@ -1,4 +1,4 @@
-"""Axes that differ from the defaults of `Choice`: entries by the name of the axis.
+"""Axes of cases that differ from the defaults of `Choice`: entries by the name of the axis.
 
 An axis without an entry works too, with the defaults.
 """
@@ -32,14 +32,6 @@ def _cannot_send_so(approach: str, where: Where) -> Impossible | None:
     function = function_of_approach(approach)
     lacking = where.programs is not None and function in builds.missing_functions(where.programs)
     return Impossible(f"{where.toolchain} has no {function}") if lacking else None
-
-
-def _below_1(number: int, _where: Where) -> Impossible | None:
-    return Impossible(f"{number} is no size: a whole number of at least 1") if number < 1 else None
-
-
-def _below_0(number: int, _where: Where) -> Impossible | None:
-    return Impossible(f"{number} is no number of ranks: a whole number of at least 0") if number < 0 else None
 
 
 def function_of_approach(approach: str) -> str:
@@ -86,7 +78,6 @@ _ENTRIES = (
     Choice(
         axes.TEST_INTERVAL,
         always=(0,),
-        told=lambda option, interval_ns: (option, f"{interval_ns}ns") if interval_ns else (),
         impossible=_cannot_test,
         about="Also measure with MPI_Test called this often while computing, e.g. 100us.",
         metavar="DURATION",
@@ -129,27 +120,23 @@ _ENTRIES = (
     ),
     Choice(
         axes.OPERATION,
-        told=lambda _option, operation: ("--collective", operation),
         about="The blocking collective that is measured, such as bcast; `campaign list` names all. hybrid has "
         "allgather, bcast, allreduce, reduce_scatter_block and alltoall.",
     ),
     Choice(
         axes.GRID_POINTS,
         tests=lambda _text: suites.GRIDS_OF_SOLVERS,
-        impossible=_below_1,
         about="Points of the grid on which a solver is measured, such as 10000.",
         metavar="N",
     ),
     Choice(
         axes.UNKNOWNS,
         tests=lambda _text: suites.UNKNOWNS_OF_SOLVERS,
-        impossible=_below_1,
         about="Unknowns per point of that grid.",
         metavar="N",
     ),
     Choice(
         axes.VIRTUAL_NODE_RANKS,
-        impossible=_below_0,
         about="Ranks of a virtual node, of which the MPI library does not know; 0: the nodes there are.",
         metavar="N",
     ),

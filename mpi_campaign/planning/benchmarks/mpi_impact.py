@@ -2,11 +2,13 @@
 
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.nbc_overlap import COMP_TIMES
 
 MPI_IMPACT = Benchmark(
     "what an idle MPI library costs a computation (Denis et al. 2022, section 3.2.1)",
     test="mpi_impact",
     choices=choices.of_family("mpi_impact"),
+    point_choices=(COMP_TIMES,),
     basic_of="mpi_impact",
     fixture="mpi_impact_basic",
     fewest_ranks=1,

@@ -6,7 +6,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.point_values import values_of
+from mpi_campaign.planning.benchmarks.choice import of_points
 from postprocess.drawing.text import plural
 from postprocess.families.axes import APPROACH, FIGURE
 from postprocess.families.family import Value
@@ -15,20 +15,20 @@ WORD_BYTES = 8
 THREADS_OF_FIGURE: Mapping[Value, int] = {"4": 1, "5": 32, "7": 4, "8": 4}
 _REGROUPS = ("part", "part_parrived", "layer")
 
-PARTITIONS = values_of("partitioned", "partitions-per-thread")
+PARTITIONS = of_points("partitioned", "partitions-per-thread")
 MOST_PARTITIONS = int(PARTITIONS.program.maximum or 0)
-POINT_VALUES = (
-    values_of("partitioned", "message-bytes"),
+POINT_CHOICES = (
+    of_points("partitioned", "message-bytes"),
     PARTITIONS,
-    values_of(
+    of_points(
         "partitioned", "receive-partitions", of=f"approach {', '.join(_REGROUPS[:-1])} or {_REGROUPS[-1]}",
         has=lambda parameters: parameters[APPROACH.name] in _REGROUPS,
     ),
-    values_of(
+    of_points(
         "partitioned", "aggregation-bytes", of="approach layer",
         has=lambda parameters: parameters[APPROACH.name] == "layer",
     ),
-    values_of("partitioned", "delay-ratios", "delay_ratio"),
+    of_points("partitioned", "delay-ratios", "delay_ratio"),
 )  # fmt: skip
 
 
@@ -83,6 +83,6 @@ PARTITIONED = Benchmark(
     fixture="partitioned_basic",
     pairs=True,
     most_seconds={"smoke": 4, "nightly": 8, "full": 60},
-    point_values=POINT_VALUES,
+    point_choices=POINT_CHOICES,
     impossible=impossible,
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
+from mpi_campaign.planning.benchmarks.nbc_overlap import TIMES
 from mpi_campaign.toolchains import peers
 from postprocess.families import axes
 
@@ -29,6 +30,7 @@ PEERS: Mapping[str, Benchmark] = {
         test=name,
         tests_file="peers",
         choices=choices.of_family("peers"),
+        point_choices=TIMES,  # of `basic` of nbc_overlap
         configurations=("basic", "async"),
         basic_of="nbc_overlap",
         share=0.25,

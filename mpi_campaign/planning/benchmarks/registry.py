@@ -1,19 +1,18 @@
 """All benchmarks, and all axes of their cases."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.choice import Choice
+from mpi_campaign.planning.benchmarks.choice import Asked, Choice
 from mpi_campaign.planning.benchmarks.cpu_overhead import CPU_OVERHEAD, LOGGP
 from mpi_campaign.planning.benchmarks.hybrid import HYBRID
 from mpi_campaign.planning.benchmarks.hybrid_kernels import HYBRID_KERNELS
 from mpi_campaign.planning.benchmarks.mpi_impact import MPI_IMPACT
-from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP
+from mpi_campaign.planning.benchmarks.nbc_overlap import NBC_OVERLAP, TIMES, map_name
 from mpi_campaign.planning.benchmarks.partitioned import PARTITIONED
 from mpi_campaign.planning.benchmarks.peers import PEERS
 from mpi_campaign.planning.benchmarks.placed import PLACED
-from mpi_campaign.planning.benchmarks.point_values import PointValues
 from mpi_campaign.planning.benchmarks.sync_overlap import SYNC_OVERLAP
 from mpi_campaign.planning.benchmarks.transfer_overlap import TRANSFER_OVERLAP
 from postprocess.families.family import Axis, Value
@@ -36,12 +35,12 @@ USUAL_BENCHMARK = "nbc_overlap"
 CHOICES: Mapping[str, Choice] = {
     choice.name: choice for benchmark in BENCHMARKS.values() for choice in benchmark.choices
 }
-"""Every axis that can be asked for."""
+"""Every axis of cases that can be asked for."""
 
-POINT_VALUES: Mapping[str, PointValues] = {
-    values.name: values for benchmark in BENCHMARKS.values() for values in benchmark.point_values
+POINT_CHOICES: Mapping[str, Choice] = {
+    choice.name: choice for benchmark in BENCHMARKS.values() for choice in benchmark.point_choices
 }
-"""Every axis of points within a case of which values can be asked for. Benchmarks may differ in the legal values."""
+"""Every axis of points that can be asked for. Benchmarks may differ in the legal values."""
 
 _ALL: Mapping[str, Choice] = {**CHOICES, **PLACED}
 
@@ -52,23 +51,28 @@ BY_SESSION: Mapping[str, Choice] = {name: choice for name, choice in _ALL.items(
 """The axes that have a single value per ReFrame session."""
 
 
-def values_of(suite: str, choice: Choice, asked: Mapping[str, Sequence[str]]) -> tuple[Value, ...]:
+def values_of(suite: str, choice: Choice, asked: Asked) -> tuple[Value, ...]:
     """The values of an axis to measure: those that were asked for, else the suite's."""
     return choice.values_of(asked.get(choice.name, ()), suites.SUITES[suite].values(choice.axis))
 
 
-def loading(asked: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def loading(asked: Asked) -> dict[str, str]:
     """The environment variables with which ReFrame makes tests of the values that were asked for."""
-    return {name: value for axis, texts in asked.items() for name, value in CHOICES[axis].loading(texts).items()}
+    own = (choice.loading(asked.get(axis, ())) for axis, choice in CHOICES.items())
+    return {name: value for variables in own for name, value in variables.items()}
 
 
 def with_axis(name: str) -> list[str]:
     """The benchmarks that have an axis of cases, or one of points, of which values can be asked for."""
-    return [
-        benchmark
-        for benchmark, entry in BENCHMARKS.items()
-        if entry.has(name) or entry.point_values_named(name) is not None
-    ]
+    return [benchmark for benchmark, entry in BENCHMARKS.items() if entry.named(name)]
+
+
+def points_name(benchmark: str, grid: str, asked: Asked) -> str:
+    """The name of the points of a case, under which its references are kept: of the map, and of what was asked for of
+    other axes."""
+    own = [choice for choice in BENCHMARKS[benchmark].point_choices if asked.get(choice.name) and choice not in TIMES]
+    texts = ["-".join(map(choice.text, choice.values_of(asked[choice.name]))) for choice in own]
+    return map_name(grid, asked) + "".join(f"_{choice.name}_{text}" for choice, text in zip(own, texts, strict=True))
 
 
 def suites_of(benchmark: str, configuration: str, parameters: Mapping[str, Value]) -> set[str]:

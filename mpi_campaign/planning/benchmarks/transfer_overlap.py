@@ -5,19 +5,16 @@ from collections.abc import Mapping
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.point_values import values_of
+from mpi_campaign.planning.benchmarks.choice import of_points
 from postprocess.drawing.text import plural, size
 from postprocess.families.axes import GRID_POINTS, UNKNOWNS
 from postprocess.families.family import Value
-from postprocess.records.description import descriptions
 
 SECONDS_PER_POINT, SECONDS_PER_UNKNOWN = 6e-5, 2e-5
 """For nine repetitions of all versions of the solver, which converges in about 45 iterations, and for dividing the
 grid; an estimate. On 2 cores a grid of a million points took 77 s with one unknown each. With 16 it took 134 s for two
 of the eight versions, of which repetitions were 72 s."""
 
-_PROGRAM = descriptions()["transfer_overlap"]
-MOST_POINTS, MOST_UNKNOWNS = (int(_PROGRAM.option(axis.name).maximum or 0) for axis in (GRID_POINTS, UNKNOWNS))
 MOST_VALUES = 2**31 - 1
 """MPI counts elements as int."""
 LEAST_POINTS_OF_PART = 8
@@ -35,13 +32,8 @@ def parts_of(points: int) -> int:
 
 
 def impossible(question: Question) -> Impossible | None:
-    """Why the ranks cannot have the system that was asked for. Its sizes are at least 1."""
+    """Why the ranks cannot have the system that was asked for."""
     points, unknowns = int(question.parameters[GRID_POINTS.name]), int(question.parameters[UNKNOWNS.name])
-    if points > MOST_POINTS or unknowns > MOST_UNKNOWNS:
-        return Impossible(
-            f"{points} points with {plural(unknowns, 'unknown')} each: at most {MOST_POINTS} points and "
-            f"{MOST_UNKNOWNS} unknowns are possible"
-        )
     if question.ranks > parts_of(points):
         return Impossible(
             f"--grid-points: {points} points have at most {plural(parts_of(points), 'part')}, of "
@@ -75,6 +67,6 @@ TRANSFER_OVERLAP = Benchmark(
     configurations=("basic", "async", "dedicated", "apphelper"),
     most_seconds={"smoke": 12, "nightly": 20, "full": 60},
     needed_seconds=_needed_seconds,
-    point_values=(values_of("transfer_overlap", "max-iterations"),),
+    point_choices=(of_points("transfer_overlap", "max-iterations"),),
     impossible=impossible,
 )
