@@ -12,7 +12,7 @@ from mpi_campaign import ROOT
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, loading
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, loading
 from mpi_campaign.running.reframe_session import command, pattern
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.toolchains import resolving
@@ -57,7 +57,7 @@ def reframe(
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env={**os.environ, suites.LOADED: collectives},
+        env={**os.environ, "CAMPAIGN_COLLECTIVES": collectives},
         check=False,
     )
 
@@ -148,9 +148,9 @@ def test_a_collective_of_no_suite_has_tests_where_it_is_named(tmp_path: Path) ->
     assert "Found 0 check(s)" in reframe("local", tmp_path, *words).stdout
     named = reframe("local", tmp_path, *words, collectives="iscan,bcast_init").stdout
     assert named.count("nbc_overlap %") == 2 * len(COMPUTATION.values)
-    assert suites.loaded("all") == suites.COLLECTIVES
+    assert CHOICES["collective"].loaded("all") == suites.COLLECTIVES
     with pytest.raises(CampaignError, match=r"unknown 'bcast'.*bcast_init"):
-        suites.loaded("bcast")
+        CHOICES["collective"].loaded("bcast")
 
 
 def test_a_run_names_the_collectives_of_no_suite_in_its_command_line() -> None:

@@ -7,7 +7,6 @@ A suite is a ReFrame mode, which sets grid, budget and time limit, and a tag, wh
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
@@ -61,10 +60,6 @@ SHORT_BENCHMARKS = (
 
 # Of the full grid's: a machine is accepted by several launches, not by a finer map of one.
 _EVERY_OTHER_TIME = tuple(f"{time}ns" for time in _OVERLAP.option("comm_target_ns").grids["full"][::2])
-
-LOADED = "CAMPAIGN_COLLECTIVES"
-"""Environment variable: more collectives, comma-separated, of which ReFrame makes tests. `all` means all of them."""
-
 
 _USUAL_VALUES: Mapping[str, tuple[Value, ...]] = {
     COLLECTIVE.name: FIVE,
@@ -130,19 +125,6 @@ class Suite:
         """The values of an axis that the suite measures."""
         assert axis.usual is not None
         return self.axes.get(axis.name, (axis.usual,))
-
-
-def loaded(text: str) -> tuple[str, ...]:
-    """The collectives of which ReFrame makes tests: the suites', and those that `text`, the value of LOADED, names.
-
-    Tests of all collectives would be hundreds, which take ReFrame several seconds to load.
-    Raises CampaignError for a name that is no collective.
-    """
-    names = set(COLLECTIVES if text == "all" else filter(None, text.split(",")))
-    unknown = sorted(names - set(COLLECTIVES))
-    if unknown:
-        raise CampaignError(f"{LOADED}: unknown {unknown[0]!r}; choose from all, {', '.join(COLLECTIVES)}")
-    return tuple(name for name in COLLECTIVES if name in names or name in FIVE)
 
 
 SUITES: Mapping[str, Suite] = {

@@ -54,8 +54,8 @@ class Choice:
     axis: its option is the program's, which says what is legal.
     several: a run can have any number of values; else it has a single value, which all of its cases share.
     always: values that are measured whatever is asked for.
-    tests, variable: `variable` is the environment variable that selects of which values ReFrame makes tests, and
-    `tests` returns those values from what the variable holds. `variable` is empty where ReFrame makes tests of all.
+    tests: the values of which ReFrame makes tests where nobody asks for others; empty: all legal ones. ReFrame takes
+    seconds to load hundreds of tests, in every session.
     impossible: why a case cannot have a value; None where it can.
     called: the option of `campaign run`, without dashes, where it does not follow from the axis's name.
     about, metavar: the option's help text and placeholder. Without `about` the help names the values.
@@ -70,8 +70,7 @@ class Choice:
     axis: Axis
     several: bool = True
     always: tuple[Value, ...] = ()
-    tests: Callable[[str], Sequence[Value]] | None = None
-    variable: str = ""
+    tests: tuple[Value, ...] = ()
     impossible: Callable[[Any, Where], Impossible | None] = _always_possible
     called: str = ""
     about: str = ""
@@ -185,25 +184,34 @@ class Choice:
     def values_of(self, asked: Sequence[str], usual: Sequence[Value] = ()) -> tuple[Value, ...]:
         """The values to measure: those that were asked for, else the usual ones. Numbers ascend; words of an axis of
         points are in the program's order. Raises CampaignError for what is no value."""
-        known = [text for text in asked if not self.shared or text in self.legal]
-        values = dict.fromkeys([*self.always, *(map(self.read, known) if asked else usual)])
+        own = [text for text in asked if not self.shared or text in self.legal]
+        values = dict.fromkeys([*self.always, *(map(self.read, own) if asked else usual)])
         if len(values) > 1 and self.of_points and not self.several:
             raise CampaignError(f"{self.option}: a run has one value of it, and {len(values)} are asked for")
         if self.axis.kind != "text":
             return tuple(sorted(values))
         return tuple(word for word in self.legal if word in values) if self.of_points else tuple(values)
 
+    @property
+    def variable(self) -> str:
+        """The environment variable with more values, comma-separated or `all`, of which ReFrame makes tests."""
+        return f"CAMPAIGN_{self.plural.upper()}"
+
     def loaded(self, text: str) -> tuple[Value, ...]:
         """The values of which ReFrame makes tests when `variable` holds this text; the usual value where any text or
-        number is legal."""
-        if self.tests is not None:
-            return tuple(self.tests(text))
-        return tuple(self.legal) or (self.usual,)
+        number is legal. Raises CampaignError for a word that is no value."""
+        if not self.tests:
+            return tuple(self.legal) or (self.usual,)
+        more = set(self.legal if text == "all" else filter(None, text.split(",")))
+        unknown = sorted(more - set(self.legal))
+        if unknown:
+            raise CampaignError(f"{self.variable}: unknown {unknown[0]!r}; choose from all, {', '.join(self.legal)}")
+        return tuple(value for value in self.legal or self.tests if value in self.tests or value in more)
 
     def loading(self, asked: Sequence[Value]) -> dict[str, str]:
         """The environment variable that makes ReFrame create tests of the values that were asked for; empty where
         ReFrame needs none."""
-        unusual = ",".join(str(value) for value in asked if self.variable and value not in self.loaded(""))
+        unusual = ",".join(str(value) for value in asked if self.legal and value not in self.loaded(""))
         return {self.variable: unusual} if unusual else {}
 
     def text(self, value: Value) -> str:

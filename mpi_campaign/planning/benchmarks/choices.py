@@ -3,16 +3,14 @@
 An axis without an entry works too, with the defaults.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
-from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Choice, Where
 from mpi_campaign.toolchains import builds
 from postprocess.families import axes
-from postprocess.families.family import Axis, Value
 
 
 def _lacks_function(collective: str, where: Where) -> Impossible | None:
@@ -47,31 +45,10 @@ def function_of_approach(approach: str) -> str:
 STREAMS = "streams"
 
 
-def _loaded(axis: Axis, usual: Sequence[Value], variable: str) -> Callable[[str], tuple[str, ...]]:
-    """The function of `Choice.tests` for an axis with many values: the usual ones, and those that the text names.
-
-    ReFrame takes seconds to load hundreds of tests, in every session.
-    """
-
-    def tests(text: str) -> tuple[str, ...]:
-        names = set(axis.values if text == "all" else filter(None, text.split(",")))
-        unknown = sorted(names - set(axis.values))
-        if unknown:
-            raise CampaignError(f"{variable}: unknown {unknown[0]!r}; choose from all, {', '.join(axis.values)}")
-        return tuple(name for name in axis.values if name in names or name in usual)
-
-    return tests
-
-
-APPROACHES, NOISES, INTERFACES = "CAMPAIGN_APPROACHES", "CAMPAIGN_NOISES", "CAMPAIGN_INTERFACES"
-FIGURES = "CAMPAIGN_FIGURES"
-"""Environment variables: more values, comma-separated or `all`, of which ReFrame makes tests."""
-
 _ENTRIES = (
     Choice(
         axes.COLLECTIVE,
-        tests=suites.loaded,
-        variable=suites.LOADED,
+        tests=suites.FIVE,
         impossible=_lacks_function,
         about=f"Such as {', '.join(suites.FIVE)}; `campaign list` names all.",
     ),
@@ -89,32 +66,16 @@ _ENTRIES = (
         about="How it is measured: campaign, or paper: as the paper did that the benchmark measures again.",
     ),
     Choice(axes.COMPUTATION, chosen="What the threads compute"),
-    Choice(
-        axes.FIGURE,
-        tests=_loaded(axes.FIGURE, ("none",), FIGURES),
-        variable=FIGURES,
-        chosen="The points of a figure of the paper",
-    ),
-    Choice(
-        axes.NOISE,
-        tests=_loaded(axes.NOISE, ("last",), NOISES),
-        variable=NOISES,
-        chosen="Which partitions are ready late",
-    ),
-    Choice(
-        axes.INTERFACES,
-        tests=_loaded(axes.INTERFACES, ("usual",), INTERFACES),
-        variable=INTERFACES,
-        chosen="Virtual interfaces of the library",
-    ),
+    Choice(axes.FIGURE, tests=("none",), chosen="The points of a figure of the paper"),
+    Choice(axes.NOISE, tests=("last",), chosen="Which partitions are ready late"),
+    Choice(axes.INTERFACES, tests=("usual",), chosen="Virtual interfaces of the library"),
     Choice(axes.LIBRARY_SETTING, chosen="How the library waits, or which algorithms it uses"),
     Choice(axes.SEND, chosen="When the sender sends"),
     Choice(axes.PROTOCOL, chosen="How the library transfers a message"),
     Choice(axes.INTRANODE, chosen="How collectives go within a node"),
     Choice(
         axes.APPROACH,
-        tests=_loaded(axes.APPROACH, suites.APPROACHES, APPROACHES),
-        variable=APPROACHES,
+        tests=suites.APPROACHES,
         impossible=_cannot_send_so,
         about="How a buffer that several threads fill is sent, such as part, many or layer; `campaign list` names all.",
     ),
@@ -125,13 +86,13 @@ _ENTRIES = (
     ),
     Choice(
         axes.GRID_POINTS,
-        tests=lambda _text: suites.GRIDS_OF_SOLVERS,
+        tests=suites.GRIDS_OF_SOLVERS,
         about="Points of the grid on which a solver is measured, such as 10000.",
         metavar="N",
     ),
     Choice(
         axes.UNKNOWNS,
-        tests=lambda _text: suites.UNKNOWNS_OF_SOLVERS,
+        tests=suites.UNKNOWNS_OF_SOLVERS,
         about="Unknowns per point of that grid.",
         metavar="N",
     ),

@@ -16,7 +16,7 @@ _SIZES = {"summa_order": "summa", "poisson_rows": "poisson", "bpmf_items": "bpmf
 
 def grid_of_ranks(ranks: int) -> tuple[int, int]:
     """The grid of MPI_Dims_create: as square as can be, no fewer rows than columns."""
-    columns = next(one for one in range(math.isqrt(ranks), 0, -1) if ranks % one == 0)
+    columns = next(count for count in range(math.isqrt(ranks), 0, -1) if ranks % count == 0)
     return ranks // columns, columns
 
 

@@ -44,7 +44,7 @@ def _least_seconds(grid: str, asked: Asked) -> float:
     """Calibration and nine repetitions of all points. A repetition of a point, with its references, takes at most twice
     the sum of both times. Finding a size takes about eighteen tries."""
     comm, comp = map_times(grid, asked)
-    points = sum(one + other for one in comm for other in comp)
+    points = sum(comm) * len(comp) + sum(comp) * len(comm)
     return 18e-9 * (points + sum(comm) + sum(comp)) + 0.03 * len(comm) * len(comp)
 
 

@@ -45,8 +45,8 @@ def impossible(question: Question) -> Impossible | None:
     if not asked:
         return None
     each = asked.get("partitions_per_thread") or _usual_partitions(question)
-    sent = [int(one) * threads for one in each]
-    received = [int(one) for one in asked.get("receive_partitions", ())]
+    sent = [int(count) * threads for count in each]
+    received = [int(count) for count in asked.get("receive_partitions", ())]
     _check_division(sent, received, [int(size) for size in asked.get("message_bytes", ())])
     return None
 
@@ -57,13 +57,13 @@ def _usual_partitions(question: Question) -> tuple[int, ...]:
 
 
 def _check_division(sent: list[int], received: list[int], sizes: list[int]) -> None:
-    for one in sent:
-        more, fewer = (max(one, *received), min(one, *received)) if received else (one, one)
+    for count in sent:
+        more, fewer = max([count, *received]), min([count, *received])
         if more > MOST_PARTITIONS:
             raise CampaignError(f"{more} partitions are too many: at most {MOST_PARTITIONS}")
         if more % fewer:
             raise CampaignError(
-                f"--receive-partitions: {one} partitions cannot be received as {received[0]}: one number must be a "
+                f"--receive-partitions: {count} partitions cannot be received as {received[0]}: one number must be a "
                 "multiple of the other"
             )
         wrong = next((size for size in sizes if size % (WORD_BYTES * more)), None)
