@@ -446,6 +446,9 @@ def test_messages_have_the_sizes_that_are_asked_for() -> None:
     asked: dict[str, Any] = {"benchmarks": ("sync_overlap",), "configurations": ("basic",)}
     sized = planned(MPICH, **asked, sends=("early", "never"), message_bytes=("64", "1048576"))
     assert len(sized.to_measure) == 2
+    checks.check(Options.of(**asked, message_bytes=("0",)))
+    with pytest.raises(CampaignError, match="--message-bytes 0: a whole number from 8"):
+        checks.check(Options.of(benchmarks=("hybrid",), message_bytes=("0",)))
     with pytest.raises(CampaignError, match="--message-bytes 100: a multiple of 8, such as 104"):
         planned(MPICH, **asked, message_bytes=("100",))
     with pytest.raises(CampaignError, match="--message-bytes is for messages that are sent, early or late only"):
@@ -816,6 +819,8 @@ def test_a_map_may_have_times_of_its_own() -> None:
     assert overlap.point_words(own, {}) == ["--comm-times", "500000ns,4000000ns", "--comp-times", "1000000ns"]
     assert (overlap.points("smoke", own), overlap.points("nightly", {"comp_times": ("1ms",)})) == (2, 6)
     assert overlap.least_seconds("smoke", own) < overlap.least_seconds("smoke", {})
+    other_axis = options.points_of(Options.of(suite="acceptance", comm_times=("1ms",)))
+    assert map_times("full", other_axis) == ([1_000_000], map_times("full", {})[1][::2])
     for benchmark in ("nbc_overlap", "loggp"):
         assert points_name(benchmark, "smoke", own) == "comm_500000-4000000_comp_1000000_ns"
         assert points_name(benchmark, "smoke", {"comm_times": ("8ms", "16ms", "32000us")}) == "smoke"

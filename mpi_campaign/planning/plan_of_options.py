@@ -122,7 +122,7 @@ def _check_points(options: Options, cases: Sequence[Case]) -> None:
     for name in options.asked:
         own = [choice for benchmark in benchmarks.values() for choice in benchmark.named(name)]
         if own and name not in having and all(choice.of_points for choice in own):
-            of = " or ".join(dict.fromkeys(choice.of for choice in own))
+            of = " or ".join(dict.fromkeys(choice.only_for for choice in own))
             raise CampaignError(f"{own[0].option} is for {of} only: leave it out, or ask for that too")
 
 

@@ -62,7 +62,7 @@ class Choice:
     chosen: what is chosen, before the names of the values in that help.
     of_placement: the value that a placement of ranks has, of an axis whose values follow from it, not from what was
     asked for.  if_several: cases have that value only in a run whose placements differ in it; else the usual one.
-    has: of an axis of points, whether a case with these values of its axes has it.  of: such cases in words.
+    has: of an axis of points, whether a case with these values of its axes has it.  only_for: such cases in words.
     shared: cases of other benchmarks have an axis of this name. What is asked for goes to all of them, and words that
     this one does not know are left out.
     """
@@ -79,7 +79,7 @@ class Choice:
     of_placement: Callable[[Placement], Value] | None = None
     if_several: bool = False
     has: Callable[[Mapping[str, Value]], bool] = _in_every_case
-    of: str = ""
+    only_for: str = ""
     shared: bool = False
 
     def __post_init__(self) -> None:
@@ -233,7 +233,9 @@ class Choice:
         return f"{about}{repeated}{default}"
 
 
-def of_points(program: str, option: str, name: str = "", limits: tuple[int, int] | None = None, **more: Any) -> Choice:
+def point_choice(
+    program: str, option: str, name: str = "", limits: tuple[int, int] | None = None, **more: Any
+) -> Choice:
     """An option of a program as an axis of points. name: where manifests know it by another name than the program.
 
     limits: the least and the largest legal number, where they are not the option's. more: fields of `Choice`.

@@ -3,12 +3,12 @@
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.choice import of_points
+from mpi_campaign.planning.benchmarks.choice import point_choice
 from postprocess.families import axes
 from postprocess.families.cpu_overhead.axes import WAY
 from postprocess.statistics.limits import MIN_REPETITIONS
 
-WAYS = of_points("cpu_overhead", "ways")
+WAYS = point_choice("cpu_overhead", "ways")
 
 
 def impossible(question: Question) -> Impossible | None:
@@ -25,7 +25,7 @@ CPU_OVERHEAD = Benchmark(
     choices=choices.of_family("cpu_overhead"),
     configurations=("basic", "async", "dedicated"),
     most_seconds={"smoke": 2, "nightly": 8, "full": 60},
-    point_choices=(of_points("cpu_overhead", "message-bytes"), WAYS, of_points("cpu_overhead", "lateness-ms")),
+    point_choices=(point_choice("cpu_overhead", "message-bytes"), WAYS, point_choice("cpu_overhead", "lateness-ms")),
     impossible=impossible,
 )
 

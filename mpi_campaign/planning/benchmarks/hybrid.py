@@ -3,10 +3,10 @@
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.choice import of_points
+from mpi_campaign.planning.benchmarks.choice import point_choice
 from postprocess.families import axes
 
-OPERATIONS = of_points("hybrid", "operation", shared=True)
+OPERATIONS = point_choice("hybrid", "operation", shared=True)
 
 
 def impossible(question: Question) -> Impossible | None:
@@ -40,6 +40,6 @@ HYBRID = Benchmark(
     configurations=("basic",),
     within_a_node=True,
     most_seconds={"smoke": 25, "nightly": 40, "full": 300},
-    point_choices=(OPERATIONS, of_points("hybrid", "message-bytes")),
+    point_choices=(OPERATIONS, point_choice("hybrid", "message-bytes")),
     impossible=impossible,
 )

@@ -6,10 +6,10 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.choice import of_points
+from mpi_campaign.planning.benchmarks.choice import point_choice
 from mpi_campaign.planning.benchmarks.hybrid import too_large_nodes
 
-KERNELS = of_points("hybrid_kernels", "kernel")
+KERNELS = point_choice("hybrid_kernels", "kernel")
 _SIZES = {"summa_order": "summa", "poisson_rows": "poisson", "bpmf_items": "bpmf"}
 """The kernel of each option for sizes."""
 
@@ -57,6 +57,6 @@ HYBRID_KERNELS = Benchmark(
     configurations=("basic",),
     within_a_node=True,
     most_seconds={"smoke": 20, "nightly": 30, "full": 300},
-    point_choices=(KERNELS, *(of_points("hybrid_kernels", name.replace("_", "-")) for name in _SIZES)),
+    point_choices=(KERNELS, *(point_choice("hybrid_kernels", name.replace("_", "-")) for name in _SIZES)),
     impossible=impossible,
 )

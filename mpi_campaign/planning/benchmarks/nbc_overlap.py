@@ -2,16 +2,16 @@
 
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.choice import Asked, of_points
+from mpi_campaign.planning.benchmarks.choice import Asked, point_choice
 
 # Legal target times, in ns. Shorter ones are no longer than the delay of a start; with longer ones, nine repetitions of
 # a point take minutes.
 _LEGAL = (1_000, 10_000_000_000)
-COMM_TIMES = of_points(
+COMM_TIMES = point_choice(
     "nbc_overlap", "comm-times", called="comm-time", limits=_LEGAL, metavar="DURATION",
     about="Communication times of the map, e.g. 500us.",
 )  # fmt: skip
-COMP_TIMES = of_points(
+COMP_TIMES = point_choice(
     "nbc_overlap", "comp-times", called="comp-time", limits=_LEGAL, metavar="DURATION",
     about="Computation times of the map and of mpi_impact.",
 )  # fmt: skip

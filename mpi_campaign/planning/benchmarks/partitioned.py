@@ -6,7 +6,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.choice import of_points
+from mpi_campaign.planning.benchmarks.choice import point_choice
 from postprocess.drawing.text import plural
 from postprocess.families.axes import APPROACH, FIGURE
 from postprocess.families.family import Value
@@ -15,20 +15,20 @@ WORD_BYTES = 8
 THREADS_OF_FIGURE: Mapping[Value, int] = {"4": 1, "5": 32, "7": 4, "8": 4}
 _REGROUPS = ("part", "part_parrived", "layer")
 
-PARTITIONS = of_points("partitioned", "partitions-per-thread")
+PARTITIONS = point_choice("partitioned", "partitions-per-thread")
 MOST_PARTITIONS = int(PARTITIONS.program.maximum or 0)
 POINT_CHOICES = (
-    of_points("partitioned", "message-bytes"),
+    point_choice("partitioned", "message-bytes"),
     PARTITIONS,
-    of_points(
-        "partitioned", "receive-partitions", of=f"approach {', '.join(_REGROUPS[:-1])} or {_REGROUPS[-1]}",
+    point_choice(
+        "partitioned", "receive-partitions", only_for=f"approach {', '.join(_REGROUPS[:-1])} or {_REGROUPS[-1]}",
         has=lambda parameters: parameters[APPROACH.name] in _REGROUPS,
     ),
-    of_points(
-        "partitioned", "aggregation-bytes", of="approach layer",
+    point_choice(
+        "partitioned", "aggregation-bytes", only_for="approach layer",
         has=lambda parameters: parameters[APPROACH.name] == "layer",
     ),
-    of_points("partitioned", "delay-ratios", "delay_ratio"),
+    point_choice("partitioned", "delay-ratios", "delay_ratio"),
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
-from mpi_campaign.planning.benchmarks.choice import of_points
+from mpi_campaign.planning.benchmarks.choice import point_choice
 from postprocess.families.axes import SEND, SENT_NEVER
 from postprocess.families.family import Value
 
@@ -19,5 +19,7 @@ SYNC_OVERLAP = Benchmark(
     choices=choices.of_family("sync_overlap"),
     configurations=("basic", "async", "dedicated", "apphelper"),
     most_seconds={"smoke": 3, "nightly": 15, "full": 120},
-    point_choices=(of_points("sync_overlap", "message-bytes", has=_sends, of="messages that are sent, early or late"),),
+    point_choices=(
+        point_choice("sync_overlap", "message-bytes", has=_sends, only_for="messages that are sent, early or late"),
+    ),
 )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
-from mpi_campaign.planning.benchmarks.choice import of_points
+from mpi_campaign.planning.benchmarks.choice import point_choice
 from postprocess.drawing.text import plural, size
 from postprocess.families.axes import GRID_POINTS, UNKNOWNS
 from postprocess.families.family import Value
@@ -67,6 +67,6 @@ TRANSFER_OVERLAP = Benchmark(
     configurations=("basic", "async", "dedicated", "apphelper"),
     most_seconds={"smoke": 12, "nightly": 20, "full": 60},
     needed_seconds=_needed_seconds,
-    point_choices=(of_points("transfer_overlap", "max-iterations"),),
+    point_choices=(point_choice("transfer_overlap", "max-iterations"),),
     impossible=impossible,
 )
