@@ -489,7 +489,7 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
         assert (set(own), len(own)) == (protocols, count)
     assert len(sides) == 11 + 9 + 3
     assert {case.parameters["send"] for case in found.to_measure} == {"early"}
-    assert options.points_of(found.options) == {"message_bytes": ("64", "4096", "65536", "1048576")}
+    assert options.grid_of(found.options)[1] == {"message_bytes": ("64", "4096", "65536", "1048576")}
     assert [turn.network for turn in found.rounds] == ["shm", "wire:2gbit"]
     folder = run_folders.RunFolder(tmp_path, "local", "RUN")
     (over_wire,) = (session_words.of_round(folder, found, turn) for turn in found.rounds if turn.network != "shm")
@@ -531,7 +531,7 @@ def test_a_refusal_names_no_configuration_that_nobody_asked_for() -> None:
 
 def test_the_suite_of_planted_cases_has_one_network_where_one_is_asked_for_or_can_be_had() -> None:
     asked = planned(MPICH, suite="planted", network="wire:1gbit", message_bytes=("64",))
-    assert options.points_of(asked.options) == {"message_bytes": ("64",)}
+    assert options.grid_of(asked.options)[1] == {"message_bytes": ("64",)}
     one = make_plan(Options.of(suite="planted", network="wire:1gbit"), [MPICH], "wire:1gbit", TWO_CORES)
     assert {case.network for case in one.cases} == {"wire:1gbit"}
     without_a_wire = make_plan(Options.of(suite="planted"), [MPICH], "shm", TWO_CORES)
@@ -563,7 +563,7 @@ def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, net
     own = [one for one in (OPENMPI, MPICH, INTEL) if one.toolchain in suites.SUITES[suite].toolchains]
     found = make_plan(Options(suite=suite), own, network, placement)
     assert plan.FIXED_SECONDS + found.expected_measuring_seconds <= 60 * minutes
-    assert found.case_budget_seconds >= BENCHMARKS["nbc_overlap"].least_seconds(*found.grid)
+    assert found.case_budget_seconds >= BENCHMARKS["nbc_overlap"].least_seconds(*options.grid_of(found.options))
     assert found.too_short() == ""
     several = {case.benchmark for case in found.to_measure if case.repeat == LEAST_LAUNCHES}
     assert several == (set() if suite == "smoke" else {"nbc_overlap", *suites.SHORT_BENCHMARKS})
@@ -620,7 +620,11 @@ def test_short_benchmarks_leave_the_time_of_a_suite_to_the_others(suite: str) ->
     budgets = {case.benchmark: found.budget_of(case) for case in found.to_measure[::-1]}
     for name in suites.SHORT_BENCHMARKS:
         launches = max(case.repeat for case in found.to_measure if case.benchmark == name)
-        assert budgets[name] == BENCHMARKS[name].most_seconds[found.grid[0]] / launches < budgets["nbc_overlap"]
+        assert (
+            budgets[name]
+            == BENCHMARKS[name].most_seconds[suites.SUITES[suite].grid] / launches
+            < budgets["nbc_overlap"]
+        )
 
 
 def test_what_short_benchmarks_leave_is_divided_among_the_others() -> None:
@@ -819,8 +823,8 @@ def test_a_map_may_have_times_of_its_own() -> None:
     assert overlap.point_words(own, {}) == ["--comm-times", "500000ns,4000000ns", "--comp-times", "1000000ns"]
     assert (overlap.points("smoke", own), overlap.points("nightly", {"comp_times": ("1ms",)})) == (2, 6)
     assert overlap.least_seconds("smoke", own) < overlap.least_seconds("smoke", {})
-    other_axis = options.points_of(Options.of(suite="acceptance", comm_times=("1ms",)))
-    assert map_times("full", other_axis) == ([1_000_000], map_times("full", {})[1][::2])
+    other_axis = options.grid_of(Options.of(suite="acceptance", comm_times=("1ms",)))
+    assert map_times(*other_axis) == ([1_000_000], map_times("full", {})[1][::2])
     for benchmark in ("nbc_overlap", "loggp"):
         assert points_name(benchmark, "smoke", own) == "comm_500000-4000000_comp_1000000_ns"
         assert points_name(benchmark, "smoke", {"comm_times": ("8ms", "16ms", "32000us")}) == "smoke"

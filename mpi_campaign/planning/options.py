@@ -108,10 +108,11 @@ class Options:
         return cls.of(**asked)
 
 
-def points_of(options: Options) -> Asked:
-    """The values of axes of points that were asked for, and the suite's of others, in place of the grid's."""
+def grid_of(options: Options) -> tuple[str, Asked]:
+    """The name of the grid, and what replaces its values: what was asked for of axes of points, else the suite's."""
+    suite = suites.SUITES[options.suite]
     asked = {name: texts for name, texts in options.asked.items() if name in POINT_CHOICES}
-    return {**suites.SUITES[options.suite].points, **asked}
+    return suite.grid, {**suite.points, **asked}
 
 
 def benchmarks_of(options: Options) -> dict[str, Benchmark]:

@@ -11,10 +11,9 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
-from mpi_campaign.planning.benchmarks.choice import Asked
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, USUAL_BENCHMARK
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import Options, points_of
+from mpi_campaign.planning.options import Options, grid_of
 from mpi_campaign.processes.progress import duration
 from postprocess.drawing.text import plural
 from postprocess.families.axes import NODE_SET
@@ -182,11 +181,6 @@ class Plan:
         return list({launch.stem: launch for launch in earlier}.values())
 
     @property
-    def grid(self) -> tuple[str, Asked]:
-        """The name of the grid, and the values of axes of points in place of its own."""
-        return suites.SUITES[self.options.suite].grid, points_of(self.options)
-
-    @property
     def overhead_seconds(self) -> float:
         """Wall time of the run that is in no case's budget."""
         return FIXED_SECONDS + LAUNCH_SECONDS * len(self.to_measure) + ROUND_SECONDS * (len(self.rounds) - 1)
@@ -205,15 +199,16 @@ class Plan:
         if budget == 0:
             return 0.0
         grows = self.has_suites_budget and suite.grows
-        least = BENCHMARKS[USUAL_BENCHMARK].least_seconds(*self.grid) if grows else SHORTEST_CASE_SECONDS
+        least = BENCHMARKS[USUAL_BENCHMARK].least_seconds(*grid_of(self.options)) if grows else SHORTEST_CASE_SECONDS
         return max(least, self._divided(budget - self.overhead_seconds))
 
     def _seconds(self, case: Case, budget_seconds: float) -> float:
         """The budget of a launch where a launch of nbc_overlap has `budget_seconds`."""
         benchmark = BENCHMARKS[case.benchmark]
         launches = benchmark.launches(1, enough=self.enough_launches)  # of those asked for, each has a whole budget
+        grid, asked = grid_of(self.options)
         own = self.has_suites_budget
-        return benchmark.seconds(budget_seconds, *self.grid, case.parameters, launches, of_suite=own)
+        return benchmark.seconds(budget_seconds, grid, asked, case.parameters, launches, of_suite=own)
 
     @property
     def enough_launches(self) -> bool:
@@ -246,7 +241,9 @@ class Plan:
         """A warning that names a long enough budget, where a case's budget is shorter than its fewest repetitions.
         Empty where the budget suffices."""
         each = self.case_budget_seconds
-        least = max((BENCHMARKS[case.benchmark].least_seconds(*self.grid) for case in self.to_measure), default=0.0)
+        least = max(
+            (BENCHMARKS[case.benchmark].least_seconds(*grid_of(self.options)) for case in self.to_measure), default=0.0
+        )
         if not 0 < each < least:
             return ""
         shares = sum(BENCHMARKS[case.benchmark].share for case in self.to_measure)

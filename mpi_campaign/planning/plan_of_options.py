@@ -16,7 +16,7 @@ from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.choice import Where
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of, points_of
+from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of, grid_of
 from mpi_campaign.planning.placing import networks_of, partition_of
 from mpi_campaign.planning.plan import Plan
 from mpi_campaign.this_machine import machine
@@ -55,6 +55,7 @@ def make_plan(
     cases = []
     skipped = {}
     suite = suites.SUITES[options.suite]
+    grid, asked = grid_of(options)
     for placement, toolchain, (name, benchmark) in itertools.product(
         placements, resolved, benchmarks_of(options).items()
     ):
@@ -69,8 +70,8 @@ def make_plan(
                 built,
                 CONFIGURATIONS[configuration].computing_threads(placement.threads_per_rank),
                 placement.ranks,
-                suite.grid,
-                benchmark.points_of(points_of(options), parameters),
+                grid,
+                benchmark.points_of(asked, parameters),
                 _memory_of_a_rank(options, its_network, placement),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)

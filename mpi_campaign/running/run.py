@@ -20,7 +20,7 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.checks import check
-from mpi_campaign.planning.options import Options, benchmarks_of
+from mpi_campaign.planning.options import Options, benchmarks_of, grid_of
 from mpi_campaign.planning.placing import choose_network, in_words, partition_of, place
 from mpi_campaign.planning.plan import Plan
 from mpi_campaign.planning.plan_of_options import make_plan
@@ -296,7 +296,7 @@ class Campaign:
                 return self._close(folder, manifest, interrupted=build.interrupted)
         plan = self._plan_again(folder, plan, resolved, manifest)
         launches = len(plan.to_measure)
-        numbers = {BENCHMARKS[case.benchmark].points(*plan.grid) for case in plan.to_measure}
+        numbers = {BENCHMARKS[case.benchmark].points(*grid_of(plan.options)) for case in plan.to_measure}
         points = numbers.pop() if len(numbers) == 1 else 0
         cells = f" of {plural(points, 'point')}" if points else ""
         time = f", {plan.expected_in_words}" if plan.expected_in_words else ""

@@ -8,6 +8,7 @@ from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
+from mpi_campaign.planning.options import grid_of
 from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.processes.progress import Countdown, Progress, duration
 from mpi_campaign.running import case_results
@@ -99,7 +100,7 @@ class Watch:
             newest = max(written, key=lambda record: written[record], default=None)
             if newest is not None and written[newest] >= self.launched:
                 points = newest.read_bytes().count(b'"type":"point"')
-        expected = BENCHMARKS[self.running.benchmark].points(*self.plan.grid)
+        expected = BENCHMARKS[self.running.benchmark].points(*grid_of(self.plan.options))
         planned = f" of {expected}" if expected else ""
         self.progress.status(
             f"  {self.countdown.done + 1:3d}/{self.countdown.total} {self.running.label}: "

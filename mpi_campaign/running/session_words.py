@@ -10,7 +10,7 @@ from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.choice import as_text
 from mpi_campaign.planning.benchmarks.registry import BY_SESSION, loading
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of, points_of
+from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of, grid_of
 from mpi_campaign.planning.placing import partition_of
 from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.running import reframe_session, same_sizes
@@ -41,7 +41,7 @@ def of_round(
     }
     given_sizes = options.sizes_of or resumed or not plan.begins(turn)
     unusual = {
-        "points": as_text(points_of(options)),
+        "points": as_text(grid_of(options)[1]),
         "wire_rate": networks.rate(turn.network),
         "oversubscribe": "yes" * options.oversubscribe,
         "peer_prefix": ":".join(options.peer_prefixes),

@@ -20,8 +20,7 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, POINT_CHOICES, points_name
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import Options, points_of
-from mpi_campaign.planning.suites import SUITES
+from mpi_campaign.planning.options import Options, grid_of
 from mpi_campaign.verdicts.comparing import complain
 from postprocess.drawing.text import clean
 from postprocess.families import registry
@@ -169,7 +168,7 @@ def _records_of(folder: RunFolder) -> Iterator[RecordNumbers]:
     try:
         given = manifest.get("options", {})
         options = Options.of(suite=manifest["suite"], **{name: tuple(given.get(name, ())) for name in POINT_CHOICES})
-        grid, points = SUITES[options.suite].grid, points_of(options)
+        grid, points = grid_of(options)
         judged = [case for case in manifest["cases"] if case["result"] != "skip"]
         good = [case for case in judged if is_as_asked(case)]
         cases = [Case.from_manifest(case) for case in good]
