@@ -71,7 +71,7 @@ def make_plan(
                 CONFIGURATIONS[configuration].computing_threads(placement.threads_per_rank),
                 placement.ranks,
                 grid,
-                benchmark.points_of(asked, parameters),
+                benchmark.point_values(asked, parameters),
                 _memory_of_a_rank(options, its_network, placement),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
@@ -119,7 +119,9 @@ def _memory_of_a_rank(options: Options, network: str, placement: Placement) -> i
 def _check_points(options: Options, cases: Sequence[Case]) -> None:
     """Refuse values of an axis of points that no case has. Raises CampaignError."""
     benchmarks = {case.benchmark: BENCHMARKS[case.benchmark] for case in cases}
-    having = {name for case in cases for name in benchmarks[case.benchmark].points_of(options.asked, case.parameters)}
+    having = {
+        name for case in cases for name in benchmarks[case.benchmark].point_values(options.asked, case.parameters)
+    }
     for name in options.asked:
         own = [choice for benchmark in benchmarks.values() for choice in benchmark.named(name)]
         if own and name not in having and all(choice.of_points for choice in own):

@@ -125,14 +125,14 @@ class Benchmark:
         """Its axis of cases or of points of that name, if it has one."""
         return [choice for choice in (*self.choices, *self.point_choices) if choice.name == name]
 
-    def points_of(self, asked: Asked, parameters: Mapping[str, Value]) -> dict[str, tuple[Value, ...]]:
+    def point_values(self, asked: Asked, parameters: Mapping[str, Value]) -> dict[str, tuple[Value, ...]]:
         """The values that were asked for of axes of points, as far as a case with these parameters has them."""
         own = (choice for choice in self.point_choices if asked.get(choice.name) and choice.has(parameters))
         return {choice.name: choice.values_of(asked[choice.name]) for choice in own}
 
     def point_words(self, asked: Asked, parameters: Mapping[str, Value]) -> list[str]:
         """The words of the program's command line for them."""
-        values = self.points_of(asked, parameters)
+        values = self.point_values(asked, parameters)
         return [
             word
             for choice in self.point_choices
