@@ -510,7 +510,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         )
         of_sizes = [bound.metric for bound in family.bounds if bound.of_sizes]
         if of_sizes and not references.is_of_sizes(self.current_system.name, self.reference_key, numbers.sizes):
-            self.remove_references("which is of other sizes (--sizes-of)", *of_sizes)
+            self.remove_references("which is of other sizes", *of_sizes)
         if numbers.doubt:
             self.remove_references(numbers.doubt)
         self.perf_variables = {

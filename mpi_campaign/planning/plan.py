@@ -123,8 +123,8 @@ class Plan:
         return [
             Round(repeat, (environment,), axes, network)
             for repeat in range(1, max(case.repeat for case in self.cases) + 1)
-            for environment in self.environments[:: 1 if repeat % 2 else -1]
             for network, axes in sessions
+            for environment in self.environments[:: 1 if repeat % 2 else -1]
             if (repeat, environment, (network, axes)) in measured
         ]
 
