@@ -494,7 +494,7 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
     assert found.options.points == {"message_bytes": ("64", "4096", "65536", "1048576")}
     assert [turn.network for turn in found.rounds] == ["shm"] * 3 + ["wire:2gbit"] * 3
     folder = run_folders.RunFolder(tmp_path, "local", "RUN")
-    (over_wire,) = (session_words.of_round(folder, found, turn) for turn in found.rounds if turn.network != "shm")
+    over_wire, *_ = (session_words.of_round(folder, found, turn) for turn in found.rounds if turn.network != "shm")
     (name,) = (word.removeprefix("--name=") for word in over_wire if word.startswith("--name="))
     for configuration, protocol in itertools.product(("basic", "async"), ("default", "copied", "eager", "rendezvous")):
         shown = f"sync_overlap%configuration={configuration}%send=early%protocol={protocol}"
