@@ -3,15 +3,17 @@
 import functools
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from mpi_campaign import ROOT
 from mpi_campaign.archive import references, run_folders
-from mpi_campaign.verdicts import sides
+from mpi_campaign.verdicts import baseline, sides
 from postprocess.families import registry
 from postprocess.families.nbc_overlap.record import load_overlap, message_sizes
 from tests.archives import archived, fail, name_of
@@ -52,6 +54,30 @@ def test_references_are_bounds_of_what_three_runs_had(systems: Path, tmp_path: P
     assert [bound[0], bound[1], bound[3]] == [0, None, "ratio"]
     assert 1.05 < bound[2] < 1.25  # it serialises, and 0.1 more is what counts
     assert references.runs_of("here") == names
+
+
+@pytest.mark.parametrize("count", [3, 6, 20])
+@pytest.mark.parametrize("better", ["smaller", "larger"])
+def test_a_reference_is_rarely_exceeded_by_chance_however_few_values_made_it(count: int, better: str) -> None:
+    bound = next(one for family in registry.FAMILIES for one in family.bounds if one.better == better)
+    bound = replace(bound, absolute=False, margin=0.0)
+    rng, side = np.random.default_rng(count), {"smaller": 1, "larger": -1}[better]
+    exceeded = []
+    for values in 1 + 0.02 * rng.normal(size=(2000, count + 1)):
+        value, low, high, _ = baseline.reference_of(bound, values[1:])
+        exceeded.append(side * values[0] > side * value * (1 + (low or high)))
+    assert 0.035 < np.mean(exceeded) < 0.065
+
+
+def test_one_good_night_is_a_baseline(systems: Path, tmp_path: Path, inside: Command) -> None:
+    root = tmp_path / "results"
+    night = archived(root, name_of(1)).run
+    done = inside("baseline", night, "--output", str(root))
+    assert done.returncode == 0, done.stderr
+    assert 1.05 < bounds(systems)[f"{KEY}.ibcast"]["r_overhead"][2] < 1.25
+    later = archived(root, name_of(2), factor=1.5).run
+    compared = inside("compare", "baseline", later, "--metric", "t_measured_ns", "--output", str(root))
+    assert compared.returncode == 1, compared.stdout + compared.stderr  # slower
 
 
 def test_what_overlaps_better_than_perfectly_still_has_a_bound_that_reframe_takes(
