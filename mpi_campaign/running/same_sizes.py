@@ -17,6 +17,7 @@ from mpi_campaign.archive.system_sizes import Machine, Sizes
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.files import read
 from mpi_campaign.launching import key_values
+from mpi_campaign.launching.key_values import MESSAGE, WORK
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.benchmarks import point_values
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
@@ -26,6 +27,7 @@ from mpi_campaign.planning.placing import partition_of
 from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.this_machine import machine
 from postprocess.drawing.text import plural
+from postprocess.statistics.limits import CALIBRATION_LIMIT
 
 FOLDER = "sizes"
 OF_SYSTEM = "system_sizes"
@@ -124,12 +126,13 @@ def recall(folder: RunFolder, plan: Plan) -> list[str]:
 
 def keep(folder: RunFolder, plan: Plan, of: RunFolder | None, is_good: Callable[[Case], bool]) -> list[str]:
     """Keep, for the system, the sizes that it had none for; of a run that finds them anew, all. Only those of good
-    launches are kept, where every size was searched for.  of: as of `taken_over`.  Returns a line where they cannot be.
-    """
+    launches are kept, where every size was searched for.  of: as of `taken_over`.  Returns a line where they cannot be,
+    and where many are off their targets."""
     if plan.options.calibrate == OWN:
         return []
     path, done = system_sizes.path_of(folder.root, folder.system), set[str]()
     new: system_sizes.Kept = {}
+    off: list[bool] = []
     try:
         kept = system_sizes.read(path)
         for case in (case for turn in plan.rounds for case in _calibrating(plan) if turn.has(case)):
@@ -142,11 +145,22 @@ def keep(folder: RunFolder, plan: Plan, of: RunFolder | None, is_good: Callable[
             if system_sizes.of_machine(entries, here) is None or plan.options.calibrate == ANEW:
                 found = Sizes(here, *_found(folder, case, of), tuple(text.splitlines()))
                 new[name] = [*(entry for entry in entries if entry.machine != here), found]
+                off += _off_target(text)
         if new:
             system_sizes.write(path, kept | new)
     except (CampaignError, OSError) as error:
         return [f"sizes are not kept for later runs: {error}"]
-    return []
+    if 2 * sum(off) <= len(off):
+        return []
+    limit = f"{sum(off)} of {len(off)} sizes are more than {CALIBRATION_LIMIT:.0%} off their target times"
+    return [f"{limit}: was this machine busy? --calibrate anew finds them again"]
+
+
+def _off_target(text: str) -> list[bool]:
+    """Of each size that was found, whether it is far off its target time."""
+    lines = [line.split() for line in text.splitlines()]
+    found = [(int(line[-4]), int(line[-1])) for line in lines if line[:1] in ([MESSAGE], [WORK]) and line[-1] != "0"]
+    return [abs(time_ns / target_ns - 1) > CALIBRATION_LIMIT for target_ns, time_ns in found]
 
 
 def _found(folder: RunFolder, case: Case, of: RunFolder | None) -> tuple[str, str, str, str]:
