@@ -76,15 +76,12 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     wire_rate = variable(str, value="")
     #: Facts about the run for the record's header: a JSON file.
     metadata_file = variable(str, value="")
-    #: A folder with records of an interrupted run, or of a run's earlier sessions. Cases with a complete record there
-    #: are not measured again.
+    #: A folder with records of an interrupted run. Cases with a complete record there are not measured again.
     resume_from = variable(str, value="")
     #: A folder with files of sizes. The case of `basic` with the name of a file takes them over instead of calibrating.
     sizes_from = variable(str, value="")
     #: The number of the repeat of the same cases, from 1.
     repeat = variable(int, value=1)
-    #: The repeat of `basic` that gives other cases their sizes and references; 0: the same repeat.
-    basic_repeat = variable(int, value=0)
 
     #: Name of the case's files. The report has it too, so that results are matched by it.
     case_stem = variable(str, value="", loggable=True)
@@ -168,11 +165,6 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         """Whether the fixture `basic` has measured the test's case already: then the test only judges it."""
         return bool(BENCHMARKS[self.benchmark].fixture) and not self.gives_sizes and self.is_basic
 
-    @property
-    def is_borrowed(self) -> bool:
-        """Whether an earlier session has measured the case, so that this test only gives its results to others."""
-        return bool(self.gives_sizes and self.basic_repeat)
-
     def basic_test(self) -> "MeasuredTest | None":
         """The test that measured `basic` of the identical case; None in `basic` itself."""
         return None if self.measured_by_fixture else getattr(self, "basic", None)
@@ -209,7 +201,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
             configuration=self.asked_configuration,
             benchmark=self.benchmark,
             parameters={**of_session, **self.identify()},
-            repeat=self.basic_repeat if self.is_borrowed else self.repeat,
+            repeat=self.repeat,
         )
 
     def staged(self, name: str) -> Path:
@@ -320,12 +312,6 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         else:
             self.launch = answer
             self.placement = placement
-
-    @run_after("setup")
-    def skip_where_nothing_to_borrow(self) -> None:
-        """Skip the test where it should give the results of an earlier session, and that session has none."""
-        lacking = self.is_borrowed and self.finished_record() is None
-        self.skip_if(lacking, "the first launch of basic, whose sizes are needed, failed")
 
     @run_before("run")
     def prepare(self) -> None:
@@ -441,8 +427,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     def finished_record(self) -> dict[Path, str] | None:
         """The files of an existing complete record of the case: {file: its name here}; None where it must be measured.
 
-        When a run is resumed, the interrupted run may have the record. Where sides take turns, an earlier session has
-        that of `basic`.
+        When a run is resumed, the interrupted run may have the record.
         """
         if self.measured_by_fixture:
             return {self.basic.staged(name): name for name in self.record_files()}
@@ -514,7 +499,7 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         )
         of_sizes = [bound.metric for bound in family.bounds if bound.of_sizes]
         if of_sizes and not references.is_of_sizes(self.current_system.name, self.reference_key, numbers.sizes):
-            self.remove_references("which is of other sizes (--sizes-of)", *of_sizes)
+            self.remove_references("which is of other sizes", *of_sizes)
         if numbers.doubt:
             self.remove_references(numbers.doubt)
         self.perf_variables = {

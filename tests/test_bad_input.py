@@ -64,7 +64,7 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
         (["report", EXAMPLE, "-o", "/nonexistent/report.html"], ["/nonexistent", "-o"]),
         (["show", EXAMPLE, "--peers", "--provenance"], ["--peers and --provenance"]),
         (["run", "--network", "wire:fast"], ["fast", "2gbit"]),
-        (["run", "--interleave"], ["A B B A", "--repeat 2"]),
+        (["run", "--calibrate", "never"], ["no calibrate 'never'", "own, anew"]),
         (
             ["run", "--ranks", "1"],
             ["nbc_overlap needs at least 2", "1 may be asked for with --benchmark mpi_impact alone"],

@@ -152,8 +152,7 @@ def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
     assert (job["exit_code"], job["hosts"], job["reason"]) == (0, ["node1", "node2"], "")
     assert job["started_utc"] <= job["ended_utc"]
     assert manifest["host"]["name"] == "node1"  # where it was measured, not where it was typed
-    (session,) = manifest["sessions"]
-    assert session["job"] == job["id"]
+    assert [session["job"] for session in manifest["sessions"]] == [job["id"]] * 2  # libraries take turns
     assert [case["nodes"] for case in manifest["cases"]] == [2] * 4
     assert {case["result"] for case in manifest["cases"]} <= {"pass", "fail"}  # shared cores: no number is judged
     check_placed(box.records(), 2)

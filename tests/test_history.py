@@ -115,7 +115,7 @@ def test_what_has_one_cause_is_told_once_and_in_few_lines() -> None:
     series = [with_changes(nights({0: 1.0, 30: 1.1 + seed / 1000}, seed=seed)) for seed in range(1, 301)]
     alarms = [Alarm(one, "here", ("kernel: 1 -> 2",), "", True, one.run, False) for one in changes_of(series)]
     assert len(alarms) >= 300
-    found = Found([replace(one, change=replace(one.change, run="r", before="q")) for one in alarms], [], series, "r")
+    found = Found([replace(one, change=replace(one.change, run="r", before="q")) for one in alarms], [], series)
     text = as_text(found)
     assert text.count("kernel: 1 -> 2") == 1
     assert f"{len(alarms)} cases" in text

@@ -21,11 +21,15 @@ EXAMPLES = ROOT / "docs" / "nightly"
 SCRIPT = EXAMPLES / "nightly.sh"
 COMMAND = "docs/nightly/nightly.sh public --suite nightly"
 STEPS = ("run", "report", "compare", "history")
-RUN = "20261101T020000Z-00000a"
+BEFORE, RUN = "20261031T020000Z-00000b", "20261101T020000Z-00000a"
 # A stand-in for `campaign`: it writes the pages that it is asked for, names its run, and ends as CODE_<command> says.
 STAND_IN = f"""#!/bin/sh
 echo "$@" >>calls
-[ "$1" = run ] && echo "run: /somewhere/local/.partial/{RUN}"
+if [ "$1" = run ]; then
+    mkdir -p results/local/{RUN}
+    echo ' "suite": "nightly",' >results/local/{RUN}/manifest.json
+    echo "run: $PWD/results/local/{RUN}"
+fi
 eval code=\\${{CODE_$1:-0}}
 while [ $# -gt 0 ]; do
     case $1 in -o | --html | --junit) echo page >"$2" ;; esac
@@ -95,7 +99,7 @@ def test_cron_runs_the_script_and_says_something_only_after_a_bad_night(tmp_path
     assert found is not None
     assert "%" not in found["command"]  # for cron, the end of the line
     folder, pages = clone(tmp_path / "a clone", baseline=True), tmp_path / "pages"
-    files, log = {*folder.iterdir(), folder / "calls"}, tmp_path / "a log"
+    files, log = {*folder.iterdir(), folder / "calls", folder / "results"}, tmp_path / "a log"
     places = {"CLONE": str(folder), "PAGES": str(pages), "LOG": str(log)}
     for code in (0, 1):
         environment = {"PATH": os.environ["PATH"], **places, "CODE_run": str(code)}
@@ -140,16 +144,31 @@ def test_a_night_that_is_ended_has_a_page_that_says_so(tmp_path: Path) -> None:
     assert called(folder) == ["run"]
 
 
-def test_without_a_baseline_there_is_a_report_and_a_line(tmp_path: Path) -> None:
+def test_the_first_night_says_what_tomorrows_is_compared_with(tmp_path: Path) -> None:
     folder = clone(tmp_path / "clone", baseline=False)
+    other = folder / "results" / "local" / "20261031T120000Z-00000c"
+    other.mkdir(parents=True)
+    (other / "manifest.json").write_text(' "suite": "smoke",\n')  # by hand, of another suite
     done = night(folder, "pages")
     assert done.returncode == 0
     assert called(folder) == ["run", "report", "history"]
-    assert "no baseline yet" in done.stdout
+    assert f"tomorrow's is compared with {RUN}" in done.stdout
+    assert f"./campaign baseline {RUN} --output results" in done.stdout
     index = (tmp_path / "pages" / "index.html").read_text()
     assert "report.html" in index
     assert "compare.html" not in index
-    assert "There is no baseline yet" in index
+
+
+def test_the_second_night_is_compared_with_the_first(tmp_path: Path) -> None:
+    folder = clone(tmp_path / "clone", baseline=False)
+    before = folder / "results" / "local" / BEFORE
+    before.mkdir(parents=True)
+    (before / "manifest.json").write_text(' "suite": "nightly",\n')
+    done = night(folder, "pages", compare=1)
+    assert done.returncode == 1
+    assert called(folder) == list(STEPS)
+    assert f"compare {BEFORE} {RUN} " in (folder / "calls").read_text()
+    assert "slower than the night before" in (tmp_path / "pages" / "index.html").read_text()
 
 
 def test_it_needs_a_folder(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mpi_campaign import ROOT
-from mpi_campaign.archive import references, run_folders
+from mpi_campaign.archive import references, run_folders, system_sizes
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.planning import checks, options, placing, plan, suites
@@ -490,9 +490,9 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
     assert len(sides) == 11 + 9 + 3
     assert {case.parameters["send"] for case in found.to_measure} == {"early"}
     assert options.grid_of(found.options)[1] == {"message_bytes": ("64", "4096", "65536", "1048576")}
-    assert [turn.network for turn in found.rounds] == ["shm", "wire:2gbit"]
+    assert [turn.network for turn in found.rounds] == ["shm"] * 3 + ["wire:2gbit"] * 3
     folder = run_folders.RunFolder(tmp_path, "local", "RUN")
-    (over_wire,) = (session_words.of_round(folder, found, turn) for turn in found.rounds if turn.network != "shm")
+    over_wire, *_ = (session_words.of_round(folder, found, turn) for turn in found.rounds if turn.network != "shm")
     (name,) = (word.removeprefix("--name=") for word in over_wire if word.startswith("--name="))
     for configuration, protocol in itertools.product(("basic", "async"), ("default", "copied", "eager", "rendezvous")):
         shown = f"sync_overlap%configuration={configuration}%send=early%protocol={protocol}"
@@ -554,7 +554,7 @@ def test_a_library_setting_makes_a_case_of_its_own_or_is_skipped_where_none_is_k
 
 @pytest.mark.parametrize("network", ["shm", "wire:2gbit"])
 @pytest.mark.parametrize("cores", [2, 4, 16])
-@pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 70), ("acceptance", 720)])
+@pytest.mark.parametrize(("suite", "minutes"), [("smoke", 5), ("nightly", 75), ("acceptance", 720)])
 def test_a_suite_stays_within_its_time(suite: str, minutes: int, cores: int, network: str) -> None:
     """Its cases, given at least what their fewest repetitions take. Where ranks have cores to give up, there are more
     configurations, and a suite that grows measures each of them by as many launches."""
@@ -714,9 +714,8 @@ def test_several_numbers_of_cores_are_cases_of_their_own_each_with_its_own_basic
     assert dedicated.basic.stem == "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.4cores"
 
 
-@pytest.mark.parametrize("interleave", [False, True])
-def test_each_number_of_cores_has_sessions_of_its_own_and_calibrates_once(interleave: bool) -> None:
-    found = on_cores(1, 4, repeat=2, interleave=interleave)
+def test_each_number_of_cores_has_sessions_of_its_own_and_calibrates_once() -> None:
+    found = on_cores(1, 4, repeat=2)
     by_round = [[case.stem for case in found.to_measure if turn.has(case)] for turn in found.rounds]
     assert {stem for stems in by_round for stem in stems} == {case.stem for case in found.to_measure}
     begun = [turn for turn in found.rounds if found.begins(turn)]
@@ -843,66 +842,162 @@ def test_times_are_for_the_benchmarks_that_have_them() -> None:
         checks.check(Options.of(benchmarks=("mpi_impact",), comm_times=("1ms",)))
 
 
-def test_toolchains_and_configurations_take_turns() -> None:
-    mpich, openmpi = MPICH.environment, OPENMPI.environment
-    turns = planned(MPICH, OPENMPI, repeat=3, interleave=True, configurations=("basic",)).rounds
-    order = [(1, mpich), (1, openmpi), (2, openmpi), (2, mpich), (3, mpich), (3, openmpi)]
-    assert [(one.repeat, *one.environments) for one in turns] == order
-    plain = planned(MPICH, OPENMPI, repeat=2).rounds
-    assert [(one.repeat, one.environments) for one in plain] == [(1, (mpich, openmpi)), (2, (mpich, openmpi))]
-
-    both = planned(MPICH, OPENMPI, repeat=2, interleave=True, configurations=("async", "basic")).rounds
-    sides = [(mpich, "basic"), (openmpi, "basic"), (mpich, "async")]  # Open MPI has no async over shared memory
-    assert [(*one.environments, *one.configurations) for one in both] == [*sides, *sides[::-1]]
-
-    with pytest.raises(CampaignError, match=r"there is openmpi-5_0_11 basic only: name at least two"):
-        planned(OPENMPI, interleave=True, configurations=("async", "basic"))
-    with pytest.raises(CampaignError, match=r"--interleave .* add --repeat 2"):
-        checks.check_turns(Options(interleave=True))
+def test_libraries_take_turns_and_a_session_has_all_configurations_of_one() -> None:
+    mpich, openmpi, intel = (one.environment for one in (MPICH, OPENMPI, INTEL))
+    found = planned(MPICH, OPENMPI, INTEL, repeat=3, configurations=("basic", "async"), network="wire:2gbit")
+    order = [mpich, openmpi, intel, intel, openmpi, mpich, mpich, openmpi, intel]
+    assert [(one.repeat, one.environments) for one in found.rounds] == [
+        (1 + place // 3, (environment,)) for place, environment in enumerate(order)
+    ]
+    for turn in found.rounds:
+        assert {case.configuration for case in found.to_measure if turn.has(case)} == {"basic", "async"}
+    assert sum(turn.has(case) for turn in found.rounds for case in found.to_measure) == len(found.to_measure)
+    assert found.overhead_seconds - planned(MPICH, repeat=3).overhead_seconds > 6 * plan.ROUND_SECONDS
 
 
-def test_a_session_measures_its_side_and_borrows_basic_where_that_is_a_side_of_its_own() -> None:
-    asked: dict[str, Any] = {"repeat": 2, "interleave": True, "collectives": ("ibcast",)}
-    found = planned(MPICH, configurations=("basic", "async"), **asked)
-    measured = [[(one.configuration, one.repeat) for one in found.to_measure if turn.has(one)] for turn in found.rounds]
-    assert measured == [[("basic", 1)], [("async", 1)], [("async", 2)], [("basic", 2)]]
-    assert [turn.basic_repeat for turn in found.rounds] == [0, 1, 1, 0]
-
-    hidden = planned(MPICH, OPENMPI, configurations=("async",), network="wire:2gbit", **asked)
-    mpich = [turn for turn in hidden.rounds if turn.environments == (MPICH.environment,)]
-    assert [turn.basic_repeat for turn in mpich] == [0, 0]
-    measured = [[(one.configuration, one.repeat) for one in hidden.to_measure if turn.has(one)] for turn in mpich]
-    assert measured == [[("basic", 1), ("async", 1)], [("basic", 2), ("async", 2)]]
+@pytest.mark.parametrize("calibrate", ["", "own"])
+def test_the_first_library_calibrates_or_each_its_own(calibrate: str) -> None:
+    found = planned(MPICH, OPENMPI, repeat=2, configurations=("basic",), calibrate=calibrate)
+    begun = [turn.environments for turn in found.rounds if found.begins(turn)]
+    assert begun == [(MPICH.environment,), (OPENMPI.environment,)][: 2 if calibrate else 1]
 
 
-def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_manifests_say_that_sides_took_turns() -> None:
+    manifest = {"schema_version": 1, "options": {**Options(repeat=2).as_dict(), "interleave": True}}
+    assert Options.from_manifest(manifest) == Options(repeat=2)
+
+
+IBCAST: dict[str, Any] = {"collectives": ("ibcast",), "configurations": ("basic",)}
+STEM = "{}.shm.basic.nbc_overlap.ibcast{}.sizes.txt"
+
+
+class Runs:
+    """Runs of MPICH and Open MPI with two launches each, of which the sizes files alone are made."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.whole: set[str] = set()
+
+    def start(self, *toolchains: Toolchain, **asked: Any) -> tuple[run_folders.RunFolder, plan.Plan]:
+        folder, found = run_folders.start(self.root, "local"), planned(*toolchains, **IBCAST, repeat=2, **asked)
+        entries = [{"environment": one.environment, "toolchain": one.toolchain} for one in toolchains]
+        run_folders.write_manifest(
+            folder, {"toolchains": entries, "campaign": {"commit": "abc"}, "started_utc": "2026-11-27T00:00:00Z"}
+        )
+        return folder, found
+
+    def handed(
+        self, folder: run_folders.RunFolder, found: plan.Plan, of: run_folders.RunFolder | None = None
+    ) -> list[str]:
+        """The first launch of a run measures: the sizes that each launch takes over, a launch that has none makes its
+        own."""
+        texts = []
+        for turn in found.rounds:
+            same_sizes.hand_over(orders := same_sizes.taken_over(folder, found, turn, of))
+            for order in orders:
+                text = order.target.read_text() if order.target.exists() else f"of {order.case} in {folder.run}\n"
+                (folder.records_folder / order.target.name).write_text(text)
+                texts.append(text.strip())
+        return texts
+
+    def run(self, *toolchains: Toolchain, is_good: Any = lambda _case: True, **asked: Any) -> tuple[list[str], str]:
+        """The sizes of each launch, in order, and what the run says of them."""
+        folder, found = self.start(*toolchains, **asked)
+        of = run_folders.find(asked["sizes_of"], self.root) if asked.get("sizes_of") else None
+        lines = same_sizes.recall(folder, found)
+        texts = self.handed(folder, found, of)
+        return texts, "\n".join([*lines, *same_sizes.keep(folder, found, of, is_good)])
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
     monkeypatch.setattr(run_folders, "STATE", tmp_path / "state")
-    asked: dict[str, Any] = {"collectives": ("ibcast",), "configurations": ("basic",)}
-    found = planned(MPICH, OPENMPI, repeat=2, interleave=True, **asked)
-    folder = run_folders.start(tmp_path / "results", "local")
-    given = folder.session / same_sizes.FOLDER
+    return Runs(tmp_path / "results")
+
+
+def test_sizes_belong_to_the_system(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, says = runs.run(MPICH, OPENMPI)
+    assert len(first) == 4 and len(set(first)) == 1 and first[0].startswith("of mpich@5.0.2")
+    assert "mpich@5.0.2 finds them" in says
+    later, says = runs.run(OPENMPI, INTEL)  # another night, another order, another library
+    assert set(later) == set(first)
+    assert "those of the system, which mpich@5.0.2 found" in says
+
+    own, _ = runs.run(MPICH, OPENMPI, calibrate="own")
+    assert len(set(own)) == 2 and own[0] == own[3] and own[1] == own[2]  # A B B A
+    assert not set(own) & set(first)
+    assert set(runs.run(MPICH)[0]) == set(first)  # nothing of it was kept
+
+    anew, says = runs.run(OPENMPI, MPICH, calibrate="anew")
+    assert len(set(anew)) == 1 and anew[0].startswith("of openmpi@5.0.11")
+    assert "a new series begins" in says
+    assert set(runs.run(MPICH)[0]) == set(anew)
+
+    monkeypatch.setattr(machine, "cpu_model", lambda: "another CPU")
+    other, says = runs.run(MPICH)
+    assert other[0].startswith("of mpich@5.0.2") and "of another machine" in says
+    assert set(runs.run(OPENMPI)[0]) == set(other)
+    monkeypatch.undo()
+
+
+def test_only_sizes_of_a_good_launch_are_kept_for_the_system(runs: Runs) -> None:
+    bad, _ = runs.run(MPICH, is_good=lambda _case: False)
+    good, _ = runs.run(MPICH)
+    assert bad != good
+    path = system_sizes.path_of(runs.root, "local")
+    (kept,) = (entry for entries in system_sizes.read(path).values() for entry in entries)
+    assert (kept.toolchain, kept.campaign, kept.text.strip()) == ("mpich@5.0.2", "abc", good[0])
+    path.write_text("sizes: 1")
+    with pytest.raises(CampaignError, match="mend or delete it"):
+        runs.run(MPICH)
+
+
+@pytest.mark.parametrize(("times", "says"), [((9, 11), ""), ((13, 7), "2 of 2 sizes are more than 20% off")])
+def test_sizes_of_a_busy_machine_are_told(runs: Runs, times: tuple[int, int], says: str) -> None:
+    folder, found = runs.start(MPICH)
+    runs.handed(folder, found)
+    for path in folder.records_folder.iterdir():
+        path.write_text(f"message ibcast 10 5638592 off_target {times[0]}\nwork 10 389 off_target {times[1]}\n")
+    told = same_sizes.keep(folder, found, None, lambda _case: True)
+    assert "".join(told).startswith(says) and bool(told) is bool(says)
+
+
+def test_sizes_of_a_run_are_taken_over_and_kept_where_the_system_has_none(runs: Runs) -> None:
+    other, found = runs.start(OPENMPI, calibrate="own")
+    theirs = runs.handed(other, found)
+    taken, says = runs.run(MPICH, INTEL, sizes_of=other.run)
+    assert set(taken) == set(theirs) and other.run in says
+    assert set(runs.run(MPICH)[0]) == set(theirs)
+
+
+def test_sizes_that_were_not_searched_are_nobodys(runs: Runs) -> None:
+    folder, found = runs.start(MPICH)
+    runs.handed(folder, found)
+    for path in folder.records_folder.iterdir():
+        path.write_text("message ibcast 8000000 0 not_searched 0\n")
+    same_sizes.keep(folder, found, None, lambda _case: True)
+    assert system_sizes.read(system_sizes.path_of(runs.root, "local")) == {}
+
+
+def test_a_library_that_lacks_a_case_leaves_it_to_the_next(runs: Runs) -> None:
+    folder, found = runs.start(MPICH, OPENMPI)
+    first, second, third, fourth = found.rounds
 
     def handed(turn: plan.Round, of: run_folders.RunFolder | None = None) -> dict[str, str]:
+        given = folder.session / same_sizes.FOLDER
         shutil.rmtree(given, ignore_errors=True)
         same_sizes.hand_over(same_sizes.taken_over(folder, found, turn, of))
         return {path.name: path.read_text() for path in given.iterdir()}
 
-    first, second, third, _ = found.rounds
-    assert handed(first) == {}
-    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("mpich's")
-    assert handed(second) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.txt": "mpich's"}
-    assert handed(third) == {"openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.r2.sizes.txt": "mpich's"}
+    assert handed(first) == handed(second) == {}
+    (folder.records_folder / STEM.format("openmpi-5_0_11", "")).write_text("the second's own")
+    assert handed(third) == {STEM.format("openmpi-5_0_11", ".r2"): "the second's own"}
+    assert handed(fourth) == {STEM.format("mpich-5_0_2", ".r2"): "the second's own"}
 
-    gone = folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.txt"
-    gone.unlink()  # it has no such collective
-    (folder.records_folder / "openmpi-5_0_11.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("the second's own")
-    assert set(handed(third).values()) == {"the second's own"}
-    (folder.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("mpich's")
-
-    other = run_folders.start(tmp_path / "results", "local")
-    (other.records_folder / "openmpi-5_0_8.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("another version's")
+    other = run_folders.start(runs.root, "local")
+    (other.records_folder / STEM.format("openmpi-5_0_8", "")).write_text("another version's")
     assert set(handed(first, other).values()) == {"another version's"}
-    (other.records_folder / "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.sizes.txt").write_text("its own")
+    (other.records_folder / STEM.format("mpich-5_0_2", "")).write_text("its own")
     assert set(handed(first, other).values()) == {"its own"}
 
     archived = run_folders.RunFolder(run_folders.RESULTS, run_folders.EXAMPLE, "20261121T224108Z-554aa3")
@@ -912,9 +1007,3 @@ def test_launches_that_are_compared_take_over_sizes(tmp_path: Path, monkeypatch:
     ]  # fmt: skip
     assert re.search(r"(?m)^message ibcast \d+ \d+ \w+ \d+$", text)
     assert re.search(r"(?m)^work \d+ \d+ \w+ \d+$", text)
-
-    alone = planned(MPICH, OPENMPI, repeat=2, **asked)
-    same_sizes.hand_over(same_sizes.taken_over(folder, alone, alone.rounds[1], None))
-    assert {path.name: path.read_text() for path in given.iterdir()}[
-        "mpich-5_0_2.shm.basic.nbc_overlap.ibcast.r2.sizes.txt"
-    ] == "mpich's"

@@ -1,9 +1,10 @@
-"""Sides that take turns in one run: launched in order, on the same sizes, compared, and held against references."""
+"""Libraries that take turns: launched in order, on the sizes of the system, compared, and held against references."""
 
 import csv
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -34,7 +35,7 @@ def test_sides_take_turns_on_the_same_sizes_and_are_compared(
     words += [word for name in configurations for word in ("--configuration", name)]
     began = time.time()
     done = campaign(
-        "run", *words, "--network", "shm", "--collective", "ibcast", *LINE, "--repeat", "2", "--interleave",
+        "run", *words, "--network", "shm", "--collective", "ibcast", *LINE, "--repeat", "2",
         "--budget-seconds", str(8 * len(cases_of_a_turn)), "--output", str(tmp_path),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -44,7 +45,7 @@ def test_sides_take_turns_on_the_same_sizes_and_are_compared(
         same = [row for row in rows if (row["comm_target_ns"], row["comp_target_ns"]) == cell]
         assert len(same) == 2 * len(cases_of_a_turn)
         assert len({(row["message_bytes"], row["work_size"]) for row in same}) == 1
-    assert len(json.loads((run / "manifest.json").read_text())["sessions"]) == 2 * len(cases_of_a_turn)
+    assert len(json.loads((run / "manifest.json").read_text())["sessions"]) == 2 * len(sides)
     _took_turns_and_say_how_they_were_launched(run, cases_of_a_turn)
     compared = campaign("compare", *sides, "--json", "--metric", "t_comm_ref_ns", "--output", str(tmp_path))
     assert compared.returncode in (0, 1), compared.stderr
@@ -58,7 +59,7 @@ def _took_turns_and_say_how_they_were_launched(run: Path, cases_of_a_turn: list[
     headers = {path: json.loads(path.read_text().partition("\n")[0]) for path in (run / "records").glob("*.jsonl")}
     turns = sorted(headers, key=lambda path: str(headers[path]["started_utc"]))
     order = [(headers[path]["toolchain"], headers[path]["configuration"]) for path in turns]
-    assert order == [*cases_of_a_turn, *cases_of_a_turn[::-1]]
+    assert order == [*cases_of_a_turn, *sorted(cases_of_a_turn, key=lambda case: case[0])]  # MPICH first
     for path in turns:
         script = (run / "logs" / f"{path.stem}.sh").read_text()
         assert "mpiexec" in script, script  # the launcher, not the copy of an earlier record
@@ -118,3 +119,38 @@ def _worse_than_its_reference(archive_: Path, earlier: Path, sizes: set[int], ca
     run = run_path(done.stdout)
     assert json.loads((run / "manifest.json").read_text())["status"] == "complete"
     assert {row["message_bytes"] for row in points(campaign, run)} == sizes
+
+
+def _sizes(run: Path) -> dict[str, tuple[int, int, bool]]:
+    """By library: the sizes of the only point of each record, and whether they were given."""
+    found = {}
+    for path in (run / "records").glob("*.jsonl"):
+        header, point, *_ = map(json.loads, path.read_text().splitlines())
+        sizes, status = point["parameters"], point["own"]["comm_calibration"]["status"]
+        found[header["toolchain"]] = (sizes["message_bytes"], sizes["work_size"], status == "given")
+    return found
+
+
+def test_all_libraries_and_runs_take_the_sizes_of_the_system(tmp_path: Path, campaign: Command) -> None:
+    mpich, openmpi = "mpich@5.0.2", "openmpi@5.0.11"
+
+    def run(*words: str) -> dict[str, tuple[int, int, bool]]:
+        point = ("--comm-time", "2ms", "--comp-time", "2ms", "--budget-seconds", "8")
+        where = ("--network", "shm", "--collective", "ibcast", "--configuration", "basic", "--output", str(tmp_path))
+        done = campaign("run", *where, *point, *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return _sizes(run_path(done.stdout))
+
+    first = run("--toolchain", mpich, "--toolchain", openmpi)
+    assert first[mpich][2] is False
+    assert first[openmpi] == (*first[mpich][:2], True)
+    assert run("--toolchain", openmpi) == {openmpi: first[openmpi]}
+    assert run("--toolchain", openmpi, "--calibrate", "own")[openmpi][2] is False
+    assert run("--toolchain", openmpi) == {openmpi: first[openmpi]}
+    anew = run("--toolchain", openmpi, "--calibrate", "anew")
+    assert anew[openmpi][2] is False
+    assert run("--toolchain", mpich) == {mpich: (*anew[openmpi][:2], True)}
+    store = tmp_path / "local" / "sizes.yaml"
+    (cpu,) = set(re.findall(r"cpu: (.*)", store.read_text()))
+    store.write_text(store.read_text().replace(cpu, "another CPU"))
+    assert run("--toolchain", mpich)[mpich][2] is False

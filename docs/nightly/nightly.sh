@@ -1,5 +1,6 @@
 #!/bin/sh
-# One night: measures, compares with the baseline, looks for lasting changes, and writes pages to publish.
+# One night: measures, compares with the baseline, or with the night before while there is none, looks for lasting
+# changes, and writes pages to publish.
 #
 #   docs/nightly/nightly.sh FOLDER [OPTION of `campaign run`]...
 #
@@ -7,7 +8,7 @@
 #   NIGHTLY_ARCHIVE   folder of the archive, outside of what a CI runner cleans; default: results
 #   NIGHTLY_SYSTEM    the system that is measured; default: local
 #
-# The exit code is the largest of all steps: 0 good; 1 a case failed or is slower than the baseline, a library could
+# The exit code is the largest of all steps: 0 good; 1 a case failed or is slower, a library could
 # not be had, or an alarm rings; 2 something could not run or could not be compared. 130: interrupted, nothing is compared.
 set -u
 
@@ -22,6 +23,7 @@ cd "$(dirname "$0")/../.." || exit 2
 archive=${NIGHTLY_ARCHIVE:-results}
 system=${NIGHTLY_SYSTEM:-local}
 baseline=systems/$system/references.yaml
+than=
 worst=0
 
 # Runs one step and remembers the largest exit code.
@@ -40,13 +42,9 @@ index() {
     echo "<h1>MPI overlap on $system, $(date -u +%Y-%m-%d)</h1>"
     case $worst in
     0)
-        if [ -e "$baseline" ]; then
-            echo '<p>Good: no case failed, none is slower than the baseline, no alarm rings.</p>'
-        else
-            echo '<p>Good: no case failed, no alarm rings. There is no baseline yet.</p>'
-        fi
+        echo "<p>Good: no case failed, ${than:+none is slower than $than, }no alarm rings.</p>"
         ;;
-    1) echo '<p><strong>A case failed or is slower than the baseline, a library could not be had, or an alarm rings: see the log.</strong></p>' ;;
+    1) echo "<p><strong>A case failed${than:+ or is slower than $than}, a library could not be had, or an alarm rings: see the log.</strong></p>" ;;
     130) echo '<p><strong>Interrupted: see the log.</strong></p>' ;;
     *) echo "<p><strong>${1:-A step could not run}: see the log.</strong></p>" ;;
     esac
@@ -74,19 +72,35 @@ mkfifo "$scratch/pipe" || exit 2
 tee "$scratch/said" <"$scratch/pipe" &
 step ./campaign run --system "$system" --output "$archive" "$@" >"$scratch/pipe"
 wait
-run=$(sed -n 's|^run: .*/||p' "$scratch/said" | tail -n 1)
+folder=$(sed -n 's|^run: ||p' "$scratch/said" | tail -n 1)
+run=${folder##*/}
 if [ "$worst" -gt 1 ] || [ -z "$run" ]; then
     [ "$worst" -gt 1 ] || worst=2
     index 'Nothing was measured' >"$pages/index.html" || exit 2
     exit "$worst"
 fi
 step ./campaign report "$run" --output "$archive" -o "$pages/report.html"
+
+# The night before is the newest other run of the same suite.
+side=
+for other in "$archive/$system"/*/manifest.json; do
+    if [ "${other%/manifest.json}" != "$archive/$system/$run" ] && [ -e "$other" ] &&
+        grep -qxF -e "$(grep -m 1 '^ "suite": ' "$folder/manifest.json")" "$other"; then
+        side=$(basename "${other%/manifest.json}")
+        than='the night before'
+    fi
+done
 if [ -e "$baseline" ]; then
-    step ./campaign compare "$system,baseline" "$run" --output "$archive" --html "$pages/compare.html" \
+    side=$system,baseline
+    than='the baseline'
+fi
+if [ -n "$side" ]; then
+    step ./campaign compare "$side" "$run" --output "$archive" --html "$pages/compare.html" \
         --junit "$pages/compare.xml"
 else
-    echo "nightly: no baseline yet; after five nights: ./campaign baseline RUN RUN RUN RUN RUN --output $archive"
+    echo "nightly: the first night: tomorrow's is compared with $run"
 fi
+[ -e "$baseline" ] || echo "nightly: no baseline yet; if this was a good night: ./campaign baseline $run --output $archive"
 step ./campaign history "$system" --output "$archive" --html "$pages/history.html"
 
 index >"$pages/index.html" || exit 2

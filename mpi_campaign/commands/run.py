@@ -19,6 +19,7 @@ from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Choice
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_CHOICES, with_axis
+from mpi_campaign.planning.options import CALIBRATE
 
 
 class AxisOption(click.Option):
@@ -86,14 +87,15 @@ options_of_run = together(
         "between nodes the first one that the system has.",
     ),
     click.option(
-        "--repeat", type=int, default=1, help="Launch every case this many times, on the sizes of the first."
+        "--repeat", type=int, default=1, help="Launch every case at least this many times, libraries in turn."
     ),
     click.option(
-        "--interleave", is_flag=True,
-        help="Toolchains and configurations take turns, A B B A ..., on the sizes of the first launch.",
+        "--calibrate", default="", metavar="|".join(CALIBRATE), show_default="only what the system has no sizes for",
+        help=f"{'; '.join(f'{name}: {words}' for name, words in CALIBRATE.items())}.",
     ),
     click.option(
-        "--sizes-of", default="", metavar="RUN", help="Take message and work sizes from RUN; calibrate nothing."
+        "--sizes-of", default="", metavar="RUN",
+        help="Take message and work sizes from RUN; the system keeps those that it has none for.",
     ),
     several("--nodes", type=int, help="Nodes that the ranks run on. May be repeated, for scaling. Default: one."),
     click.option(
@@ -151,7 +153,6 @@ def command(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) ->
     campaign run --toolchain mpich@5.0.2 --toolchain openmpi@5.0.11
     campaign run --suite nightly --budget-seconds 1800
     """
-    from mpi_campaign.planning.checks import check_turns  # noqa: PLC0415
     from mpi_campaign.planning.options import Options  # noqa: PLC0415
     from mpi_campaign.planning.placing import in_hand  # noqa: PLC0415
     from mpi_campaign.running.run import Campaign  # noqa: PLC0415
@@ -175,7 +176,6 @@ def command(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) ->
             raise CampaignError(f"--{name.replace('_', '-')} {asked[name]}: a whole number from 1")
     if resume is None:
         options = Options.of(**asked)
-        check_turns(options)
         if not was_given("system"):
             options = in_hand(options)
         _start_in_a_box(options, output.resolve())

@@ -81,7 +81,7 @@ def accept(
 ) -> int:
     """Hold RUNS against written criteria: PASS, FAIL or NOT TESTED for each, with evidence.
 
-    Several runs are one acceptance, such as one of each node, on the sizes of the first (`run --sizes-of`).
+    Several runs are one acceptance, such as one of each node.
     docs/acceptance.md says how criteria are written. Exit code 1: not all of them pass.
     """
     from mpi_campaign.verdicts import accepting  # noqa: PLC0415
@@ -98,7 +98,8 @@ def baseline(runs: tuple[str, ...], output: Path) -> int:
     """Make the references of a system from RUNS: what later runs are held against.
 
     Writes systems/SYSTEM/references.yaml, which ReFrame's tests read. Nothing oversubscribed, unreliable or incomplete
-    becomes a reference, and nothing that fewer than three runs have.
+    becomes a reference, and nothing that was launched fewer than three times. One good night is enough; with three or
+    more, references also know how much nights differ.
     """
     from mpi_campaign.verdicts import baseline as making  # noqa: PLC0415
 
@@ -125,7 +126,7 @@ def history(
 ) -> int:
     """Since when is a case slower or silent, and why? Over all runs, or those of a SIDE as of `compare`.
 
-    It takes twelve nights with one set of sizes (`run --sizes-of RUN`). Exit code 1: an alarm that nobody acknowledged.
+    It takes twelve nights. Exit code 1: an alarm that nobody acknowledged.
     With --acknowledge, the named alarms are kept quiet, and nothing else is done.
     """
     from mpi_campaign.verdicts import alarms, comparing  # noqa: PLC0415

@@ -12,7 +12,7 @@ from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, with_axis
-from mpi_campaign.planning.options import PROVIDERS, Options, benchmarks_of
+from mpi_campaign.planning.options import CALIBRATE, PROVIDERS, Options, benchmarks_of
 from mpi_campaign.planning.placing import shapes
 from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import peers, resolving
@@ -40,16 +40,10 @@ def check(options: Options) -> None:
     _check_names(options)
     _check_numbers(options)
     _check_toolchains(options)
+    if options.calibrate and options.sizes_of:
+        raise CampaignError(f"--sizes-of takes sizes over, --calibrate {options.calibrate} finds them: leave out one")
     environ.asked(options.environment)
     peers.check_prefixes(options.peer_prefixes)
-
-
-def check_turns(options: Options) -> None:
-    """Refuse --interleave in a new run that has no repeats to take turns in. Raises CampaignError."""
-    if options.interleave and options.repeat < 2:
-        raise CampaignError(
-            "--interleave lets toolchains and configurations take turns, A B B A: add --repeat 2, or more"
-        )
 
 
 def _check_toolchains(options: Options) -> None:
@@ -75,6 +69,7 @@ def _check_names(options: Options) -> None:
         ("suite", (options.suite,), suites.SUITES),
         ("provider", (options.provider,), PROVIDERS),
         ("configuration", options.configurations, CONFIGURATIONS),
+        ("calibrate", (options.calibrate,) if options.calibrate else (), CALIBRATE),
         ("benchmark", options.benchmarks, BENCHMARKS),
         ("network", (kind,) if options.network else (), NETWORKS),
     ]

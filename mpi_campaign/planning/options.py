@@ -15,6 +15,12 @@ PROVIDERS: Mapping[str, str] = {
     "spack": "MPI libraries that Spack builds, or has as externals",
 }
 
+OWN, ANEW = "own", "anew"
+CALIBRATE: Mapping[str, str] = {
+    OWN: "each library finds sizes of its own, as in the paper",
+    ANEW: "sizes are found again, in place of those that the system has",
+}
+
 MANIFEST_VERSION = 1
 
 # The benchmarks refuse more: spinning ranks share a core by time slices of milliseconds.
@@ -31,6 +37,7 @@ class Options:
     the usual one.
     ranks: on all nodes together; 0 where that was not asked for.
     each_node: each of the nodes alone, then pairs of them, instead of all together.
+    calibrate: OWN, ANEW, or empty: only where nobody has found sizes for the system yet.
     partition: of the system, by its name in the settings; empty: the first one with the network.
     account, job_time_limit, most_wait, max_jobs, scheduler_options: of jobs of a batch system; empty or 0: as usual.
     """
@@ -53,7 +60,7 @@ class Options:
     oversubscribe: bool = False
     peer_prefixes: tuple[str, ...] = ()
     provider: str = "wheels"
-    interleave: bool = False
+    calibrate: str = ""
     sizes_of: str = ""
     environment: tuple[str, ...] = ()
     partition: str = ""
@@ -95,6 +102,7 @@ class Options:
         asked: dict[str, Any] = {}
         for name, given in manifest["options"].items():
             asked[name] = tuple(given) if isinstance(given, list) else given
+        asked.pop("interleave", None)  # of an old run: libraries always take turns now
         if type(threads := asked.get("threads_per_rank")) is int:  # an old run, which has a single number
             asked["threads_per_rank"] = (threads,) if threads else ()
         for name, usual in cls().as_dict().items():

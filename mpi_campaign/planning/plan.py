@@ -1,6 +1,5 @@
 """The plan of a run: its cases, in which order they are launched, and how the budget is divided among them."""
 
-import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,15 +12,16 @@ from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, USUAL_BENCHMARK
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import Options, grid_of
+from mpi_campaign.planning.options import OWN, Options, grid_of
 from mpi_campaign.processes.progress import duration
 from postprocess.drawing.text import plural
 from postprocess.families.axes import NODE_SET
 from postprocess.families.family import Value
 
 # Time that is not spent measuring: once per run, per session after the first, and per launch. It comes off the budget.
+# ReFrame loads the tests of a session in 2 s where it has one benchmark, in 6 s where it has those of `nightly`.
 FIXED_SECONDS = 20.0
-ROUND_SECONDS = 4.0
+ROUND_SECONDS = 5.0
 LAUNCH_SECONDS = 2.5
 SHORTEST_CASE_SECONDS = 2.0
 # After so many times its budget a program begins no more repetitions (benchmarks/common/sampling/budget.c).
@@ -41,18 +41,13 @@ per session (BY_SESSION)."""
 
 @dataclass(frozen=True)
 class Round:
-    """What one ReFrame session measures: the cases of one repeat, of these environments and configurations, over one
-    network.
+    """What one ReFrame session measures: the cases of one repeat, of these environments, over one network.
 
     axes: the values of the axes that have a single value per session (BY_SESSION), such as the cores per rank.
-    basic_repeat: the repeat of `basic` that gives the cases their sizes and references. 0 means the same repeat, which
-    this session measures unless an earlier one did.
     """
 
     repeat: int
     environments: tuple[str, ...]
-    configurations: tuple[str, ...]
-    basic_repeat: int = 0
     axes: Mapping[str, Value] = field(default_factory=dict, hash=False)
     network: str = ""
 
@@ -63,9 +58,7 @@ class Round:
 
     def has(self, case: Case) -> bool:
         """Whether the round measures the case: to judge it, or as the `basic` of cases to judge."""
-        is_measured = case.configuration in self.configurations or (case == case.basic and not self.basic_repeat)
-        is_of_session = case.environment in self.environments and session_of(case) == self.session
-        return case.repeat == self.repeat and is_of_session and is_measured
+        return (case.repeat, session_of(case)) == (self.repeat, self.session) and case.environment in self.environments
 
 
 def session_of(case: Case) -> Session:
@@ -110,51 +103,30 @@ class Plan:
         return list({case.stem: case for case in [*basics, *not_skipped]}.values())
 
     @property
-    def sides(self) -> list[tuple[str, str]]:
-        """(environment, configuration) of every case to judge. `basic` comes first: the others take its sizes."""
-        not_skipped = [case for case in self.cases if case.stem not in self.skipped]
-        not_skipped.sort(key=lambda case: case.configuration != "basic")
-        return list(dict.fromkeys((case.environment, case.configuration) for case in not_skipped))
+    def environments(self) -> tuple[str, ...]:
+        """The ReFrame names of the libraries, in the order in which they were asked for."""
+        return tuple(dict.fromkeys(case.environment for case in self.cases if case.stem not in self.skipped))
 
     @cached_property
     def rounds(self) -> list[Round]:
         """The sessions in their order.
 
-        With --interleave, the sides take turns, A B B A …, so that a machine that drifts favours neither. Where `basic`
-        is a side of its own, it is not measured again for the others: they take the sizes of its first launch.
+        Libraries take turns, A B C C B A A B C …, so that a machine that drifts favours none. All configurations of a
+        library are in one session, so that `basic` is beside what is compared with it.
         """
-        repeats = range(1, max(case.repeat for case in self.cases) + 1)
-        sides = self.sides
-        if self.options.interleave:
-            with_basic = {environment for environment, configuration in sides if configuration == "basic"}
-            turns = [
-                Round(
-                    repeat,
-                    (environment,),
-                    (configuration,),
-                    int(environment in with_basic and configuration != "basic"),
-                )
-                for repeat in repeats
-                for environment, configuration in (sides if repeat % 2 else sides[::-1])
-            ]
-        else:
-            environments = tuple(dict.fromkeys(environment for environment, _ in sides))
-            configurations = tuple(dict.fromkeys(configuration for _, configuration in sides))
-            turns = [Round(repeat, environments, configurations) for repeat in repeats]
-        not_skipped = [case for case in self.cases if case.stem not in self.skipped]
         sessions: list[Session] = []
+        measured: list[tuple[int, str, Session]] = []
         for case in self.cases:
             if (session := session_of(case)) not in sessions:
                 sessions.append(session)
-        measured = [(case.repeat, session_of(case), case.environment, case.configuration) for case in not_skipped]
+            if case.stem not in self.skipped:
+                measured.append((case.repeat, case.environment, session))
         return [
-            replace(turn, network=session[0], axes=session[1])
-            for turn in turns
-            for session in sessions
-            if any(
-                (turn.repeat, session, *side) in measured
-                for side in itertools.product(turn.environments, turn.configurations)
-            )
+            Round(repeat, (environment,), axes, network)
+            for repeat in range(1, max(case.repeat for case in self.cases) + 1)
+            for network, axes in sessions
+            for environment in self.environments[:: 1 if repeat % 2 else -1]
+            if (repeat, environment, (network, axes)) in measured
         ]
 
     def placement_of(self, turn: Round) -> Placement:
@@ -165,10 +137,13 @@ class Plan:
         )
 
     def begins(self, turn: Round) -> bool:
-        """Whether a round is the first of its session, on whatever nodes. The first one calibrates the sizes, later
-        ones take them over."""
-        session = _on_any_nodes(turn.session)
-        return turn == next(other for other in self.rounds if _on_any_nodes(other.session) == session)
+        """Whether a round is the first of its session, on whatever nodes; where each library calibrates its own sizes,
+        the first of its library. It calibrates the sizes that nobody has found yet, later ones take them over."""
+
+        def whose(one: Round) -> tuple[Session, tuple[str, ...]]:
+            return _on_any_nodes(one.session), one.environments if self.options.calibrate == OWN else ()
+
+        return turn == next(other for other in self.rounds if whose(other) == whose(turn))
 
     def first_launches(self, case: Case) -> list[Case]:
         """The first launches of a case and of the same case on other nodes, in their order, its own at last."""
@@ -183,7 +158,12 @@ class Plan:
     @property
     def overhead_seconds(self) -> float:
         """Wall time of the run that is in no case's budget."""
-        return FIXED_SECONDS + LAUNCH_SECONDS * len(self.to_measure) + ROUND_SECONDS * (len(self.rounds) - 1)
+        return FIXED_SECONDS + LAUNCH_SECONDS * len(self.to_measure) + self.turning_seconds
+
+    @property
+    def turning_seconds(self) -> float:
+        """Wall time of the sessions after the first, without their launches."""
+        return ROUND_SECONDS * (len(self.rounds) - 1)
 
     @property
     def has_suites_budget(self) -> bool:
@@ -260,8 +240,9 @@ class Plan:
 
     @property
     def expected_measuring_seconds(self) -> float:
-        """Wall time of all launches, one after the other; 0 where no budget bounds them."""
-        return sum(map(self.expected_seconds, self.to_measure))
+        """Wall time of all launches, one after the other, in their sessions; 0 where no budget bounds them."""
+        seconds = sum(map(self.expected_seconds, self.to_measure))
+        return seconds + self.turning_seconds if seconds else 0.0
 
     @property
     def overtime_seconds(self) -> float:

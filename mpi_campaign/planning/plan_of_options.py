@@ -95,11 +95,6 @@ def make_plan(
     if not plan.to_measure:
         reasons = "; ".join(_reasons(options, cases, skipped))
         raise CampaignError(f"nothing can run: {reasons} (what can: ./campaign list)")
-    if options.interleave and len(plan.sides) < 2:
-        raise CampaignError(
-            f"--interleave lets toolchains and configurations take turns, and there is {' '.join(plan.sides[0])} only: "
-            "name at least two with --toolchain or --configuration"
-        )
     return plan
 
 

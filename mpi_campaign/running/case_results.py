@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -62,6 +61,12 @@ def results(
         }
 
 
+def is_good(folder: RunFolder, outcomes: Iterable[Outcome], case: Case) -> bool:
+    """Whether a launch has a whole record, in which nothing was found wrong: it may have missed a reference."""
+    faults = (outcome for outcome in outcomes if outcome.stem == case.stem and (outcome.failed or outcome.aborted))
+    return run_folders.is_complete(_record(folder, case)) and all(one.fail_phase == PERFORMANCE for one in faults)
+
+
 def known_early(folder: RunFolder, plan: Plan, case: Case) -> str:
     """Why a launch that has just failed did so, by its own output: ReFrame's report is not written yet. Empty where the
     launch ran to its end, so that only verification found a fault, and where its output says nothing."""
@@ -74,13 +79,6 @@ def failure_lines(cases: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     bad = (case for case in cases if case["result"] in ("fail", "missing"))
     for what, (result, reason) in together((((case["result"], case["reason"]), case["case"]) for case in bad), "case"):
         yield f"{result.upper()} {what}: {reason}"
-
-
-def _basic(plan: Plan, case: Case) -> Case | None:
-    """The `basic` that gave a case its sizes. Where sides take turns and `basic` is a side, it is the first launch."""
-    basic = case.basic
-    borrowed = plan.options.interleave and (case.environment, "basic") in plan.sides
-    return replace(basic, repeat=1) if basic is not None and borrowed else basic
 
 
 def _record(folder: RunFolder, case: Case) -> Path:
@@ -112,7 +110,7 @@ def _judge(
     is_complete = run_folders.is_complete(_record(folder, case))
     if is_complete and not any(outcome.aborted and outcome.stem == case.stem for outcome in outcomes):
         return "pass", "", "", ""
-    basic = _basic(plan, case)
+    basic = case.basic
     needed = next(
         (outcome for outcome in outcomes if outcome.failed and basic is not None and outcome.stem == basic.stem), None
     )

@@ -52,9 +52,9 @@ class Rounds:
 
     def _order(self, turn: Round, place: Path | None = None) -> Order:
         """A round as a session. place: as of `session_words.of_round`."""
-        whose = ""
-        if self.sizes_of is not None or not self.plan.begins(turn):
-            whose = f"run {self.sizes_of.run}" if self.sizes_of is not None else "the first launch"
+        whose = "" if self.plan.begins(turn) else "the first launch"
+        if self.sizes_of is not None:
+            whose = f"run {self.sizes_of.run}"
         words = [*session_words.of_round(self.folder, self.plan, turn, place, resumed=self.resumed), "--run"]
         sizes = same_sizes.taken_over(self.folder, self.plan, turn, self.sizes_of)
         return Order(tuple(words), tuple(sizes), whose)

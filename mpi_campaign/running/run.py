@@ -7,11 +7,12 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mpi_campaign import files
-from mpi_campaign.archive import run_folders
+from mpi_campaign.archive import run_folders, system_sizes
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.doctor.load import Load
@@ -26,9 +27,9 @@ from mpi_campaign.planning.plan import Plan
 from mpi_campaign.planning.plan_of_options import make_plan
 from mpi_campaign.processes import guarded
 from mpi_campaign.processes.progress import Progress, duration
-from mpi_campaign.running import batch, ending, node_probe, reframe_session, session_words, sessions
+from mpi_campaign.running import batch, ending, node_probe, reframe_session, same_sizes, session_words, sessions
 from mpi_campaign.running import manifest as manifests
-from mpi_campaign.running.case_results import build_error, results
+from mpi_campaign.running.case_results import build_error, is_good, results
 from mpi_campaign.running.reframe_session import Session
 from mpi_campaign.running.rounds import Rounds
 from mpi_campaign.running.session_progress import Watch
@@ -77,6 +78,7 @@ class Campaign:
         self.say(f"{', '.join(toolchain.toolchain for toolchain in resolved)}; network {network}")
         self.say(*environ.summary(environ.kept_out(), environ.requested()))
         plan = make_plan(self.options, resolved, network, *placed, built=False)
+        system_sizes.read(system_sizes.path_of(self.output, self.options.system))  # refused before anything is measured
         notes += plan.skips()
         notes += filter(None, [plan.too_short()])
         notes += load.notes() if partition.here else []
@@ -295,6 +297,7 @@ class Campaign:
                 manifest["cases"] = list(results(folder, plan, [], cut_off=cut_off))
                 return self._close(folder, manifest, interrupted=build.interrupted)
         plan = self._plan_again(folder, plan, resolved, manifest)
+        self._note(manifest, same_sizes.recall(folder, plan))
         launches = len(plan.to_measure)
         numbers = {BENCHMARKS[case.benchmark].points(*grid_of(plan.options)) for case in plan.to_measure}
         points = numbers.pop() if len(numbers) == 1 else 0
@@ -308,7 +311,12 @@ class Campaign:
             results(folder, plan, done.outcomes, interrupted=done.interrupted, cut_off=done.cut_off)
         )
         manifest["finished_utc"] = run_folders.now_utc()
+        self._note(manifest, same_sizes.keep(folder, plan, self.sizes_of, partial(is_good, folder, done.outcomes)))
         return self._close(folder, manifest, interrupted=done.interrupted)
+
+    def _note(self, manifest: dict[str, Any], lines: list[str]) -> None:
+        manifest["notes"] += lines
+        self.say(*lines)
 
     def _close(self, folder: RunFolder, manifest: dict[str, Any], *, interrupted: bool) -> int:
         return ending.close(folder, manifest, self.progress, self._skipped(), interrupted=interrupted)
@@ -336,9 +344,7 @@ class Campaign:
             if not self.resume:
                 run_folders.leave_nothing(folder)
             raise
-        notes = new_plan.skips(but=plan.skipped)
-        self.say(*notes)
-        manifest["notes"] += notes
+        self._note(manifest, new_plan.skips(but=plan.skipped))
         manifest["case_budget_seconds"] = new_plan.case_budget_seconds
         manifest["reframe_command"] = shlex.join([*self._command(folder, new_plan), "--run"])
         manifest["cases"] = list(results(folder, new_plan, []))

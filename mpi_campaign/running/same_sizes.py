@@ -1,20 +1,42 @@
-"""Sizes that a launch takes over instead of calibrating them, so that launches to be compared do the same work."""
+"""Sizes that a launch takes over instead of calibrating them, so that launches to be compared do the same work.
+
+Sizes belong to the system (`archive.system_sizes`). Where it has none for a case, the first library of the run that
+measures the case finds them, in the order of the command line or of the suite. That favours none: a size only says
+where on the map a cell is, and each ratio is made of the library's own times at that size, measured side by side.
+"""
 
 import shutil
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mpi_campaign.archive import run_folders
+from mpi_campaign.archive import run_folders, system_sizes
 from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.archive.system_sizes import Machine, Sizes
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.files import read
 from mpi_campaign.launching import key_values
+from mpi_campaign.launching.key_values import MESSAGE, WORK
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.planning.benchmarks import point_values
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
 from mpi_campaign.planning.cases import Case
+from mpi_campaign.planning.options import ANEW, OWN
+from mpi_campaign.planning.placing import partition_of
 from mpi_campaign.planning.plan import Plan, Round
+from mpi_campaign.this_machine import machine
+from postprocess.drawing.text import plural
+from postprocess.statistics.limits import CALIBRATION_LIMIT
 
 FOLDER = "sizes"
+OF_SYSTEM = "system_sizes"
+"""The folder of a session with those of the system, by `system_sizes.key`."""
 SUFFIX = run_folders.RECORD_FILES[run_folders.SIZES]
 JSON = ".sizes.json"
 """What archived runs of older versions have."""
+NOT_FOUND = {"not_searched", "not_monotonic"}
+"""The states of sizes that were not found because the launch was too short or disturbed: another one may find them."""
 
 
 @dataclass(frozen=True)
@@ -31,26 +53,24 @@ def taken_over(folder: RunFolder, plan: Plan, turn: Round, of: RunFolder | None)
     """The sizes that the launches of a round take over. They are copied into the session's folder for sizes.
 
     of: a run whose sizes are taken over: those of the same case, else those of the same case of another toolchain.
-    Without `of`, a case takes over the sizes of its first launch, on whatever nodes that was. Where sides take turns,
-    it takes those of the first toolchain that measured the case.
+    Without `of`, a case takes those of the first library of the run that has some, from its first launch, on whatever
+    nodes that was, and else those of the system. Where each library has its own, those of its own first launch.
     """
-    first_environment = plan.rounds[0].environments[0]
+    is_own = plan.options.calibrate == OWN
     orders = []
-    for case in plan.to_measure:
-        if case != case.basic or not turn.has(case):
+    for case in _calibrating(plan):
+        if not turn.has(case):
             continue
-        # The first toolchain may lack a collective.
-        environments = dict.fromkeys(
-            (first_environment if plan.options.interleave else case.environment, case.environment)
-        )
         launches = [
             replace(launch, environment=environment)
-            for environment in environments
+            for environment in ((case.environment,) if is_own else plan.environments)
             for launch in plan.first_launches(case)
         ]
         sources = [folder.partial / "records" / f"{launch.stem}{SUFFIX}" for launch in launches]
         if of is not None and (source := _of_run(of, case)) is not None:
             sources.insert(0, source)
+        if not is_own:
+            sources.append(_of_system(folder, plan, case))
         orders.append(TakenOver(case.label, tuple(sources), folder.session / FOLDER / f"{case.stem}{SUFFIX}"))
     return orders
 
@@ -71,6 +91,113 @@ def hand_over(orders: Sequence[TakenOver]) -> list[str]:
         else:
             shutil.copyfile(source, order.target)
     return without
+
+
+def recall(folder: RunFolder, plan: Plan) -> list[str]:
+    """Put the sizes that the system has into the session's folder. Returns lines that say whose sizes the run takes.
+    Raises CampaignError where the system's file cannot be read."""
+    options = plan.options
+    if options.calibrate == OWN:
+        return ["sizes: each library finds its own (--calibrate own); times of different libraries are not compared"]
+    path = system_sizes.path_of(folder.root, folder.system)
+    kept, answers = system_sizes.read(path), defaultdict[str, set[str]](set)
+    for case in _calibrating(plan):
+        name, here = _key(plan, case), _machine(plan, case)
+        entries = kept.get(name, [])
+        known = system_sizes.of_machine(entries, here)
+        if known is not None and not options.calibrate and not options.sizes_of:
+            source = _of_system(folder, plan, case)
+            source.parent.mkdir(parents=True, exist_ok=True)
+            source.write_text(known.text, encoding="utf-8")
+            answer = f"those of the system, which {known.toolchain} found in run {known.run}"
+        elif any(name in names for names in answers.values()):  # a library before this one in the run finds them
+            continue
+        elif options.sizes_of:
+            answer = f"those of run {options.sizes_of}"
+        else:
+            answer = f"{case.toolchain} finds them, the first library of the run; {path} keeps them for all others"
+        if known is not None and options.calibrate == ANEW:
+            answer += f", in place of those of run {known.run}: a new series begins"
+        if known is None and entries:
+            answer += f"; those that it has are of another machine ({entries[0].machine}), and are not used"
+        answers[answer].add(name)
+    return [f"sizes of {plural(len(names), 'case')}: {answer}" for answer, names in answers.items()]
+
+
+def keep(folder: RunFolder, plan: Plan, of: RunFolder | None, is_good: Callable[[Case], bool]) -> list[str]:
+    """Keep, for the system, the sizes that it had none for; of a run that finds them anew, all. Only those of good
+    launches are kept, where every size was searched for.  of: as of `taken_over`.  Returns a line where they cannot be,
+    and where many are off their targets."""
+    if plan.options.calibrate == OWN:
+        return []
+    path, done = system_sizes.path_of(folder.root, folder.system), set[str]()
+    new: system_sizes.Kept = {}
+    off: list[bool] = []
+    try:
+        kept = system_sizes.read(path)
+        for case in (case for turn in plan.rounds for case in _calibrating(plan) if turn.has(case)):
+            name, here = _key(plan, case), _machine(plan, case)
+            text = read(folder.partial / "records" / f"{case.stem}{SUFFIX}")
+            if name in done or not text or not is_good(case) or NOT_FOUND & {*text.split()}:
+                continue
+            done.add(name)
+            entries = kept.get(name, [])
+            if system_sizes.of_machine(entries, here) is None or plan.options.calibrate == ANEW:
+                found = Sizes(here, *_found(folder, case, of), tuple(text.splitlines()))
+                new[name] = [*(entry for entry in entries if entry.machine != here), found]
+                off += _off_target(text)
+        if new:
+            system_sizes.write(path, kept | new)
+    except (CampaignError, OSError) as error:
+        return [f"sizes are not kept for later runs: {error}"]
+    if 2 * sum(off) <= len(off):
+        return []
+    limit = f"{sum(off)} of {len(off)} sizes are more than {CALIBRATION_LIMIT:.0%} off their target times"
+    return [f"{limit}: was this machine busy? --calibrate anew finds them again"]
+
+
+def _off_target(text: str) -> list[bool]:
+    """Of each size that was found, whether it is far off its target time."""
+    lines = [line.split() for line in text.splitlines()]
+    found = [(int(line[-4]), int(line[-1])) for line in lines if line[:1] in ([MESSAGE], [WORK]) and line[-1] != "0"]
+    return [abs(time_ns / target_ns - 1) > CALIBRATION_LIMIT for target_ns, time_ns in found]
+
+
+def _found(folder: RunFolder, case: Case, of: RunFolder | None) -> tuple[str, str, str, str]:
+    """By which library the sizes of a case were found, in which run, by which commit, and when."""
+    source = None if of is None else _of_run(of, case)
+    run = folder if of is None or source is None else of
+    manifest = run_folders.read_manifest(run)
+    environment = case.environment if source is None else source.name.partition(".")[0]
+    names = {entry.get("environment"): str(entry["toolchain"]) for entry in manifest["toolchains"]}
+    return names.get(environment, environment), run.run, str(manifest["campaign"]["commit"]), manifest["started_utc"]
+
+
+def _calibrating(plan: Plan) -> Iterator[Case]:
+    """The launches that calibrate where they have no sizes to take over: those of `basic`, those of the first library
+    first."""
+    return (case for case in plan.to_measure if case == case.basic)
+
+
+def _placement(plan: Plan, case: Case) -> Placement:
+    return plan.placement_of(next(turn for turn in plan.rounds if turn.has(case)))
+
+
+def _key(plan: Plan, case: Case) -> str:
+    placement = _placement(plan, case)
+    grid = point_values.named(plan.grid.name, BENCHMARKS[case.benchmark].point_values, plan.options.points)
+    return system_sizes.key(case, grid, placement.ranks, placement.threads_per_rank)
+
+
+def _machine(plan: Plan, case: Case) -> Machine:
+    """What ranks run on. The model of a CPU is known of this machine only."""
+    partition = partition_of(plan.options, case.network)
+    cpu = machine.cpu_model() if partition.here else f"partition {partition.name}"
+    return Machine(cpu, partition.shape(_placement(plan, case).numbers).cores)
+
+
+def _of_system(folder: RunFolder, plan: Plan, case: Case) -> Path:
+    return folder.session / OF_SYSTEM / f"{_key(plan, case)}{SUFFIX}"
 
 
 def _of_run(run: RunFolder, case: Case) -> Path | None:

@@ -1,6 +1,7 @@
 """The command line of each ReFrame session of a run, without the option that says what to do with the tests."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ def of_builds(folder: RunFolder, plan: Plan) -> list[str]:
 def of_round(
     folder: RunFolder, plan: Plan, turn: Round | None = None, place: Path | None = None, *, resumed: bool = False
 ) -> list[str]:
-    """Measures a round of the plan, by default the first.  place: the folder of a job in which it is carried out; by
-    default it is carried out here."""
-    options, turn = plan.options, turn or plan.rounds[0]
+    """Measures a round of the plan; by default the first launches of all libraries.  place: the folder of a job in
+    which it is carried out; by default it is carried out here."""
+    options, turn = plan.options, turn or replace(plan.rounds[0], environments=plan.environments)
     variables = {
         "ranks": str(plan.placement_of(turn).ranks),
         "threads_per_rank": str(plan.placement_of(turn).threads_per_rank),
@@ -38,17 +39,15 @@ def of_round(
         "enough_launches": str(plan.enough_launches).lower(),
         "time_limit": f"{plan.case_limit_seconds:.0f}s",
         "metadata_file": str(folder.session / "metadata.json"),
+        "sizes_from": str(folder.session / same_sizes.FOLDER),
     }
-    given_sizes = options.sizes_of or resumed or not plan.begins(turn)
     unusual = {
         "points": as_text(grid_of(options)[1]),
         "wire_rate": networks.rate(turn.network),
         "oversubscribe": "yes" * options.oversubscribe,
         "peer_prefix": ":".join(options.peer_prefixes),
-        "resume_from": str(folder.partial / "records") if resumed or options.interleave else "",
+        "resume_from": str(folder.partial / "records") if resumed else "",
         "repeat": str(turn.repeat) if turn.repeat > 1 else "",
-        "basic_repeat": str(turn.basic_repeat or ""),
-        "sizes_from": str(folder.session / same_sizes.FOLDER) if given_sizes else "",
     }
     variables |= {name: value for name, value in unusual.items() if value}
     for name, choice in BY_SESSION.items():

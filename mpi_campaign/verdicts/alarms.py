@@ -86,13 +86,11 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Found:
-    """What a history tells.  alarms: oldest first.  unmeasured: what is silent.  sizes_of: the run whose sizes later
-    runs may take over."""
+    """What a history tells.  alarms: oldest first.  unmeasured: what is silent."""
 
     alarms: Sequence[Alarm]
     unmeasured: Sequence[Silence]
     series: Sequence[Series]
-    sizes_of: str
 
     @property
     def ringing(self) -> int:
@@ -217,7 +215,7 @@ def find(asked: HistoryRequest, root: Path) -> Found:
         is_silent = any(silence.holds(its.case) for silence in silent if not silence.reason)
         return Alarm(change, system, why, because, change.name in still, its.runs[-1], is_silent)
 
-    return Found([alarm(change) for change in changes], silent, series, runs[-1].run)
+    return Found([alarm(change) for change in changes], silent, series)
 
 
 def _is_of(side: Side, *toolchains: str) -> bool:
@@ -334,8 +332,7 @@ def coverage(findings: Found) -> str:
         return words
     return (
         f"in {len(own)} of {len(by_case)} cases no alarm can ring: runs calibrated sizes of their own, and at most "
-        f"{max(map(max, own))} of {runs} have the same; measure on those of one run: ./campaign run --sizes-of "
-        f"{clean(findings.sizes_of)} ({words})"
+        f"{max(map(max, own))} of {runs} have the same ({words})"
     )
 
 

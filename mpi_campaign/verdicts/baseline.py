@@ -4,14 +4,16 @@ Every entry is one bound: [0, null, bound, unit] for a ratio that is 0 where all
 for any other metric, and [value, fraction, null, unit] for one whose larger values are better.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import yaml
+from scipy import stats
 
 from mpi_campaign import files
 from mpi_campaign.archive import consistency, rendering, run_folders, store
@@ -29,9 +31,9 @@ from postprocess.records.header import SIMULATED
 from postprocess.records.host_limits import starved_words
 from postprocess.records.run import is_as_asked
 from postprocess.records.storage import record_name
+from postprocess.statistics.limits import LEAST_LAUNCHES
 
-QUANTILE = 0.95
-FEWEST_RUNS = 3
+CONFIDENCE = 0.95
 
 
 Values: TypeAlias = dict[tuple[str, Bound, str, str], dict[str, list[float]]]
@@ -86,24 +88,23 @@ def make(runs: Sequence[RunFolder]) -> References:
         if name in sizes_of and sizes:
             left_out[f"{bound.metric} on other sizes than most runs have"] += sum(map(len, by_run.values()))
             continue
-        if len(by_run) < FEWEST_RUNS:
+        if len(numbers := _units(by_run)) < LEAST_LAUNCHES:
             if sizes:
-                left_out[f"{bound.metric}: fewer than {FEWEST_RUNS} runs have the same sizes (--sizes-of)"] += 1
+                left_out[f"{bound.metric}: fewer than {LEAST_LAUNCHES} launches have the same sizes"] += 1
             else:
                 few[name] += 1
             continue
         if sizes:
             sizes_of[name] = sizes
         entry = document.setdefault(test, {"$index": [INDEX]}).setdefault(name, {})
-        entry[bound.metric] = reference_of(bound, [float(np.median(launches)) for launches in by_run.values()])
+        entry[bound.metric] = reference_of(bound, numbers)
         made_of[f"{name} {bound.metric}"] = len(by_run)
     if few:
-        left_out[f"fewer than {FEWEST_RUNS} runs have it"] += len(few)
+        left_out[f"fewer than {LEAST_LAUNCHES} launches have it"] += len(few)
     if not made_of:
         why = "; ".join(f"{times} x {reason}" for reason, times in left_out.items()) or "no records"
-        more = f"; it takes {FEWEST_RUNS} runs or more" if len(runs) < FEWEST_RUNS and not few else ""
         todo = ": measure longer (--budget-seconds)" if "reliable" in why else ""
-        raise CampaignError(f"no reference can be made of these runs: {why}{todo}{more}")
+        raise CampaignError(f"no reference can be made of these runs: {why}{todo}")
     provenance = {
         "schema_version": VERSION,
         "made_utc": run_folders.now_utc(),
@@ -115,7 +116,7 @@ def make(runs: Sequence[RunFolder]) -> References:
                 for toolchain in run_folders.read_manifest(run).get("toolchains") or []
             }
         ),
-        "quantile": QUANTILE,
+        "confidence": CONFIDENCE,
         "margins": {bound.metric: bound.margin for family in registry.FAMILIES for bound in family.bounds},
         "runs_of": made_of,
         "sizes": sizes_of,
@@ -142,14 +143,23 @@ def _values_of(runs: Sequence[RunFolder]) -> tuple[Values, dict[str, int]]:
     return values, left_out
 
 
+def _units(by_run: Mapping[str, Sequence[float]]) -> list[float]:
+    """The median of each run. Of fewer than three runs, as of one night, the launches: nights may differ by more."""
+    if len(by_run) >= LEAST_LAUNCHES:
+        return [float(np.median(launches)) for launches in by_run.values()]
+    return [launch for launches in by_run.values() for launch in launches]
+
+
 def reference_of(bound: Bound, values: Sequence[float]) -> list[Any]:
-    """ReFrame's (reference, lower, upper, unit) from a value per run. There is one bound only: better is no fault."""
-    high = float(np.quantile(values, QUANTILE))
+    """ReFrame's (reference, lower, upper, unit) from a value per run or launch. There is one bound only: better is no
+    fault. It is the end of the interval in which the next value is expected, if values are normal (Student's t); with
+    three values it is wide."""
+    reach = stats.t.ppf(CONFIDENCE, len(values) - 1) * np.std(values, ddof=1) * math.sqrt(1 + 1 / len(values))
+    low, high = (float(np.mean(values) + side * reach) for side in (-1, 1))
     if bound.absolute:
         return [0, None, round(max(high, 0.0) + bound.margin, 4), "ratio"]  # ReFrame takes no bound below 0
     middle = float(np.median(values))
     if bound.better == "larger":
-        low = float(np.quantile(values, 1 - QUANTILE))
         return [round(middle, 4), round(low / (1 + bound.margin) / middle - 1, 4), None, "ratio"]
     return [round(middle, 4), None, round(high * (1 + bound.margin) / middle - 1, 4), "ratio"]
 

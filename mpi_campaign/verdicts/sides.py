@@ -253,7 +253,7 @@ def _of_newest(sides: Sequence[Side], runs: Sequence[RunFolder]) -> tuple[list[p
         raise CampaignError(f"no run has {clean(lacking[0])}; there are: {', '.join(shortened(toolchains)) or 'none'}")
     raise CampaignError(
         f"no run has launches of {words}; name runs with --within, or measure both in one: "
-        "./campaign run --toolchain A --toolchain B --repeat 5 --interleave"
+        "./campaign run --toolchain A --toolchain B --repeat 5"
     )
 
 

@@ -113,7 +113,7 @@ def compare(
     if unit == LAUNCH and runs[0] != runs[1]:
         remarks.append(
             "each side is one run, and how much runs differ from each other is in no interval: measure both sides in "
-            "one run (--interleave), or name several runs"
+            "one run, or name several runs"
         )
     if "given_up_cores" in differ and both["given_up_cores"].any():
         both = _of_the_same_work(both)
@@ -320,7 +320,7 @@ def _of_one_size(
 
 def _other_sizes(metric: Metric) -> str:
     what = " or ".join(axis.title for axis in SIZES if axis.name in metric.same)
-    return f"A and B have {what} of other sizes: each was calibrated by itself (--sizes-of RUN)"
+    return f"A and B have {what} of other sizes: each was calibrated by itself"
 
 
 def are_ratios(rows: pd.DataFrame) -> NDArray[np.bool_]:

@@ -338,7 +338,7 @@ def test_a_size_names_no_case_where_it_was_calibrated_and_does_where_it_was_aske
     assert len(found.rows) == 12
     assert set(found.rows["message_bytes"]) == {0}
     assert set(compare(before, after, metrics=["t_comm_ref_ns"]).rows["reason"]) == {
-        "A and B have messages of other sizes: each was calibrated by itself (--sizes-of RUN)"
+        "A and B have messages of other sizes: each was calibrated by itself"
     }
     asked = [launches(seed=seed, t_ns=1e6 + seed).assign(benchmark="partitioned", comm_target_ns=0) for seed in (1, 2)]
     before, after = asked

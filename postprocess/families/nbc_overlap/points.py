@@ -332,7 +332,7 @@ def _case(record: OverlapRecord, launch: int, point: OverlapPoint, system: str) 
 def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
     h, p = m.record.header, m.point
     overhead, (comm_ref, comp_ref) = m.overhead, m.refs_ns
-    flags = validity.flags(p, m.record.interval_relative, m.record.test_interval_ns)
+    flags = validity.flags(p, comm_ref, comp_ref, m.record.interval_relative, m.record.test_interval_ns)
     flags += sampled.within_bucket(h, comm_ref)
 
     basic, reason = _basic_of(m, beside.basics)

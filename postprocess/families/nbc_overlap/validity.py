@@ -7,17 +7,17 @@ reliable    Valid, the case did not fail, and the value answers the question at 
               the overlapped time over that of one activity, where both are equally long. A rule that kept a wide
               interval on one side of 1 alone moved medians over reliable points by up to 0.27, this one by up to 0.09
               (`tests/benchmarks/interval_trust.py`);
-            * both sizes reach their target time, so that the cell stands in the right place of the map: the status is
-              none of `unreachable`, `not_searched` and `not_monotonic`, and the time was within 20 % of the target when
-              the size was calibrated and, unless the size was given, when it was measured;
-            * the point of `basic` that it is compared with is reliable, its case did not fail, and none of its
-              references drifted by more than 10 % or is more than 10 % off the time that its size had when it was
-              calibrated: a disturbed `basic` makes everything else look better (or worse);
+            * sizes were found: the status is none of `unreachable`, `not_searched` and `not_monotonic`, and the time of
+              a size that this launch calibrated was within 20 % of the target then and when it was measured. A cell
+              stands where a given size stands: how long it takes a library is what is measured;
+            * the point of `basic` that it is compared with is reliable, its case did not fail, none of its references
+              drifted by more than 10 %, and none whose size it calibrated is more than 10 % off that time: a disturbed
+              `basic` makes everything else look better (or worse);
             * there is a common clock, and its residual is at most 10 % of the shorter reference, because its error can
               shift the ratio by that much. If the residual is not known, that is a flag.
 flags       Worth knowing, but the ratio stands, because it is made from measured references, not from targets:
             * a size is off its target by at most 20 %;
-            * the measured reference of a given size is more than 10 % off the time of its calibration;
+            * the measured reference of a given size is more than 20 % off the target;
             * a reference moved by more than 10 % against that of `basic` on the same sizes, which is the effect that
               r_overhead_vs_basic is there to show;
             * the interval of r_overhead_vs_basic lies below -0.02;
@@ -36,7 +36,7 @@ import math
 from postprocess.drawing.text import change, duration, percent, ratio, with_interval
 from postprocess.families import sampled
 from postprocess.families.nbc_overlap.record import OverlapPoint, Reference
-from postprocess.records.record import Calibration
+from postprocess.records.record import GIVEN, Calibration
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.limits import CALIBRATION_LIMIT
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
@@ -93,26 +93,32 @@ def basic_reasons(
     ]
     for name, calibration, reference in _terms(basic):
         disturbed = [
-            *(_moved(name, reference) if calibration.status != "no_message" else []),
+            *(_moved(name, reference) if calibration.status not in ("no_message", GIVEN) else []),
             *_drifted(name, reference, REFERENCE_LIMIT),
         ]
         reasons += [f"basic's {words}" for words in disturbed]
     return reasons
 
 
-def flags(point: OverlapPoint, asked_width: float, test_interval_ns: int) -> list[str]:
+def flags(
+    point: OverlapPoint, comm_ref_ns: float, comp_ref_ns: float, asked_width: float, test_interval_ns: int
+) -> list[str]:
     """The flags of a point, except those of `moved_flags` and `negative_flags`.
 
     `asked_width` is the requested width of the medians' intervals, relative to the medians.
     """
     if point.stop_reason == "not_measured":
         return []
-    found = []
+    found: list[str] = []
+    times = {
+        "communication": (comm_ref_ns, point.comm_target_ns),
+        "computation": (comp_ref_ns, point.comp_target_ns),
+    }
     for name, calibration, reference in _terms(point):
         if calibration.status == "off_target" and abs(calibration.error_relative) <= CALIBRATION_LIMIT:
             found.append(f"{name} size off target by {percent(abs(calibration.error_relative))}")
-        if calibration.status == "given":
-            found += _moved(name, reference)
+        if calibration.status == GIVEN:
+            found += _off_target(name, *times[name])
         found += _drifted(name, reference, asked_width)
     if test_interval_ns and not point.test_calls:
         found.append("MPI_Test was never called: the computation is one piece")
@@ -173,10 +179,14 @@ def _size_reasons(size: str, name: str, calibration: Calibration, ref_ns: float,
         return [f"no {size} reaches this time"]
     if calibration.status == "not_monotonic":
         return [f"larger {size}s were faster: none could be chosen for this time"]
-    if calibration.status == "no_message":
+    if calibration.status in ("no_message", GIVEN):
         return []
     if calibration.time_ns and abs(calibration.error_relative) > CALIBRATION_LIMIT:
         return [f"{name} size off target by {percent(abs(calibration.error_relative))}"]
-    if calibration.status != "given" and target_ns and abs(ref_ns / target_ns - 1) > CALIBRATION_LIMIT:
-        return [f"{name} alone took {duration(ref_ns)} for a target of {duration(target_ns)}"]
-    return []
+    return _off_target(name, ref_ns, target_ns)
+
+
+def _off_target(name: str, ref_ns: float, target_ns: int) -> list[str]:
+    if not target_ns or not abs(ref_ns / target_ns - 1) > CALIBRATION_LIMIT:
+        return []
+    return [f"{name} alone took {duration(ref_ns)} for a target of {duration(target_ns)}"]
