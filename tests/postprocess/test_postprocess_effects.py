@@ -196,7 +196,7 @@ def test_cases_that_differ_no_more_than_chance_have_one_variance() -> None:
 
 def test_few_cases_have_nothing_in_common() -> None:
     assert effects.common_spread([1.0, 2.0], [4, 4]).freedom == 0
-    np.testing.assert_allclose(effects.moderated_variance([4.0, 8.0], [4, 0], Spread(math.nan, 0)), [1.0, math.nan])
+    np.testing.assert_allclose(effects.moderated_variance([4.0, 8.0], [4, 0], math.nan, 0), [1.0, math.nan])
 
 
 @given(st.floats(1e-4, 1e4))
