@@ -6,8 +6,8 @@ From one launch on each side nobody knows how much they differ by chance. Earlie
    (`effects.common_spread`, Smyth 2004): a random effect by case, shrunk to its family.
 2. The next run is not like the average one: it may be noisier, and launches have outliers. So each run is held against
    what the others foretell (in FOLDS parts at most): differences of two launches, over the scale that the other runs
-   give their case. Student's t is fitted to the quantiles TAIL of these, each part with the same weight: its tail is as
-   heavy as what was seen, whatever the middle looks like.
+   give their case. Student's t is fitted to their outer quantiles, each part with the same weight: its tail is as heavy
+   as what was seen, whatever the middle looks like.
 3. Its degrees of freedom are at most those of the launches of all runs but one, where each run counts once, however
    many cases it has (as blocks do in `effects`). With few runs the tail is long for that reason alone.
 
@@ -28,7 +28,9 @@ from postprocess.statistics.metrics import Floats
 FEWEST_RUNS = 3
 """The fewest runs that tell how much the next one may be unlike them."""
 FOLDS = 10
-TAIL = (0.90, 0.99)
+INNER, OUTER = 0.90, (0.98, 0.99, 0.995)
+"""The quantiles of differences to which Student's t is fitted: the inner one, and of the outer ones the one with the
+heaviest tail."""
 POINTS = 200
 """The quantiles that stand for the differences of a part."""
 FREEDOM = (1.0, 100.0)
@@ -45,6 +47,7 @@ class _Values:
 
     case: Integers
     run: Integers
+    group: Integers
     squares: Floats
     freedom: Floats
     apart: Floats
@@ -71,22 +74,24 @@ def known(case: ArrayLike, run: ArrayLike, group: ArrayLike, value: ArrayLike, c
         if np.isfinite(over).any():
             points.append(np.nanquantile(over, (np.arange(POINTS) + 0.5) / POINTS))
     of_run = np.zeros(runs.size)
-    np.maximum.at(of_run, number, values.freedom / (1 - values.freedom))
+    its_runs, its = np.unique(number + runs.size * values.group, return_inverse=True)
+    np.maximum.at(of_run, its_runs % runs.size, np.bincount(its, values.freedom))
     scale = _scales(values, np.ones(number.size, bool), total)[:cases]
     if not points or not np.isfinite(scale).any() or (most := float(of_run.sum() - of_run.max())) < 1:
         return nothing
-    inner, outer = np.quantile(np.concatenate(points), TAIL)
-    freedom = min(tail_freedom(float(outer / inner)), most)
-    width = float(inner / stats.t.ppf((1 + TAIL[0]) / 2, freedom))
+    inner, *outer = np.quantile(np.concatenate(points), (INNER, *OUTER))
+    freedom = min(*(tail_freedom(float(of / inner), place) for of, place in zip(outer, OUTER, strict=True)), most)
+    width = float(inner / stats.t.ppf((1 + INNER) / 2, freedom))
     return Known((width * scale) ** 2, np.where(np.isfinite(scale), freedom, 0.0), runs.size)
 
 
-def tail_freedom(ratio: float) -> float:
-    """The degrees of freedom of the Student's t whose quantiles TAIL have this ratio, within FREEDOM."""
+def tail_freedom(ratio: float, outer: float) -> float:
+    """The degrees of freedom, within FREEDOM, of the Student's t whose absolute value has this ratio of its quantile
+    `outer` to the quantile INNER."""
 
     def beyond(freedom: float) -> float:
-        inner, outer = stats.t.ppf((1 + np.array(TAIL)) / 2, freedom)
-        return float(outer / inner) - ratio
+        near, far = stats.t.ppf((1 + np.array([INNER, outer])) / 2, freedom)
+        return float(far / near) - ratio
 
     least, most = FREEDOM
     if not beyond(least) > 0:
@@ -104,7 +109,12 @@ def _values(case: Integers, run: Integers, group: Integers, value: Floats) -> _V
     apart = np.abs(value - value[partner]) / math.sqrt(2)
     several = n > 1
     return _Values(
-        case[several], run[several], ((value - mean[its]) ** 2)[several], (1 - 1 / n)[several], apart[several]
+        case[several],
+        run[several],
+        its[several],
+        ((value - mean[its]) ** 2)[several],
+        (1 - 1 / n)[several],
+        apart[several],
     )
 
 
