@@ -44,8 +44,6 @@ ALONG = {
     "configuration": ("configuration", "given_up_cores"),
     "system": ("system",),
 }
-MOST_EARLIER = 50
-"""The most earlier runs that tell how much launches differ: a machine does not stay as it was."""
 
 
 @dataclass(frozen=True)
@@ -238,20 +236,6 @@ def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
     table, unread = launch_table(paths, lambda done, of: progress.status(f"reading {done} of {of} runs"), kept)
     progress.status("")
     return table, [*damaged, *unread]
-
-
-def earlier(compared: Iterable[Iterable[tuple[str, str]]], root: Path) -> pd.DataFrame | None:
-    """The launches of the newest other runs of a system, MOST_EARLIER at most; None where the compared runs, each a
-    system and a name, are of several systems. Packed runs are not unpacked for this, and nobody is told of what cannot
-    be read: it is left out."""
-    names = {name for of_side in compared for name in of_side}
-    systems = {system for system, _ in names}
-    if len(systems) != 1:
-        return None
-    ended = [run for run in run_folders.ended(root) if run.system in systems and not run.pack.is_file()]
-    kept, _ = consistency.together(ended[-MOST_EARLIER - len(names) :])
-    others = [run for run in kept if (run.system, run.run) not in names]
-    return launches_of(others[-MOST_EARLIER:])[0] if others else None
 
 
 def _of_newest(sides: Sequence[Side], runs: Sequence[RunFolder]) -> tuple[list[pd.DataFrame], list[str]]:

@@ -5,9 +5,9 @@ From one launch on each side nobody knows how much they differ by chance. Earlie
 1. The variance between launches of a case is that of all its runs, moderated by that of the other cases of its family
    (`effects.common_spread`, Smyth 2004): a random effect by case, shrunk to its family.
 2. The next run is not like the average one: it may be noisier, and launches have outliers. So each run is held against
-   what the others foretell (in FOLDS parts at most): differences of two launches, over the scale that the other runs
-   give their case. Student's t is fitted to their outer quantiles, each part with the same weight: its tail is as heavy
-   as what was seen, whatever the middle looks like.
+   what the others foretell (in FOLDS parts at most): the distance of a launch to the others of its run, over the scale
+   that the other runs give its case. Student's t is fitted to the outer quantiles, each part with the same weight: its
+   tail is as heavy as what was seen, whatever the middle looks like.
 3. Its degrees of freedom are at most those of the launches of all runs but one, where each run counts once, however
    many cases it has (as blocks do in `effects`). With few runs the tail is long for that reason alone.
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from postprocess.statistics.effects import Integers, Known, common_spread, moderated_variance
 from postprocess.statistics.metrics import Floats
@@ -29,10 +29,12 @@ FEWEST_RUNS = 3
 """The fewest runs that tell how much the next one may be unlike them."""
 FOLDS = 10
 INNER, OUTER = 0.90, (0.98, 0.99, 0.995)
-"""The quantiles of differences to which Student's t is fitted: the inner one, and of the outer ones the one with the
+"""The quantiles of distances to which Student's t is fitted: the inner one, and of the outer ones the one with the
 heaviest tail."""
 POINTS = 200
-"""The quantiles that stand for the differences of a part."""
+"""The quantiles that stand for the distances of a part."""
+MEDIAN_OVER_MEAN = math.pi / 2
+"""The variance of the median of many normal values over that of their mean: no less than that of few."""
 FREEDOM = (1.0, 100.0)
 """The least and the most degrees of freedom."""
 
@@ -42,7 +44,7 @@ class _Values:
     """Launches of groups with several, those of a group side by side: arrays of one length.
 
     squares, freedom: of each launch its part of its group's sum of squares and degrees of freedom.  apart: its distance
-    to another one of its group, half the group away, over the root of 2: so it holds what drifts.
+    to the median of the others of its group, over what that is of a standard deviation.
     """
 
     case: Integers
@@ -100,14 +102,18 @@ def tail_freedom(ratio: float, outer: float) -> float:
 
 
 def _values(case: Integers, run: Integers, group: Integers, value: Floats) -> _Values:
-    order = np.lexsort((run, group))
+    order = np.lexsort((value, group))
     case, run, value = case[order], run[order], value[order]
     _, first, its, size = np.unique(group[order], return_index=True, return_inverse=True, return_counts=True)
     n, begin = size[its], first[its]
     mean = np.bincount(its, value, size.size) / size
-    partner = begin + (np.arange(its.size) - begin + n // 2) % n
-    apart = np.abs(value - value[partner]) / math.sqrt(2)
-    several = n > 1
+    several, others = n > 1, np.maximum(n - 1, 1)
+    low, high = (
+        value[np.minimum(begin + middle + (begin + middle >= np.arange(its.size)), its.size - 1)]
+        for middle in ((others - 1) // 2, others // 2)
+    )
+    of_median = np.where(others > 2, MEDIAN_OVER_MEAN, 1.0) / others
+    apart = np.abs(value - (low + high) / 2) / np.sqrt(1 + of_median)
     return _Values(
         case[several],
         run[several],
@@ -122,6 +128,24 @@ def _scales(values: _Values, used: NDArray[np.bool_], cases: int) -> Floats:
     """The standard deviation between launches of each case that those used foretell; NaN where they do not."""
     squares, freedom = (np.bincount(values.case[used], part[used], cases) for part in (values.squares, values.freedom))
     spread = common_spread(squares / np.maximum(freedom, 1e-9), freedom)
-    if not spread.freedom:
-        return np.full(cases, math.nan)
     return np.sqrt(moderated_variance(squares, freedom, spread.variance, spread.freedom))
+
+
+def least_found(known: Known, launches: int, share: float, rate: float) -> float:
+    """The least effect that is found in this share of the cases, with so many launches on each side, if this share of
+    the cases has it; NaN where nothing is known.
+
+    rate: the false-discovery rate. An effect is found where its p-value is at most the rate times the share (Benjamini
+    and Hochberg).
+    """
+    told = known.freedom > 0
+    if not told.any():
+        return math.nan
+    error, freedom = np.sqrt(2 * known.variance[told] / launches), known.freedom[told] + 2 * (launches - 1)
+    needed = special.stdtrit(freedom, 1 - rate * share / 2)
+
+    def lacking(effect: float) -> float:
+        return float(special.stdtr(freedom, effect / error - needed).mean()) - share
+
+    most = float((error * (needed + special.stdtrit(freedom, (1 + share) / 2))).max())
+    return float(optimize.brentq(lacking, 0.0, most)) if lacking(most) > 0 else most

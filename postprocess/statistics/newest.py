@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from postprocess.statistics.effects import Integers
-from postprocess.statistics.known import known
+from postprocess.statistics.known import MEDIAN_OVER_MEAN, known
 from postprocess.statistics.metrics import CONFIDENCE, Floats
 from postprocess.statistics.nights import NEEDED, NEIGHBOURS
 
@@ -25,8 +25,6 @@ BEFORE = 2
 """The fewest nights before."""
 NEW = (1, 2, 3, 5, NEEDED - 1 - BEFORE)
 """The numbers of new nights that are tried: with more, `nights` judges the series."""
-MEDIAN_OVER_MEAN = math.pi / 2
-"""The variance of the median of many normal values over that of their mean: no less than that of few."""
 
 
 @dataclass(frozen=True)

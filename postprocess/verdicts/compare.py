@@ -101,7 +101,7 @@ def compare(
 
     The launch is the unit. Where a side has several runs, the run is the unit, because launches of one run share the
     conditions of that run. Where each side is one run, another one, it is so if `earlier` tells how much runs differ.
-    earlier: launches of other runs of the system, from which cases with few units learn how much units differ.
+    earlier: launches of runs of the system. Those of other runs tell cases with few units how much units differ.
     a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
     Raises KeyError for an unknown metric.
@@ -118,6 +118,8 @@ def compare(
     unit = RUN if max(map(len, runs)) > 1 else LAUNCH
     apart = unit == LAUNCH and runs[0] != runs[1]
     remarks = []
+    if earlier is not None:
+        earlier = earlier[~earlier["run"].isin(runs[0] | runs[1])]
     if earlier is not None and len(earlier):
         both = pd.concat([both, like(earlier, both, tuple(KEY)).assign(side=EARLIER)], ignore_index=True)
     if "given_up_cores" in differ and both["given_up_cores"].any():
