@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from postprocess.statistics import control, effects
-from postprocess.statistics.effects import Effects, Spread, sure_at
+from postprocess.statistics.effects import Effects, sure_at
 from postprocess.statistics.launches import over_launches
 from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, median_estimate, series_estimate
