@@ -50,7 +50,7 @@ def newest(
     family of each series.
     """
     found: list[Newest | None] = [None] * len(values)
-    for which in np.unique(family):
+    for which in {one for one, of_one in zip(family, values, strict=True) if of_one.size}:
         mine = [number for number, one in enumerate(family) if one == which and values[number].size]
         all_nights = np.unique(np.concatenate([nights[number] for number in mine]))
         size = [values[number].size for number in mine]

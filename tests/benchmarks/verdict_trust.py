@@ -16,7 +16,7 @@ first 0 % against the second, and against each of the slower ones. Each rule is 
 Where nothing differs, `slower` and `faster` are both false; of that, verdicts on all that one launch tells. Synthetic
 launches have about as many cases as a nightly run, and noise of four kinds, its width another in every case; nothing
 differs, or every tenth case is slower. With `--turns 0` nothing is launched: only these. One launch of each side is
-compared with nothing known, and with EARLIER runs known.
+compared with nothing known; one or two with EARLIER runs known.
 
 Recorded launches: of each case and run with several, one of them against another one, both as they are and one of them
 slower by 10 %, where the other runs are known.
@@ -191,7 +191,8 @@ def synthetic(seed: pd.DataFrame, cases: int, most: int) -> list[list[str]]:
     """Of each noise and number of launches: of cases in which nothing differs, those called slower or faster, and the
     comparisons that have any; of those that are slower by 5, 10, 20 %, those called slower."""
     lines = []
-    ways = [*((1, words) for words in EARLIER), *((count, "") for count in (3, 5, 10))]
+    known_ways = itertools.product((1, 2), list(EARLIER)[1:])
+    ways = [(1, ""), *known_ways, *((count, "") for count in (3, 5, 10))]
     for (kind, noise), (launches, known) in itertools.product(NOISES.items(), ways):
         words = []
         for percent, usual in PAIRS.items():
