@@ -16,7 +16,7 @@ def close(
     folder: RunFolder, manifest: dict[str, Any], progress: Progress, not_had: Collection[str], *, interrupted: bool
 ) -> int:
     """Returns the exit code. not_had: a line for each library that the run was asked for and could not have."""
-    from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
+    from mpi_campaign.archive import earlier_launches, rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
     from postprocess.families import registry  # noqa: PLC0415 - likewise
 
     # This takes a few seconds. An interrupt would leave an archive with half of its files.
@@ -52,6 +52,8 @@ def close(
     for table in rendering.short_tables(run):
         progress.line(table)
         progress.line("")
+    measured = [case for case in cases if case["record"]]
+    progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")
     progress.line(*failure_lines(cases), *not_had)
     if not complete:
         progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")

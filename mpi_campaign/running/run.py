@@ -82,7 +82,7 @@ class Campaign:
         notes += plan.skips()
         notes += filter(None, [plan.too_short()])
         notes += load.notes() if partition.here else []
-        self.say(*notes)
+        self.say(*notes, *self._tellable(plan))
         notes = [*limited, *self._skipped(), *notes]
         if dry_run:
             with tempfile.TemporaryDirectory() as scratch:
@@ -113,6 +113,13 @@ class Campaign:
             self.say(f"{trouble}; what was measured is kept: mend that, then {run_folders.resume_words(folder)}")
             print(f"run: {folder.path}")
             return EXIT_FAILED
+
+    def _tellable(self, plan: Plan) -> list[str]:
+        """What the run will be able to tell."""
+        from mpi_campaign.archive import earlier_launches  # noqa: PLC0415 - pandas takes a second to load
+
+        cases = [case.as_dict() for case in plan.to_measure]
+        return earlier_launches.tellable_lines(self.options.system, self.output, cases)
 
     def fetch(self) -> None:
         """Fetch what a run needs from a network, and nothing else. Raises CampaignError."""

@@ -322,6 +322,8 @@ def coverage(findings: Found) -> str:
     looked = sum(history.values.size >= least for history in series)
     runs = len({run for history in series for run in history.runs})
     words = f"{looked} of {len(series)} series have the {least} nights that it takes, of {runs} in all"
+    if young := sum(history.values.size < least and history.newest is not None for history in series):
+        words += f"; of {young} more the newest night is judged by how much nights differ"
     if looked == len(series):
         return words
     by_case: dict[tuple[str, ...], list[int]] = defaultdict(list)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from mpi_campaign.archive import run_folders
+from mpi_campaign.archive import earlier_launches, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.verdicts import sides
@@ -133,9 +133,10 @@ def _compare(asked: ComparisonRequest, root: Path) -> tuple[Pairs, list[tuple[st
         for side, of_side in zip(words, runs, strict=True)
     ]
     manifests = _manifests({run for side in parsed for run in side.runs or ()}, tables, root)
+    earlier = earlier_launches.beside(tables, root)
     pairs = {}
     for i, j in itertools.combinations(range(len(parsed)), 2):
-        comparison = compare(tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts)
+        comparison = compare(tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts, earlier)
         remarks = [*_machines(runs[i], runs[j]), *_terms(manifests[i], manifests[j])]
         pairs[words[i], words[j]] = replace(comparison, remarks=(*comparison.remarks, *shortened(remarks)))
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True)), facts

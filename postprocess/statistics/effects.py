@@ -19,8 +19,8 @@ same launches measured, a block, may all move together: a slow launch may be slo
    residuals to draw from, normal residuals are drawn.
 4. The false-discovery rate is controlled over all cases (Benjamini and Hochberg 1995).
 
-There is no interval and no p-value with fewer than FEWEST_LAUNCHES on both sides together, nor where no case tells how
-launches differ.
+There is no interval and no p-value with fewer than FEWEST_LAUNCHES on both sides together, unless earlier runs tell how
+launches of the case differ (`Known`, of `statistics.known`), nor where no case tells how launches differ.
 """
 
 import math
@@ -80,13 +80,33 @@ class Spread:
     freedom: float
 
 
-def effects(case: ArrayLike, side: ArrayLike, value: ArrayLike, cases: int, block: ArrayLike | None = None) -> Effects:
+@dataclass(frozen=True)
+class Known:
+    """The variance between launches of each case, as earlier runs know it: arrays in the order of the cases' numbers.
+
+    Two launches differ by Student's t of `freedom`, times the root of twice the variance.  variance: NaN where nothing
+    is known, and freedom: 0.  runs: the number of runs that tell it.
+    """
+
+    variance: Floats
+    freedom: Floats
+    runs: int
+
+
+def effects(
+    case: ArrayLike,
+    side: ArrayLike,
+    value: ArrayLike,
+    cases: int,
+    block: ArrayLike | None = None,
+    known: Known | None = None,
+) -> Effects:
     """Compare the two sides of many cases.
 
     case: number of each launch's case, 0 to cases - 1; side: 0 or 1; value: the launch's median, of any scale on which
     differences are of interest (the logarithm, for ratios). Launches whose value is not finite are left out.  block:
     the number of each case's block, (cases,). The same launches measured all cases of a block. Default: each case is a
-    block.
+    block.  known: of what cases with fewer than FEWEST_LAUNCHES learn.
     """
     blocks = np.arange(cases) if block is None else np.asarray(block, np.int64)
     numbers, sides, values = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
@@ -105,22 +125,30 @@ def effects(case: ArrayLike, side: ArrayLike, value: ArrayLike, cases: int, bloc
     centres = centre.reshape(cases, 2)
     own_freedom = np.maximum(n - 1, 0).sum(axis=1).astype(np.float64)
     spread = common_spread(_divided(squares, own_freedom), own_freedom, blocks)
-    scale = np.sqrt(moderated_variance(squares, own_freedom, spread))
+    scale = np.sqrt(moderated_variance(squares, own_freedom, spread.variance, spread.freedom))
     enough = _largest_of_blocks(n.sum(axis=1), blocks).sum() >= FEWEST_RESIDUALS
     drawn_from = _standardised(residual, group, count, scale) if enough else np.empty(0)
+    few = n.sum(axis=1) < FEWEST_LAUNCHES
+    freedom = np.where(few, 0.0, spread.freedom)
+    if known is not None:
+        freedom = np.where(few, known.freedom, freedom)
+        scale = np.where(few, np.sqrt(moderated_variance(squares, own_freedom, known.variance, known.freedom)), scale)
 
     effect = np.where((n > 0).all(axis=1), centres[:, 1] - centres[:, 0], np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = scale * np.sqrt(1 / n[:, 0] + 1 / n[:, 1])
-    known = np.isfinite(effect) & np.isfinite(error) & (error > 0) & (n.sum(axis=1) >= FEWEST_LAUNCHES)
+    sure = np.isfinite(effect) & np.isfinite(error) & (error > 0) & (~few | (freedom > 0))
     low, high, p_value = (np.full(cases, np.nan) for _ in range(3))
     drawn = np.sort(DRAWN[np.searchsorted(DRAWN, np.maximum(n, 1), side="right") - 1], axis=1)
-    for pair in np.unique(drawn[known], axis=0):
-        chosen = known & (drawn == pair).all(axis=1)
-        null = null_distribution(int(pair[0]), int(pair[1]), spread.freedom, drawn_from)
+    alike = np.column_stack([drawn, few, freedom])
+    for kind in np.unique(alike[sure], axis=0):
+        chosen = sure & (alike == kind).all(axis=1)
+        fewer, more, learnt, common = int(kind[0]), int(kind[1]), bool(kind[2]), float(kind[3])
+        null = null_distribution(fewer, more, common, np.empty(0) if learnt else drawn_from)
         reach = float(np.quantile(null, CONFIDENCE)) * error[chosen]
         low[chosen], high[chosen] = effect[chosen] - reach, effect[chosen] + reach
-        p_value[chosen] = p_values(np.abs(effect[chosen]) / error[chosen], null, float(pair.sum() - 2))
+        tail = fewer + more - 2 + common * learnt
+        p_value[chosen] = p_values(np.abs(effect[chosen]) / error[chosen], null, tail)
     return Effects(effect, low, high, p_value, n, centres)
 
 
@@ -166,11 +194,13 @@ def common_spread(variances: ArrayLike, freedoms: ArrayLike, block: ArrayLike | 
     return Spread(common, min(worth, most))
 
 
-def moderated_variance(squares: ArrayLike, freedoms: ArrayLike, spread: Spread) -> Floats:
-    """The variance of each case, drawn towards the common one, from its sum of squares; NaN where nothing is known."""
-    square, freedom = np.asarray(squares, np.float64), np.asarray(freedoms, np.float64)
-    common = spread.freedom * spread.variance if spread.freedom else 0.0
-    return _divided(common + square, spread.freedom + freedom)
+def moderated_variance(squares: ArrayLike, freedoms: ArrayLike, common: ArrayLike, worth: ArrayLike) -> Floats:
+    """The variance of each case, drawn towards a common one, from its sum of squares; NaN where nothing is known.
+
+    worth: the degrees of freedom of the common variance; 0 where there is none.
+    """
+    square, freedom, centre, weight = (np.asarray(part, np.float64) for part in (squares, freedoms, common, worth))
+    return _divided(np.where(weight > 0, weight * centre, 0.0) + square, weight + freedom)
 
 
 def inverse_trigamma(value: float) -> float:
@@ -196,7 +226,7 @@ def null_distribution(
     a, b = drawn[:, :first], drawn[:, first:]
     squares = a.var(axis=1) * first + b.var(axis=1) * second
     freedom = first + second - 2
-    scale = np.sqrt(moderated_variance(squares, np.full(draws, float(freedom)), Spread(1.0, common_freedom)))
+    scale = np.sqrt(moderated_variance(squares, np.full(draws, float(freedom)), 1.0, common_freedom))
     error = scale * math.sqrt(1 / first + 1 / second)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(_row_medians(b) - _row_medians(a)) / error

@@ -18,6 +18,9 @@ either no case is called different or, at this rate, all of them."""
 HISTORY_RATE = 0.05
 """The same of changes in a history: a bound, also where it is asked after every night, and far from reached. About 1 %
 of series without any change have an alarm after any of 60 nights (`tests/benchmarks/history_trust.py`)."""
+NIGHT_RATE = 1 / 365
+"""The same of what the newest nights say, of all series of a history together, in a night: in a year without any change
+something rings in one night."""
 
 CONCLUSIVE = 0.02
 """The largest width of a median's interval, relative to the median, on a machine that supports conclusions. It also

@@ -11,18 +11,21 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from postprocess.drawing.text import plural
 from postprocess.families import registry
 from postprocess.families.axes import PLACEMENT, SIZES
 from postprocess.families.family import Condition, Metric
 from postprocess.statistics import effects
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.metrics import Floats, work_share
+from postprocess.verdicts.earlier import FAMILY, Earlier, like
 from postprocess.verdicts.launches import USUAL_VALUES, with_keys
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
@@ -39,6 +42,8 @@ GROUP = [name for name in KEY if name not in CELL]
 
 RUN, LAUNCH = "run", "launch"
 PLURAL = {RUN: "runs", LAUNCH: "launches"}
+EARLIER = 2
+"""The side of launches that are on neither side."""
 METRICS = registry.METRICS
 """The metrics that can be compared, by name."""
 USUAL = tuple(name for name, one in METRICS.items() if one.usual)
@@ -90,11 +95,13 @@ def compare(
     differ: Sequence[str] = (),
     metrics: Sequence[str] = USUAL,
     limits: Limits | None = None,
+    earlier: pd.DataFrame | None = None,
 ) -> Comparison:
     """Compare two tables of launches.
 
     The launch is the unit. Where a side has several runs, the run is the unit, because launches of one run share the
-    conditions of that run.
+    conditions of that run. Where each side is one run, another one, it is so if `earlier` tells how much runs differ.
+    earlier: launches of runs of the system. Those of other runs tell cases with few units how much units differ.
     a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
     Raises KeyError for an unknown metric.
@@ -109,18 +116,19 @@ def compare(
     both = pd.concat([a[needed].assign(side=0), b[needed].assign(side=1)], ignore_index=True)
     runs = [set(one["run"].unique()) for one in (a, b)]
     unit = RUN if max(map(len, runs)) > 1 else LAUNCH
+    apart = unit == LAUNCH and runs[0] != runs[1]
     remarks = []
-    if unit == LAUNCH and runs[0] != runs[1]:
-        remarks.append(
-            "each side is one run, and how much runs differ from each other is in no interval: measure both sides in "
-            "one run, or name several runs"
-        )
+    if earlier is not None:
+        earlier = earlier[~earlier["run"].isin(runs[0] | runs[1])]
+    if earlier is not None and len(earlier):
+        both = pd.concat([both, like(earlier, both, tuple(KEY)).assign(side=EARLIER)], ignore_index=True)
     if "given_up_cores" in differ and both["given_up_cores"].any():
         both = _of_the_same_work(both)
         remarks.append(
             "what gives up a core computes less: its times and speed-up are those of as much work as on all cores"
         )
     number, names = numbered(with_keys(both), key)
+    past, both, number, names = _without_earlier(both, number, names)
     names = names.assign(
         placement=placements(names),
         **{name: usual for name, usual in USUAL_VALUES.items() if name not in names and name not in differ},
@@ -129,13 +137,44 @@ def compare(
     present[number, both["side"].to_numpy()] = True
     matched: NDArray[np.bool_] = np.logical_and(present[:, 0], present[:, 1])
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        parts = list(pool.map(lambda name: _compared(both, number, names, matched, METRICS[name], unit), metrics))
+        compared = partial(_compared, both, number, names, matched, unit=unit, past=past, apart=apart)
+        parts, learnt = zip(*pool.map(compared, map(METRICS.__getitem__, metrics)), strict=True)
     rows = pd.concat(parts, ignore_index=True)
+    remarks = [*_learnt_words(rows, unit, apart, learnt), *remarks]
     rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
     rows = _judged(rows, limits)
     only_a, only_b = (names[present[:, side] & ~present[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
     shown = rows.reindex(columns=[name for name in ROW if name not in differ])
     return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks), (_runs_of(a), _runs_of(b)))
+
+
+def _without_earlier(
+    both: pd.DataFrame, number: effects.Integers, names: pd.DataFrame
+) -> tuple[Earlier | None, pd.DataFrame, effects.Integers, pd.DataFrame]:
+    """What earlier launches tell, and the others, which stand before them: their table, cases and names of cases."""
+    old = both["side"].to_numpy() == EARLIER
+    if not old.any():
+        return None, both, number, names
+    family, _ = numbered(names, [name for name in FAMILY if name in names])
+    past = Earlier(both[old], number[old], family, tuple(name for name in KEY if name in both))
+    return past, both[~old], number[~old], names.iloc[: int(number[~old].max(initial=-1)) + 1]
+
+
+def _learnt_words(rows: pd.DataFrame, unit: str, apart: bool, learnt: Sequence[tuple[int, int]]) -> list[str]:
+    """Whether intervals contain how much runs differ, and what is learnt from earlier runs.
+
+    learnt: of each metric in how many cases, from how many runs.
+    """
+    cases, runs = sum(cases for cases, _ in learnt), max((runs for _, runs in learnt), default=0)
+    if not cases:
+        without = (
+            "each side is one run, and how much runs differ from each other is in no interval: measure both sides in "
+            "one run (--interleave), or name several runs"
+        )
+        return [without] * apart
+    what = f"{PLURAL[RUN if apart else unit]} differ is learnt from {runs} earlier runs of this system"
+    others = ", and in no interval of the others" * (apart and cases < len(rows))
+    return [f"how much {what}, in {cases} of {plural(len(rows), 'comparison')}{others}"]
 
 
 def _runs_of(side: pd.DataFrame) -> tuple[str, ...]:
@@ -206,9 +245,16 @@ def _compared(
     names: pd.DataFrame,
     matched: NDArray[np.bool_],
     metric: Metric,
+    *,
     unit: str,
-) -> pd.DataFrame:
-    """One metric in every case that has it on both sides, without a verdict."""
+    past: Earlier | None,
+    apart: bool,
+) -> tuple[pd.DataFrame, tuple[int, int]]:
+    """One metric in every case that has it on both sides, without a verdict; in how many cases the interval rests on
+    earlier runs, and on how many of these.
+
+    apart: whether each side is one run, another one.
+    """
     value = both.get(metric.name, pd.Series(np.nan, both.index)).to_numpy(np.float64)
     side = both["side"].to_numpy()
     measured = matched[number] & np.isfinite(value)
@@ -224,12 +270,27 @@ def _compared(
     chosen &= place[number] >= 0
     scaled = np.log(value[chosen]) if metric.ratio else value[chosen]
     case, sides = place[number[chosen]], side[chosen]
-    if unit == RUN:
-        case, sides, scaled = _by_run(case, sides, pd.factorize(both["run"])[0][chosen], scaled)
-        blocks = np.zeros(cases.size, np.int64)
+    of_runs, least_launches = None, 0
+    if unit == RUN or apart:
+        of_runs, least_launches = _by_run(case, sides, pd.factorize(both["run"])[0][chosen], scaled)
+    learnt = past.known(metric, cases, per_run=least_launches) if past is not None else None
+    one_block = np.zeros(cases.size, np.int64)
+    if unit == RUN and of_runs is not None:
+        result = effects.effects(*of_runs, cases.size, one_block, learnt)
     else:
         blocks, _ = numbered(names.iloc[cases], group_columns(names))
-    result = effects.effects(case, sides, scaled, cases.size, blocks)
+        result = effects.effects(case, sides, scaled, cases.size, blocks, None if apart else learnt)
+    rests = np.isfinite(result.p_value) & (result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES)
+    if apart and learnt is not None and of_runs is not None:
+        by_run = effects.effects(*of_runs, cases.size, one_block, learnt)
+        rests = np.isfinite(by_run.p_value)
+        result = replace(
+            result,
+            **{
+                name: np.where(rests, getattr(by_run, name), getattr(result, name))
+                for name in ("effect", "low", "high", "p_value")
+            },
+        )
     unscaled = np.exp if metric.ratio else np.asarray
     directed = metric.has_direction(result.centres).all(axis=1)
     known = np.isfinite(result.p_value) & directed
@@ -260,19 +321,21 @@ def _compared(
         p_value=np.where(directed, result.p_value, np.nan),
         reason=reason,
     )
-    return table
+    return table, (int(rests.sum()), learnt.runs if learnt is not None else 0)
 
 
 def _by_run(
     case: effects.Integers, side: effects.Integers, run: effects.Integers, value: Floats
-) -> tuple[effects.Integers, effects.Integers, Floats]:
-    """One value per case, side and run: the median of its launches."""
+) -> tuple[tuple[effects.Integers, effects.Integers, Floats], int]:
+    """One value per case, side and run: the median of its launches; and the least number of these."""
     group = (2 * case + side) * (int(run.max(initial=0)) + 1) + run
-    if np.bincount(group).max(initial=0) <= 1:  # one launch per run: there is no median to take
-        return case, side, value
+    launches = np.bincount(group)
+    if launches.max(initial=0) <= 1:  # one launch per run: there is no median to take
+        return (case, side, value), 1
     table = pd.DataFrame({"case": case, "side": side, "run": run, "value": value})
     medians = table.groupby(["case", "side", "run"], sort=False, observed=True)["value"].median().reset_index()
-    return medians["case"].to_numpy(np.int64), medians["side"].to_numpy(np.int64), medians["value"].to_numpy(np.float64)
+    cases, sides = (medians[name].to_numpy(np.int64) for name in ("case", "side"))
+    return (cases, sides, medians["value"].to_numpy(np.float64)), int(launches[launches > 0].min())
 
 
 def _on_sides(

@@ -22,11 +22,13 @@ from postprocess.families.family import Metric
 from postprocess.records import host_limits, nodes
 from postprocess.records.variables import requested_of
 from postprocess.statistics.effects import false_discovery_adjusted
-from postprocess.statistics.limits import HISTORY_RATE, Limits
+from postprocess.statistics.limits import HISTORY_RATE, NIGHT_RATE, Limits
 from postprocess.statistics.metrics import Floats
+from postprocess.statistics.newest import Newest, newest
 from postprocess.statistics.nights import NEEDED, NEWER, Contrast, States, Wave, states_of
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
 from postprocess.verdicts.compare_text import value_words
+from postprocess.verdicts.earlier import FAMILY
 from postprocess.verdicts.launches import USUAL_VALUES, with_keys
 
 WAVE = "comes and goes"
@@ -114,7 +116,7 @@ class Series:
 
     case: the columns of KEY, and sizes; its toolchain is that of the last run.  runs: the first of each night.
     toolchains: one for each.  shared: so many nights at the beginning are told of in another series, whose version went
-    on being measured.  states: what `with_changes` found.
+    on being measured.  states, newest: what `searched` found.
     """
 
     case: Mapping[str, Any]
@@ -124,6 +126,7 @@ class Series:
     toolchains: tuple[str, ...]
     shared: int = 0
     states: States | None = None
+    newest: Newest | None = None
 
     @property
     def changes(self) -> tuple[int, ...]:
@@ -304,9 +307,17 @@ def library_and_version(toolchain: str) -> tuple[str, str]:
 
 
 def searched(series: Sequence[Series]) -> list[Series]:
-    """The series with the states that are found in them."""
-    found = states_of([_scaled(one.values, METRICS[one.metric]) for one in series])
-    return [replace(one, states=states) for one, states in zip(series, found, strict=True)]
+    """The series with the states that are found in them, and what their newest nights say."""
+    values = [_scaled(one.values, METRICS[one.metric]) for one in series]
+    found = states_of(values)
+    number = {night: place for place, night in enumerate(sorted({run[:DAY] for one in series for run in one.runs}))}
+    nights = [np.array([number[run[:DAY]] for run in one.runs], np.int64) for one in series]
+    of_name: dict[tuple[Any, ...], int] = {}
+    family = [of_name.setdefault((*map(one.case.get, FAMILY), one.metric), len(of_name)) for one in series]
+    last = newest(values, nights, [states.places if states else () for states in found], family)
+    return [
+        replace(one, states=states, newest=of_last) for one, states, of_last in zip(series, found, last, strict=True)
+    ]
 
 
 def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[Change]:
@@ -325,7 +336,27 @@ def changes_of(series: Sequence[Series], limits: Limits | None = None) -> list[C
         most = max(sure, default=0.0)
     steps = [replace(one, q_value=float(q_value)) for one, q_value in zip(raw, adjusted, strict=True)]
     changes = [one for one in steps if one.verdict and one.q_value <= limits.rate]
-    return sorted(changes, key=lambda one: (one.run, one.metric))
+    return sorted([*changes, *_newest_changes(series, limits)], key=lambda one: (one.run, one.metric))
+
+
+def _newest_changes(series: Sequence[Series], limits: Limits) -> Iterator[Change]:
+    """Yield the changes of the newest nights, which may be too few for a state."""
+    rate = min(limits.rate, NIGHT_RATE)
+    judged = [(one, one.newest) for one in series if one.newest]
+    adjusted = false_discovery_adjusted([last.p_value for _, last in judged])
+    for (one, last), q_value in zip(judged, adjusted, strict=True):
+        metric = METRICS[one.metric]
+        effect, low, high, before, after = (
+            float(_unscaled(part, metric))
+            for part in (last.after - last.before, last.low, last.high, last.before, last.after)
+        )
+        verdict = _verdict(effect, metric, limits) if metric.has_direction(np.array([before, after])).all() else ""
+        if verdict and q_value <= rate and last.begin >= one.shared:
+            yield Change(
+                one.case, one.metric, verdict, one.runs[last.begin - 1], one.runs[last.begin], before, after, effect,
+                low, high, float(q_value), (last.begin - max(one.changes, default=0), one.values.size - last.begin),
+                (one.toolchains[last.begin - 1], one.toolchains[last.begin]),
+            )  # fmt: skip
 
 
 def _steps(series: Series, contrast: Callable[[int, int], Contrast], limits: Limits, most: float) -> Iterator[Change]:
@@ -399,6 +430,8 @@ def standing(changes: Sequence[Change], series: Sequence[Series], limits: Limits
 
     def stands(change: Change) -> bool:
         its = of_key[change.key]
+        if its.newest and change.run == its.runs[its.newest.begin] and its.newest.begin not in its.changes:
+            return True
         since = its.levels[1 + its.changes.index(its.runs.index(change.run)) :]
         return all(METRICS[change.metric].is_worse(level, change.value_before, limits) for level in since)
 

@@ -9,12 +9,17 @@ counts for nothing: with a preloaded library that makes every MPI_Wait 0, 0 agai
 first 0 % against the second, and against each of the slower ones. Each rule is asked about the same sides.
 
     verdict     `compare`: the launch is the unit, false-discovery rate over all cases, 3 % at least
+    known       the same of one launch of each side, where the other turns are earlier runs of two launches
     threshold   a ratio of the means of all repetitions beyond 5 %: what a script over two logs does
     reference   ReFrame's own: the median of one side is the reference, the first launch of the other may be 5 % above
 
 Where nothing differs, `slower` and `faster` are both false; of that, verdicts on all that one launch tells. Synthetic
 launches have about as many cases as a nightly run, and noise of four kinds, its width another in every case; nothing
-differs, or every tenth case is slower. With `--turns 0` nothing is launched: only these.
+differs, or every tenth case is slower. With `--turns 0` nothing is launched: only these. One launch of each side is
+compared with nothing known; one or two with EARLIER runs known.
+
+Recorded launches: of each case and run with several, one of them against another one, both as they are and one of them
+slower by 10 %, where the other runs are known.
 """
 
 import argparse
@@ -22,7 +27,7 @@ import itertools
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,9 +42,10 @@ from postprocess.drawing.columns import aligned
 from postprocess.families.nbc_overlap.points import points_table
 from postprocess.families.nbc_overlap.record import OverlapRecord, load_overlap
 from postprocess.statistics.metrics import Floats
-from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, compare
+from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, USUAL, compare
+from postprocess.verdicts.launches import launch_table
 from tests.archives import archived, name_of
-from tests.support import build_benchmarks, launch_line
+from tests.support import build_benchmarks, example, launch_line
 
 SLOWDOWNS = (0, 3, 5, 10, 20)
 METRIC = "t_comm_ref_ns"
@@ -53,6 +59,13 @@ MAP = 36
 """Cases that the same launches measure."""
 PAIRS = {0: 50, 5: 20, 10: 20, 20: 20}
 """Of synthetic sides, by how many per cent every tenth case is slower."""
+EARLIER = {"": 0, "3 runs known": 3, "12 runs known": 12}
+"""Of synthetic launches, how many earlier runs of three launches are known."""
+SEVERAL = (
+    "20261126T103625Z-2106dd", "20261126T140047Z-f48411", "20261126T142413Z-9d038e", "20261126T172057Z-cc0a72",
+    "20261126T173447Z-70f066", "20261126T204312Z-4e5fdf", "20261126T204517Z-2709bb", "20261126T210630Z-ec6480",
+)  # fmt: skip
+"""Recorded runs with several launches of a case."""
 LIMIT = 0.05
 SIDE = {"same": 0, "0 %": 0, **{f"{percent} %": percent for percent in SLOWDOWNS[1:]}}
 """By how much each is slower. The first two are the same."""
@@ -115,11 +128,17 @@ def table_of(records: list[OverlapRecord]) -> pd.DataFrame:
 
 
 def alarms(
-    rule: str, a: list[pd.DataFrame], b: list[pd.DataFrame], *, either: bool, metric: str = METRIC
+    rule: str,
+    a: list[pd.DataFrame],
+    b: list[pd.DataFrame],
+    *,
+    either: bool,
+    metric: str = METRIC,
+    earlier: pd.DataFrame | None = None,
 ) -> tuple[int, int]:
     """How many cases a rule calls slower, or `either` slower or faster, of how many. The verdict can be on a metric."""
-    if rule == "verdict":
-        found = compare(pd.concat(a), pd.concat(b), metrics=[metric])
+    if rule in ("verdict", "known"):
+        found = compare(pd.concat(a), pd.concat(b), metrics=[metric], earlier=earlier)
         return found.count(SLOWER) + either * found.count(FASTER), len(found.rows)
     if rule == "threshold":
         ratio = np.nanmean([t["mean"] for t in b], axis=0) / np.nanmean([t["mean"] for t in a], axis=0)
@@ -146,7 +165,10 @@ def shares(rule: str, turns: list[Turn], side: str, launches: int, metric: str =
     found = total = some = 0
     for chosen in drawn:
         a, b = ([turns[i][name] for i in chosen] for name in ("same", side))
-        told, cases = alarms(rule, a, b, either=not SIDE[side], metric=metric)
+        others = [number for number in range(len(turns)) if number not in chosen]
+        known = [turns[i][name].assign(run=f"e{i}", launch=n) for i in others for n, name in enumerate(("same", "0 %"))]
+        earlier = pd.concat(known) if rule == "known" else None
+        told, cases = alarms(rule, a, b, either=not SIDE[side], metric=metric, earlier=earlier)
         found, total, some = found + told, total + cases, some + (told > 0)
     return found / total, some / len(drawn)
 
@@ -169,7 +191,9 @@ def synthetic(seed: pd.DataFrame, cases: int, most: int) -> list[list[str]]:
     """Of each noise and number of launches: of cases in which nothing differs, those called slower or faster, and the
     comparisons that have any; of those that are slower by 5, 10, 20 %, those called slower."""
     lines = []
-    for (kind, noise), launches in itertools.product(NOISES.items(), (3, 5, 10)):
+    known_ways = itertools.product((1, 2), list(EARLIER)[1:])
+    ways = [(1, ""), *known_ways, *((count, "") for count in (3, 5, 10))]
+    for (kind, noise), (launches, known) in itertools.product(NOISES.items(), ways):
         words = []
         for percent, usual in PAIRS.items():
             pairs = min(usual, most)
@@ -182,7 +206,11 @@ def synthetic(seed: pd.DataFrame, cases: int, most: int) -> list[list[str]]:
                     sides_of(seed, factor[:, None] * np.exp(width * noise(rng, (cases, launches))))
                     for factor in (np.ones(cases), slower)
                 )
-                rows = compare(a, b, metrics=[METRIC]).rows
+                runs = [
+                    sides_of(seed, np.exp(width * noise(rng, (cases, 3)))).assign(run=f"e{run}")
+                    for run in range(EARLIER[known])
+                ]
+                rows = compare(a, b, metrics=[METRIC], earlier=pd.concat(runs) if runs else None).rows
                 truly = rows["comm_target_ns"].to_numpy() % 10 == 0 if percent else np.zeros(len(rows), bool)
                 told = rows["verdict"].isin([SLOWER, FASTER]).to_numpy()
                 false += int(told[~truly].sum())
@@ -192,7 +220,35 @@ def synthetic(seed: pd.DataFrame, cases: int, most: int) -> list[list[str]]:
                 words.append(f"{1000 * found / (pairs * cases):.0f} %")
             else:
                 words += [f"{100 * false / (pairs * cases):.2f} %", f"{some} of {pairs}"]
-        lines.append([kind, f"{launches}, {launches}", *words])
+        lines.append([kind, f"{launches}, {launches}{', ' * bool(known)}{known}", *words])
+    return lines
+
+
+def recorded(runs: Sequence[str]) -> list[list[str]]:
+    """Of one launch against another of the same case and run, the other runs known: how many comparisons there are, how
+    many have a verdict, how many are called different, and how many if one is slower by 10 %."""
+    table, _ = launch_table([example(run) for run in runs])
+    rng, lines = np.random.default_rng(1), []
+    for name in [name for name in USUAL if METRICS[name].ratio and name in table]:
+        for family, rows in table[table[name].notna()].groupby(["benchmark", "network"], observed=True):
+            counts = dict.fromkeys(("all", "known", "false", "found"), 0)
+            for run, of_run in rows.groupby("run", observed=True):
+                key = [one for one in KEY if one in rows]
+                drawn = of_run.sample(frac=1, random_state=int(rng.integers(2**31)))
+                place = drawn.groupby(key, observed=True, dropna=False).cumcount()
+                several = drawn.groupby(key, observed=True, dropna=False)[name].transform("size") > 1
+                a, b = (drawn[several & (place == number)] for number in (0, 1))
+                earlier = rows[rows["run"] != run]
+                if a.empty:
+                    continue
+                for factor in (1.0, 1.1):
+                    got = compare(a, b.assign(**{name: factor * b[name]}), metrics=[name], earlier=earlier).rows
+                    told = got["verdict"].isin([SLOWER, FASTER])
+                    counts["false" if factor == 1 else "found"] += int(told.sum())
+                counts["all"] += len(got)
+                counts["known"] += int(got["p_value"].notna().sum())
+            if counts["known"]:
+                lines.append([" ".join(map(str, family)), METRICS[name].title, *map(str, counts.values())])
     return lines
 
 
@@ -232,7 +288,9 @@ def main(words: list[str] | None = None) -> None:
     heads = [
         "synthetic noise", "launches", "same", "any alarm", *(f"slower by {percent} %" for percent in list(PAIRS)[1:]),
     ]  # fmt: skip
-    print("\n" + aligned(heads, synthetic(seed.iloc[:1], asked.cases, asked.pairs), right=set(range(2, 7))))
+    print("\n" + aligned(heads, synthetic(seed.iloc[:1], asked.cases, asked.pairs), right=set(range(2, 7))), flush=True)
+    heads = ["recorded, 1 against 1", "", "cases", "known", "called different", "and if slower by 10 %"]
+    print("\n" + aligned(heads, recorded(SEVERAL), right=set(range(2, 6))))
 
 
 def tell(turns: list[Turn]) -> None:
@@ -243,7 +301,8 @@ def tell(turns: list[Turn]) -> None:
     print(f"launches differ by {100 * np.nanmedian(cv):.1f} % (median over cases), {100 * np.nanmax(cv):.0f} % at most")
     reached = [100 * (np.nanmedian(times[side] / times["same"]) - 1) for side in list(SIDE)[1:]]
     lines = [["reached, median", "", "", *(f"{one:+.1f} %" for one in reached)]]
-    for rule, launches in itertools.product(("verdict", "threshold", "reference"), (3, 5)):
+    rules = itertools.product(("verdict", "threshold", "reference"), (3, 5))
+    for rule, launches in (("verdict", 1), ("known", 1), *rules):
         found = {side: shares(rule, turns, side, launches) for side in list(SIDE)[1:]}
         lines.append([rule, f"{launches}, {launches}", f"{100 * found['0 %'][1]:.0f} %",
                       *(f"{100 * cases:.1f} %" for cases, _ in found.values())])  # fmt: skip
