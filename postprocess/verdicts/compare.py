@@ -79,6 +79,11 @@ class Comparison:
         changed: pd.DataFrame = self.rows[self.rows["verdict"].isin([SLOWER, FASTER])]
         return changed
 
+    @property
+    def decided(self) -> int:
+        """How many rows have a verdict."""
+        return len(self.rows) - self.count(UNKNOWN)
+
     def count(self, verdict: str) -> int:
         """How often a verdict was given."""
         return int((self.rows["verdict"] == verdict).sum())
