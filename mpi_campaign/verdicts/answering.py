@@ -27,7 +27,9 @@ LIMITS = Limits(rate=Limits.rate / 2)
 """Half of the false discoveries may be among the answers of the run alone, half among those beside other runs: so what
 a run says of itself depends on no other run, and all answers together keep the rate of one comparison."""
 ONE_SIDED = "one library in one configuration: there is nothing to compare within this run"
-FIRST = "no earlier complete run of this system, machine and method has cases in common: the next one can be compared"
+FIRST = (
+    "no earlier complete run of this system, machine and method has cases in common: the next one is compared with this"
+)
 
 
 def of_run(folder: RunFolder) -> Answers:

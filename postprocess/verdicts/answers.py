@@ -4,14 +4,13 @@ has become slower. Sentences and matrices that count the verdicts of `compare`; 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from postprocess.drawing.text import clean, first_of, plural, shortened
+from postprocess.drawing.text import clean, first_of, shortened
 from postprocess.families import registry
 from postprocess.families.family import Metric
 from postprocess.statistics.limits import Limits
@@ -29,6 +28,7 @@ from postprocess.verdicts.verdict_page import cell_css
 
 MOST_LINES = 12
 """The most sentences of a question at the end of a run: nobody decides by more. The report has all of them."""
+NOTHING_DECIDED = "nothing could be decided"
 MOST_NAMES = 3
 """The most pairs that are named of which nothing could be decided."""
 
@@ -67,7 +67,7 @@ class Tally:
 
     effect, low, high: the median effect of B against A over the `known` cases that have an interval, and its own
     interval; NaN where there is none. All of these cases count: those with a verdict are those with large effects.
-    launches: the fewest and the most launches, or runs, of a side of a case.
+    launches: the fewest and the most launches, or runs, of a side of a decided case.
     """
 
     better: int
@@ -105,7 +105,7 @@ def tally(rows: pd.DataFrame, *, turned: bool = False) -> Tally:
         ends = np.where(ratios, 1 / np.where(ratios, ends, 1), -ends)[:, [0, 2, 1]]
     known = ends[np.isfinite(ends).all(axis=1)]
     effect, low, high = np.median(known, axis=0) if len(known) else (math.nan,) * 3
-    launches = rows[["launches_a", "launches_b"]].to_numpy()
+    launches = rows.loc[rows["verdict"] != UNKNOWN, ["launches_a", "launches_b"]].to_numpy()
     better, worse = (int(counts.get(verdict, 0)) for verdict in (FASTER, SLOWER))
     return Tally(
         worse if turned else better,
@@ -116,7 +116,7 @@ def tally(rows: pd.DataFrame, *, turned: bool = False) -> Tally:
         float(effect),
         float(low),
         float(high),
-        (int(launches.min(initial=1 << 31)), int(launches.max(initial=0))),
+        (int(launches.min()), int(launches.max())) if launches.size else (0, 0),
     )
 
 
@@ -211,19 +211,15 @@ def _size(metric: Metric, effect: float, limits: Limits) -> float:
 def undecided(answers: Answers) -> str:
     """Why some of what was asked cannot be told, most often, and what to do; empty where all is decided."""
     pairs = [pair for question in answers.questions for pair in question.pairs.items()]
-    total = sum(len(comparison.rows) for _, comparison in pairs)
-    why: Counter[str] = Counter()
-    for _, comparison in pairs:
-        why.update(reasons(comparison))
-    if not why:
+    if all(comparison.decided == len(comparison.rows) for _, comparison in pairs):
         return ""
-    unknown = why.total()
-    ((reason, often),) = why.most_common(1)
-    if unknown == total:
-        return f"nothing could be decided of {plural(total, 'comparison')}. Why, in {often}: {clean(reason)}"
-    silent = [f"{b} against {a}" for (a, b), comparison in pairs if not comparison.decided]
-    nothing = f", nothing of {first_of(map(clean, silent), MOST_NAMES)}" if silent else ""
-    return f"{unknown} of {total} comparisons could not be decided{nothing}. Why, in {often}: {clean(reason)}"
+    every = replace(pairs[0][1], rows=pd.concat([comparison.rows for _, comparison in pairs], ignore_index=True))
+    unknown, total = every.count(UNKNOWN), len(every.rows)
+    reason, often = next(iter(reasons(every).items()))
+    silent = [clean(f"{b} against {a}") for (a, b), comparison in pairs if not comparison.decided]
+    nothing = f", nothing of {first_of(silent, MOST_NAMES)}" if silent else ""
+    words = f"{unknown} of {total} comparisons could not be decided{nothing}" if every.decided else NOTHING_DECIDED
+    return f"{words}; most often ({often} of {unknown}): {clean(reason)}"
 
 
 def lines(answers: Answers) -> list[str]:
