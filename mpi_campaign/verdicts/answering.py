@@ -39,8 +39,8 @@ def of_run(folder: RunFolder) -> Answers:
         return Answers()
     manifest = run_folders.manifest_or_none(folder)
     own = [*_libraries(folder, manifest, table), *_configurations(folder, manifest, table)]
-    before = _before(folder, manifest, table)
-    baseline, refused = _baseline(folder, manifest, table)
+    before = _before(folder, manifest)
+    baseline, refused = _baseline(folder, manifest)
     notes = [ONE_SIDED * (not own), FIRST * (before is None), refused]
     others = filter(None, [before, baseline])
     return Answers((*_controlled(own), *_controlled(others)), tuple(filter(None, notes)))
@@ -94,7 +94,7 @@ def _command(folder: RunFolder, *words: str) -> str:
     return shlex.join(["./campaign", "compare", *words, *elsewhere])
 
 
-def _before(folder: RunFolder, manifest: Manifest, table: pd.DataFrame) -> Question | None:
+def _before(folder: RunFolder, manifest: Manifest) -> Question | None:
     """This run against the newest complete one before it that has cases in common, measured by the same methods on the
     same machine; None where there is none."""
     methods = _methods(folder)
@@ -105,46 +105,42 @@ def _before(folder: RunFolder, manifest: Manifest, table: pd.DataFrame) -> Quest
         of_other = _methods(other)
         if any(methods[family] != of_other[family] for family in methods.keys() & of_other.keys()):
             continue
-        launches, _ = sides.launches_of([other])
-        title = f"This run against {other.run}, the newest comparable one before it"
-        more = _command(folder, other.run, folder.run)
-        found = _beside(folder, manifest, table, Side(other.run, runs=(other,)), {other.run: theirs}, launches)
-        if found is not None:
-            return Question(title, more, found, apart=True)
+        pairs = _beside(folder, manifest, Side(other.run, runs=(other,)), {other.run: theirs})
+        if pairs is not None:
+            title = f"This run against {other.run}, the newest comparable one before it"
+            return Question(title, _command(folder, other.run, folder.run), pairs, apart=True)
     return None
 
 
-def _baseline(folder: RunFolder, manifest: Manifest, table: pd.DataFrame) -> tuple[Question | None, str]:
+def _baseline(folder: RunFolder, manifest: Manifest) -> tuple[Question | None, str]:
     """This run against the runs from which the references of its system were made; or why not, in a line."""
     if not references.path_of(folder.system).is_file():
         return None, ""
     words = f"{folder.system},{sides.BASELINE}"
     try:
         side = sides.parse(words, folder.root)
-        runs = [run for run in side.runs or () if run != folder]
-        manifests = {run.run: run_folders.read_manifest(run) for run in runs}
+        runs = tuple(run for run in side.runs or () if run != folder)
+        pairs = _beside(
+            folder,
+            manifest,
+            replace(side, words="the baseline", runs=runs),
+            {run.run: run_folders.read_manifest(run) for run in runs},
+        )
     except CampaignError as error:
         return None, f"there is no answer about the baseline: {error}"
-    launches, _ = sides.launches_of(runs)
-    pairs = _beside(folder, manifest, table, replace(side, words="the baseline"), manifests, launches)
     if pairs is None:
-        return None, "" if not runs else "there is no answer about the baseline: it has no case in common with this run"
+        return None, "there is no answer about the baseline: it has no case in common with this run"
     return Question("This run against the baseline", _command(folder, words, folder.run), pairs, apart=True), ""
 
 
-def _beside(
-    folder: RunFolder,
-    manifest: Manifest,
-    table: pd.DataFrame,
-    other: Side,
-    manifests: Mapping[str, Manifest],
-    launches: pd.DataFrame,
-) -> Pairs | None:
+def _beside(folder: RunFolder, manifest: Manifest, other: Side, manifests: Mapping[str, Manifest]) -> Pairs | None:
     """The comparison of this run with others; None where they have no case in common."""
-    if launches.empty:
+    this, runs = Side(folder.run, runs=(folder,)), other.runs or ()
+    table, _ = sides.launches_of([*runs, folder])
+    before = Found(other, other.launches(table, runs), manifests)
+    now = Found(this, this.launches(table, [folder]), {folder.run: manifest})
+    if before.launches.empty or now.launches.empty:
         return None
-    this = Side(folder.run, runs=(folder,))
-    before, now = Found(other, launches, manifests), Found(this, table, {folder.run: manifest})
     comparison = compared(before, now, counts=LIMITS)
     return {(other.words, this.words): comparison} if len(comparison.rows) else None
 
