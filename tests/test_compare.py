@@ -191,7 +191,7 @@ def test_a_build_server_gets_a_file(root: Path, tmp_path: Path, inside: Command)
         (["last", "2026-13-01.."], ["'2026-13-01' is no date", "month"]),
         (["last", "2026-11-05..2026-11-04"], ["the first date is after the last one"]),
         (["openmpi@5.0.11,mpich@5.0.2", "last"], ["names two of one kind", "mpich@5.0.2"]),
-        (["openmpi@4.1.8", "mpich@5.0.2"], ["no run has mpich@5.0.2", "openmpi@4.1.8, openmpi@5.0.11"]),
+        (["openmpi@4.1.8", "mpich@5.0.2"], ["no run has mpich@5.0.2", "openmpi@4.1.8", "openmpi@5.0.11"]),
         (["last", "last,mpich@5.0.2"], ["side 'last,mpich@5.0.2' has no launches"]),
         (["last", "last~1", "--metric", "speed"], ["there is no metric 'speed'", "t_measured_ns"]),
         (["last", "last~1", "--least-ratio", "0"], ["0 is no least ratio"]),

@@ -153,7 +153,8 @@ def _no_side(word: str, toolchains: Sequence[str], systems: Collection[str], err
     """That a word names nothing; what is nearest to it, or else what there is, and how it is written."""
     libraries = dict.fromkeys(name.partition("@")[0] for name in toolchains)
     names = [*toolchains, *libraries, *CONFIGURATIONS, *sorted(systems), "last", BASELINE]
-    if near := difflib.get_close_matches(word, names, MOST_NEAR):
+    near = difflib.get_close_matches(word, names, MOST_NEAR)
+    if near and not run_folders.LAST.fullmatch(word):
         return f"'{word}' is no run, library, configuration or system here; did you mean {' or '.join(near)}?"
     return (
         f"{error}; or a library (there are: {first_of(toolchains, MOST_NAMED) or 'none'}), a configuration "
@@ -164,7 +165,7 @@ def _no_side(word: str, toolchains: Sequence[str], systems: Collection[str], err
 
 def _there_are(toolchains: Sequence[str], lacking: str) -> str:
     """The toolchains that there are, those first whose names are nearest to the one that is lacking."""
-    near = difflib.get_close_matches(lacking, toolchains, MOST_NAMED, cutoff=0.4)
+    near = difflib.get_close_matches(lacking, toolchains, MOST_NAMED)
     return f"there are: {first_of(dict.fromkeys([*near, *toolchains]), MOST_NAMED) or 'none'}"
 
 
