@@ -20,6 +20,7 @@ from mpi_campaign.networks import registry as networks
 from mpi_campaign.processes import guard
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
+from tests.postprocess.test_postprocess_report import Page
 from tests.support import Command, check_record, ignoring, refused, run_path, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.beside_others, pytest.mark.needs("mpi"), pytest.mark.timeout(900)]
@@ -108,6 +109,9 @@ def test_the_report_and_its_maps_are_where_the_run_says(two_libraries: subproces
     line = next(line for line in two_libraries.stdout.splitlines() if line.startswith("report: "))
     report = Path(line.removeprefix("report: "))
     assert "openmpi@5.0.11" in report.read_text()
+    last = two_libraries.stdout[: two_libraries.stdout.index(line)].rstrip().splitlines()[-1]
+    answers = Page(report.read_text()).text.partition("What was found")[0]
+    assert " ".join(last.split()) in answers  # the run ends with what its report begins with
     assert list((report.parent / "maps").glob("*.svg"))
     assert list((report.parent / "maps").glob("*.png"))
 

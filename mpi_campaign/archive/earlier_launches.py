@@ -18,10 +18,14 @@ MOST_RUNS = 50
 NOT_KNOWN = "how much launches differ on this system is not known yet: at least three runs tell it, of several launches"
 
 
-def of(system: str, root: Path) -> pd.DataFrame:
+def of(system: str, root: Path, before: str = "") -> pd.DataFrame:
     """The launches of the newest runs of a system. Packed runs are not unpacked for this, and what cannot be read is
-    left out without a word."""
+    left out without a word.
+
+    before: the name of a run, if only runs before it count.
+    """
     ended = [run for run in run_folders.ended(root) if run.system == system and not run.pack.is_file()]
+    ended = [run for run in ended if not before or run.run < before]
     kept, _ = consistency.together(ended[-MOST_RUNS:])
     return launch_table([run.path for run in kept], kept=KeptLaunches(STATE / "launches"))[0]
 

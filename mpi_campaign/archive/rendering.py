@@ -22,6 +22,7 @@ from postprocess.records.run import Run, cases_of, load_run
 from postprocess.records.run_words import run_name
 from postprocess.report.html import write_report as render
 from postprocess.report.verified import carried_of, observed_in
+from postprocess.verdicts.answers import Answers
 
 
 def load(folder: RunFolder) -> Run:
@@ -106,7 +107,12 @@ def look(palette: str, metrics: tuple[str, ...], kinds: tuple[str, ...], *, dim:
 
 
 def write_report(
-    folder: RunFolder, run: Run, target: Path | None = None, maps: Path | None = None, drawn: Look = PLAIN
+    folder: RunFolder,
+    run: Run,
+    answers: Answers,
+    target: Path | None = None,
+    maps: Path | None = None,
+    drawn: Look = PLAIN,
 ) -> Path:
     """Write the report, and its maps beside it or in a folder. Raises CampaignError where that fails."""
     given, target = target, target or folder.report
@@ -120,7 +126,7 @@ def write_report(
         maps = given.with_name(f"{given.stem}-maps")  # two reports in the same folder have different maps
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        render(run, target, maps, drawn)
+        render(run, target, maps, drawn, answers)
     except OSError as error:
         what, way = (maps, "folder with --maps") if maps and _lies_in(error, maps) else (target, "file with -o")
         raise CampaignError(f"{what} cannot be written ({error.strerror}): give another {way}") from error

@@ -94,11 +94,15 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
     """
     folder = run_folders.readable(run, output.resolve())
     from mpi_campaign.archive import rendering  # noqa: PLC0415
+    from mpi_campaign.verdicts import answering  # noqa: PLC0415
 
     kinds = tuple(dict.fromkeys(asked["formats"].split(",")))
     look = rendering.look(asked["palette"], tuple(dict.fromkeys(asked["metrics"])), kinds, dim=dim)
     loaded = rendering.load(folder)
-    written = rendering.write_report(folder, loaded, target and target.absolute(), maps and maps.absolute(), look)
+    answers = answering.of_run(folder)
+    written = rendering.write_report(
+        folder, loaded, answers, target and target.absolute(), maps and maps.absolute(), look
+    )
     print(f"report: {written}")
     _complain(problems := rendering.problems(folder, loaded))
     return _code(folder, problems)

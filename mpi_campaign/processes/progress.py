@@ -28,7 +28,8 @@ def duration(seconds: float) -> str:
 class Progress:
     """Steps and cases on a terminal, where the last line is rewritten, or in a log, where lines are only added."""
 
-    def __init__(self, steps: int, stream: TextIO | None = None) -> None:
+    def __init__(self, steps: int, stream: TextIO | None = None, *, log_interval_s: float = LOG_INTERVAL_S) -> None:
+        self._log_interval_s = log_interval_s
         self._stream = stream or sys.stdout
         self.live = self._stream.isatty()
         self._steps = steps
@@ -51,7 +52,8 @@ class Progress:
         self.line(*(f"      {text}" for text in lines))
 
     def status(self, text: str) -> None:
-        """Show a line that the next line replaces. In a log it stays, and is written once in LOG_INTERVAL_S only."""
+        """Show a line that the next line replaces. In a log it stays, and is written once in `log_interval_s`
+        seconds only."""
         if self.live:
             self._print(text[: shutil.get_terminal_size().columns - 1])
             self._status_shown = True
@@ -61,7 +63,7 @@ class Progress:
     @property
     def status_due(self) -> bool:
         """Whether `status` would write a line now."""
-        return self.live or time.monotonic() - self._written >= LOG_INTERVAL_S
+        return self.live or time.monotonic() - self._written >= self._log_interval_s
 
     def _print(self, text: str) -> None:
         self._written = time.monotonic()

@@ -17,7 +17,9 @@ def close(
 ) -> int:
     """Returns the exit code. not_had: a line for each library that the run was asked for and could not have."""
     from mpi_campaign.archive import earlier_launches, rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
+    from mpi_campaign.verdicts import answering  # noqa: PLC0415 - likewise
     from postprocess.families import registry  # noqa: PLC0415 - likewise
+    from postprocess.verdicts.answers import lines  # noqa: PLC0415 - likewise
 
     # This takes a few seconds. An interrupt would leave an archive with half of its files.
     signals.handle(signal.SIG_IGN)
@@ -43,8 +45,9 @@ def close(
     run = rendering.moved(run, folder)
     progress.step("writing the report")
     is_written = True
+    answers = answering.of_run(folder)
     try:
-        where = f"report: {rendering.write_report(folder, run)}"
+        where = f"report: {rendering.write_report(folder, run, answers)}"
     except CampaignError as error:
         is_written = False
         where = f"no report: {error} (./campaign report {folder.run} -o FILE)"
@@ -52,6 +55,7 @@ def close(
     for table in rendering.short_tables(run):
         progress.line(table)
         progress.line("")
+    progress.line(*lines(answers), "")
     measured = [case for case in cases if case["record"]]
     progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")
     progress.line(*failure_lines(cases), *not_had)

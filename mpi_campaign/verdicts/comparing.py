@@ -14,13 +14,14 @@ from mpi_campaign.archive import earlier_launches, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.verdicts import sides
+from mpi_campaign.verdicts.sides import Side
 from postprocess.drawing import page
 from postprocess.drawing.text import clean, shortened
 from postprocess.records import variables
 from postprocess.records.host_limits import differences, starved_words
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text
-from postprocess.verdicts.compare import METRICS, SLOWER, USUAL, compare, over_all
+from postprocess.verdicts.compare import METRICS, SLOWER, USUAL, Comparison, compare, over_all
 from postprocess.verdicts.compare_text import Pairs
 from postprocess.verdicts.verdict_page import comparisons_view, render
 
@@ -39,6 +40,15 @@ class ComparisonRequest:
     least_difference: float = Limits.least_difference
     rate: float = Limits.rate
     every: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found of a side: its launches, and the manifests of the runs that they are of, by name."""
+
+    side: Side
+    launches: pd.DataFrame
+    manifests: Mapping[str, Manifest]
 
 
 def limits(least_ratio: float, least_difference: float, rate: float) -> Limits:
@@ -127,19 +137,33 @@ def _compare(asked: ComparisonRequest, root: Path) -> tuple[Pairs, list[tuple[st
     tables, problems = sides.load(parsed, within, root)
     complain([*(side.note for side in parsed), *problems])
     words = [side.words for side in parsed]
-    runs = [sorted(_runs(table)) for table in tables]
     facts = [
-        (f"runs of {side}", ", ".join(f"{system}/{run}" for system, run in of_side))
-        for side, of_side in zip(words, runs, strict=True)
+        (f"runs of {side}", ", ".join(f"{system}/{run}" for system, run in sorted(_runs(table))))
+        for side, table in zip(words, tables, strict=True)
     ]
     manifests = _manifests({run for side in parsed for run in side.runs or ()}, tables, root)
     earlier = earlier_launches.beside(tables, root)
-    pairs = {}
-    for i, j in itertools.combinations(range(len(parsed)), 2):
-        comparison = compare(tables[i], tables[j], sides.differ([parsed[i], parsed[j]]), chosen, counts, earlier)
-        remarks = [*_machines(runs[i], runs[j]), *_terms(manifests[i], manifests[j])]
-        pairs[words[i], words[j]] = replace(comparison, remarks=(*comparison.remarks, *shortened(remarks)))
+    found = list(map(Found, parsed, tables, manifests))
+    pairs = {
+        (a.side.words, b.side.words): compared(a, b, chosen, counts, earlier)
+        for a, b in itertools.combinations(found, 2)
+    }
     return dict(zip(pairs, over_all(list(pairs.values())), strict=True)), facts
+
+
+def compared(
+    a: Found,
+    b: Found,
+    chosen: Sequence[str] = USUAL,
+    counts: Limits | None = None,
+    earlier: pd.DataFrame | None = None,
+) -> Comparison:
+    """The comparison of two sides, which says where they are not on the same terms.
+
+    earlier: launches of the system's other runs, if they are to tell how much launches and runs differ."""
+    comparison = compare(a.launches, b.launches, sides.differ([a.side, b.side]), chosen, counts, earlier)
+    remarks = [*_machines(_runs(a.launches), _runs(b.launches)), *_terms(a.manifests, b.manifests)]
+    return replace(comparison, remarks=(*comparison.remarks, *shortened(remarks)))
 
 
 def _manifests(

@@ -11,10 +11,11 @@ Where words are joined by commas, all must hold: ``mpich@5.0.2,async,2026-11-01.
 newest run of that system.
 """
 
+import difflib
 import itertools
 import re
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -30,7 +31,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.processes.progress import Progress
-from postprocess.drawing.text import clean, shortened
+from postprocess.drawing.text import clean, first_of, shortened
 from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 
@@ -39,6 +40,12 @@ BASELINE = "baseline"
 DATES = re.compile(r"(?P<first>\d{4}-\d{2}-\d{2})?\.\.(?P<last>\d{4}-\d{2}-\d{2})?")
 
 # By what a side may name, the columns that differ with it. Between such sides, these columns do not identify a case.
+MOST_NAMED = 5
+"""The most names of a kind that a message lists."""
+MOST_NEAR = 2
+"""The most names that are suggested in the place of a wrong one."""
+LOG_INTERVAL_S = 10.0
+
 ALONG = {
     "toolchain": ("toolchain", "provider"),
     "configuration": ("configuration", "given_up_cores"),
@@ -74,6 +81,17 @@ class Side:
             and self.system in ("", run.system)
             and (not self.first_day or self.first_day <= day)
             and (not self.last_day or day <= self.last_day)
+        )
+
+    def may_be_of(self, manifest: Mapping[str, Any]) -> bool:
+        """Whether a run with this manifest can have launches of this side: of its toolchain and its configuration."""
+        toolchains, cases = (manifest.get(name) or [] for name in ("toolchains", "cases"))
+        return all(
+            not there or value in ("", *(entry.get(name) for entry in there))
+            for there, name, value in (
+                (toolchains, "toolchain", self.toolchain),
+                (cases, "configuration", self.configuration),
+            )
         )
 
     def launches(self, table: pd.DataFrame, runs: Iterable[RunFolder]) -> pd.DataFrame:
@@ -127,20 +145,52 @@ def _with(side: Side, word: str, root: Path, systems: Collection[str]) -> Side:
         toolchains = _toolchains(filter(side.may_hold, run_folders.runs(root)))
         if versions := [name for name in toolchains if name.partition("@")[0] == word]:
             return _of_library(side, word, max(versions, key=lambda name: (numbers(name.partition("@")[2]), name)))
-        raise CampaignError(
-            f"{error}; a side of a comparison may also be a library, which is NAME@VERSION (there are: "
-            f"{', '.join(shortened(toolchains)) or 'none'}), a configuration ({', '.join(CONFIGURATIONS)}), a system, "
-            "or dates (2026-11-01..2026-11-20)"
-        ) from error
+        raise CampaignError(_no_side(word, toolchains, systems, error)) from error
     return _narrowed(side, word, runs=(run,))
 
 
+def _no_side(word: str, toolchains: Sequence[str], systems: Collection[str], error: CampaignError) -> str:
+    """That a word names nothing; what is nearest to it, or else what there is, and how it is written."""
+    libraries = dict.fromkeys(name.partition("@")[0] for name in toolchains)
+    names = [*toolchains, *libraries, *CONFIGURATIONS, *sorted(systems), "last", BASELINE]
+    near = difflib.get_close_matches(word, names, MOST_NEAR)
+    if near and not run_folders.LAST.fullmatch(word):
+        return f"'{word}' is no run, library, configuration or system here; did you mean {' or '.join(near)}?"
+    return (
+        f"{error}; or a library (there are: {first_of(toolchains, MOST_NAMED) or 'none'}), a configuration "
+        f"({', '.join(CONFIGURATIONS)}), a system ({first_of(sorted(systems), MOST_NAMED) or 'none'}), or dates "
+        "(2026-11-01..2026-11-20)"
+    )
+
+
+def _there_are(toolchains: Sequence[str], lacking: str) -> str:
+    """The toolchains that there are, those first whose names are nearest to the one that is lacking."""
+    near = difflib.get_close_matches(lacking, toolchains, MOST_NAMED)
+    return f"there are: {first_of(dict.fromkeys([*near, *toolchains]), MOST_NAMED) or 'none'}"
+
+
 def _toolchains(runs: Iterable[RunFolder]) -> list[str]:
-    """The toolchains of runs, by name."""
+    """The toolchains of runs, by name. A person sees how far the reading is."""
     names: set[str] = set()
-    for run in runs:
-        names |= {str(entry.get("toolchain")) for entry in run_folders.manifest_or_none(run).get("toolchains") or []}
+    for _run, manifest in manifests(runs):
+        names |= {str(entry.get("toolchain")) for entry in manifest.get("toolchains") or []}
     return sorted(names)
+
+
+def manifests(runs: Iterable[RunFolder]) -> Iterator[tuple[RunFolder, dict[str, Any]]]:
+    """Yield runs with their manifests. Those in packs are unpacked when they are first read, and a person sees that."""
+    progress, given = _progress(), list(runs)
+    try:
+        for number, run in enumerate(given, 1):
+            progress.status(f"looking at run {run.run}, {number} of {len(given)}")
+            yield run, run_folders.manifest_or_none(run)
+    finally:
+        progress.status("")
+
+
+def _progress() -> Progress:
+    """What a person sees of a reading that takes its time, also in a log."""
+    return Progress(1, sys.stderr, log_interval_s=LOG_INTERVAL_S)
 
 
 def _of_library(side: Side, library: str, newest: str) -> Side:
@@ -225,7 +275,7 @@ def not_whole(runs: Iterable[RunFolder]) -> list[str]:
 
 def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
     """The launches of runs, as `launch_table` has them. A person sees how far the reading is."""
-    progress = Progress(1, sys.stderr)
+    progress = _progress()
     kept = KeptLaunches(STATE / "launches")
     paths, damaged = [], []
     for run in runs:
@@ -250,7 +300,7 @@ def _of_newest(sides: Sequence[Side], runs: Sequence[RunFolder]) -> tuple[list[p
     words = " and ".join(side.words for side in sides)
     toolchains = _toolchains(runs)
     if lacking := [side.toolchain for side in sides if side.toolchain and side.toolchain not in toolchains]:
-        raise CampaignError(f"no run has {clean(lacking[0])}; there are: {', '.join(shortened(toolchains)) or 'none'}")
+        raise CampaignError(f"no run has {clean(lacking[0])}; {_there_are(toolchains, lacking[0])}")
     raise CampaignError(
         f"no run has launches of {words}; name runs with --within, or measure both in one: "
         "./campaign run --toolchain A --toolchain B --repeat 5"
@@ -260,12 +310,13 @@ def _of_newest(sides: Sequence[Side], runs: Sequence[RunFolder]) -> tuple[list[p
 def _newest(sides: Sequence[Side], runs: Sequence[RunFolder]) -> tuple[list[RunFolder], list[str]]:
     """The newest run with launches of every side, as a list that may be empty; and what newer runs have unreadable."""
     problems: list[str] = []
-    for run in reversed(runs):
-        if all(side.may_hold(run) for side in sides):
-            table, unread = launches_of([run])
-            if all(len(side.launches(table, [run])) for side in sides):
-                return [run], problems
-            problems += unread
+    for run, manifest in manifests(run for run in reversed(runs) if all(side.may_hold(run) for side in sides)):
+        if manifest and not all(side.may_be_of(manifest) for side in sides):
+            continue
+        table, unread = launches_of([run])
+        if all(len(side.launches(table, [run])) for side in sides):
+            return [run], problems
+        problems += unread
     return [], problems
 
 
@@ -274,7 +325,11 @@ def _launches(side: Side, table: pd.DataFrame, kept: Sequence[RunFolder], proble
     launches = side.launches(table, filter(side.may_hold, kept))
     if launches.empty:
         why = "".join(f"; {line}" for line in shortened(problems))
-        raise CampaignError(f"side '{side.words}' has no launches: see what there is with ./campaign results list{why}")
+        toolchains = _toolchains(kept)
+        what = "see what there is with ./campaign results list"
+        if side.toolchain and toolchains and side.toolchain not in toolchains:
+            what = f"in these runs {_there_are(toolchains, side.toolchain)}"
+        raise CampaignError(f"side '{side.words}' has no launches: {what}{why}")
     return launches
 
 

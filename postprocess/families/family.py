@@ -108,6 +108,8 @@ class Metric:
     condition: what must be alike on both sides; None where nothing is known that would have to be.
     least: the least difference that matters, of a difference that is no share of anything; else that of `Limits`.
     below_0: why a change is neither better nor worse if one of its ends is below 0; empty where this is no matter.
+    better_words: what a side does that is better by this metric, such as `is faster`, for the answers of a run; empty
+    where these leave the metric out.
     """
 
     name: str
@@ -121,6 +123,7 @@ class Metric:
     condition: Condition | None = None
     least: float | None = None
     below_0: str = ""
+    better_words: str = ""
 
     def has_direction(self, values: Floats) -> NDArray[np.bool_]:
         """Whether a change from or to each value is better or worse."""

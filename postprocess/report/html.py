@@ -23,6 +23,8 @@ from postprocess.records.host_limits import limits_words, value_words
 from postprocess.records.run import Run, cases_of, load_run
 from postprocess.records.run_words import RESULT_WORDS, run_name, together
 from postprocess.report.verified import Observed, builds_of, environments_of, observed_in, verified_of
+from postprocess.verdicts.answers import NOT_ASKED, Answers, matrices, sentences, undecided
+from postprocess.verdicts.compare_text import MATRIX_KEY
 
 _PANEL = ("toolchain", "network", "configuration", "collective")
 _CASE_FIELDS = ("case", *_PANEL, "result", "reason")
@@ -42,12 +44,16 @@ class Shown:
 
 
 def write_report(
-    source: Run | Path | str, output_html: Path | str, maps_folder: Path | None = None, look: Look = PLAIN
+    source: Run | Path | str,
+    output_html: Path | str,
+    maps_folder: Path | None = None,
+    look: Look = PLAIN,
+    answers: Answers = NOT_ASKED,
 ) -> list[Path]:
     """Write the report of a run, complete or not, and its maps.
 
     source: the run, or its folder, which is only read.
-    maps_folder: the folder for the maps; None: the folder `maps` beside the report.
+    maps_folder: the folder for the maps; None: the folder `maps` beside the report.  answers: what stands first.
     Returns the paths written, the report first. Each file is written whole or not at all.
     Raises RecordError where the run cannot be read, OSError where a file cannot be written.
     """
@@ -60,12 +66,16 @@ def write_report(
                 results = registry.found(run, family)
                 pictures |= section.pictures(Page(run, look), results, maps_folder or output.parent / "maps")
     links = {key: [_link(f, output.parent) for f in files] for key, files in pictures.items()}
-    page.write(output, render_report(run, links, look))
+    page.write(output, render_report(run, links, look, answers=answers))
     return [output, *(file for files in pictures.values() for file in files)]
 
 
 def render_report(
-    run: Run, links: Mapping[str, Sequence[str]] | None = None, look: Look = PLAIN, room: Room = ROOM
+    run: Run,
+    links: Mapping[str, Sequence[str]] | None = None,
+    look: Look = PLAIN,
+    room: Room = ROOM,
+    answers: Answers = NOT_ASKED,
 ) -> str:
     """The report as HTML text. It opens in the palette of the look; a reader can switch to another one.
 
@@ -91,7 +101,10 @@ def render_report(
         heading=_heading(run),
         subtitle=_subtitle(run),
         incomplete=_incomplete(run, observed, cases),
-        sections=sorted([*parts["page"], *_own_sections(run, observed, cases, parts)], key=lambda part: part.order),
+        sections=sorted(
+            [*parts["page"], *_answers(answers), *_own_sections(run, observed, cases, parts)],
+            key=lambda part: part.order,
+        ),
         rest=page.packed(rest) if any(rest.values()) else "",
     )
 
@@ -111,6 +124,18 @@ def _parts(report: Page, place: str) -> list[Shown]:
         if section.place == place
     ]
     return sorted((part for part in shown if part.view is not None), key=lambda part: part.order)
+
+
+def _answers(answers: Answers) -> list[Shown]:
+    """What the run answers, first of all; and the matrices of the comparisons, after what was found."""
+    told = [(question, sentences(question)) for question in answers.questions]
+    view = [(question.title, of_one, question.more) for question, of_one in told if of_one]
+    last = [*filter(None, [undecided(answers)]), *answers.notes]
+    grids = matrices(answers)
+    return [
+        *([Shown("answers", "Answers", -1, "answers.html", (view, last))] if view or last else []),
+        *([Shown("sides", "Side by side", 1, "sides.html", (grids, MATRIX_KEY))] if grids else []),
+    ]
 
 
 def _own_sections(

@@ -84,6 +84,11 @@ class Comparison:
         changed: pd.DataFrame = self.rows[self.rows["verdict"].isin([SLOWER, FASTER])]
         return changed
 
+    @property
+    def decided(self) -> int:
+        """How many rows have a verdict."""
+        return len(self.rows) - self.count(UNKNOWN)
+
     def count(self, verdict: str) -> int:
         """How often a verdict was given."""
         return int((self.rows["verdict"] == verdict).sum())
@@ -169,7 +174,7 @@ def _learnt_words(rows: pd.DataFrame, unit: str, apart: bool, learnt: Sequence[t
     if not cases:
         without = (
             "each side is one run, and how much runs differ from each other is in no interval: measure both sides in "
-            "one run (--interleave), or name several runs"
+            "one run, or name several runs"
         )
         return [without] * apart
     what = f"{PLURAL[RUN if apart else unit]} differ is learnt from {runs} earlier runs of this system"

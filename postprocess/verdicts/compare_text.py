@@ -49,6 +49,7 @@ MOST_MARKDOWN = 50_000
 """The most characters of all that is written for a pull request, which takes 65,536 with what others write there."""
 MOST_SHORT = 20
 """The most lines of a list beside a table."""
+NOTHING = "nothing can be told"
 MATRIX_KEY = "each cell: cases slower / faster / compared, of the column's side against the row's"
 
 Pairs = Mapping[tuple[str, str], Comparison]
@@ -100,7 +101,7 @@ def summary(comparison: Comparison, sides: Sequence[str]) -> str:
     if not total:
         return f"nothing was compared: {sides[0]} and {sides[1]} have no case in common"
     counts = ", ".join(f"{comparison.count(verdict)} {verdict}" for verdict in VERDICTS)
-    lines = [f"{sides[1]} against {sides[0]}: {counts}, of {total} comparisons"]
+    lines = [f"{sides[1]} against {sides[0]}: {counts if comparison.decided else NOTHING}, of {total} comparisons"]
     lines += [f"  {words}: {runs_words(runs)}" for words, runs in zip(sides, comparison.runs, strict=True)]
     lines += [f"  note: {remark}" for remark in comparison.remarks]
     unknown = [f"cannot tell: {count} x {reason}" for reason, count in reasons(comparison).items()]

@@ -145,7 +145,7 @@ def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> Vie
         for number, (sides, comparison) in enumerate(pairs.items(), 1)
     }
     cells = {
-        sides: (parts[sides].id, _cell_css(comparison), cell_words(comparison), parts[sides].answer)
+        sides: (parts[sides].id, cell_css(comparison), cell_words(comparison), parts[sides].answer)
         for sides, comparison in pairs.items()
     }
     slower = sum(comparison.count(SLOWER) > 0 for comparison in pairs.values())
@@ -166,7 +166,7 @@ def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> Vie
     )
 
 
-def _cell_css(comparison: Comparison) -> str:
+def cell_css(comparison: Comparison) -> str:
     """The CSS class of a pair in the matrix: that of the first verdict in its table."""
     return next((CSS[verdict] for verdict in _ORDER if comparison.count(verdict)), CSS[UNKNOWN])
 

@@ -89,9 +89,11 @@ SECTION = CurveSection(lambda table: (*charts(table), *rank_charts(table)), _vie
 LEAST_LATENCY_NS = 100.0
 """The least difference of L that matters. L may be near 0 or below, where there is no ratio."""
 METRICS = (
-    Metric("t_wall_ns", "time of a collective", ratio=True, usual=True),
-    Metric("cpu_share", "CPU share of a collective", ratio=False, state="reliable", usual=True),
-    Metric("round_trip_ns", "time of a round trip of the smallest message", ratio=True, usual=True),
+    Metric("t_wall_ns", "time of a collective", ratio=True, usual=True, better_words="has faster collectives"),
+    Metric("cpu_share", "CPU share of a collective", ratio=False, state="reliable", usual=True,
+           better_words="uses less CPU in a collective"),
+    Metric("round_trip_ns", "time of a round trip of the smallest message", ratio=True, usual=True,
+           better_words="sends a small message faster"),
     Metric(
         "L_ns", "L, the latency of a message without overheads", ratio=False, usual=True, least=LEAST_LATENCY_NS,
         below_0="the overheads of sender and receiver overlap, so that L is no time of the network",

@@ -132,6 +132,7 @@ SECTION = CurveSection(
 METRICS = (
     Metric(
         "ratio_to_library", "time of a hybrid collective / of MPI's", ratio=True, state="reliable", usual=True,
+        better_words="gains more by hybrid collectives",
         condition=Condition(
             "handover_ns", state.OTHER_POINT,
             "the cores were near each other on one side and far apart on the other (--metric handover_ns)",

@@ -104,7 +104,14 @@ def _cells(one: Verdict) -> list[str]:
 INSIDE = sampled_inside.observed(AXES, "kernels", _covered, _facts)
 SECTION = CurveSection(charts, _view)
 METRICS = (
-    Metric("ratio_to_mpi", "time of a kernel / of its variant of pure MPI", ratio=True, state="reliable", usual=True),
+    Metric(
+        "ratio_to_mpi",
+        "time of a kernel / of its variant of pure MPI",
+        ratio=True,
+        state="reliable",
+        usual=True,
+        better_words="gains more by hybrid kernels",
+    ),
 )
 BOUNDS = slower("hybrid_ratio_to_mpi")
 """What a regression shows in: the kernels take longer with hybrid collectives than with those of MPI beside."""

@@ -98,7 +98,15 @@ MPI_IMPACT = Family(
     columns=tuple(COLUMNS),
     axes=AXES.every,
     metrics=(
-        Metric(_METRIC, "impact of an idle library", ratio=True, same=("work_size",), state="reliable", usual=True),
+        Metric(
+            _METRIC,
+            "impact of an idle library",
+            ratio=True,
+            same=("work_size",),
+            state="reliable",
+            usual=True,
+            better_words="costs a computation less while it is idle",
+        ),
     ),
     files=(TableFile("impact.parquet"),),
     launches=Launches(

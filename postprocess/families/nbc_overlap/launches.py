@@ -25,10 +25,11 @@ from postprocess.statistics.effects import Integers, repetition_medians
 
 METRICS = (
     Metric("t_measured_ns", "time with overlap", ratio=True, same=("message_bytes", "work_size"), usual=True,
-           with_work="time"),
+           with_work="time", better_words="is faster with overlap"),
     Metric("t_comm_ref_ns", "communication alone", ratio=True, same=("message_bytes",), usual=True),
     Metric("t_comp_ref_ns", "computation alone", ratio=True, same=("work_size",), with_work="time"),
-    Metric("r_overhead", "overhead ratio", ratio=False, state="reliable", usual=True),
+    Metric("r_overhead", "overhead ratio", ratio=False, state="reliable", usual=True,
+           better_words="hides more"),
     Metric("r_overhead_vs_basic", "overhead ratio against basic", ratio=False, state="reliable", usual=True),
     Metric("r_comm", "communication concurrency ratio", ratio=False, state="reliable"),
     Metric("r_comp_slowdown", "computation slowdown ratio", ratio=False, state="reliable"),

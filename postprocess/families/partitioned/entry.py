@@ -90,8 +90,16 @@ PARTITIONED = sampled_family(
     table=partitioned_table,
     columns=COLUMNS,
     metrics=(
-        Metric("t_ns", "time of a buffer in parts", ratio=True, usual=True),
-        Metric("gain", "gain over one message", ratio=True, better="larger", state="reliable", usual=True),
+        Metric("t_ns", "time of a buffer in parts", ratio=True, usual=True, better_words="sends in parts faster"),
+        Metric(
+            "gain",
+            "gain over one message",
+            ratio=True,
+            better="larger",
+            state="reliable",
+            usual=True,
+            better_words="gains more by sending in parts",
+        ),
     ),
     numbers=record_numbers,
     bounds=(*slower("t_ratio_to_single"), Bound("gain_vs_model", absolute=False, margin=LEAST_RATIO, better="larger")),

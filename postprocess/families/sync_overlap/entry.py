@@ -97,6 +97,7 @@ METRICS = (
         ratio=True,
         state="reliable",
         usual=True,
+        better_words="completes a late receive earlier",
     ),
     Metric("t_whole_ns", "time of a whole transfer to a receiver that waits", ratio=True),
 )

@@ -1,0 +1,175 @@
+"""What a run answers at its end and in its report: its libraries, its configurations, the run before it and the
+baseline, put to `compare`."""
+
+import itertools
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from mpi_campaign.archive import consistency, earlier_launches, references, run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.verdicts import sides
+from mpi_campaign.verdicts.comparing import Found, Manifest, compared
+from mpi_campaign.verdicts.sides import Side
+from postprocess.records.storage import record_files
+from postprocess.statistics.limits import Limits
+from postprocess.verdicts.answers import Answers, Question
+from postprocess.verdicts.compare import over_all
+from postprocess.verdicts.compare_text import Pairs
+
+BASIC = "basic"
+LIMITS = Limits(rate=Limits.rate / 2)
+"""Half of the false discoveries may be among the answers of the run alone, half among those beside other runs: so what
+a run says of itself depends on no later run, and all answers together keep the rate of one comparison."""
+ONE_SIDED = "one library in one configuration: there is nothing to compare within this run"
+FIRST = (
+    "no earlier complete run of this system, machine and method has cases in common: the next one is compared with this"
+)
+
+
+def of_run(folder: RunFolder) -> Answers:
+    """The answers of a run, finished or not."""
+    table, _ = sides.launches_of([folder])
+    if table.empty:
+        return Answers()
+    manifest = run_folders.manifest_or_none(folder)
+    earlier = earlier_launches.of(folder.system, folder.root, folder.run)
+    own = [*_libraries(folder, manifest, table, earlier), *_configurations(folder, manifest, table, earlier)]
+    before = _before(folder, manifest, earlier)
+    baseline, refused = _baseline(folder, manifest, earlier)
+    notes = [ONE_SIDED * (not own), FIRST * (before is None), refused]
+    others = filter(None, [before, baseline])
+    return Answers((*_controlled(own), *_controlled(others)), tuple(filter(None, notes)))
+
+
+def _controlled(questions: Iterable[Question]) -> list[Question]:
+    """The questions, with the false-discovery rate controlled over all of their comparisons together."""
+    every = list(questions)
+    judged = iter(over_all([one for question in every for one in question.pairs.values()]) if every else ())
+    return [replace(question, pairs={names: next(judged) for names in question.pairs}) for question in every]
+
+
+def _libraries(folder: RunFolder, manifest: Manifest, table: pd.DataFrame, earlier: pd.DataFrame) -> Iterator[Question]:
+    names = sorted(table["toolchain"].unique())
+    if len(names) > 1:
+        asked = {name: Side(name, runs=(folder,), toolchain=name) for name in names}
+        pairs = list(itertools.combinations(names, 2))
+        yield _within(folder, manifest, table, "Libraries against each other", asked, pairs, earlier)
+
+
+def _configurations(
+    folder: RunFolder, manifest: Manifest, table: pd.DataFrame, earlier: pd.DataFrame
+) -> Iterator[Question]:
+    for library, of_library in table.groupby("toolchain", observed=True, sort=True):
+        names = list(dict.fromkeys(of_library["configuration"]))
+        others = [name for name in names if name != BASIC]
+        if others and BASIC in names:
+            asked = {
+                name: Side(f"{library},{name}", runs=(folder,), toolchain=str(library), configuration=name)
+                for name in (BASIC, *others)
+            }
+            pairs = [(BASIC, name) for name in others]
+            title = f"Configurations of {library} against {BASIC}"
+            yield replace(_within(folder, manifest, table, title, asked, pairs, earlier), group=str(library))
+
+
+def _within(
+    folder: RunFolder,
+    manifest: Manifest,
+    table: pd.DataFrame,
+    title: str,
+    asked: Mapping[str, Side],
+    pairs: Sequence[tuple[str, str]],
+    earlier: pd.DataFrame,
+) -> Question:
+    """A question about sides of one run."""
+    found = {name: Found(side, side.launches(table, [folder]), {folder.run: manifest}) for name, side in asked.items()}
+    more = _command(folder, *(side.words for side in asked.values()), "--within", folder.run)
+    judged = {(a, b): compared(found[a], found[b], counts=LIMITS, earlier=earlier) for a, b in pairs}
+    return Question(title, more, judged)
+
+
+def _command(folder: RunFolder, *words: str) -> str:
+    elsewhere = () if folder.root == run_folders.RESULTS else ("--output", str(folder.root))
+    return shlex.join(["./campaign", "compare", *words, *elsewhere])
+
+
+def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Question | None:
+    """This run against the newest complete one before it that has cases in common, measured by the same methods on the
+    same machine; None where there is none."""
+    methods = _methods(folder)
+    runs = [one for one in run_folders.runs(folder.root) if one.system == folder.system and one.run < folder.run]
+    for other, theirs in sides.manifests(reversed(runs)):
+        if not (other.is_complete and _cases(theirs) & _cases(manifest) and _machine(theirs) == _machine(manifest)):
+            continue
+        of_other = _methods(other)
+        if any(methods[family] != of_other[family] for family in methods.keys() & of_other.keys()):
+            continue
+        pairs = _beside(folder, manifest, Side(other.run, runs=(other,)), {other.run: theirs}, earlier)
+        if pairs is not None:
+            title = f"This run against {other.run}, the newest comparable one before it"
+            return Question(title, _command(folder, other.run, folder.run), pairs, apart=True)
+    return None
+
+
+def _baseline(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> tuple[Question | None, str]:
+    """This run against the runs from which the references of its system were made; or why not, in a line."""
+    if not references.path_of(folder.system).is_file():
+        return None, ""
+    words = f"{folder.system},{sides.BASELINE}"
+    try:
+        side = sides.parse(words, folder.root)
+        runs = tuple(run for run in side.runs or () if run != folder)
+        pairs = _beside(
+            folder,
+            manifest,
+            replace(side, words="the baseline", runs=runs),
+            {run.run: run_folders.read_manifest(run) for run in runs},
+            earlier,
+        )
+    except CampaignError as error:
+        return None, f"there is no answer about the baseline: {error}"
+    if pairs is None:
+        return None, "there is no answer about the baseline: it has no case in common with this run"
+    return Question("This run against the baseline", _command(folder, words, folder.run), pairs, apart=True), ""
+
+
+def _beside(
+    folder: RunFolder, manifest: Manifest, other: Side, manifests: Mapping[str, Manifest], earlier: pd.DataFrame
+) -> Pairs | None:
+    """The comparison of this run with others; None where they have no case in common."""
+    this, runs = Side(folder.run, runs=(folder,)), other.runs or ()
+    table, _ = sides.launches_of([*runs, folder])
+    before = Found(other, other.launches(table, runs), manifests)
+    now = Found(this, this.launches(table, [folder]), {folder.run: manifest})
+    if before.launches.empty or now.launches.empty:
+        return None
+    comparison = compared(before, now, counts=LIMITS, earlier=earlier)
+    return {(other.words, this.words): comparison} if len(comparison.rows) else None
+
+
+def _cases(manifest: Manifest) -> set[str]:
+    """The names of the cases that a run has records of."""
+    return {str(case.get("case")) for case in manifest.get("cases") or [] if case.get("record")}
+
+
+def _machine(manifest: Manifest) -> list[Any]:
+    return [(manifest.get("host") or {}).get(fact) for fact in consistency.MACHINE]
+
+
+def _methods(folder: RunFolder) -> dict[str, Any]:
+    """The method by which each family was measured, by the first lines of the records."""
+    methods = {}
+    for path in record_files(folder.records_folder):
+        try:
+            with path.open(encoding="utf-8") as record:
+                header = json.loads(record.readline())
+            methods[str(header["family"])] = header["method"]
+        except (OSError, ValueError, TypeError, KeyError):
+            continue  # whoever reads the record says so
+    return methods
