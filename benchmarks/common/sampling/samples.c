@@ -109,16 +109,29 @@ static void make_room(samples *s) {
     }
 }
 
-void samples_add(samples *s, void *context, const struct repetition *own, const int64_t *times, int64_t elapsed_ns) {
+void samples_add(samples *s, void *context, const struct repetition *own, int64_t elapsed_ns) {
     make_room(s);
     memcpy(s->own + s->count * term_count(s), own->terms, term_count(s) * sizeof *s->own);
     for (size_t i = 0; i < s->kind->thread_median_count; i++) {
         memcpy(own_thread(s, s->count, i, 0), s->kind->threads(context, i), s->threads * sizeof(int64_t));
     }
     for (size_t i = 0; i < series_count(s); i++) {
-        s->times[i][s->count] = series_of(s, i)->over == OVER_ELAPSED ? elapsed_ns : times[i];
+        s->times[i][s->count] = elapsed_ns; /* of the others, until they are told */
     }
     s->count++;
+}
+
+void samples_tell(samples *s, size_t repetition, const int64_t *times) {
+    for (size_t i = 0; i < series_count(s); i++) {
+        if (series_of(s, i)->over != OVER_ELAPSED) {
+            s->times[i][repetition] = times[i];
+        }
+    }
+}
+
+void samples_shorten(samples *s, size_t count) {
+    s->count = count;
+    s->closed = s->closed < count ? s->closed : count;
 }
 
 size_t samples_count(const samples *s) {
