@@ -35,7 +35,9 @@ static const struct repetition_kind reference_alone = {.parts = alone_parts,
 static int64_t time_of_single(struct pipeline *o, struct single *single) {
     struct repetition r = {.number = 0};
     o->one_message = single;
-    return repetition_run(&reference_alone, o, o->line, o->program->clock, true, &r).times[0];
+    const struct repetition_maker maker = {
+        .kind = &reference_alone, .context = o, .line = o->line, .clock = o->program->clock, .active = true};
+    return repetition_run(&maker, &r).times[0];
 }
 
 /* Collective: whether there is time for another reading, by rank 0's clock. */

@@ -177,6 +177,7 @@ static void test_looks(void) {
         bool look = n == expected[next];
         CHECK(series_look(n, 9) == look);
         next += look;
+        CHECK(n == 106 || series_next_look(n, 9) == expected[next]);
     }
     CHECK(!series_look(0, 0) && series_look(1, 0) && series_look(2, 0) && series_look(1, 1));
     CHECK(!series_look(99999, 100000) && series_look(100000, 100000));

@@ -6,6 +6,8 @@ and in recorded launches; by today's rules and by the ones that they replaced.
 repetitions  Series whose neighbours correlate by phi: how often the interval covers the median, and how wide it is over
              that for independent samples. In recorded series, where no truth is known, the interval of one half is held
              against the median of the other, which has an interval itself: both must have a point in common in 95 %.
+overhead     r_overhead of repetitions of which something slows all parts, or one instead of the others: how often its
+             interval covers the truth, as of independent times and by their correlation, and how wide it is.
 launches     Of normal launches and of those of recorded cases of each benchmark, drawn without replacement: how often
              the interval of some contains the median of the others. The others are few and noisy too, so the interval
              of a prediction is asked for: its reach is that of the case times the root of the variance of both over
@@ -32,7 +34,14 @@ from postprocess.records.run import Run, load_run
 from postprocess.statistics.effects import sure_at
 from postprocess.statistics.launches import over_launches
 from postprocess.statistics.limits import LEAST_LAUNCHES
-from postprocess.statistics.metrics import Estimate, Floats, median_estimate, overhead_estimate, series_estimate
+from postprocess.statistics.metrics import (
+    Estimate,
+    Floats,
+    median_estimate,
+    overhead_estimate,
+    overhead_of_repetitions,
+    series_estimate,
+)
 from postprocess.verdicts.launches import launch_table
 from tests.support import example
 
@@ -63,6 +72,20 @@ def of_repetitions(rng: np.random.Generator, draws: int) -> Iterator[list[str]]:
             covered = [share((one.low <= 0) & (one.high >= 0)) for one in found.values()]
             wide = float(np.mean(found["new"].high - found["new"].low) / np.mean(found["old"].high - found["old"].low))
             yield [f"phi {phi}", str(n), *covered, f"{wide:.2f}"]
+
+
+def of_overheads(rng: np.random.Generator, draws: int) -> Iterator[list[str]]:
+    """Coverage and relative width, by what times of a repetition have in common and the number of repetitions."""
+    signs = {"nothing in common": (0, 0, 0), "all slower": (1, 1, 1), "one instead": (1, -1, -1)}
+    for name, shared in signs.items():
+        for n in (9, 15, 30, 100):
+            common, *own = rng.standard_normal((4, draws, n))
+            base = (1.5, 1.0, 0.5)
+            times = [t * np.exp(0.1 * (s * common + one / 3)) for t, s, one in zip(base, shared, own, strict=True)]
+            found = (overhead_estimate(*map(series_estimate, times)), overhead_of_repetitions(*times))
+            covered = [share((one.low <= 1) & (one.high >= 1)) for one in found]
+            alone, together = (float(np.mean(one.high - one.low)) for one in found)
+            yield [name, str(n), *covered, f"{together / alone:.2f}"]
 
 
 def halves(runs: Sequence[Run]) -> Iterator[list[str]]:
@@ -143,12 +166,12 @@ def a_map(rng: np.random.Generator, truth: float, noise: float) -> Estimate:
     comm = rng.choice([0.25, 0.5, 1, 1, 2, 4], POINTS)
     spread = noise * np.exp(0.7 * rng.standard_normal((POINTS, 1)))
 
-    def times(base: Floats) -> Estimate:
+    def times(base: Floats) -> Floats:
         shape = (POINTS, REPETITIONS)
         slow = np.exp(spread * rng.standard_normal(shape)) + (rng.random(shape) < noise) * rng.exponential(1.0, shape)
-        return series_estimate(base[:, None] * slow)
+        return np.asarray(base[:, None] * slow)
 
-    return overhead_estimate(
+    return overhead_of_repetitions(
         times(np.maximum(comm, 1) + ratio * np.minimum(comm, 1)), times(np.ones(POINTS)), times(comm)
     )
 
@@ -176,6 +199,7 @@ def main() -> None:
     asked.of_launches = asked.of_launches or OF_LAUNCHES
     rng, runs = np.random.default_rng(1), [load_run(example(run)) for run in asked.runs]
     lines = [["repetitions", *one] for one in (*of_repetitions(rng, asked.draws), *halves(runs))]
+    lines += [["overhead", *one] for one in of_overheads(rng, asked.draws)]
     recorded: dict[str, list[Floats]] = {"normal": list(rng.normal(10, 1, (200, 6)))}
     for run in asked.of_launches:
         for benchmark, cases in launches_of(example(run)).items():

@@ -132,6 +132,29 @@ def test_coverage_of_the_overhead_interval(kind: str, n: int) -> None:
     assert np.mean(covered) >= 0.95
 
 
+@pytest.mark.parametrize("n", [6, 9, 20])
+@pytest.mark.parametrize(
+    ("shared", "wider"),
+    [((0, 0, 0), (0.95, 1.05)), ((1, 1, 1), (0.0, 0.7)), ((1, 1, 0), (0.0, 0.9)), ((1, -1, -1), (1.2, 2.0))],
+)
+def test_coverage_where_the_times_of_a_repetition_vary_together(
+    shared: tuple[int, int, int], wider: tuple[float, float], n: int
+) -> None:
+    """What slows whole repetitions down makes the interval narrower; what slows one part instead of others, wider."""
+    rng = np.random.default_rng([n, *np.abs(shared)])
+    covered, widths = [], []
+    for truths in TRIPLES.values():
+        common, *own = rng.standard_normal((4, TRIALS, n))
+        times = [t * np.exp(0.08 * (s * common + one / 3)) for t, s, one in zip(truths, shared, own, strict=True)]
+        found, alone = metrics.overhead_of_repetitions(*times), overhead_estimate(*map(metrics.series_estimate, times))
+        truth = float(metrics.r_overhead(*truths))
+        covered.append(np.mean((found.low <= truth) & (truth <= found.high)))
+        widths.append(np.median((found.high - found.low) / (alone.high - alone.low)))
+        assert np.all((found.low <= found.value) & (found.value <= found.high))
+    assert min(covered) >= 0.93
+    assert wider[0] < np.mean(widths) < wider[1]
+
+
 @pytest.mark.parametrize("n", [6, 9, 15, 30])
 @pytest.mark.parametrize("kind", SERIES)
 def test_coverage_of_the_parts_of_the_overhead(kind: str, n: int) -> None:

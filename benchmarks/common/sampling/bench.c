@@ -211,6 +211,8 @@ static const struct repetition_kind computation_alone = {.parts = computation,
 struct bench_outcome bench_reference(struct bench *bench) {
     struct repetition r = {.number = 0};
     const struct repetition_kind *kind = bench->work.collective != NULL ? &communication_alone : &computation_alone;
-    const struct repetition_outcome outcome = repetition_run(kind, bench, bench->line, bench->clock, true, &r);
+    const struct repetition_maker maker = {
+        .kind = kind, .context = bench, .line = bench->line, .clock = bench->clock, .active = true};
+    const struct repetition_outcome outcome = repetition_run(&maker, &r);
     return (struct bench_outcome){.time_ns = outcome.times[0], .wrong_data = outcome.wrong_data};
 }

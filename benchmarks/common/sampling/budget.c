@@ -9,6 +9,10 @@ double budget_elapsed_seconds(const struct budget *budget) {
     return (double)(timer_now_ns() - budget->began_ns) / 1e9;
 }
 
+double budget_left_seconds(const struct budget *budget) {
+    return HARD_LIMIT_FACTOR * budget->seconds - budget_elapsed_seconds(budget);
+}
+
 bool budget_is_over(const struct budget *budget) {
-    return budget->seconds > 0 && budget_elapsed_seconds(budget) > HARD_LIMIT_FACTOR * budget->seconds;
+    return budget->seconds > 0 && budget_left_seconds(budget) < 0;
 }

@@ -17,6 +17,9 @@
 #define MESSAGE_STEP 64
 #define MOST_MESSAGE_BYTES (UINT64_C(1) << 30)
 
+/* Of a longer target three measurements of a size are enough: what disturbs them is shorter. */
+#define LONG_NS INT64_C(10000000)
+
 /* A search whose time is up goes on until it has a size within NEAR_TARGET or has measured ASK_AT_LEAST sizes: a size
  * that is wrong by factors would make every repetition of its points worthless. */
 enum { ASK_AT_LEAST = 12 };
@@ -223,7 +226,7 @@ static double measure_size(void *context, uint64_t size) {
                                     .message_bytes = job->collective != NULL ? size : 0,
                                     .work_size = job->collective != NULL ? 0 : size,
                                     .pieces = plan_pieces(job->c->plan, job->target_ns)};
-    int wanted = job->target_ns > 100000000 ? 3 : MOST;
+    int wanted = job->target_ns > LONG_NS ? 3 : MOST;
     int64_t times[MOST];
     int valid = 0;
     bench_keep_clock(bench);

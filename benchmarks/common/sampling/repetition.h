@@ -24,7 +24,9 @@ enum { REPETITION_MOST_TERMS = 24 };
 struct repetition {
     int64_t terms[REPETITION_MOST_TERMS];
     uint64_t number; /* of the repetitions before it: the order of parts depends on it; the same on all ranks */
-    size_t turn;     /* how many parts ran before the one that is being timed; repetition_run fills it in */
+    /* Filled in while it is made: */
+    size_t turn; /* how many parts ran before the one that is being timed */
+    int late;    /* the starts known so far that a rank was late at; the same on all ranks */
 };
 
 struct repetition_part {
@@ -68,6 +70,7 @@ struct repetition_kind {
     const struct repetition_series *series;
     size_t series_count;
     bool (*wrong)(void *context); /* returns whether this rank has received wrong data. NULL: never */
+    bool spoils;                  /* parts may be spoilt: repetitions are made by repetition_run */
 };
 
 /* What became of a repetition, the same on all ranks. */
@@ -82,10 +85,29 @@ struct repetition_outcome {
 /* The time of a rank that takes no part: so small that neither the value nor the sum of two is ever the largest. */
 #define REPETITION_NO_TIME (INT64_MIN / 4)
 
-/* Collective: makes a repetition. A spoilt part is done again, a few times. active: this rank
- * takes part; a rank that does not only starts with the others. *r has its number, and gets this rank's terms. */
-struct repetition_outcome repetition_run(const struct repetition_kind *kind, void *context, start_line *line,
-                                         const clock_model *clock, bool active, struct repetition *r);
+/* With what repetitions are made. active: this rank takes part; a rank that does not only starts with the others. */
+struct repetition_maker {
+    const struct repetition_kind *kind;
+    void *context;
+    start_line *line;
+    const clock_model *clock;
+    bool active;
+};
+
+/* Collective: makes a repetition, and combines the times of all ranks. A spoilt part is done again, a few times. *r has
+ * its number, and gets this rank's terms. */
+struct repetition_outcome repetition_run(const struct repetition_maker *maker, struct repetition *r);
+
+/* Collective: makes a repetition whose times are combined later, together with those of others, because each time costs
+ * messages for which all ranks wait, milliseconds where a progress thread shares their cores. before: the repetition
+ * before it, if its times have not been combined either; NULL: they have. */
+void repetition_make(const struct repetition_maker *maker, struct repetition *r, struct repetition *before);
+
+/* Collective: combines the times of so many repetitions, at most REPETITION_MOST_TOGETHER, of which repetition_make has
+ * made the last one just now. Wrong data are those of any of them. */
+enum { REPETITION_MOST_TOGETHER = 64 };
+void repetition_combine(const struct repetition_maker *maker, const struct repetition *repetitions, size_t count,
+                        struct repetition_outcome *outcomes);
 
 /* Returns how late a rank may start, ns, where the shortest measured time is about shortest_ns: 1/500 of it, at least 2
  * us and at most 100 us. */

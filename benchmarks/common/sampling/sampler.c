@@ -43,6 +43,7 @@ struct sampler {
     struct sampler_result result;
     int64_t spoilt;       /* repetitions of all points */
     uint64_t repetitions; /* of all points, valid or not */
+    int together;         /* repetitions until the ranks combine their times: the same on all ranks */
     char reason[512];
 };
 
@@ -137,39 +138,96 @@ static bool close_segment(sampler *s) {
     return has_clock(s) == had_clock || !samples_need_clock(s->samples);
 }
 
+/* Rank 0: how many repetitions are made until the ranks combine their times: up to the next look at them, as far as
+ * the budget and the clock reach. A point's first is alone: it tells how long the others take. */
+static int together(const sampler *s, const struct sampler_point *p) {
+    const struct sampler_rule *rule = &s->plan->rule;
+    const struct budget *budget = &s->plan->budget;
+    const int64_t now = timer_now_ns();
+    const int64_t count = (int64_t)samples_count(s->samples);
+    if (s->kind->samples.repeated.spoils || p->attempts == 0) {
+        return 1;
+    }
+    int64_t most = (int64_t)series_next_look((size_t)count, (size_t)rule->min_repetitions) - count;
+    most = most < REPETITION_MOST_TOGETHER ? most : REPETITION_MOST_TOGETHER;
+    most = most < rule->max_repetitions - count ? most : rule->max_repetitions - count;
+    double left = clock_left_seconds(s->session.clock);
+    if (budget->seconds > 0 && count >= rule->min_repetitions) {
+        left = fmin(left, (double)(p->deadline_ns - now) / 1e9);
+    } else if (budget->seconds > 0) {
+        left = fmin(left, budget_left_seconds(budget));
+    }
+    const double each = (double)(now - p->begin_ns) / (double)p->attempts / 1e9;
+    return (int)fmax(1, fmin((double)most, left / each));
+}
+
+/* Collective: makes repetitions, and combines their times. Returns whether all data were right; if not, none of these
+ * repetitions is kept. */
+static bool make_repetitions(sampler *s, struct sampler_point *p) {
+    struct repetition made[REPETITION_MOST_TOGETHER];
+    struct repetition_outcome outcomes[REPETITION_MOST_TOGETHER];
+    const struct repetition_maker maker = {.kind = &s->kind->samples.repeated,
+                                           .context = s->context,
+                                           .line = s->line,
+                                           .clock = s->session.clock,
+                                           .active = takes_part(p)};
+    const size_t count = (size_t)s->together;
+    const size_t before = samples_count(s->samples);
+    const int64_t began = timer_now_ns();
+    outcomes[0].spoilt = false;
+    for (size_t i = 0; i < count; i++) {
+        made[i] = (struct repetition){.number = s->repetitions++};
+        phase_repetition(++p->attempts);
+        if (maker.kind->spoils) {
+            outcomes[0] = repetition_run(&maker, &made[0]);
+        } else {
+            repetition_make(&maker, &made[i], i > 0 ? &made[i - 1] : NULL);
+        }
+        if (!outcomes[0].spoilt) {
+            samples_add(s->samples, s->context, &made[i], timer_now_ns() - p->first_ns);
+        }
+    }
+    if (!maker.kind->spoils) {
+        repetition_combine(&maker, made, count, outcomes);
+    }
+    if (outcomes[0].wrong_data) {
+        samples_shorten(s->samples, before);
+        return false;
+    }
+    if (outcomes[0].spoilt) {
+        p->spoilt++;
+        p->discarded++;
+        s->spoilt++;
+        s->result.thrown_away_seconds += (double)(timer_now_ns() - began) / 1e9;
+        return true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        samples_tell(s->samples, before + i, outcomes[i].times);
+    }
+    return true;
+}
+
 /* Collective: repeats until rank 0 decides to stop. */
 static enum decision repeat(sampler *s, struct sampler_point *p) {
     for (;;) {
-        struct repetition r = {.number = s->repetitions++};
-        phase_repetition(p->attempts + 1);
-        const int64_t began = timer_now_ns();
-        const struct repetition_outcome outcome =
-            repetition_run(&s->kind->samples.repeated, s->context, s->line, s->session.clock, takes_part(p), &r);
-        p->attempts++;
-        if (outcome.wrong_data) {
+        if (!make_repetitions(s, p)) {
             if (!close_segment(s)) {
                 samples_clear(s->samples); /* their moments cannot be made global any more */
             }
             return STOP_DATA;
         }
-        if (!outcome.spoilt) {
-            samples_add(s->samples, s->context, &r, outcome.times, timer_now_ns() - p->first_ns);
-        } else {
-            p->spoilt++;
-            p->discarded++;
-            s->spoilt++;
-            s->result.thrown_away_seconds += (double)(timer_now_ns() - began) / 1e9;
-        }
-        int decision = GO_ON;
+        int decided[2] = {GO_ON, 1};
         if (s->session.rank == 0) {
-            decision = decide(s, p);
+            decided[0] = decide(s, p);
+            decided[1] = together(s, p);
         }
-        MPI_CHECK(MPI_Bcast(&decision, 1, MPI_INT, 0, MPI_COMM_WORLD));
-        if (decision != GO_ON && !close_segment(s)) {
+        MPI_CHECK(MPI_Bcast(decided, 2, MPI_INT, 0, MPI_COMM_WORLD));
+        s->together = decided[1];
+        if (decided[0] != GO_ON && !close_segment(s)) {
             return NO_CLOCK;
         }
-        if (decision != GO_ON && decision != SYNCHRONISE) {
-            return (enum decision)decision;
+        if (decided[0] != GO_ON && decided[0] != SYNCHRONISE) {
+            return (enum decision)decided[0];
         }
     }
 }
@@ -203,6 +261,7 @@ static bool begin(sampler *s, struct sampler_point *p) {
     p->begin_ns = timer_now_ns();
     p->attempts = 0;
     p->spoilt = 0;
+    s->together = 1;
     samples_clear(s->samples);
     int good = s->kind->begin == NULL || s->kind->begin(s->context, p);
     good = good != 0 && !budget_is_over(&s->plan->budget);
@@ -376,7 +435,10 @@ static bool measure_point(sampler *s, struct sampler_point *p) {
     note_point(s, p);
     p->synchronisations = clock_quality_of(s->session.clock).synchronisations;
     const bool begun = begin(s, p);
-    clock_synchronise(s->session.clock); /* opens the point */
+    /* Opens the point. Where all ranks read one clock, the end of the last point has looked at it just now. */
+    if (p->index == 0 || clock_quality_of(s->session.clock).method != CLOCK_SHARED) {
+        clock_synchronise(s->session.clock);
+    }
     clock_forget_residual(s->session.clock);
     begin_starts(s, p);
     p->first_ns = timer_now_ns();

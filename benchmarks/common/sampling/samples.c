@@ -109,16 +109,29 @@ static void make_room(samples *s) {
     }
 }
 
-void samples_add(samples *s, void *context, const struct repetition *own, const int64_t *times, int64_t elapsed_ns) {
+void samples_add(samples *s, void *context, const struct repetition *own, int64_t elapsed_ns) {
     make_room(s);
     memcpy(s->own + s->count * term_count(s), own->terms, term_count(s) * sizeof *s->own);
     for (size_t i = 0; i < s->kind->thread_median_count; i++) {
         memcpy(own_thread(s, s->count, i, 0), s->kind->threads(context, i), s->threads * sizeof(int64_t));
     }
     for (size_t i = 0; i < series_count(s); i++) {
-        s->times[i][s->count] = series_of(s, i)->over == OVER_ELAPSED ? elapsed_ns : times[i];
+        s->times[i][s->count] = elapsed_ns; /* of the others, until they are told */
     }
     s->count++;
+}
+
+void samples_tell(samples *s, size_t repetition, const int64_t *times) {
+    for (size_t i = 0; i < series_count(s); i++) {
+        if (series_of(s, i)->over != OVER_ELAPSED) {
+            s->times[i][repetition] = times[i];
+        }
+    }
+}
+
+void samples_shorten(samples *s, size_t count) {
+    s->count = count;
+    s->closed = s->closed < count ? s->closed : count;
 }
 
 size_t samples_count(const samples *s) {
@@ -288,8 +301,20 @@ static int64_t *room_on_rank_0(const samples *s, size_t count) {
     return s->rank == 0 ? fail_alloc(count, sizeof(int64_t)) : NULL;
 }
 
-static void gather_values(const int64_t *own, size_t count, int64_t *all) {
-    MPI_CHECK(MPI_Gather(own, (int)count, MPI_INT64_T, all, (int)count, MPI_INT64_T, 0, MPI_COMM_WORLD));
+/* Gathers [list][value] of each rank as [list][rank][value], with one message: each of many would wait for a rank whose
+ * core a progress thread has. */
+static void gather_lists(const samples *s, const int64_t *own, size_t lists, size_t length, int64_t *all) {
+    MPI_Datatype rows = MPI_DATATYPE_NULL;
+    MPI_Datatype place = MPI_DATATYPE_NULL;
+    if (lists == 0 || length == 0) {
+        return;
+    }
+    MPI_CHECK(MPI_Type_vector((int)lists, (int)length, s->ranks * (int)length, MPI_INT64_T, &rows));
+    MPI_CHECK(MPI_Type_create_resized(rows, 0, (MPI_Aint)(length * sizeof(int64_t)), &place));
+    MPI_CHECK(MPI_Type_commit(&place));
+    MPI_CHECK(MPI_Gather(own, (int)(lists * length), MPI_INT64_T, all, 1, place, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Type_free(&place));
+    MPI_CHECK(MPI_Type_free(&rows));
 }
 
 static int64_t term_of(const samples *s, size_t repetition, int term) {
@@ -308,38 +333,49 @@ static void extremes_of(const samples *s, const struct repetition_series *series
     *minus_first = between_ranks ? -begin : 0;
 }
 
-/* Rank 0's times over ranks become those of the interpolated clock. */
-static void combine_series(samples *s, bool active) {
-    int64_t *extremes = fail_alloc(2 * s->count, sizeof *extremes);
+/* Whether a series is made of terms, by a sum or by the largest values. */
+static bool is_combined(const samples *s, size_t series, bool sum) {
+    const enum repetition_over over = series_of(s, series)->over;
+    return over < OVER_ELAPSED && (over == OVER_SUM) == sum;
+}
+
+/* Rank 0's times over ranks become those of the interpolated clock: of the series that are sums, or of the others. */
+static void combine_series(samples *s, bool active, bool sum) {
+    int64_t *extremes = fail_alloc(2 * s->count * series_count(s), sizeof *extremes);
+    int64_t *next = extremes;
     for (size_t i = 0; i < series_count(s); i++) {
-        if (series_of(s, i)->over >= OVER_ELAPSED) { /* without a term */
-            continue;
-        }
-        const bool sum = series_of(s, i)->over == OVER_SUM;
-        for (size_t j = 0; j < s->count; j++) {
-            extremes[j] = sum ? 0 : REPETITION_NO_TIME;
-            extremes[s->count + j] = extremes[j];
+        for (size_t j = 0; is_combined(s, i, sum) && j < s->count; j++, next += 2) {
+            next[0] = next[1] = sum ? 0 : REPETITION_NO_TIME;
             if (active) {
-                extremes_of(s, series_of(s, i), j, &extremes[j], &extremes[s->count + j]);
+                extremes_of(s, series_of(s, i), j, &next[0], &next[1]);
             }
         }
-        MPI_CHECK(MPI_Reduce(s->rank == 0 ? MPI_IN_PLACE : extremes, extremes, (int)(2 * s->count), MPI_INT64_T,
+    }
+    if (next > extremes) {
+        MPI_CHECK(MPI_Reduce(s->rank == 0 ? MPI_IN_PLACE : extremes, extremes, (int)(next - extremes), MPI_INT64_T,
                              sum ? MPI_SUM : MPI_MAX, 0, MPI_COMM_WORLD));
-        for (size_t j = 0; s->rank == 0 && j < s->count; j++) {
-            s->times[i][j] = extremes[j] + extremes[s->count + j];
+    }
+    next = extremes;
+    for (size_t i = 0; s->rank == 0 && i < series_count(s); i++) {
+        for (size_t j = 0; is_combined(s, i, sum) && j < s->count; j++, next += 2) {
+            s->times[i][j] = next[0] + next[1];
         }
     }
     free(extremes);
 }
 
+static int64_t own_sum(const samples *s, size_t repetition, const struct samples_sum *sum) {
+    int64_t found = 0;
+    for (size_t i = 0; i < sum->count; i++) {
+        found += term_of(s, repetition, sum->terms[i]);
+    }
+    return found;
+}
+
 /* This rank's sums in the repetitions after the warm-up. */
 static void own_sums(const samples *s, size_t warmup, const struct samples_sum *sum, int64_t *out) {
     for (size_t i = warmup; i < s->count; i++) {
-        int64_t found = 0;
-        for (size_t j = 0; j < sum->count; j++) {
-            found += term_of(s, i, sum->terms[j]);
-        }
-        *out++ = found;
+        *out++ = own_sum(s, i, sum);
     }
 }
 
@@ -375,25 +411,27 @@ static void fill_spread(const struct across *across, int64_t *spread, size_t cou
 
 static void gather_spreads(samples *s, size_t warmup, bool active) {
     const size_t count = s->count - warmup;
+    const size_t spreads = s->kind->spread_count;
     const size_t ranks = (size_t)s->ranks;
-    const size_t most = MOST_GATHERED / ranks > 0 ? MOST_GATHERED / ranks : 1;
+    const size_t most = spreads > 0 && MOST_GATHERED / ranks > spreads ? MOST_GATHERED / ranks / spreads : 1;
     const size_t block = count < most ? count : most;
     const int own_active = active;
     int *actives = s->rank == 0 ? fail_alloc(ranks, sizeof *actives) : NULL;
     int64_t *scratch = room_on_rank_0(s, ranks);
-    int64_t *values = fail_alloc(count, sizeof *values);
-    int64_t *all = room_on_rank_0(s, ranks * block);
+    int64_t *values = fail_alloc(block * spreads + 1, sizeof *values); /* [repetition][spread] */
+    int64_t *all = room_on_rank_0(s, ranks * block * spreads + 1);
     MPI_CHECK(MPI_Gather(&own_active, 1, MPI_INT, actives, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    s->gathered.spreads = room_on_rank_0(s, 4 * s->kind->spread_count * count);
-    for (size_t i = 0; i < s->kind->spread_count; i++) {
-        own_sums(s, warmup, &s->kind->spreads[i], values);
-        for (size_t first = 0; first < count; first += block) {
-            const size_t now = count - first < block ? count - first : block;
-            gather_values(values + first, now, all);
-            for (size_t j = 0; s->rank == 0 && j < now; j++) {
-                const struct across across = {actives, all + j, now, ranks, scratch};
-                fill_spread(&across, s->gathered.spreads + 4 * i * count + first + j, count);
-            }
+    s->gathered.spreads = room_on_rank_0(s, 4 * spreads * count);
+    for (size_t first = 0; spreads > 0 && first < count; first += block) {
+        const size_t now = count - first < block ? count - first : block;
+        for (size_t i = 0; i < now * spreads; i++) {
+            values[i] = own_sum(s, warmup + first + i / spreads, &s->kind->spreads[i % spreads]);
+        }
+        MPI_CHECK(MPI_Gather(values, (int)(now * spreads), MPI_INT64_T, all, (int)(now * spreads), MPI_INT64_T, 0,
+                             MPI_COMM_WORLD));
+        for (size_t i = 0; s->rank == 0 && i < now * spreads; i++) {
+            const struct across across = {actives, all + i, now * spreads, ranks, scratch};
+            fill_spread(&across, s->gathered.spreads + 4 * (i % spreads) * count + first + i / spreads, count);
         }
     }
     free(all);
@@ -408,12 +446,13 @@ static void gather_medians(samples *s, size_t warmup) {
     const size_t sums = s->kind->rank_median_count;
     const size_t ranks = (size_t)s->ranks;
     int64_t *values = fail_alloc(count, sizeof *values);
+    int64_t *medians = fail_alloc(sums + 1, sizeof *medians);
     s->gathered.medians = room_on_rank_0(s, sums * ranks);
     for (size_t i = 0; i < sums; i++) {
         own_sums(s, warmup, &s->kind->rank_medians[i], values);
-        const int64_t median = stats_median_of(values, count);
-        gather_values(&median, 1, s->rank == 0 ? s->gathered.medians + i * ranks : NULL);
+        medians[i] = stats_median_of(values, count);
     }
+    gather_lists(s, medians, sums, 1, s->gathered.medians);
     for (size_t term = 0; term < term_count(s); term++) {
         const struct samples_sum sum = {.count = 1, .terms = {(int)term}};
         own_sums(s, warmup, &sum, values);
@@ -422,25 +461,25 @@ static void gather_medians(samples *s, size_t warmup) {
     }
     MPI_CHECK(MPI_Reduce(s->rank == 0 ? MPI_IN_PLACE : s->gathered.largest_medians, s->gathered.largest_medians,
                          (int)term_count(s), MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD));
+    free(medians);
     free(values);
 }
 
 /* Every thread's median. */
 static void gather_threads(samples *s, size_t warmup) {
     const size_t numbers = s->kind->thread_median_count;
-    const size_t per_number = (size_t)s->ranks * s->threads;
-    int64_t *medians = fail_alloc(s->threads, sizeof *medians);
+    int64_t *medians = fail_alloc(numbers * s->threads + 1, sizeof *medians);
     int64_t *values = fail_alloc(s->count, sizeof *values);
-    s->gathered.thread_medians = room_on_rank_0(s, numbers * per_number);
+    s->gathered.thread_medians = room_on_rank_0(s, numbers * (size_t)s->ranks * s->threads);
     for (size_t number = 0; number < numbers; number++) {
         for (size_t thread = 0; thread < s->threads; thread++) {
             for (size_t i = warmup; i < s->count; i++) {
                 values[i - warmup] = *own_thread(s, i, number, thread);
             }
-            medians[thread] = stats_median_of(values, s->count - warmup);
+            medians[number * s->threads + thread] = stats_median_of(values, s->count - warmup);
         }
-        gather_values(medians, s->threads, s->rank == 0 ? s->gathered.thread_medians + number * per_number : NULL);
     }
+    gather_lists(s, medians, numbers, s->threads, s->gathered.thread_medians);
     free(values);
     free(medians);
 }
@@ -448,19 +487,20 @@ static void gather_threads(samples *s, size_t warmup) {
 /* Every rank's samples. */
 static void gather_ranks(samples *s, size_t warmup) {
     const size_t count = s->count - warmup;
-    const size_t block = (size_t)s->ranks * count;
-    int64_t *values = fail_alloc(count, sizeof *values);
-    s->gathered.ranks = room_on_rank_0(s, s->kind->rank_sample_count * block);
-    for (size_t i = 0; i < s->kind->rank_sample_count; i++) {
-        own_sums(s, warmup, &s->kind->rank_samples[i], values);
-        gather_values(values, count, s->rank == 0 ? s->gathered.ranks + i * block : NULL);
+    const size_t sums = s->kind->rank_sample_count;
+    int64_t *values = fail_alloc(sums * count + 1, sizeof *values);
+    s->gathered.ranks = room_on_rank_0(s, sums * (size_t)s->ranks * count);
+    for (size_t i = 0; i < sums; i++) {
+        own_sums(s, warmup, &s->kind->rank_samples[i], values + i * count);
     }
+    gather_lists(s, values, sums, count, s->gathered.ranks);
     free(values);
 }
 
 void samples_gather(samples *s, bool active) {
     free_gathered(s);
-    combine_series(s, active);
+    combine_series(s, active, false);
+    combine_series(s, active, true);
     uint64_t warmup = s->rank == 0 ? warmup_of(s) : 0;
     MPI_CHECK(MPI_Bcast(&warmup, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD));
     gather_spreads(s, warmup, active);

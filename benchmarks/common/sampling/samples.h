@@ -76,11 +76,16 @@ samples *samples_create(const struct samples_kind *kind, const clock_model *cloc
 void samples_destroy(samples *s);
 void samples_clear(samples *s);
 
-/*
- * Adds a valid repetition of this rank. context: that of the kind. times: the times over all ranks
- * (repetition_outcome), needed on rank 0 only. elapsed_ns: the time since the point began, on rank 0.
- */
-void samples_add(samples *s, void *context, const struct repetition *own, const int64_t *times, int64_t elapsed_ns);
+/* Adds a valid repetition of this rank. context: that of the kind. elapsed_ns: the time since the point began, on rank
+ * 0. */
+void samples_add(samples *s, void *context, const struct repetition *own, int64_t elapsed_ns);
+
+/* Tells the times over all ranks (repetition_outcome) of a repetition that was added; needed on rank 0 before it looks
+ * at them. */
+void samples_tell(samples *s, size_t repetition, const int64_t *times);
+
+/* Forgets all repetitions but the first so many. */
+void samples_shorten(samples *s, size_t count);
 
 /* Returns the number of valid repetitions, warm-up included. */
 size_t samples_count(const samples *s);

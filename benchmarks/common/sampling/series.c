@@ -106,12 +106,16 @@ bool series_outlived(size_t count, size_t warmup) {
     return warmup <= count / OUTLIVED_PARTS;
 }
 
-bool series_look(size_t count, size_t fewest) {
+size_t series_next_look(size_t count, size_t fewest) {
     size_t look = fewest > 0 ? fewest : 1;
-    while (look < count) {
+    while (look <= count) {
         look += look < LOOK_PARTS ? 1 : look / LOOK_PARTS;
     }
-    return look == count;
+    return look;
+}
+
+bool series_look(size_t count, size_t fewest) {
+    return count > 0 && series_next_look(count - 1, fewest) == count;
 }
 
 /* P(S >= s), s > 0, of n values in random order: with k pairs out of order S = n (n-1) / 2 - 2 k. */

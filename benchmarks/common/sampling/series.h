@@ -57,6 +57,9 @@ bool series_outlived(size_t count, size_t warmup);
  */
 bool series_look(size_t count, size_t fewest);
 
+/* Returns the smallest number above `count` at which series_look is true. O(log count). */
+size_t series_next_look(size_t count, size_t fewest);
+
 struct series_drift {
     double change_relative; /* from the first sample to the last, relative to the median of all: 0.05 is 5 % slower at
                                the end */

@@ -500,8 +500,14 @@ void clock_forget_residual(clock_model *model) {
     model->quality.worst_residual_ns = 0;
 }
 
+double clock_left_seconds(const clock_model *model) {
+    return model->quality.method == CLOCK_INTERPOLATED
+               ? (double)(model->interval_ns - (timer_now_ns() - model->fit.last.local)) / 1e9
+               : INFINITY;
+}
+
 bool clock_due(const clock_model *model) {
-    return model->quality.method == CLOCK_INTERPOLATED && timer_now_ns() - model->fit.last.local > model->interval_ns;
+    return clock_left_seconds(model) < 0;
 }
 
 /* Collective: synchronises and sleeps in turn until the baseline is so long. */

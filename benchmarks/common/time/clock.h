@@ -76,6 +76,9 @@ bool clock_synchronise(clock_model *model);
 /* Resets worst_residual_ns, at the beginning of a part of the run whose own worst residual is to be known. */
 void clock_forget_residual(clock_model *model);
 
+/* Returns in how many seconds the clock must be synchronised; infinity: never. Valid on rank 0, like clock_due. */
+double clock_left_seconds(const clock_model *model);
+
 /* Returns whether the clock must be synchronised before anything more is extrapolated. Valid on rank 0, which tells the
  * others. */
 bool clock_due(const clock_model *model);

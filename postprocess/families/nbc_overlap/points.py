@@ -81,6 +81,8 @@ class _Measured:
     launch: int
     failed: str
     point: OverlapPoint
+    overhead: Estimate
+    """`r_overhead`, against the point's own references."""
     measured: Estimate
     comm: Estimate
     comp: Estimate
@@ -93,12 +95,8 @@ class _Measured:
     def of(cls, record: OverlapRecord, launch: int, failed: str, point: OverlapPoint) -> _Measured:
         slowest = point.t_comp_ns.max
         series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns, slowest, point.t_measured_ns - slowest)
-        return cls(record, launch, failed, point, *map(series_estimate, series))
-
-    @property
-    def overhead(self) -> Estimate:
-        """`r_overhead`, against the point's own references."""
-        return metrics.overhead_estimate(self.measured, self.comp, self.comm)
+        overhead = metrics.overhead_of_repetitions(point.t_measured_ns, point.t_comp_ref_ns, point.t_comm_ref_ns)
+        return cls(record, launch, failed, point, overhead, *map(series_estimate, series))
 
     @property
     def refs_ns(self) -> tuple[float, float]:

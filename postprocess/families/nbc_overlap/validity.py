@@ -5,7 +5,7 @@ reliable    Valid, the case did not fail, and the value answers the question at 
             * the 95 % interval of the deciding ratio (`diagnosis.deciding_ratio`) can tell overlap (0) from
               serialisation (1): it is at most half as wide as 1 + |ratio|. Noise grows with the times, and 1 + ratio is
               the overlapped time over that of one activity, where both are equally long. A rule that kept a wide
-              interval on one side of 1 alone moved medians over reliable points by up to 0.27, this one by up to 0.09
+              interval on one side of 1 alone moved medians over reliable points by up to 0.27, this one by up to 0.07
               (`tests/benchmarks/interval_trust.py`);
             * sizes were found: the status is none of `unreachable`, `not_searched` and `not_monotonic`, and the time of
               a size that this launch calibrated was within 20 % of the target then and when it was measured. A cell
