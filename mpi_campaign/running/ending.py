@@ -16,7 +16,7 @@ def close(
     folder: RunFolder, manifest: dict[str, Any], progress: Progress, not_had: Collection[str], *, interrupted: bool
 ) -> int:
     """Returns the exit code. not_had: a line for each library that the run was asked for and could not have."""
-    from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
+    from mpi_campaign.archive import matrices, rendering  # noqa: PLC0415 - pandas takes a second to load
     from postprocess.families import registry  # noqa: PLC0415 - likewise
 
     # This takes a few seconds. An interrupt would leave an archive with half of its files.
@@ -49,9 +49,7 @@ def close(
         is_written = False
         where = f"no report: {error} (./campaign report {folder.run} -o FILE)"
     progress.line("")
-    for table in rendering.short_tables(run):
-        progress.line(table)
-        progress.line("")
+    progress.line(*matrices.lines(run, matrices.window()), "")
     progress.line(*failure_lines(cases), *not_had)
     if not complete:
         progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")

@@ -15,9 +15,6 @@ from scipy import stats
 from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import CONFIDENCE, UNKNOWN, Estimate
 
-ONE_LAUNCH = "intervals are of one launch: they do not contain what differs between launches"
-"""Said once, beside what rests on a single launch."""
-
 
 def over_launches(values: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, confidence: float = CONFIDENCE) -> Estimate:
     """The median over launches, with an interval that contains what differs between them.
