@@ -17,7 +17,7 @@ from postprocess.drawing.matrix import Paint, State, matrix_text, notes, sentenc
 from postprocess.drawing.text import clean, plural
 from postprocess.families import registry
 from postprocess.families.family import Family
-from postprocess.records.run import Run
+from postprocess.records.run import Run, cases_of
 from postprocess.records.run_words import RESULT_WORDS, run_name, together
 
 LEAST_WIDTH = 80
@@ -114,7 +114,8 @@ def _command(run: Run, family: Family) -> str:
 def _title(run: Run) -> str:
     """What ran, where, and how often."""
     headers = [record.header for record in run.records]
-    repeats = max((int(case.get("repeat") or 1) for case in run.manifest.get("cases") or [{}]), default=1)
+    of_cases = [case.get("repeat") for case in cases_of(run.manifest)]
+    repeats = max((one for one in of_cases if isinstance(one, int)), default=1)
     parts = [
         str(run.manifest.get("suite") or ""),
         _each(headers, "ranks", "rank"),

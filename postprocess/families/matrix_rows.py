@@ -67,7 +67,9 @@ def with_cases(cells: Sequence[Cell], cases: Iterable[Json], family: str) -> tup
 
 def _places_of(case: Json, columns: Sequence[str], family: str) -> tuple[bool, list[Place]]:
     """Whether a case is of every column, and where it stands."""
-    row = row_of(case, family)
+    numbers = {axis.name for axis in axes.UNUSUAL if axis.kind != "text"}
+    sound = {name: value for name, value in case.items() if name not in numbers or isinstance(value, int | float)}
+    row = row_of(sound, family)
     own = next((str(case[axis.name]) for axis in COLUMNS if case.get(axis.name)), "")
     named = [column for column in columns if column == own or column.startswith(f"{own},")] or [own]
     return not own, [(row, column) for column in (named if own else columns)]

@@ -145,3 +145,5 @@ def test_cases_without_a_result_have_a_cell_or_are_named(tmp_path: Path) -> None
     run = load_run(synthetic.run_folder(tmp_path / "again", [sweep(SERIALISED, GRID)], [again]))
     ((cell,), (named,)) = registry.cells(run, registry.MAIN)
     assert (cell.word.text, named["reason"]) == ("serialises", "the second launch died")
+    synthetic.said_of(run.path, 1, test_interval_ns="soon", cache=["cold"], collective=7)
+    assert registry.cells(load_run(run.path), registry.MAIN)[0]
