@@ -63,6 +63,8 @@ EXAMPLE = str(min((ROOT / "results" / "example").glob("*/manifest.json")).parent
         (["report", EXAMPLE, "-o", "/dev/null"], ["/dev/null", "regular file"]),
         (["report", EXAMPLE, "-o", "/nonexistent/report.html"], ["/nonexistent", "-o"]),
         (["show", EXAMPLE, "--peers", "--provenance"], ["--peers and --provenance"]),
+        (["show", EXAMPLE, "--csv", "--json"], ["--csv and --json", "one of them"]),
+        (["show", EXAMPLE, "--provenance", "--csv"], ["--provenance has no --csv", "--json"]),
         (["run", "--network", "wire:fast"], ["fast", "2gbit"]),
         (["run", "--calibrate", "never"], ["no calibrate 'never'", "own, anew"]),
         (

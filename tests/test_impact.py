@@ -286,9 +286,9 @@ def test_a_run_measures_shows_and_reports_it(campaign: Command, tmp_path: Path) 
     assert busy["async"] > busy["basic"]  # MPICH's progress thread polls although there is nothing to do
     shown = campaign("show", str(folder), "--impact")
     assert shown.returncode == 0, shown.stderr
-    assert len(shown.stdout.splitlines()) == len(table) + 1
+    assert sum(line.startswith("mpich@") for line in shown.stdout.splitlines()) == len(table)
     assert len(json.loads(campaign("show", str(folder), "--impact", "--json").stdout)) == len(table)
-    assert "r_mpi_impact" in campaign("show", str(folder)).stdout
+    assert "Impact of an idle library" in campaign("show", str(folder)).stdout
     report = tmp_path / "report.html"
     assert campaign("report", str(folder), "-o", str(report)).returncode == 0
     assert "Impact of an idle library" in report.read_text()

@@ -17,7 +17,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("records",),
         ("families.family",),
         ("families.axes", "families.handovers", "families.papers", "families.sampled"),
-        ("families.sampled_table", "families.launch_marks", "families.sampled_family"),
+        ("families.sampled_table", "families.launch_marks", "families.sampled_family", "families.matrix_rows"),
         ("families.sampled_inside",),
         (
             "families.nbc_overlap",

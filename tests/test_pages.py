@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from mpi_campaign import ROOT
+from postprocess.drawing.matrix import matrix_text, notes, sentences
 from postprocess.families import registry
 from postprocess.records.run import Run, load_run
 from postprocess.report.html import render_report
@@ -101,7 +102,10 @@ def test_a_family_shows_what_it_showed(tmp_path: Path, name: str) -> None:
     run, family = load_run(tmp_path / "run"), registry.BY_NAME[name]
     found = registry.found(run, family)
     assert found.table["valid"].all() and not (*run.problems, *registry.problems(run))[1:]  # it has no manifest
-    check(name, f"{family.text(found)}\n\n{text_of(run)}")
+    cells, untold = registry.cells(run, family)
+    assert cells and not untold
+    matrix = "\n".join([*matrix_text(cells, 110), *sentences(cells), *notes(cells)])
+    check(name, f"{matrix}\n\n{family.text(found)}\n\n{text_of(run)}")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 """What `show` and `report` answer where a run lacks what is asked for, or a record of it is damaged: alike for every
 family of benchmarks."""
 
+from io import StringIO
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from mpi_campaign.archive.matrices import fitted
 from mpi_campaign.archive.run_folders import RunFolder
+from postprocess.drawing.columns import aligned
 from postprocess.families import registry
 from postprocess.records.run import load_run
 from tests.archives import EVERY, archived, name_of
@@ -61,3 +65,38 @@ def test_a_run_that_grows_may_have_a_record_that_is_being_written(inside: Comman
     done = inside("show", str(run.partial))
     assert done.returncode == 0
     assert path.name in done.stderr
+
+
+def test_the_first_screen_names_every_family_and_fits_a_window_without_a_terminal(
+    inside: Command, run: RunFolder
+) -> None:
+    done = inside("show", str(run.path))
+    lines = done.stdout.splitlines()
+    loaded = load_run(run.path)
+    for family in registry.FAMILIES:
+        if not registry.found(loaded, family).table.empty:
+            assert any(line.lower().startswith(family.title.lower()) for line in lines), family.name
+    assert max(map(len, lines)) <= 80 or all(str(run.path.parent) in line for line in lines if len(line) > 80)
+    assert "\x1b" not in done.stdout
+    assert lines[-1].endswith("--points") and "report" in lines[-2]
+
+
+def test_points_are_had_as_a_table_and_as_comma_separated_values(inside: Command, run: RunFolder) -> None:
+    table = registry.found(load_run(run.path), registry.MAIN).table
+    read = pd.read_csv(StringIO(inside("show", str(run.path), "--csv").stdout))
+    assert list(read.columns) == list(table.columns)
+    assert read["t_measured_ns"].tolist() == table["t_measured_ns"].tolist()
+    ibcast = inside("show", str(run.path), "--points", "--collective", "ibcast").stdout
+    assert sum(" ibcast " in line for line in ibcast.splitlines()) >= int((table["collective"] == "ibcast").sum()) > 0
+    refused(inside("show", str(run.path), "--collective", "nothing"), "has no point of 'nothing'; it has: ")
+
+
+def test_a_table_is_cut_to_the_window_and_a_sentence_is_not() -> None:
+    row = ["openmpi", *(f"{number}.00" for number in range(12))]
+    table = aligned(["toolchain", *"abcdefghijkl"], [row, [*row[:1], *row[:0:-1]]], set(range(1, 13)))
+    sentence = "A sentence that is longer than the window is wide, and that nobody wants to read cut off."
+    head, *lines = fitted(f"{table}\n{sentence}", 40)
+    assert head == "toolchain openmpi" and all(len(line) <= 40 for line in lines)
+    assert [line[-1] for line in lines[:3]] == ["…"] * 3 and lines[0].split()[:2] == ["a", "b"]
+    assert " ".join(" ".join(lines[3:]).split()) == sentence
+    assert fitted(f"{table}\n{sentence}", 400) == [*table.splitlines(), sentence]

@@ -3,10 +3,12 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import pandas as pd
 
 from mpi_campaign.archive import provenance, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
@@ -14,6 +16,7 @@ from mpi_campaign.errors import CampaignError
 from postprocess.drawing.look import PLAIN, Look
 from postprocess.drawing.text import clean
 from postprocess.families import registry
+from postprocess.families.axes import COLLECTIVE, OPERATION
 from postprocess.families.family import Family, Found
 from postprocess.records.as_json import rows_as_json
 from postprocess.records.fields import RecordError
@@ -139,20 +142,6 @@ def _lies_in(error: OSError, folder: Path) -> bool:
     return failed == folder or folder in failed.parents or failed in folder.parents
 
 
-def short_tables(run: Run) -> list[str]:
-    """The tables that end the output of `run`: one for each family that was measured, at least one. A family that is
-    compared with another family comes after it."""
-    order = sorted(registry.FAMILIES, key=lambda family: registry.FAMILIES.index(family.beside or family))
-    tables = [_short_table(run, family) for family in order if not registry.found(run, family).table.empty]
-    return tables or [registry.MAIN.short_text(registry.found(run, registry.MAIN))]
-
-
-def _short_table(run: Run, family: Family) -> str:
-    """A family's short table. Where `show` has more only on request, it names the command."""
-    more = f"\n(all of it: ./campaign show {run_name(run)} --benchmark {family.name})"
-    return family.short_text(registry.found(run, family)) + ("" if family.launches else more)
-
-
 def family_named(name: str, run: Run) -> Family:
     """The family of this name, or of the benchmark of this name. Raises CampaignError, which lists the legal names."""
     family = registry.BY_NAME.get(name) or registry.BY_BENCHMARK.get(name)
@@ -182,23 +171,62 @@ def lacks_words(run: Run, benchmark: str) -> str:
     return f"run {run_name(run)} has no record of {benchmark}; it has {_measured_words(run) or 'no record'}"
 
 
-def table_text(run: Run, family: Family, benchmark: str = "") -> str:
-    """What `show --benchmark` prints about a family, or about one of its benchmarks."""
-    return family.text(_of_benchmark(run, family, benchmark)) or "nothing was measured"
+@dataclass(frozen=True)
+class Points:
+    """Points of a run.  family: None for all that are compared with each other, of JSON and CSV the main one.
+    benchmark: one of its programs; empty, or the family's name, for all.  collective: empty for all."""
+
+    run: Run
+    family: Family | None = None
+    benchmark: str = ""
+    collective: str = ""
+
+    def text(self) -> str:
+        """The tables, with what they say. Raises CampaignError where the run lacks the collective."""
+        families = [self.family] if self.family else [one for one in registry.FAMILIES if one.launches]
+        found = [(family, self._found(family)) for family in families]
+        texts = [family.text(of_family) for family, of_family in found if not of_family.table.empty]
+        if self.collective and not texts:
+            self._refuse(families)
+        if self.family is None and not texts:
+            return registry.MAIN.text(registry.found(self.run, registry.MAIN))
+        return "\n\n".join(filter(None, texts)) or "nothing was measured"
+
+    def as_json(self) -> str:
+        """A list of objects, one per row of the family's table."""
+        return json.dumps(rows_as_json(self._table()), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def as_csv(self) -> str:
+        """A line per row of the family's table, after the names of the columns. Lists are joined by semicolons."""
+        table = self._table()
+        joined = table.map(lambda value: "; ".join(map(str, value)) if isinstance(value, list) else value)
+        return str(joined.to_csv(index=False, lineterminator="\n")).rstrip("\n")
+
+    def _table(self) -> pd.DataFrame:
+        family = self.family or registry.MAIN
+        table = self._found(family).table
+        if self.collective and table.empty:
+            self._refuse([family])
+        return table
+
+    def _found(self, family: Family) -> Found:
+        of_family = registry.found(self.run, family)
+        table = of_family.table
+        if self.benchmark in family.benchmarks and self.benchmark != family.name and len(family.benchmarks) > 1:
+            table = table[table["benchmark"] == self.benchmark]
+        if self.collective:
+            named = [name for name in _COLLECTIVES if name in table]
+            table = table[(table[named] == self.collective).any(axis=1)] if named else table.head(0)
+        return replace(of_family, table=table)
+
+    def _refuse(self, families: Sequence[Family]) -> NoReturn:
+        tables = [registry.found(self.run, family).table for family in families]
+        there = {str(name) for table in tables for column in _COLLECTIVES if column in table for name in table[column]}
+        known = ", ".join(sorted(there - {""})) or "none"
+        raise CampaignError(f"run {run_name(self.run)} has no point of '{self.collective}'; it has: {known}")
 
 
-def table_as_json(run: Run, family: Family = registry.MAIN, benchmark: str = "") -> str:
-    """What `show --json` prints: a list of objects, one per row of the family's table."""
-    rows = rows_as_json(_of_benchmark(run, family, benchmark).table)
-    return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False)
-
-
-def _of_benchmark(run: Run, family: Family, benchmark: str) -> Found:
-    """What a run has of a family: its rows of one benchmark, or all of them where that has the family's name."""
-    of_family = registry.found(run, family)
-    if benchmark == family.name or benchmark not in family.benchmarks or len(family.benchmarks) == 1:
-        return of_family
-    return replace(of_family, table=of_family.table[of_family.table["benchmark"] == benchmark])
+_COLLECTIVES = (COLLECTIVE.name, OPERATION.name)
 
 
 def provenance_text(folder: RunFolder, run: Run) -> str:
@@ -220,13 +248,3 @@ def provenance_as_json(folder: RunFolder) -> str:
         "run", "system", "status", "started_utc", "command_line", "campaign", "host", "jobs", "nodes", "toolchains",
     ]  # fmt: skip
     return json.dumps({name: manifest.get(name) for name in names}, indent=1, ensure_ascii=False)
-
-
-def full_table(run: Run) -> str:
-    """What `show` prints without options: the tables of all families that are shown by default, at least one."""
-    tables = [
-        family.text(registry.found(run, family))
-        for family in registry.FAMILIES
-        if family.launches and not registry.found(run, family).table.empty
-    ]
-    return "\n\n".join(filter(None, tables)) or registry.MAIN.text(registry.found(run, registry.MAIN))

@@ -18,18 +18,22 @@ SHORT_FORMS = {"peers": "peers", "impact": "mpi_impact"}
 @click.command()
 @click.argument("run")
 @json_option(help="A list of objects, one per point.")
-@click.option("--benchmark", default="", metavar="NAME", help="Show a single benchmark, or a family of benchmarks.")
+@click.option("--csv", "as_csv", is_flag=True, help="The same as comma-separated values.")
+@click.option("--points", is_flag=True, help="Every point with its metrics and validity.")
+@click.option("--benchmark", default="", metavar="NAME", help="A single benchmark, or a family of benchmarks, in full.")
+@click.option("--collective", default="", metavar="NAME", help="The points of this collective alone.")
 @click.option("--peers", is_flag=True, help="Results of other benchmarks beside ours: --benchmark peers.")
 @click.option("--impact", is_flag=True, help="Cost of an idle library to a computation: --benchmark mpi_impact.")
 @click.option("--provenance", is_flag=True, help="Machine, libraries, builds and commits of the run.")
 @output_option
-def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
-    """Every point of RUN (its folder, its name, `last` or SYSTEM/last) with its metrics and validity.
+def show(run: str, output: Path, *, as_json: bool, as_csv: bool, points: bool, collective: str, **asked: Any) -> int:
+    """What RUN (its folder, its name, `last` or SYSTEM/last) found, on one screen: what each library does in each
+    configuration, a sentence for each, and what must be known of it.
 
     Exit code 1: a record cannot be read, or is not what was archived. A line names it.
     """
     folder = run_folders.readable(run, output.resolve())
-    from mpi_campaign.archive import rendering  # noqa: PLC0415
+    from mpi_campaign.archive import matrices, rendering  # noqa: PLC0415
 
     chosen = [name for name, is_chosen in asked.items() if is_chosen]
     if len(chosen) > 1:
@@ -37,19 +41,35 @@ def show(run: str, output: Path, *, as_json: bool, **asked: Any) -> int:
     loaded = rendering.load(folder)
     benchmark = str(asked["benchmark"]) or next((SHORT_FORMS[name] for name in chosen if name in SHORT_FORMS), "")
     problems, failures = rendering.problems(folder, loaded), rendering.failures(loaded)
+    _check_formats(as_csv=as_csv, as_json=as_json, points=points, provenance=asked["provenance"])
     if asked["provenance"]:
         print(rendering.provenance_as_json(folder) if as_json else rendering.provenance_text(folder, loaded))
-    elif benchmark:
-        family = rendering.family_named(benchmark, loaded)
-        if not rendering.has(loaded, family, benchmark):
+    elif benchmark or as_json or as_csv or points or collective:
+        family = rendering.family_named(benchmark, loaded) if benchmark else None
+        if family and not rendering.has(loaded, family, benchmark):
             _complain((*problems, *failures))
             raise CampaignError(rendering.lacks_words(loaded, benchmark))
-        tell = rendering.table_as_json if as_json else rendering.table_text
-        print(tell(loaded, family, benchmark))
+        chosen_points = rendering.Points(loaded, family, benchmark, collective)
+        text = chosen_points.as_json() if as_json else chosen_points.as_csv() if as_csv else chosen_points.text()
+        on = matrices.window()
+        print(
+            "\n".join(matrices.fitted(text, on.width))
+            if points and on.is_terminal and not (as_json or as_csv)
+            else text
+        )
     else:
-        print(rendering.table_as_json(loaded) if as_json else rendering.full_table(loaded))
+        print("\n".join([*matrices.lines(loaded, matrices.window()), *matrices.next_words(folder, loaded)]))
     _complain((*problems, *failures))
     return _code(folder, problems)
+
+
+def _check_formats(*, as_csv: bool, as_json: bool, points: bool, provenance: bool) -> None:
+    """Raises CampaignError for options that do not go together."""
+    formats = [name for name, given in (("--csv", as_csv), ("--json", as_json)) if given]
+    if len(formats) > 1:
+        raise CampaignError(f"{' and '.join(formats)}: ask for one of them")
+    if provenance and (as_csv or points):
+        raise CampaignError(f"--provenance has no {'--csv' if as_csv else '--points'}: give --json, or neither")
 
 
 def _drawn() -> list[str]:

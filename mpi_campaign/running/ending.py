@@ -16,7 +16,11 @@ def close(
     folder: RunFolder, manifest: dict[str, Any], progress: Progress, not_had: Collection[str], *, interrupted: bool
 ) -> int:
     """Returns the exit code. not_had: a line for each library that the run was asked for and could not have."""
-    from mpi_campaign.archive import earlier_launches, rendering  # noqa: PLC0415 - pandas and matplotlib take a second to load
+    from mpi_campaign.archive import (  # noqa: PLC0415 - pandas and matplotlib take a second to load
+        earlier_launches,
+        matrices,
+        rendering,
+    )
     from mpi_campaign.verdicts import answering  # noqa: PLC0415 - likewise
     from postprocess.families import registry  # noqa: PLC0415 - likewise
     from postprocess.verdicts.answers import lines  # noqa: PLC0415 - likewise
@@ -52,9 +56,7 @@ def close(
         is_written = False
         where = f"no report: {error} (./campaign report {folder.run} -o FILE)"
     progress.line("")
-    for table in rendering.short_tables(run):
-        progress.line(table)
-        progress.line("")
+    progress.line(*matrices.lines(run, matrices.window()), "")
     progress.line(*lines(answers), "")
     measured = [case for case in cases if case["record"]]
     progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -45,11 +45,25 @@ def first_of(rows: pd.DataFrame) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table of points.  cell: the text of a row.  right: whether it is flushed right, as numbers are."""
+    """A column of a table of points.  cell: the text of a row.  right: whether it is flushed right, as numbers are.
+    parts: the remarks of a row; a table of text has their numbers in the place of the cell, and each once below."""
 
     head: str
     cell: Callable[[Mapping[Any, Any]], str]
     right: bool = False
+    parts: Callable[[Mapping[Any, Any]], Sequence[str]] | None = None
+
+
+def remarked(parts: Callable[[Mapping[Any, Any]], Sequence[str]]) -> Column:
+    """The column of the remarks on a row."""
+    return Column("remarks", lambda row: "; ".join(parts(row)), parts=parts)
+
+
+def _numbered(
+    parts: Callable[[Mapping[Any, Any]], Sequence[str]], numbers: dict[str, int]
+) -> Callable[[Mapping[Any, Any]], str]:
+    """Writes the numbers of a row's remarks, which it adds to `numbers`."""
+    return lambda row: " ".join(str(numbers.setdefault(remark, len(numbers) + 1)) for remark in parts(row))
 
 
 def plain(head: str, name: str = "") -> Column:
@@ -86,9 +100,15 @@ class Columns:
         return [column.cell(row) for column in self.columns]
 
     def text(self, table: pd.DataFrame) -> str:
-        """One line per row, without a final newline; empty for an empty table."""
+        """One line per row, and below them the remarks by their numbers; without a final newline. Empty for an empty
+        table."""
+        if table.empty:
+            return ""
         right = {number for number, column in enumerate(self.columns) if column.right}
-        return "" if table.empty else aligned(self.heads, list(map(self.cells, rows_of(table))), right)
+        numbers: dict[str, int] = {}
+        columns = [replace(one, cell=_numbered(one.parts, numbers)) if one.parts else one for one in self.columns]
+        shown = aligned(self.heads, [[one.cell(row) for one in columns] for row in rows_of(table)], right)
+        return "\n".join([shown, *(f"  {number}: {clean(remark)}" for remark, number in numbers.items())])
 
     def view(self, table: pd.DataFrame, most_rows: int) -> PointsView:
         """The table as the template `curves.html` shows it, with at most so many rows."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from postprocess.drawing.look import PLAIN, ROOM, Look, Room
+from postprocess.drawing.matrix import Cell
 from postprocess.statistics.limits import Limits
 
 if TYPE_CHECKING:
@@ -417,9 +418,9 @@ class Family:
     columns: the names of the table's columns.
     beside: the family with whose results its own are shown side by side.
     files: its tables that are archived with a run.
-    launches: how its launches are read from archived tables; None where they are not compared. Then `show` and `run`
-    only name the command that shows them.
-    text, short_text: its table for the terminal, whole and in a few lines; empty where there is nothing to show.
+    launches: how its launches are read from archived tables; None where they are not compared.
+    text: its table for the terminal; empty where there is nothing to show.
+    cells: makes the cells of its matrix: what each library did in each configuration.
     sections: its parts of the report.
     inside: what its processes observed about themselves; None where its records do not tell where they ran.
     audit: what judges its records.
@@ -436,7 +437,7 @@ class Family:
     table: Callable[..., pd.DataFrame]
     columns: tuple[str, ...]
     text: Callable[[Found], str]
-    short_text: Callable[[Found], str] = lambda _found: ""
+    cells: Callable[[Found], list[Cell]] = lambda _found: []
     papers: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
     metrics: tuple[Metric, ...] = ()

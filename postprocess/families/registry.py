@@ -8,10 +8,12 @@ from typing import Any
 import pandas as pd
 
 from postprocess.drawing.look import Look, check
+from postprocess.drawing.matrix import Cell
 from postprocess.families.cpu_overhead.entry import CPU_OVERHEAD
 from postprocess.families.family import Axis, Family, Found, Metric
 from postprocess.families.hybrid.entry import HYBRID
 from postprocess.families.hybrid_kernels.entry import HYBRID_KERNELS
+from postprocess.families.matrix_rows import ROW, with_cases
 from postprocess.families.mpi_impact.entry import MPI_IMPACT
 from postprocess.families.nbc_overlap.entry import NBC_OVERLAP
 from postprocess.families.partitioned.entry import PARTITIONED
@@ -19,10 +21,11 @@ from postprocess.families.peers.entry import PEERS
 from postprocess.families.sync_overlap.entry import SYNC_OVERLAP
 from postprocess.families.timing_selfcheck.entry import TIMING_SELFCHECK
 from postprocess.families.transfer_overlap.entry import TRANSFER_OVERLAP
+from postprocess.records.fields import Json
 from postprocess.records.parquet import write_table
 from postprocess.records.reading import load_record, load_valid_record, validate_lines
 from postprocess.records.record import Record
-from postprocess.records.run import Run, Views, views_of
+from postprocess.records.run import RESULTS, Run, Views, cases_of, views_of
 
 TEMPLATES = Path(__file__).resolve().parent
 """The folder to which `Section.template` is relative."""
@@ -91,6 +94,18 @@ def found(run: Run, family: Family) -> Found:
 def _table(run: Run, family: Family) -> pd.DataFrame:
     beside = (found(run, family.beside).table,) if family.beside is not None else ()
     return family.table(run, read(run, family).records, *beside)
+
+
+def cells(run: Run, family: Family) -> tuple[list[Cell], list[Json]]:
+    """The cells of the matrix of a family in a run, also of cases without a result; and those of these cases that have
+    no cell, because another launch has one at their place."""
+    of_table = found(run, family)
+    cases = [
+        case
+        for case in cases_of(run.manifest)
+        if case.get("benchmark") in family.benchmarks and case.get("result") in RESULTS and case.keys() >= ROW
+    ]
+    return with_cases([] if of_table.table.empty else family.cells(of_table), cases, family.name)
 
 
 def problems(run: Run) -> tuple[str, ...]:

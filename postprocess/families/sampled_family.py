@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from postprocess.drawing.curve_view import CurveSection
+from postprocess.drawing.matrix import Cell
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import (
     BY_INTERVALS,
@@ -122,7 +123,7 @@ def sampled_family(
     numbers: Callable[[Any], Mapping[str, float]],
     metrics: tuple[Metric, ...],
     text: Iterable[Callable[[Found], str]],
-    short_text: Callable[[Found], str],
+    cells: Callable[[pd.DataFrame], list[Cell]],
     section: CurveSection,
     inside: Inside,
     audit: Audit,
@@ -140,6 +141,7 @@ def sampled_family(
     table: makes its table from its records and the run's `failed_records`.  files: its further tables.
     numbers: those of a record, which needs no `basic` beside it.
     text: the parts of its text, of which empty ones are left out.
+    cells: those of its matrix, of its table.
     benchmarks: the names of its programs, if not its own name alone.  compared: None where all rows are.
     """
 
@@ -163,7 +165,7 @@ def sampled_family(
         files=(TableFile(f"{axes.family}.parquet"), *files),
         launches=_launches(axes, metrics, compared),
         text=whole_text,
-        short_text=short_text,
+        cells=lambda found: cells(found.table),
         sections=sections(axes.family, heading or title[0].upper() + title[1:], order, section),
         inside=inside,
         audit=audit,

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from postprocess.drawing.columns import Column, circumstances, number, plain
+from postprocess.drawing.columns import Column, circumstances, number, plain, remarked
 from postprocess.drawing.text import plural, ratio
 from postprocess.families import axes, sampled
 from postprocess.families.axes import FamilyAxes
@@ -293,6 +293,6 @@ def leading(own: FamilyAxes) -> tuple[Column, ...]:
     return plain("toolchain"), plain("network"), Column("configuration", own.words)
 
 
-REMARKS = Column("remarks", lambda row: "; ".join(remarks(row)))
+REMARKS = remarked(remarks)
 LAST = (number("reps", "repetitions"), REMARKS)
 """The columns with which most of them end."""

@@ -15,9 +15,6 @@ from scipy import stats
 from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import CONFIDENCE, UNKNOWN, Estimate
 
-ONE_LAUNCH = "intervals are of one launch: they do not contain what differs between launches"
-"""Said once, beside what rests on a single launch."""
-
 WIDENED = {3: 1.5, 4: 1.5}
 """By what an interval of so many launches is wider than Student's, as launches are not normal: some have two states.
 Of 191 recorded cases of five benchmarks Student's interval foretells the median of the other launches in 92, 92 and

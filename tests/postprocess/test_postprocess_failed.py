@@ -15,7 +15,7 @@ from postprocess.families.nbc_overlap.break_even import break_even_table
 from postprocess.families.nbc_overlap.charts import charts
 from postprocess.families.nbc_overlap.points import points_of, usable
 from postprocess.families.nbc_overlap.summary import summarise
-from postprocess.families.nbc_overlap.tables import diagnosis_text, summary_table
+from postprocess.families.nbc_overlap.tables import diagnosis_text
 from postprocess.records.as_json import rows_as_json
 from postprocess.records.run import PERFORMANCE, load_run
 from postprocess.report.html import render_report
@@ -137,7 +137,7 @@ def test_a_case_that_failed_has_no_verdict(tmp_path: Path) -> None:
     assert (own.points, own.valid, own.reliable, own.because) == (9, 9, 0, "it failed")
     assert (own.diagnosis.label, own.diagnosis.words) == ("unreliable", f"the case failed: {WHY}")
     assert own.diagnosis.advice == f"The case failed: {WHY}: its numbers tell nothing. Mend that, and measure again."
-    assert WHY in summary_table(points)
+    assert own.notes[0] == f"failed: {WHY}"
     assert "overlap" not in diagnosis_text(points)
 
 

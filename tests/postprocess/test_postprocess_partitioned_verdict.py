@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from postprocess.drawing.text import size
 from postprocess.families.partitioned.record import load_partitioned
-from postprocess.families.partitioned.summary import summaries, summary_text
+from postprocess.families.partitioned.summary import summaries
 from postprocess.families.partitioned.table import partitioned_table
 from postprocess.families.partitioned.verdict import (
     ABOVE,
@@ -176,7 +176,7 @@ def test_launches_are_pooled_and_make_it_sure(tmp_path: Path) -> None:
 
 def test_an_empty_table_has_no_verdict() -> None:
     assert verdicts(partitioned_table([])) == ()
-    assert summary_text(partitioned_table([])) == ""
+    assert summaries(partitioned_table([])) == []
     assert verdict_text(partitioned_table([])) == ""
 
 
@@ -195,10 +195,9 @@ def test_a_summary_says_for_each_library_where_it_pays_most_and_how_often(tmp_pa
         paying = "sending early pays" if is_late else "another approach is faster than one message"
         assert (f"{paying} in {len(answers)} (" in words) is bool(answers)
     assert "one message is fastest in" in early.cases
-    assert summary_text(table).count("\n") == 7
     unsure = table_of(tmp_path, delayed(oversubscribed=True))
     assert summaries(unsure)[0].most == "sending early surely pays in no case"
-    assert "not reliable" in summary_text(unsure)
+    assert "not reliable" in summaries(unsure)[0].unreliable
 
 
 def test_what_is_as_fast_without_a_delay_is_not_said_to_be_sent_early(tmp_path: Path) -> None:

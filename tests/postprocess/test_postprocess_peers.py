@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from postprocess.families import registry
 from postprocess.families.nbc_overlap.points import points_of
+from postprocess.families.peers.cells import cells_of
 from postprocess.families.peers.output import FORMATS, LAUNCH_END, PeerResult, read_imb, read_output
 from postprocess.families.peers.record import (
     PeerHeader,
@@ -24,7 +23,7 @@ from postprocess.families.peers.record import (
     peer_wire_bytes,
     write_peer_record,
 )
-from postprocess.families.peers.table import PEERS_NOTE, peer_remarks, peers_summary_text, peers_table, peers_table_text
+from postprocess.families.peers.table import PEERS_NOTE, peer_remarks, peers_table, peers_table_text
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import render_report
@@ -460,9 +459,8 @@ def test_what_failed_is_told_and_not_compared(tmp_path: Path) -> None:
     assert math.isnan(threaded["peer_times_its_basic"])
     assert peer_remarks(threaded) == ["our case failed: its wire carried nothing", "shared core"]
     assert peer_remarks(plain) == ["its case failed: its wire carried nothing"]
-    _, first, second = peers_summary_text(table).splitlines()
-    assert re.search(r" async .* IMB-NBC 2021\.11 +1 +80 % +- +- +- +0/0$", first)
-    assert re.search(r" basic .* IMB-NBC 2021\.11 \(failed\) +0 +- +- +1\.00 +1\.00 +1/1$", second)
+    words = {cell.row.configuration: f"{cell.word.text} {cell.number}" for cell in cells_of(table)}
+    assert words == {"progress thread": "says 80 %", "as it comes": "failed "}
 
 
 def test_a_peer_without_ours_says_so_and_no_peer_at_all_too(tmp_path: Path) -> None:
@@ -523,49 +521,3 @@ def test_the_report_has_a_section_of_them_where_there_are_any(tmp_path: Path) ->
     assert "&lt;b&gt;gave up&lt;/b&gt;" in section
     assert "<b>gave up" not in section
     assert PEERS_NOTE.partition(" is what")[0] in section
-
-
-def test_the_summary_has_a_line_for_each_case_and_program(tmp_path: Path) -> None:
-    folder, sizes = two_configurations(tmp_path)
-    peer(folder, "basic", tuple(result("imb_nbc", size, 30.0, 15.0, 15.0) for size in sizes))
-    low, high = (result("imb_nbc", size, time, 100.0, 100.0) for size, time in zip(sizes, (120.0, 150.0), strict=False))
-    peer(folder, "async", (low, high))
-    run = load_run(folder)
-    heads, first, second = peers_summary_text(peers_table(peer_records_of(run).records, points_of(run))).splitlines()
-    assert "it says" in heads
-    assert "50 to 80 %" in first
-    assert "4.00 to 5.00" in first
-    assert " basic " in second
-    assert peers_summary_text(peers_table([], points_of(run))) == ""
-
-
-def test_the_summary_rests_on_reliable_points_of_ours_and_tells_of_their_circumstances(tmp_path: Path) -> None:
-    folder, sizes = two_configurations(tmp_path)
-    for name in ("basic", "async"):
-        peer(folder, name, tuple(result("imb_nbc", size, 120.0, 100.0, 100.0) for size in sizes))
-    records, points = peer_records_of(load_run(folder)).records, points_of(load_run(folder))
-    diagonal = points.index[
-        (points["configuration"] == "async") & (points["comm_target_ns"] == points["comp_target_ns"])
-    ]
-
-    def line(of: pd.DataFrame) -> str:
-        (found,) = [text for text in peers_summary_text(peers_table(records, of)).splitlines() if " async " in text]
-        return found
-
-    assert "3/3  shared core" in line(points)
-    absurd = points.copy()
-    absurd.loc[diagonal[0], ["r_overhead_vs_basic", "speedup_vs_basic", "reliable"]] = [77.0, 88.0, False]
-    assert "77" not in line(absurd)
-    assert "88" not in line(absurd)
-    assert "2/3  shared core" in line(absurd)
-    absurd.loc[diagonal, "reliable"] = False
-    assert line(absurd).split()[-3:] == ["-", "-", "0/3"]
-    elsewhere = points.copy()
-    elsewhere.loc[diagonal[1], ["oversubscribed", "complete"]] = [True, False]
-    assert line(elsewhere).endswith("3/3  shared core, oversubscribed, incomplete record")
-    (row,) = [
-        row
-        for row in peers_table(records, elsewhere).to_dict("records")
-        if row["our_oversubscribed"] and row["configuration"] == "async"
-    ]
-    assert peer_remarks(row) == ["oversubscribed", "shared core", "incomplete record"]

@@ -37,7 +37,6 @@ from postprocess.families.nbc_overlap.tables import (
     measured_share,
     measured_share_text,
     points_table_text,
-    summary_table,
 )
 from postprocess.records.as_json import rows_as_json
 from postprocess.records.run import load_run
@@ -530,7 +529,6 @@ def test_cold_caches_are_a_case_of_their_own(tmp_path: Path) -> None:
         "openmpi@5.0.11, wire:2gbit, basic, cold caches",
         "openmpi@5.0.11, wire:2gbit, async, cold caches",
     ]
-    assert summary_table(points).count("cold caches") == 2
     assert points_table_text(points).count("cold caches") == 2
     alone = table(tmp_path, sweep(grid=(16,)), cold(sweep(grid=(16,), configuration="async")))
     assert alone.iloc[-1]["vs_basic_reason"] == "basic was not measured at this point"
@@ -621,7 +619,7 @@ def test_nothing_measured_is_no_error(tmp_path: Path) -> None:
     points = points_of(run)
     assert (len(points), len(samples_of(run)), rows_as_json(points)) == (0, 0, [])
     assert summarise(points) == []
-    assert summary_table(points) == points_table_text(points) == "no points"
+    assert points_table_text(points) == "no points"
     registry.write_tables(load_run(run_dir))
     assert record_metrics(load_overlap(run.records[0].path)) == dict.fromkeys(
         ("points", "points_valid", "points_reliable", "points_diagnosed", "points_overlap"), 0
@@ -752,26 +750,12 @@ def test_mixed_verdict_counts(tmp_path: Path) -> None:
 def test_tables_for_the_terminal(tmp_path: Path) -> None:
     run = load_run(synthetic.smoke_run(tmp_path))
     points = points_of(run)
-    short = summary_table(points).splitlines()
-    assert len(short) == 1 + 6
-    cells = short[3].split()
-    assert cells[:10] == [
-        "openmpi@5.0.11",
-        "wire:2gbit",
-        "async",
-        "ibcast",
-        "0.18",
-        "[-0.20,",
-        "0.18]",
-        "0.18",
-        "1.38",
-        "1.38",
-    ]
-    assert cells[10:14] == ["7/8/9", "overlaps", "likely", "overlap"]
-    assert " ".join(cells[14:]).endswith("median with them 0.18, shared core")
-    full = points_table_text(points).splitlines()
-    assert len(full) == 1 + len(points)
-    assert "not valid: not measured" in full[20]
+    heads, *full = points_table_text(points).splitlines()
+    rows, remarks = full[: len(points)], dict(line.strip().split(": ", 1) for line in full[len(points) :])
+    assert "remarks" in heads
+    (not_measured,) = [number for number, remark in remarks.items() if remark == "not valid: not measured"]
+    assert not_measured in rows[19].split()
+    assert len(set(remarks.values())) == len(remarks), "a remark of several points stands once"
 
 
 def test_the_share_of_the_time_that_counts_is_of_all_whole_records(tmp_path: Path) -> None:
@@ -805,7 +789,7 @@ def test_where_the_rest_of_the_time_went_is_told_by_its_parts_the_largest_first(
 
 def test_hostile_names_cannot_reach_the_terminal(tmp_path: Path) -> None:
     points = table(tmp_path, sweep(toolchain="evil\x1b[2J\u202e\n@1"))
-    for text, lines in ((summary_table(points), 2), (points_table_text(points), 10), (diagnosis_text(points), 3)):
+    for text, lines in ((points_table_text(points), 10), (diagnosis_text(points), 3)):
         assert all(line.isprintable() for line in text.split("\n"))
         assert len(text.split("\n")) == lines
 

@@ -130,7 +130,7 @@ def _of_messages(rows: pd.DataFrame) -> str:
         "below": "a message takes less of a CPU at each end than of the network",
         "above": "a message takes more of a CPU at each end than of the network",
         "cannot tell": asked,
-    }[_compared(overhead, latency)]
+    }[compared(overhead, latency)]
     if as_float(latency.value) < 0:
         sure = "L is" if as_float(latency.high) < 0 else "L may be"
         found = f"{asked}, since {sure} below 0: the overheads of sender and receiver overlap"
@@ -138,7 +138,7 @@ def _of_messages(rows: pd.DataFrame) -> str:
     return f"{found}: o {_time(overhead)}, L {_time(latency)}, from {of_launches}{several}"
 
 
-def _compared(one: Estimate, other: Estimate) -> str:
+def compared(one: Estimate, other: Estimate) -> str:
     """below, above, or cannot tell: their intervals have a point in common, or are not known."""
     below = as_float(one.high) < as_float(other.low)
     above = as_float(one.low) > as_float(other.high)

@@ -10,6 +10,7 @@ import pandas as pd
 from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import duration
 from postprocess.families.cpu_overhead.axes import AXES, FAMILY
+from postprocess.families.cpu_overhead.cells import cells_of
 from postprocess.families.cpu_overhead.charts import charts, rank_charts
 from postprocess.families.cpu_overhead.claims import sentences_by_case, verdicts
 from postprocess.families.cpu_overhead.loggp_record import LOGGP, LogGPRecord
@@ -140,7 +141,7 @@ CPU_OVERHEAD = sampled_family(
     numbers=lambda record: numbers_of(record) if isinstance(record, LogGPRecord) else record_numbers(record),
     bounds=BOUNDS,
     text=(shown(cpu_text),),
-    short_text=shown(cpu_text),
+    cells=cells_of,
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

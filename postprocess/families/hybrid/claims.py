@@ -132,7 +132,7 @@ missed. `state` names the state of the cores at these sizes, or at the largest r
 empty where the run has one state."""
 
 
-def _cases(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+def cases(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """The points of each case, over all launches in which the cores were in the same state."""
     points = sampled_table.over_launches(with_states(table), _POINT, ESTIMATES, ["doubtful"])
     for index, row in points[points["launches"] > 1].iterrows():
@@ -144,7 +144,7 @@ def _cases(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 def targets(table: pd.DataFrame) -> pd.DataFrame:
     """A row for each case, claim and collective of a table of `hybrid_table`; the columns are COLUMNS."""
-    found = [one for rows in _cases(table) for one in _of_claims(_where(rows), rows_of(rows))]
+    found = [one for rows in cases(table) for one in of_claims(_where(rows), rows_of(rows))]
     made: pd.DataFrame = pd.DataFrame(found, columns=list(COLUMNS))
     return made
 
@@ -154,7 +154,7 @@ def break_evens(table: pd.DataFrame) -> list[tuple[str, list[str]]]:
     faster than with the MPI library at its best, or what lacks to tell, a phrase per collective."""
     return [
         (_where(rows), [f"{operation}: {words}" for operation, words in _faster(rows_of(rows)).items()])
-        for rows in _cases(table)
+        for rows in cases(table)
     ]
 
 
@@ -176,19 +176,19 @@ class Glance:
 def at_a_glance(table: pd.DataFrame) -> list[Glance]:
     """A row for each case and collective of a table of `hybrid_table`, under the heads of GLANCE."""
     judged = {
-        (row["library"], row["operation"], row["kind"]): (str(row["verdict"]), _short_words(row))
+        (row["library"], row["operation"], row["kind"]): (str(row["verdict"]), short_words(row))
         for row in rows_of(targets(table))
     }
     return [
         Glance(
             where := _where(rows), operation, words, [judged.get((where, operation, kind), ("", "")) for kind in KINDS]
         )
-        for rows in _cases(table)
+        for rows in cases(table)
         for operation, words in _faster(rows_of(rows)).items()
     ]
 
 
-def _short_words(row: Mapping[str, Any]) -> str:
+def short_words(row: Mapping[str, Any]) -> str:
     """What explains a verdict: what lacks, or the largest ratio, its size and the state of the cores."""
     at = f"{_ratio_words(row).partition(' [')[0]} at {size(row['message_bytes'])}"
     return str(row["lacking"]) or ", ".join(filter(None, [at, row["state"]]))
@@ -210,7 +210,7 @@ def _where(rows: pd.DataFrame) -> str:
     return sampled_table.case_words(AXES, first) + sampled_table.few_launches_words(rows)
 
 
-def _of_claims(library: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def of_claims(library: str, rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for claim in CLAIMS:
         for operation in claim.operations:
             covered = [row for row in rows if claim.covers(row) and row["operation"] == operation]

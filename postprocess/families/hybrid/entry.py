@@ -12,6 +12,7 @@ from postprocess.families import axes
 from postprocess.families.family import Acceptance, Audit, Condition, Details, Metric, Over, TableFile
 from postprocess.families.hybrid import claims, once, overlap, state
 from postprocess.families.hybrid.axes import AXES, WHOLE
+from postprocess.families.hybrid.cells import cells_of
 from postprocess.families.hybrid.charts import charts
 from postprocess.families.hybrid.claims import GLANCE, OF_CASE, at_a_glance, break_evens, counts_words, targets
 from postprocess.families.hybrid.record import COMPUTATION, HybridRecord, hybrid_record
@@ -162,7 +163,7 @@ HYBRID = sampled_family(
         shown(overlap.text),
         shown(claims.text),
     ),
-    short_text=shown(claims.text),
+    cells=cells_of,
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

@@ -12,6 +12,7 @@ from postprocess.families import sampled_inside
 from postprocess.families.family import Acceptance, Audit, Details, Metric
 from postprocess.families.hybrid_kernels import validity
 from postprocess.families.hybrid_kernels.axes import AXES
+from postprocess.families.hybrid_kernels.cells import cells_of
 from postprocess.families.hybrid_kernels.charts import charts
 from postprocess.families.hybrid_kernels.record import HYBRID, MPI, OPENMP, KernelsRecord, kernels_record
 from postprocess.families.hybrid_kernels.table import (
@@ -129,7 +130,7 @@ HYBRID_KERNELS = sampled_family(
     numbers=record_numbers,
     bounds=BOUNDS,
     text=(shown(SHOWN.text), lambda found: MEMORY.text(by_ranks(found.table)), shown(verdict_text)),
-    short_text=shown(verdict_text),
+    cells=cells_of,
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

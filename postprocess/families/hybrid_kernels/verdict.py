@@ -54,13 +54,14 @@ class Comparison:
 class Verdict:
     """The answer for one kernel of one size.
 
-    where: library, configuration, network, ranks and nodes.  to_mpi, to_openmp: the times.
+    row: a row of its table.  where: library, configuration, network, ranks and nodes.  to_mpi, to_openmp: the times.
     memory_bytes, copies, planned_copies, lines: of each variant, as in a table of `kernels_table`; of several launches
     the median memory and the most copies. `copies` are measured, or planned where the record does not
     tell.  valid: whether all results were right.
     doubt: the first reason why the ratio to pure MPI is not reliable; empty where it is.
     """
 
+    row: Mapping[str, Any]
     where: str
     kernel: str
     size: int
@@ -112,6 +113,7 @@ def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
         first = rows_of(own)[0]
         reasons = [reason for one in own["unreliable_reasons"] for reason in one]
         yield Verdict(
+            row=first,
             where=_where(first),
             kernel=str(first["kernel"]),
             size=int(first["size"]),

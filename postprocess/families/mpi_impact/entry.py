@@ -10,6 +10,7 @@ from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import duration, interval, percent, ratio
 from postprocess.families import axes
 from postprocess.families.family import STATE, Audit, Family, Inside, Launches, Metric, Numbers, Spent, TableFile
+from postprocess.families.mpi_impact.cells import cells_of
 from postprocess.families.mpi_impact.charts import RATIO, case_words, charts, in_order
 from postprocess.families.mpi_impact.record import FAMILY, ImpactRecord, impact_record
 from postprocess.families.mpi_impact.record import MPI_IMPACT as PROGRAM
@@ -118,7 +119,7 @@ MPI_IMPACT = Family(
         named_by=axes.NAMED_BY,
     ),
     text=lambda found: SHOWN.text(found.table),
-    short_text=lambda found: SHOWN.text(highlighted(found.table)),
+    cells=lambda found: cells_of(found.table),
     sections=sections(FAMILY, "Impact of an idle library", 30, SECTION),
     inside=Inside(_words, _spent),
     numbers=_numbers,

@@ -22,6 +22,7 @@ from postprocess.families.family import (
 )
 from postprocess.families.nbc_overlap import report
 from postprocess.families.nbc_overlap.axes import AXES
+from postprocess.families.nbc_overlap.cells import cells_of
 from postprocess.families.nbc_overlap.launches import LAUNCHES, METRICS
 from postprocess.families.nbc_overlap.maps import METRICS as DRAWN
 from postprocess.families.nbc_overlap.points import (
@@ -40,12 +41,10 @@ from postprocess.families.nbc_overlap.tables import (
     measured_share,
     measured_share_text,
     points_table_text,
-    summary_table,
 )
 from postprocess.families.papers import DENIS_2022
 from postprocess.families.sampled import order_controls
 from postprocess.families.sampled_inside import LATE_WORDS
-from postprocess.statistics.launches import ONE_LAUNCH
 from postprocess.statistics.limits import LEAST_DIFFERENCE, LEAST_RATIO
 from postprocess.statistics.metrics import MIN_REPETITIONS
 
@@ -132,17 +131,8 @@ def _per_point(counts: Sequence[int]) -> str:
 def _text(found: Found) -> str:
     """The table of points, the diagnoses of the maps, and the table of break-even points."""
     points, share = found.table, measured_share_text(found.records)
-    return _parts(points_table_text(points), share, diagnosis_text(points), break_even_text(points))
-
-
-def _short_text(found: Found) -> str:
-    """A line per case, and the diagnoses of the maps."""
-    of_one = ONE_LAUNCH if found.table["launch"].nunique() == 1 else ""
-    return _parts(summary_table(found.table), of_one, measured_share_text(found.records), diagnosis_text(found.table))
-
-
-def _parts(*texts: str) -> str:
-    return "\n\n".join(text for text in texts if text)
+    parts = (points_table_text(points), share, diagnosis_text(points), break_even_text(points))
+    return "\n\n".join(filter(None, parts))
 
 
 def _numbers(record: OverlapRecord, basic: OverlapRecord | None) -> Numbers:
@@ -168,7 +158,7 @@ NBC_OVERLAP = Family(
     ),
     launches=LAUNCHES,
     text=_text,
-    short_text=_short_text,
+    cells=lambda found: cells_of(found.table),
     sections=(
         Section("verdicts", "Verdicts", 10, f"{_TEMPLATES}/cards.html", report.cards, "found"),
         Section(

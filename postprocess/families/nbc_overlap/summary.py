@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from postprocess.drawing.text import clean, interval, ratio, short
@@ -50,7 +51,7 @@ from postprocess.families.nbc_overlap.validity import TOO_WIDE, too_wide
 from postprocess.records.header import NAMED
 from postprocess.statistics.effects import sure_at
 from postprocess.statistics.launches import of_rows
-from postprocess.statistics.metrics import as_float, break_even_estimate, median_estimate
+from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float, break_even_estimate, median_estimate
 
 OVERLAPS, PARTLY, CANNOT_TELL = "overlaps", "partly overlaps", "cannot tell"
 SERIALISES, SLOWER, MIXED = "serialises", "slower than serialised", "mixed"
@@ -68,6 +69,8 @@ class Summary:
     able: the number of valid points whose launch did not fail.
     without_basic: the number of usable points without a basic to compare with; 0 for the reference `basic` itself.
     together_low, together_high: the interval of the median deciding ratio over all points counted in `able`.
+    overhead, gained: of `usable` points, the median r_overhead and the median speed-up over basic, by the work done
+    where cores were given up. Their intervals go from the median of the points' lower ends to that of the upper ends.
     """
 
     case: dict[str, Any]
@@ -84,6 +87,8 @@ class Summary:
     speedup_vs_basic_per_work: float
     together_low: float
     together_high: float
+    overhead: Estimate
+    gained: Estimate
     verdicts: Counter[str]
     diagnosis: MapDiagnosis
     notes: tuple[str, ...]
@@ -105,8 +110,12 @@ class Summary:
         It is not sure where it rests on unreliable points. Nor is it where more than a quarter of its points have no
         basic: the references that decide there may themselves be slow.
         """
-        alone = self.without_basic > (1 - SHARE) * (self.able if self.together else self.reliable)
-        return f"{self.verdict}?" if (self.together or alone) and self.verdict != CANNOT_TELL else self.verdict
+        return self.verdict if self.is_sure or self.verdict == CANNOT_TELL else f"{self.verdict}?"
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether what is said of the case rests on reliable points that have a basic."""
+        return not self.together and self.without_basic <= (1 - SHARE) * self.reliable
 
     @property
     def name(self) -> str:
@@ -248,10 +257,18 @@ def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ..
         speedup_vs_basic_per_work=median(chosen["speedup_vs_basic_per_work"]),
         together_low=as_float(together.low),
         together_high=as_float(together.high),
+        overhead=_typical(chosen, "r_overhead"),
+        gained=_typical(chosen, "speedup_vs_basic_per_work" if case["given_up_cores"] else "speedup_vs_basic"),
         verdicts=Counter(_verdicts(points[points["reliable"]].to_dict("records"))),
         diagnosis=map_diagnosis(points.to_dict("records")),
         notes=(*failures, *([left] if left else []), *case_notes(points, without_basic, len(chosen))),
     )
+
+
+def _typical(points: pd.DataFrame, name: str) -> Estimate:
+    ends = [points[f"{name}{end}"].to_numpy(np.float64) for end in sampled_table.ENDS]
+    known = np.isfinite(ends).all(axis=0)
+    return Estimate(*(np.median(end[known]) for end in ends)) if known.any() else UNKNOWN
 
 
 def _verdicts(rows: list[dict[Any, Any]]) -> list[str]:

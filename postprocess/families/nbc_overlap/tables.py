@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.columns import Column, Columns, aligned, circumstances, estimate, number, plain
-from postprocess.drawing.text import clean, duration, interval, percent, ratio, size
+from postprocess.drawing.columns import Column, Columns, circumstances, estimate, number, plain, remarked
+from postprocess.drawing.text import clean, duration, percent, ratio, size
 from postprocess.families.axes import configuration_words
 from postprocess.families.nbc_overlap.break_even import (
     break_even_table,
@@ -16,42 +16,10 @@ from postprocess.families.nbc_overlap.break_even import (
     measured_words,
     node_words,
 )
-from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis, MapDiagnosis, is_reference
+from postprocess.families.nbc_overlap.diagnosis import UNRELIABLE, Diagnosis, MapDiagnosis
 from postprocess.families.nbc_overlap.record import OverlapRecord
 from postprocess.families.nbc_overlap.summary import summarise
 from postprocess.records.record import SPENT
-
-
-def summary_table(points: pd.DataFrame) -> str:
-    """One line per toolchain, network, configuration and collective of `points_of(run)`, without a final newline.
-
-    r_overhead is the median over the `usable` points, with [min, max]. "per work" is the speed-up by the work done:
-    cores that were given up do no work. "reliable" counts reliable / valid / all points.
-    """
-    heads = [
-        *("toolchain", "network", "configuration", "collective", "r_overhead", "[min, max]"),
-        *("vs basic", "speed-up", "per work", "reliable", "verdict", "diagnosis", "notes"),
-    ]
-    lines = []
-    for s in summarise(points):
-        reference = is_reference(s.case)
-        lines.append(
-            [
-                *(str(s.case[key]) for key in ("toolchain", "network")),
-                s.configuration,
-                str(s.case["collective"]),
-                ratio(s.r_overhead),
-                interval(s.r_overhead_min, s.r_overhead_max),
-                "" if reference else ratio(s.r_overhead_vs_basic),
-                "" if reference else ratio(s.speedup_vs_basic),
-                "" if reference else ratio(s.speedup_vs_basic_per_work),
-                f"{s.reliable}/{s.valid}/{s.points}",
-                s.shown_verdict,
-                s.diagnosis.title,
-                ", ".join(s.notes),
-            ]
-        )
-    return aligned(heads, lines, right={4, 6, 7, 8, 9}) if lines else "no points"
 
 
 def diagnosis_text(points: pd.DataFrame) -> str:
@@ -145,21 +113,22 @@ _TARGETS = (
 )  # fmt: skip
 _POINTS = Columns((
     *_CASE,
-    *_TARGETS,
+    *_TARGETS[:2],
+    *estimate("r_overhead", "r_overhead", right=False),
+    *estimate("vs basic", "r_overhead_vs_basic", right=False),
+    number("speed-up", "speedup_vs_basic", ratio),
+    remarked(remarks),
+    Column("diagnosis", lambda row: Diagnosis.of(row).words),
+    number("per work", "speedup_vs_basic_per_work", ratio),
+    number("r_comm", "r_comm", ratio),
+    number("r_comp", "r_comp_slowdown", ratio),
+    *_TARGETS[2:],
     number("work", "work_size"),
     number("t_comm_ref", "t_comm_ref_ns", duration),
     number("t_comp_ref", "t_comp_ref_ns", duration),
     number("t_measured", "t_measured_ns", duration),
-    *estimate("r_overhead", "r_overhead", right=False),
-    *estimate("vs basic", "r_overhead_vs_basic", right=False),
-    number("speed-up", "speedup_vs_basic", ratio),
-    number("per work", "speedup_vs_basic_per_work", ratio),
-    number("r_comm", "r_comm", ratio),
-    number("r_comp", "r_comp_slowdown", ratio),
     number("reps", "repetitions"),
     number("width", "interval_relative_reached", percent),
-    Column("diagnosis", lambda row: Diagnosis.of(row).words),
-    Column("remarks", lambda row: "; ".join(remarks(row))),
 ))  # fmt: skip
 _BREAK_EVEN = Columns((
     *_CASE,

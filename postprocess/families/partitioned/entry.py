@@ -9,9 +9,10 @@ from postprocess.drawing.curve_view import CurveSection
 from postprocess.families.family import Audit, Bound, Details, Metric
 from postprocess.families.papers import GILLIS_2023
 from postprocess.families.partitioned.axes import AXES
+from postprocess.families.partitioned.cells import cells_of
 from postprocess.families.partitioned.charts import charts
 from postprocess.families.partitioned.record import PartitionedRecord, partitioned_record
-from postprocess.families.partitioned.summary import summaries, summary_text
+from postprocess.families.partitioned.summary import summaries
 from postprocess.families.partitioned.table import COLUMNS, SHOWN, partitioned_table, record_numbers
 from postprocess.families.partitioned.verdict import (
     break_even_words,
@@ -104,7 +105,7 @@ PARTITIONED = sampled_family(
     numbers=record_numbers,
     bounds=(*slower("t_ratio_to_single"), Bound("gain_vs_model", absolute=False, margin=LEAST_RATIO, better="larger")),
     text=(shown(SHOWN.text), shown(verdict_text)),
-    short_text=shown(summary_text),
+    cells=cells_of,
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

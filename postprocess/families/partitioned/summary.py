@@ -46,15 +46,6 @@ def summaries(table: pd.DataFrame) -> list[Summary]:
     return [_summary(library, [verdict for _, verdict in of_library]) for library, of_library in by_library]
 
 
-def summary_text(table: pd.DataFrame) -> str:
-    """The summaries for the terminal; empty for an empty table."""
-    lines = []
-    for summary in summaries(table):
-        parts = (summary.most, summary.cases, summary.others, summary.unreliable)
-        lines += [f"{summary.library}:", *(f"  {part}" for part in parts if part)]
-    return "\n".join(lines)
-
-
 def _summary(library: str, of_library: Sequence[Verdict]) -> Summary:
     early = [verdict for verdict in of_library if verdict.has_something_late]
     others = [verdict for verdict in of_library if not verdict.has_something_late]

@@ -1,12 +1,12 @@
 """The family `peers`: benchmarks of other projects, shown beside ours."""
 
 from postprocess.families.family import Audit, Family, Numbers, Section
+from postprocess.families.peers.cells import cells_of
 from postprocess.families.peers.output import FORMATS
 from postprocess.families.peers.record import FAMILY, PeerRecord, peer_record, peer_wire_bytes
 from postprocess.families.peers.table import (
     PEER_COLUMNS,
     PEERS_NOTE,
-    peers_summary_text,
     peers_table,
     peers_table_text,
     peers_view,
@@ -29,7 +29,7 @@ PEERS = Family(
     table=lambda run, records, beside: peers_table(records, beside, failed_records(run.manifest)),
     columns=PEER_COLUMNS,
     text=lambda found: "" if found.table.empty else f"{peers_table_text(found.table)}\n\n{PEERS_NOTE}",
-    short_text=lambda found: peers_summary_text(found.table),
+    cells=lambda found: cells_of(found.table),
     sections=(
         Section(
             "peers",

@@ -157,47 +157,6 @@ def peers_table_text(table: pd.DataFrame) -> str:
     return aligned(PEER_HEADS, lines, _RIGHT) if lines else "no other benchmark ran"
 
 
-def peers_summary_text(table: pd.DataFrame) -> str:
-    """One line per program and case, with the range of each value over the message sizes; empty without any result.
-
-    Our values are ranges over our reliable points at exactly these sizes; "reliable" counts reliable / all of these
-    points. Cases that failed are left out.
-    """
-    heads = [
-        *("toolchain", "network", "configuration", "collective", "program", "sizes"),
-        *("it says", "x its basic", "ours: vs basic", "speed-up", "reliable", "remarks"),
-    ]
-    lines = []
-    for key, rows in table.groupby(["toolchain", "network", "configuration", "collective", "program"], sort=False):
-        ours = rows[(rows["our_message_bytes"] == rows["message_bytes"]) & (rows["our_failed"] == "")]
-        reliable = ours[ours["our_reliable"].astype(bool)]
-        about = (words for row in reliable.to_dict("records") for words in circumstances(row, "our_"))
-        failed = rows["peer_failed"] != ""
-        words = " (failed)" if failed.any() else ""
-        good = rows[~failed]
-        lines.append(
-            [
-                *map(str, key[:-1]),
-                f"{key[-1]}{words}",
-                str(int(good["peer_overlap_percent"].notna().sum())),
-                _range(good["peer_overlap_percent"], "{:.0f}", " %"),
-                _range(good["peer_times_its_basic"]),
-                *(_range(reliable[f"our_{name}"]) for name in ("r_overhead_vs_basic", "speedup_vs_basic")),
-                f"{len(reliable)}/{len(ours)}",
-                ", ".join(dict.fromkeys(about)),
-            ]
-        )
-    return aligned(heads, lines, set(range(5, 11))) if lines else ""
-
-
-def _range(values: pd.Series[Any], form: str = "{:.2f}", unit: str = "") -> str:
-    known = pd.to_numeric(values, errors="coerce").dropna()
-    if known.empty:
-        return "-"
-    low, high = (form.format(value) for value in (known.min(), known.max()))
-    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
-
-
 def programs_of(records: Sequence[PeerRecord]) -> list[tuple[str, Mapping[str, str], str]]:
     """The programs of the records, each once: toolchain, program as in its header, and the MPI library that it uses."""
     by_hash = {

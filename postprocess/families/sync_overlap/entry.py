@@ -15,6 +15,7 @@ from postprocess.families.family import Audit, Details, Found, Metric
 from postprocess.families.papers import WHITE_1999
 from postprocess.families.sampled_family import Compared, sampled_family, slower
 from postprocess.families.sync_overlap.axes import AXES
+from postprocess.families.sync_overlap.cells import cells_of
 from postprocess.families.sync_overlap.charts import charts
 from postprocess.families.sync_overlap.memory import SHOWN as MEMORY
 from postprocess.families.sync_overlap.memory import growth_sentences, memory_table
@@ -126,7 +127,7 @@ SYNC_OVERLAP = sampled_family(
         lambda found: MEMORY.text(memory_table(found.table)),
         _verdicts,
     ),
-    short_text=_verdicts,
+    cells=cells_of,
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

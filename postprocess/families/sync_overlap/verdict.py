@@ -53,7 +53,7 @@ class Verdict:
 
 def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
     """Yield what holds of each case in a table of `sync_table`, in its order."""
-    for _, rows in _over_launches(table).groupby(_GROUP, sort=False, dropna=False):
+    for _, rows in over_launches(table).groupby(_GROUP, sort=False, dropna=False):
         every = rows_of(rows)
         valid = [row for row in every if row["valid"]]
         outcomes = tuple(_outcomes(every))
@@ -80,7 +80,7 @@ def verdict_text(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _over_launches(table: pd.DataFrame) -> pd.DataFrame:
+def over_launches(table: pd.DataFrame) -> pd.DataFrame:
     """The points of each case over its launches, with the answers that their common intervals give."""
     points = sampled_table.over_launches(table, [*_GROUP, "message_bytes"], ESTIMATES)
     for index, row in points[points["launches"] > 1].iterrows():

@@ -14,6 +14,7 @@ from postprocess.families.papers import WHITE_1999
 from postprocess.families.sampled_family import sampled_family, shown, slower
 from postprocess.families.sampled_inside import different
 from postprocess.families.transfer_overlap.axes import AXES, NOTHING, PIPELINED
+from postprocess.families.transfer_overlap.cells import cells_of
 from postprocess.families.transfer_overlap.charts import charts
 from postprocess.families.transfer_overlap.record import TransferRecord, transfer_record
 from postprocess.families.transfer_overlap.table import COLUMNS, SHOWN, points_text, record_numbers, transfer_table
@@ -125,7 +126,7 @@ TRANSFER_OVERLAP = sampled_family(
     numbers=record_numbers,
     bounds=slower("t_ratio_to_nonoverlap"),
     text=(shown(SHOWN.text), shown(verdict_text)),
-    short_text=shown(verdict_text),
+    cells=cells_of,
     section=SECTION,
     inside=INSIDE,
     audit=Audit(wrong, communicated_ns, payload_bytes),

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from postprocess.drawing.columns import Columns, number
+import pandas as pd
+
+from postprocess.drawing.columns import Columns, number, rows_of
 from postprocess.drawing.curve_view import CurveSection
+from postprocess.drawing.matrix import Cell, Word
 from postprocess.drawing.text import duration
 from postprocess.families import sampled_table
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import Audit, Axis, Metric
+from postprocess.families.matrix_rows import rows_in
 from postprocess.families.sampled import Sampling, Times, flags_of_start, invalid_reasons, point_as
 from postprocess.families.sampled_family import sampled_family, shown, slower
 from postprocess.families.sampled_inside import observed, wrong
+from postprocess.families.sampled_table import estimate_of
 from postprocess.records.fields import Positive
 from postprocess.records.record import Record, RecordFile, record_as
 from postprocess.records.run import failed_reasons
@@ -59,6 +64,13 @@ def _rows(record: BarrierRecord, failed: str) -> Iterator[sampled_table.Row]:
 
 _table = sampled_table.maker(COLUMNS, _rows)
 SHOWN = Columns((*sampled_table.leading(AXES), number("barriers"), number("time", TIME, duration)))
+_MEASURED = Word("measured", "even", "takes {}", "take {}")
+
+
+def _cells(table: pd.DataFrame) -> list[Cell]:
+    row_of = rows_in(table, AXES.family)
+    times = [(row, BARRIERS.words(row["barriers"]), estimate_of(row, TIME).numbers) for row in rows_of(table)]
+    return [Cell(row_of(row), column, _MEASURED, time, words=duration) for row, column, time in times]
 
 
 BARRIER_TIME = sampled_family(
@@ -74,7 +86,7 @@ BARRIER_TIME = sampled_family(
     numbers=lambda record: sampled_table.numbers_of(table := _table([record]), {TIME: float(table[TIME].max())}),
     bounds=slower(TIME),
     text=(shown(SHOWN.text),),
-    short_text=shown(SHOWN.text),
+    cells=_cells,
     section=CurveSection(lambda _table: (), lambda table, most_rows: {"points": SHOWN.view(table, most_rows)}),
     inside=observed(AXES, "barriers", lambda _records: ()),
     audit=Audit(wrong),

@@ -1,0 +1,332 @@
+"""The matrix of a family in a run: rows are libraries in their configurations, columns what was measured; each cell has
+one word, the one number that decided it, with its interval, and how many points counted.
+
+All of it is made from cells alone: the text for a window, a sentence for each library, and the notes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Literal, NamedTuple, TypeAlias
+
+from postprocess.drawing.text import clean, interval, plural, ratio
+
+State: TypeAlias = Literal["good", "even", "bad", "unknown"]
+"""What a word means for a user. It is the class of a cell in a page, and its colour in a terminal."""
+STATES: Sequence[State] = ("good", "even", "bad", "unknown")
+Paint: TypeAlias = Callable[[str, State], str]
+"""Colours a text."""
+
+
+class Row(NamedTuple):
+    """A row of the matrix.  configuration: in words: ``as it comes``, ``progress thread``."""
+
+    library: str
+    network: str
+    configuration: str
+
+
+CONFIGURATIONS: Mapping[str, str] = {
+    "basic": "as it comes",
+    "async": "progress thread",
+    "dedicated": "dedicated core",
+    "apphelper": "helper thread",
+    "dedicated_unbound": "unbound progress thread",
+    "basic_reduced": "one core fewer",
+}
+"""The configurations as a user would say, in the order of their rows. Another one has its own name, and comes last."""
+AS_IT_COMES = CONFIGURATIONS["basic"]
+Place: TypeAlias = tuple[Row, str]
+"""A row, and a column."""
+UNKNOWN = (math.nan, math.nan, math.nan)
+
+
+class Word(NamedTuple):
+    """The word of a cell.
+
+    one, many: what one thing, or several, do, for a sentence: ``serialises`` and ``serialise``. `{}` stands for the
+    numbers; without it these follow in brackets.
+    """
+
+    text: str
+    state: State
+    one: str
+    many: str
+
+
+CANNOT_TELL = Word("cannot tell", "unknown", "cannot be told", "cannot be told")
+NOT_MEASURED = Word("not measured", "unknown", "was not measured", "were not measured")
+BY_RESULT = {
+    "fail": Word("failed", "bad", "failed", "failed"),
+    "skip": Word("skipped", "unknown", "was skipped", "were skipped"),
+    "missing": Word("missing", "unknown", "is missing", "are missing"),
+}
+"""The words for cases without a result, by the result in the manifest."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a library did in a configuration.
+
+    column: what was measured.
+    estimate: the number that decided the word, and the ends of its 95 % interval; NaN where they are not known.
+    words, unit: write it.  measure: what the number is.
+    counted: how many of `points` points the number rests on.
+    noun: what a column is, for sentences: ``collective``.
+    why: the evidence in a line.  notes: what else a reader must know; the same note of several cells is shown once.
+    """
+
+    row: Row
+    column: str
+    word: Word
+    estimate: tuple[float, float, float] = UNKNOWN
+    counted: int = 0
+    points: int = 0
+    words: Callable[[float], str] = ratio
+    unit: str = ""
+    measure: str = ""
+    noun: str = "case"
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        return self.row, self.column
+
+    @property
+    def value(self) -> float:
+        """The number that decided the word."""
+        return self.estimate[0]
+
+    @property
+    def number(self) -> str:
+        """The number with its unit: ``1.23 x``; empty where it is not known."""
+        return f"{self.words(self.value)}{self.unit}" if math.isfinite(self.value) else ""
+
+    @property
+    def validity(self) -> str:
+        """The interval, and how many points counted of how many: ``[1.19, 1.27] 5/9``."""
+        known = interval(*self.estimate[1:], words=self.words) if self.number else "-"
+        counts = f"{self.counted}/{self.points}" if self.points else ""
+        return f"{known.strip('-')} {counts}".strip()
+
+
+def matrix_text(cells: Sequence[Cell], width: int, paint: Paint = lambda text, _state: text) -> list[str]:
+    """The matrix in lines of at most `width` characters, in blocks of columns where they do not fit; a cell has one
+    line where all columns fit beside each other so, else two."""
+    grid = _Grid(cells)
+    shown = next(
+        (lines for lines in (grid.in_one_line, grid.in_two_lines) if grid.width(lines, grid.columns) <= width),
+        grid.in_two_lines,
+    )
+    found: list[str] = []
+    for columns in grid.blocks(shown, width):
+        found += ["", *grid.lines(shown, columns, paint)] if found else grid.lines(shown, columns, paint)
+    return found
+
+
+_GAP = 2
+
+
+class _Grid:
+    """Cells by their rows and columns. Where several are at one place, the row stands there as often."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._several = len({cell.row.network for cell in cells}) > 1
+        self.columns = list(dict.fromkeys(cell.column for cell in cells))
+        self._rows: dict[Row, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+        for cell in cells:
+            self._rows[cell.row][cell.column].append(cell)
+        self.label = max((max(len(library), len(words) + _GAP) for library, words, _ in self.rows()), default=0)
+
+    def rows(self) -> Iterator[tuple[str, str, dict[str, Cell]]]:
+        """Yield library, configuration, and the cells by column."""
+        for row in sorted(self._rows, key=lambda row: (row.library, _rank(row))):
+            network = f", {row.network}" if self._several else ""
+            by_column = self._rows[row]
+            for layer in range(max(map(len, by_column.values()))):
+                cells = {name: each[layer] for name, each in by_column.items() if layer < len(each)}
+                yield clean(row.library), clean(f"{row.configuration}{network}"), cells
+
+    @staticmethod
+    def in_two_lines(cell: Cell | None) -> list[str]:
+        """The word and its number; below, interval and counts."""
+        if cell is None:
+            return [NOT_MEASURED.text, ""]
+        return [f"{cell.word.text} {cell.number}".strip(), cell.validity]
+
+    @staticmethod
+    def in_one_line(cell: Cell | None) -> list[str]:
+        return [" ".join(filter(None, _Grid.in_two_lines(cell)))]
+
+    def _width(self, shown: Callable[[Cell | None], list[str]], column: str) -> int:
+        texts = [text for *_, cells in self.rows() for text in shown(cells.get(column))]
+        return max(map(len, (clean(column), *texts))) + _GAP
+
+    def width(self, shown: Callable[[Cell | None], list[str]], columns: Sequence[str]) -> int:
+        """How wide the lines of these columns are."""
+        return self.label + sum(self._width(shown, column) for column in columns)
+
+    def blocks(self, shown: Callable[[Cell | None], list[str]], width: int) -> Iterator[list[str]]:
+        """Yield columns that fit beside each other, at least one."""
+        block: list[str] = []
+        for column in self.columns:
+            if block and self.width(shown, [*block, column]) > width:
+                yield block
+                block = []
+            block.append(column)
+        if block:
+            yield block
+
+    def lines(self, shown: Callable[[Cell | None], list[str]], columns: Sequence[str], paint: Paint) -> list[str]:
+        """The lines of a block: heads, then each library with its configurations."""
+        widths = {column: self._width(shown, column) for column in columns}
+        heads = "".join(f"{' ' * _GAP}{clean(column)}".ljust(widths[column]) for column in columns)
+        found, before = [f"{'':{self.label}}{heads}".rstrip()], ""
+        for library, words, cells in self.rows():
+            found += [library] if library != before else []
+            before = library
+            texts = {column: shown(cells.get(column)) for column in columns}
+            count = max(len(text) - (not text[-1]) for text in texts.values())
+            for line, label in enumerate((f"{' ' * _GAP}{words}", "")[:count]):
+                parts = [_painted(texts[one][line], cells.get(one), widths[one], paint, line) for one in columns]
+                found.append(f"{label:{self.label}}{''.join(parts)}".rstrip())
+        return found
+
+
+def _rank(row: Row) -> int:
+    """The place of a row among those of its library."""
+    known = [number for number, words in enumerate(CONFIGURATIONS.values()) if row.configuration.startswith(words)]
+    return known[0] if known else len(CONFIGURATIONS)
+
+
+def _painted(text: str, cell: Cell | None, width: int, paint: Paint, line: int) -> str:
+    """A cell's text in its width, its word painted."""
+    word = cell.word.text if cell else NOT_MEASURED.text
+    state: State = cell.word.state if cell else NOT_MEASURED.state
+    padding = " " * (width - _GAP - len(text))
+    shown = text if line else f"{paint(word, state)}{text[len(word) :]}"
+    return f"{' ' * _GAP}{shown}{padding}"
+
+
+def sentences(cells: Sequence[Cell]) -> list[str]:
+    """A sentence for each library: how many of its columns do what, in each configuration, and by how much."""
+    found = []
+    several = len({cell.row.network for cell in cells}) > 1
+    for library in sorted({cell.row.library for cell in cells}):
+        by_row: dict[str, list[Cell]] = defaultdict(list)
+        for cell in sorted(cells, key=lambda one: _rank(one.row)):
+            if cell.row.library == library:
+                where = (
+                    cell.row.configuration
+                    if cell.row.configuration.startswith(AS_IT_COMES)
+                    else f"with {cell.row.configuration}"
+                )
+                by_row[f"{where}, {cell.row.network}" if several else where].append(cell)
+        left_out = [where for where, row in by_row.items() if all(cell.word == BY_RESULT["skip"] for cell in row)]
+        told = [f"{where}, {_of_row(row)}" for where, row in by_row.items() if where not in left_out]
+        told += [f"skipped: {', '.join(left_out)}"] if left_out else []
+        found.append(clean(f"{library}: {'; '.join(told)}"))
+    return found
+
+
+def _of_row(row: Sequence[Cell]) -> str:
+    """What the cells of a row do, things of one kind after those of another."""
+    nouns = dict.fromkeys(cell.noun for cell in row)
+    return ", ".join(_of_things([cell for cell in row if cell.noun == noun]) for noun in nouns)
+
+
+def _of_things(things: Sequence[Cell]) -> str:
+    by_word: dict[Word, list[Cell]] = defaultdict(list)
+    for cell in sorted(things, key=lambda one: STATES.index(one.word.state)):
+        by_word[cell.word].append(cell)
+    told = (_of_word(word, same, things, first=not place) for place, (word, same) in enumerate(by_word.items()))
+    return ", ".join(told)
+
+
+def _of_word(word: Word, same: Sequence[Cell], row: Sequence[Cell], *, first: bool) -> str:
+    """How many cells of a row have a word, and their numbers."""
+    count, of_all = len(same), len(row)
+    does = word.one if count == 1 else word.many
+    numbers = _range(same) if word.state != "unknown" else ""
+    does = does.replace("{}", numbers) if "{}" in does else f"{does} ({numbers}{same[0].unit})" if numbers else does
+    if of_all == 1:
+        return f"{same[0].column or 'it'} {does}"
+    if count == of_all:
+        every = f"both {same[0].noun}s" if count == 2 else f"all {plural(count, same[0].noun)}"
+        return f"nothing can be told of {plural(count, same[0].noun)}" if word == CANNOT_TELL else (
+            f"{every} {does}"
+        )  # fmt: skip
+    return f"{count} of {plural(of_all, same[0].noun)} {does}" if first else f"{count} {does}"
+
+
+def _range(same: Sequence[Cell]) -> str:
+    """From the least to the largest number, without the unit; once where they are the same in words."""
+    known = sorted((cell for cell in same if math.isfinite(cell.value)), key=lambda cell: cell.value)
+    ends = dict.fromkeys(one.words(one.value) for one in (known[0], known[-1])) if known else {}
+    return " to ".join(ends)
+
+
+def notes(cells: Sequence[Cell]) -> list[str]:
+    """What the numbers are, why cells have no result or cannot be told, and what else must be known: each once."""
+    in_order = sorted(cells, key=lambda cell: _rank(cell.row))
+    measures = "; ".join(dict.fromkeys(cell.measure for cell in in_order if cell.measure))
+    known = "[95 % interval]" if any(math.isfinite(cell.estimate[1]) for cell in cells) else ""
+    counts = "points that count/all" if any(cell.points for cell in cells) else ""
+    key = (
+        f"numbers: {'; '.join(filter(None, [measures, ', '.join(filter(None, [known, counts]))]))}" if measures else ""
+    )
+    why = [(cell, f"{cell.word.text}: {cell.why}") for cell in cells if cell.word.state == "unknown" and cell.why]
+    why += [(cell, f"failed: {cell.why}") for cell in cells if cell.word == BY_RESULT["fail"] and cell.why]
+    also = [(cell, note) for cell in cells for note in cell.notes]
+    of_all = "; ".join(_each_told(also, cells))
+    return [*([key] if key else []), *([of_all] if of_all else []), *_each_told(why, cells)]
+
+
+def _each_told(noted: Iterable[tuple[Cell, str]], cells: Sequence[Cell]) -> list[str]:
+    """Each note once, in words that say where it holds."""
+    by_note: dict[str, list[tuple[str, Cell]]] = defaultdict(list)
+    for cell, note in noted:
+        by_note[re.sub(r"[\d.]+", "", note)].append((note, cell))
+    return [_told(each, cells) for each in by_note.values()]
+
+
+def _told(each: Sequence[tuple[str, Cell]], cells: Sequence[Cell]) -> str:
+    """Notes that differ in their numbers alone, in a line."""
+    of_note = [cell for _, cell in each]
+    like = " or so" * (len({note for note, _ in each}) > 1)
+    return clean(f"{each[0][0]}{like} ({_where(of_note, cells)})")
+
+
+def _where(of_note: Sequence[Cell], cells: Sequence[Cell]) -> str:
+    """Which cells have a note: all, those of libraries or configurations as a whole, or named while they are few."""
+    if len(of_note) == len(cells) > 1:
+        return "everywhere"
+    for names in (("library",), ("configuration",), ("library", "configuration")):
+        whole = {tuple(getattr(cell.row, name) for name in names) for cell in of_note}
+        if len(whole) <= MOST_ROWS and len(of_note) == sum(
+            tuple(getattr(cell.row, name) for name in names) in whole for cell in cells
+        ):
+            return "; ".join(dict.fromkeys(" ".join(words) for words in sorted(whole)))
+    if len(of_note) > MOST_NAMED:
+        return f"{len(of_note)} of {len(cells)}"
+    return "; ".join(f"{cell.row.library} {cell.row.configuration} {cell.column}" for cell in of_note)
+
+
+MOST_ROWS = 3
+"""The most libraries or configurations that a note names."""
+MOST_NAMED = 1
+"""The most cells that a note names."""
+
+
+def wrapped(lines: Iterable[str], width: int) -> list[str]:
+    """Sentences in lines of at most this width; what follows the first line of each is indented."""
+    return [
+        part for line in lines for part in wrap(line, width, subsequent_indent="  ", break_on_hyphens=False) or [""]
+    ]

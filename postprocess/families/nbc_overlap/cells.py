@@ -1,0 +1,92 @@
+"""The matrix of the family: for each collective, whether a library overlaps as it comes, and what a user gains by
+another configuration.
+
+As it comes the number is r_overhead, and the word is the verdict of `summary`. In any other configuration the number is
+how many times as fast as the library as it comes the work is done; where a core was given up, by the work done. The
+library gains, or is slower, where the interval of that lies on one side of 1, and the number is off 1 by at least the
+least ratio that matters. It is no faster where it surely gains less than that. It cannot be told where the verdict of
+`summary` would have a question mark.
+"""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, Cell, Row, Word
+from postprocess.families.matrix_rows import rows_in
+from postprocess.families.nbc_overlap import summary
+from postprocess.families.nbc_overlap.diagnosis import BASIC_FAILED, is_reference
+from postprocess.families.nbc_overlap.summary import Summary, summarise
+from postprocess.statistics.limits import LEAST_RATIO
+from postprocess.statistics.metrics import Estimate
+
+OVERHEAD = "r_overhead of the median point (0: all is hidden, 1: nothing)"
+SPEED_UP = "x: times as fast as the library as it comes"
+GAINS = Word("gains", "good", "runs {} times as fast as without", "run {} times as fast as without")
+NO_FASTER = Word("no faster", "even", "is no faster", "are no faster")
+SLOWER = Word("slower", "bad", "runs {} times as fast as without", "run {} times as fast as without")
+WORDS = {
+    summary.OVERLAPS: Word(summary.OVERLAPS, "good", "overlaps", "overlap"),
+    summary.PARTLY: Word(summary.PARTLY, "even", "partly overlaps", "partly overlap"),
+    summary.SERIALISES: Word(summary.SERIALISES, "bad", "serialises", "serialise"),
+    summary.SLOWER: Word(summary.SLOWER, "bad", "is slower than serialised", "are slower than serialised"),
+    summary.MIXED: Word(summary.MIXED, "even", "is mixed", "are mixed"),
+    summary.CANNOT_TELL: CANNOT_TELL,
+}
+MOVED = "computing or communicating alone takes another time than with the library as it comes"
+_LEFT_TO_COUNTS = ("left out", "few points reliable")
+"""The beginnings of notes that the counts of a cell say."""
+
+
+def cells_of(points: pd.DataFrame) -> list[Cell]:
+    """A cell for each case of `points_of`."""
+    rows = rows_in(points, "nbc_overlap")
+    return [_cell(one, rows(one.case)) for one in summarise(points)]
+
+
+def _cell(one: Summary, row: Row) -> Cell:
+    is_basic = is_reference(one.case)
+    number = one.overhead if is_basic else one.gained
+    word = CANNOT_TELL if not one.is_sure else WORDS[one.verdict] if is_basic else gained(number)
+    if not one.able and any(note.startswith("failed: ") for note in one.notes):
+        word = BY_RESULT["fail"]
+    return Cell(
+        row,
+        column=str(one.case["collective"]),
+        word=word,
+        estimate=number.numbers,
+        counted=one.reliable,
+        points=one.points,
+        unit="" if is_basic else " x",
+        measure=OVERHEAD if is_basic else SPEED_UP,
+        noun="collective",
+        why=_why(one),
+        notes=tuple(_notes(one)),
+    )
+
+
+def gained(speed_up: Estimate) -> Word:
+    """The word for a speed-up."""
+    value, low, high = speed_up.numbers
+    if low > 1 and value >= 1 + LEAST_RATIO:
+        return GAINS
+    if high < 1 and value <= 1 / (1 + LEAST_RATIO):
+        return SLOWER
+    return NO_FASTER if high < 1 + LEAST_RATIO else CANNOT_TELL
+
+
+def _why(one: Summary) -> str:
+    """Why a case cannot be told, as far as the numbers do not say it."""
+    failed = [note for note in one.notes if note.startswith("failed: ") or BASIC_FAILED in note]
+    if failed or not one.able:
+        return failed[0].removeprefix("failed: ") if failed else one.because
+    if one.together:
+        return "less than half of the points are reliable"
+    return "too few points have a basic to compare with" if not one.is_sure else "the interval holds both answers"
+
+
+def _notes(one: Summary) -> Iterator[str]:
+    for note in one.notes:
+        if not note.startswith((*_LEFT_TO_COUNTS, "failed: ")) and BASIC_FAILED not in note:
+            words = note.partition(" at ")[0]
+            yield MOVED if words == "reference moved" else words

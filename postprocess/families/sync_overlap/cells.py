@@ -1,0 +1,50 @@
+"""The matrix of the family: at each message size that was asked for, whether a message to a late receiver arrives while
+the sender computes. Only reliable points count."""
+
+import pandas as pd
+
+from postprocess.drawing.columns import rows_of
+from postprocess.drawing.matrix import CANNOT_TELL, Cell, Word
+from postprocess.drawing.text import duration, size
+from postprocess.families import axes
+from postprocess.families.matrix_rows import rows_in
+from postprocess.families.sampled_table import estimate_of
+from postprocess.families.sync_overlap.verdict import over_launches
+from postprocess.statistics.late_receiver import FULL, INCOMPLETE, NONE
+
+MEASURE = "how long after the sender's MPI_Wait the receive ends (below 0: before it)"
+WORDS = {
+    FULL: Word("full overlap", "good", "overlaps fully", "overlap fully"),
+    INCOMPLETE: Word("incomplete", "even", "overlaps incompletely", "overlap incompletely"),
+    NONE: Word("no overlap", "bad", "does not overlap", "do not overlap"),
+}
+_CONTROL = {
+    FULL: Word("wrong", "bad", "is wrong, as the control shows", "are wrong, as the control shows"),
+    NONE: Word("as it must", "even", "does not overlap, as it must", "do not overlap, as they must"),
+}
+"""The words for the negative control, which must show no overlap."""
+
+
+def cells_of(table: pd.DataFrame) -> list[Cell]:
+    """A cell for each case and message size of `sync_table`."""
+    asked = table[table["asked"].astype(bool) & (table[axes.SEND.name] != axes.SENT_NEVER)]
+    place = rows_in(asked, "sync_overlap")
+    found = []
+    for row in rows_of(over_launches(asked)):
+        words = WORDS if axes.SEND.is_usual(row[axes.SEND.name]) else _CONTROL | {INCOMPLETE: _CONTROL[FULL]}
+        reasons = row["unreliable_reasons"]
+        found.append(
+            Cell(
+                place(row),
+                column=size(row["message_bytes"]),
+                word=words.get(row["outcome"], CANNOT_TELL) if row["reliable"] else CANNOT_TELL,
+                estimate=estimate_of(row, "t_after_wait_ns").numbers,
+                counted=int(row["reliable"]),
+                points=1,
+                words=duration,
+                measure=MEASURE,
+                noun="message size",
+                why=reasons[0].partition(" (")[0] if reasons else "the outcome is not clear",
+            )
+        )
+    return sorted(found, key=lambda cell: cell.row)
