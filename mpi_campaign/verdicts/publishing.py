@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 import pandas as pd
@@ -99,7 +100,7 @@ def _base(text: str) -> str:
 def _runs(root: Path, system: str) -> list[RunFolder]:
     """The runs to publish. Raises CampaignError where there is none."""
     there = run_folders.ended(root)
-    folders = [folder for folder in there if system in ("", folder.system) and run_folders.manifest_or_none(folder)]
+    folders = [folder for folder in there if system in ("", folder.system) and _manifest(folder)]
     if not folders:
         names = shortened(sorted({folder.system for folder in there}))
         of = f" of system '{clean(system)}'; there are: {', '.join(names) or 'none'}" if system else f" in {root}"
@@ -166,8 +167,14 @@ def _system(name: str, folders: list[RunFolder], progress: Progress) -> System:
     )  # fmt: skip
 
 
+@functools.cache
+def _manifest(folder: RunFolder) -> dict[str, Any]:
+    """The manifest of a run, which is read once; empty where it cannot be read."""
+    return run_folders.manifest_or_none(folder)
+
+
 def _night(folder: RunFolder) -> Night:
-    manifest = run_folders.manifest_or_none(folder)
+    manifest = _manifest(folder)
     results = [case.get("result") for case in cases_of(manifest)]
     toolchains = [str(entry.get("toolchain")) for entry in manifest.get("toolchains") or [] if isinstance(entry, dict)]
     began = str(manifest.get("started_utc") or "")
@@ -206,10 +213,9 @@ def _name(folder: RunFolder) -> str:
     return f"{folder.system}/{folder.run}"
 
 
-@functools.cache
 def _state(folder: RunFolder) -> str:
     """What a report depends on: the run, as its manifest tells it, and the version of the campaign."""
-    return f"{run_folders.manifest_digest(run_folders.manifest_or_none(folder))} {__version__}"
+    return f"{run_folders.manifest_digest(_manifest(folder))} {__version__}"
 
 
 def _reported(site: Path) -> dict[str, str]:
