@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+from mpi_campaign.verdicts import publishing
 from postprocess.verdicts import published
 from tests.archives import archived, name_of
 from tests.postprocess.test_postprocess_history import nights
@@ -18,12 +19,12 @@ LARGEST_PAGE_BYTES = 500 << 10
 HOST = "secret-node-0"
 
 
-def night(root: Path, day: int) -> None:
+def night(root: Path, day: int, launches: int = 1) -> None:
     """A night of two libraries; from the eighth on all times are a tenth longer, and the kernel is another."""
     host = {"name": HOST, "cpu": "Some CPU", "cores": 2, "kernel": "6.2" if day >= 8 else "6.1"}
     archived(
         root, name_of(day), factor=1.1 if day >= 8 else 1.0, toolchains=("openmpi@5.0.11", "mpich@5.0.2"),
-        manifest={"host": host},
+        launches=launches, manifest={"host": host},
     )  # fmt: skip
 
 
@@ -34,6 +35,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for day in range(1, 15):
         night(root, day)
     return root
+
+
+@pytest.fixture(scope="module")
+def site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of the fourteen nights. An alarm rings."""
+    site = tmp_path_factory.mktemp("published") / "site"
+    assert publishing.run(publishing.PublishRequest(base="https://example.org/nights"), root, site) == 1
+    return site
 
 
 class Links(HTMLParser):
@@ -61,15 +70,11 @@ def links(page: Path) -> Links:
 
 def content(site: Path) -> dict[Path, int]:
     """When each file of a site was written."""
-    return {path.relative_to(site): path.stat().st_mtime_ns for path in site.rglob("*") if path.is_file()}
+    files = [path for path in site.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    return {path.relative_to(site): path.stat().st_mtime_ns for path in files}
 
 
-def test_a_site_leads_from_its_first_page_to_every_night_case_and_alarm(
-    root: Path, tmp_path: Path, inside: Command
-) -> None:
-    site = tmp_path / "site"
-    done = inside("publish", str(site), "--output", str(root), "--url", "https://example.org/nights")
-    assert done.returncode == 1, done.stderr  # an alarm rings
+def test_a_site_leads_from_its_first_page_to_every_night_case_and_alarm(site: Path) -> None:
     reached, ahead = {site / "index.html"}, [site / "index.html"]
     while ahead:
         page = ahead.pop()
@@ -127,9 +132,7 @@ def test_a_public_site_names_no_host(tmp_path: Path, inside: Command, monkeypatc
     assert not [path for path in files if HOST in path.read_text(encoding="utf-8")]
 
 
-def test_a_silent_system_is_told(root: Path, tmp_path: Path, inside: Command) -> None:
-    site = tmp_path / "site"
-    inside("publish", str(site), "--output", str(root))
+def test_a_silent_system_is_told(site: Path, inside: Command) -> None:
     document = json.loads((site / "index.json").read_text())
     began = pd.Timestamp(document["systems"][0]["newest_utc"])
     hours = published.SILENT_HOURS
