@@ -7,6 +7,7 @@ import click
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.commands.options import (
+    Kept,
     MetricOption,
     html_option,
     in_words,
@@ -143,3 +144,22 @@ def history(
             print(f"acknowledged: {line}")
         return EXIT_GOOD
     return alarms.run(request, root, html, as_json=as_json)
+
+
+@click.command()
+@click.argument("site", type=Kept(file_okay=False))
+@click.option("--system", default="", help="Publish this system of the archive only.")
+@click.option("--public", is_flag=True, help="Names of hosts, users and folders are replaced, as by results export.")
+@click.option("--url", "base", default="", help="The address that the site will have, for the feed of alarms.")
+@click.option("--check", is_flag=True, help="Write nothing: exit code 1 if a system of SITE is silent or has an alarm.")
+@output_option
+def publish(site: Path, output: Path, *, check: bool, **asked: Any) -> int:
+    """Write the archive as a static SITE, a folder: nights, cases, alarms, libraries; or renew it.
+
+    Exit code 1: an alarm rings.
+    """
+    from mpi_campaign.verdicts import publishing  # noqa: PLC0415
+
+    if check:
+        return publishing.check(site.resolve())
+    return publishing.run(publishing.PublishRequest(**asked), output.resolve(), site.resolve())

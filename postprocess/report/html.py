@@ -62,7 +62,7 @@ def write_report(
     pictures: dict[str, list[Path]] = {}
     for family in registry.FAMILIES:
         for section in family.sections:
-            if section.pictures is not None:
+            if section.pictures is not None and look.kinds:
                 results = registry.found(run, family)
                 pictures |= section.pictures(Page(run, look), results, maps_folder or output.parent / "maps")
     links = {key: [_link(f, output.parent) for f in files] for key, files in pictures.items()}

@@ -199,6 +199,8 @@ def series_of(launches: pd.DataFrame, metrics: Sequence[str]) -> list[Series]:
         for column, of_night in ((name, "median"), ("run", "min"), ("shared", "first")):
             nights[column] = counting[column].groupby(group).agg(of_night).to_numpy()
         nights = nights[metric.has_effect(nights[name].to_numpy(np.float64))]
+        if nights.empty:
+            continue
         nights = nights.iloc[np.lexsort((nights["run"], nights["number"]))]
         values, shared = nights[name].to_numpy(np.float64), nights["shared"].to_numpy(bool)
         runs, versions = names[nights["run"]].tolist(), nights["version"].astype(object).tolist()

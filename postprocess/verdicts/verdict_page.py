@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from postprocess.drawing import page
 from postprocess.drawing.text import duration, plural
 from postprocess.families import registry
 from postprocess.families.family import Axis
+from postprocess.statistics.metrics import Floats
 from postprocess.verdicts import compare_text
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
 from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns, numbered
@@ -35,10 +37,21 @@ from postprocess.verdicts.compare_text import (
 from postprocess.verdicts.history import WAVE, Change, Series
 from postprocess.verdicts.silence import Silence
 
-MOST_ROWS = 5000
-"""The most rows of a page's table, for browsers. Rows without a change are left out first, and the page says so."""
-MOST_DRAWN = 100
-"""The most maps, and the most curves, of a page, for the same reason: those with the largest changes."""
+
+@dataclass(frozen=True)
+class Room:
+    """What a page has room for, so that a browser shows it at once.
+
+    rows: the most rows of its table. Rows without a change are left out first, and the page says so.
+    drawn: the most maps, and the most curves: those with the largest changes.
+    """
+
+    rows: int
+    drawn: int
+
+
+LARGE, SMALL = Room(rows=5000, drawn=100), Room(rows=500, drawn=8)
+"""The room of a page that a person asks for, and of one of very many."""
 SILENT = "not measured"
 """The word for cases that are not measured any more, in the place of a verdict."""
 CSS = {
@@ -78,13 +91,13 @@ class Grid:
 
 @dataclass(frozen=True)
 class Plot:
-    """A case over runs, in the coordinates of its picture."""
+    """A case over runs, in the coordinates of its picture. A dot has its words and its run."""
 
     id: str
     title: str
     filters: str
     ticks: Sequence[tuple[float, str]]
-    dots: Sequence[tuple[float, float, str]]
+    dots: Sequence[tuple[float, float, str, str]]
     states: Sequence[tuple[float, float, float]]
     changes: Sequence[tuple[float, str, str]]
     width: int = _WIDTH
@@ -103,7 +116,10 @@ class Matrix:
 
 @dataclass(frozen=True)
 class View:
-    """The content of a page, or of a part of a page, which has an `id` of its own."""
+    """The content of a page, or of a part of a page, which has an `id` of its own.
+
+    links: (name, address) of other pages.  runs: the address of the folder with a page for each run, if there is one.
+    """
 
     title: str
     subtitle: str
@@ -121,6 +137,8 @@ class View:
     id: str = ""
     matrix: Matrix | None = None
     parts: Sequence[View] = ()
+    links: Sequence[tuple[str, str]] = ()
+    runs: str = ""
 
 
 def render(view: View) -> str:
@@ -131,17 +149,18 @@ def render(view: View) -> str:
     return environment.get_template("verdicts.html").render(view=view, matrix_key=MATRIX_KEY, **embedded)
 
 
-def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = ()) -> View:
+def comparisons_view(pairs: Pairs, facts: Sequence[tuple[str, str]] = (), room: Room = LARGE) -> View:
     """The page of all pairs of sides. Of one pair: maps of every case and metric, then a line per comparison, what
     changed first. Of more pairs a matrix, then a part for each, which share the rows and maps that a page may have.
     """
     filters = page.Filters(*_FILTERS)
     if len(pairs) == 1:
         ((sides, comparison),) = pairs.items()
-        return replace(_pair_view(comparison, sides, filters), facts=facts)
+        return replace(_pair_view(comparison, sides, filters, room), facts=facts)
     words = compare_text.sides_of(pairs)
+    each = Room(max(1, room.rows // len(pairs)), max(1, room.drawn // len(pairs)))
     parts = {
-        sides: _pair_view(comparison, sides, filters, share=len(pairs), id=f"pair-{number}")
+        sides: _pair_view(comparison, sides, filters, each, id=f"pair-{number}")
         for number, (sides, comparison) in enumerate(pairs.items(), 1)
     }
     cells = {
@@ -184,20 +203,17 @@ def _limits_words(comparison: Comparison) -> str:
     )
 
 
-def _pair_view(
-    comparison: Comparison, sides: Sequence[str], filters: page.Filters, share: int = 1, id: str = ""
-) -> View:
-    """The page of one pair of sides, or its part.  share: the number of pairs on the page."""
-    most_rows, most_drawn = (max(1, most // share) for most in (MOST_ROWS, MOST_DRAWN))
+def _pair_view(comparison: Comparison, sides: Sequence[str], filters: page.Filters, room: Room, id: str = "") -> View:
+    """The page of one pair of sides, or its part."""
     rows = comparison.rows
     order = {verdict: place for place, verdict in enumerate(_ORDER)}
-    shown = rows.iloc[np.argsort(rows["verdict"].map(order).to_numpy(), kind="stable")[:most_rows]]
+    shown = rows.iloc[np.argsort(rows["verdict"].map(order).to_numpy(), kind="stable")[: room.rows]]
     answer, *remarks = compare_text.summary(comparison, sides).splitlines()
     if len(shown) < len(rows):
         remarks.append(f"the table has {len(shown)} of {len(rows)} comparisons; all are in --json")
     axes = axes_in_use(shown)
     table = [_comparison_row(row, filters, comparison, axes) for row in shown.to_dict("records")]
-    grids, maps = _grids(comparison, filters, most_drawn)
+    grids, maps = _grids(comparison, filters, room.drawn)
     if len(grids) < maps:
         remarks.append(f"of {maps} maps the {len(grids)} with most changes are drawn")
     return View(
@@ -205,7 +221,7 @@ def _pair_view(
         subtitle=f"A: {sides[0]} · B: {sides[1]} · {_limits_words(comparison)}",
         answer=answer,
         remarks=[line.strip() for line in remarks] + compare_text.missing_lines(comparison, sides),
-        table_title=f"All comparisons{f' of {sides[1]} against {sides[0]}' * (share > 1)}",
+        table_title=f"All comparisons{f' of {sides[1]} against {sides[0]}' * bool(id)}",
         heads=["verdict", "toolchain", "network", "configuration", "collective", *(axis.title for axis in axes),
                "metric", "A", "B", "B against A", "95 %", comparison.units, "why it cannot be told", "interval"],
         rows=table,
@@ -331,6 +347,7 @@ def history_view(
     answer: str,
     coverage: str = "",
     silent: Sequence[Silence] = (),
+    room: Room = LARGE,
 ) -> View:
     """The page of a history: what is silent; each change with what may explain it, and its case over the runs.
 
@@ -343,11 +360,11 @@ def history_view(
     for change, *_ in changes:
         changed[change.key].append(change)
     axes = axes_in_use(pd.DataFrame([dict(change.case) for change, *_ in changes]))
-    for silence in silent[:MOST_ROWS]:
+    for silence in silent[: room.rows]:
         cells = [silence.state, silence.name, silence.since, *names_of(silence.case), *[""] * (len(axes) + 5),
                  plural(silence.nights, "night"), f"{silence.why}; last measured in {silence.last}"]  # fmt: skip
         rows.append(Row(SILENT, cells, _case_filters(filters, {**silence.case, "metric": ""}, SILENT)))
-    for change, state, last, explained in changes[-MOST_ROWS:]:
+    for change, state, last, explained in changes[-room.rows :]:
         numbers = (change.value_before, change.value_after, change.effect, change.low, change.high)
         names = ("value_a", "value_b", "effect", "effect_ci95_low", "effect_ci95_high")
         row = {**change.case, "metric": change.metric, **dict(zip(names, numbers, strict=True))}
@@ -357,7 +374,7 @@ def history_view(
         ]  # fmt: skip
         rows.append(Row(change.verdict, cells, _case_filters(filters, row, change.verdict)))
     steps = {key: max(map(size_of, of_one)) for key, of_one in changed.items()}
-    drawn = set(sorted(steps, key=lambda key: -steps[key])[:MOST_DRAWN])
+    drawn = set(sorted(steps, key=lambda key: -steps[key])[: room.drawn])
     plots = [
         _plot(one, changed[key], filters, number)
         for number, (one, key) in enumerate((one, one.key) for one in series)
@@ -390,7 +407,32 @@ def size_of(change: Change) -> float:
 
 
 def _plot(series: Series, changes: Sequence[Change], filters: page.Filters, number: int) -> Plot:
-    values = series.values
+    row = {**series.case, "metric": series.metric}
+    named = ", ".join(filter(None, names_of(row)))
+    targets = " and ".join(filter(None, target_words(series.case)))
+    several = len(set(series.toolchains)) > 1
+    title = f"{named}, {targets}: {METRICS[series.metric].title}"
+    return plot_of(
+        series.runs, series.values, title, partial(value_words, series.metric),
+        notes=series.toolchains if several else (), places=series.changes, changes=changes,
+        filters=_case_filters(filters, row), id=f"n{number}",
+    )  # fmt: skip
+
+
+def plot_of(
+    runs: Sequence[str],
+    values: Floats,
+    title: str,
+    words: Callable[[float], str],
+    *,
+    notes: Sequence[str] = (),
+    places: Sequence[int] = (),
+    changes: Sequence[Change] = (),
+    filters: str = "-",
+    id: str,
+) -> Plot:
+    """Values over runs.  words: of a value.  notes: one more word for each run.  places: the indices at which a new
+    state begins."""
     low, high = float(values.min()), float(values.max())
     reach = (high - low) or abs(high) or 1.0
     step = (_WIDTH - _LEFT - 10) / max(values.size - 1, 1)
@@ -401,21 +443,17 @@ def _plot(series: Series, changes: Sequence[Change], filters: page.Filters, numb
     def y(value: float) -> float:
         return round(10 + (_HEIGHT - 40) * (1 - (value - low) / reach), 1)
 
-    ends = [0, *series.changes, values.size]
-    row = {**series.case, "metric": series.metric}
-    named = ", ".join(filter(None, names_of(row)))
-    targets = " and ".join(filter(None, target_words(series.case)))
-    at = {run: index for index, run in enumerate(series.runs)}
-    several = len(set(series.toolchains)) > 1
-    names = [f"{run}, {one}" if several else run for run, one in zip(series.runs, series.toolchains, strict=True)]
+    ends = [0, *places, values.size]
+    at = {run: index for index, run in enumerate(runs)}
+    noted = [", ".join(parts) for parts in zip(runs, notes, strict=True)] if notes else runs
     return Plot(
-        id=f"n{number}",
-        title=f"{named}, {targets}: {METRICS[series.metric].title}",
-        filters=_case_filters(filters, row),
-        ticks=[(y(value), value_words(series.metric, value)) for value in dict.fromkeys((low, high))],
+        id=id,
+        title=title,
+        filters=filters,
+        ticks=[(y(value), words(value)) for value in dict.fromkeys((low, high))],
         dots=[
-            (x(i), y(value), f"{name}: {value_words(series.metric, value)}")
-            for i, (name, value) in enumerate(zip(names, values, strict=True))
+            (x(i), y(value), f"{noted[i]}: {words(value)}", run)
+            for i, (run, value) in enumerate(zip(runs, values.tolist(), strict=True))
         ],
         states=[(x(a), x(b - 1), y(float(np.median(values[a:b])))) for a, b in itertools.pairwise(ends) if b > a],
         changes=[(x(at[change.run] - 0.5), CSS[change.verdict], change.run[:8]) for change in changes],

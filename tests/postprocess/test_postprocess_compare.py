@@ -313,11 +313,10 @@ def test_hostile_names_of_several_sides_stay_text() -> None:
     assert len(ElementTree.fromstring(compare_text.comparisons_junit(pairs))) == 3
 
 
-def test_what_a_page_has_room_for_is_shared_out_among_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict_page, "MOST_ROWS", 30)
-    monkeypatch.setattr(verdict_page, "MOST_DRAWN", 2)
+def test_what_a_page_has_room_for_is_shared_out_among_the_pairs() -> None:
     found = compare(launches(), launches(1.1, seed=2))
-    view = verdict_page.comparisons_view({("a", "b"): found, ("a", "c"): found, ("b", "c"): found})
+    room = verdict_page.Room(rows=30, drawn=2)
+    view = verdict_page.comparisons_view({("a", "b"): found, ("a", "c"): found, ("b", "c"): found}, room=room)
     assert [(len(part.rows), len(part.grids)) for part in view.parts] == [(10, 1)] * 3
     assert "the table has 10 of 36 comparisons; all are in --json" in view.parts[0].remarks
 
