@@ -75,7 +75,7 @@ def run(asked: ComparisonRequest, root: Path, form: str, files: Mapping[str, Pat
     Returns 1 where anything is slower. Raises CampaignError.
     """
     check_apart(files)
-    pairs, facts = compared(asked, root)
+    pairs, facts = of_sides(asked, root)
     if all(comparison.rows.empty for comparison in pairs.values()):
         raise CampaignError(_why_nothing(asked, pairs))
     forms: Mapping[str, Callable[[Pairs], str]] = {
@@ -126,7 +126,7 @@ def write(path: Path, text: str) -> None:
         raise CampaignError(f"{path} cannot be written ({error.strerror}): give another file") from error
 
 
-def compared(asked: ComparisonRequest, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:
+def of_sides(asked: ComparisonRequest, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:
     """The comparison of every pair of sides, and the runs that they are from. Raises CampaignError."""
     if len(asked.words) < 2:
         raise CampaignError("two sides at least: ./campaign compare A B, such as last~1 and last, or two toolchains")

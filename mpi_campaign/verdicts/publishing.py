@@ -236,7 +236,7 @@ def _write_comparison(system: System, folders: list[RunFolder], site: Path, prog
     folder = next(folder for folder in folders if (folder.system, folder.run) == (system.name, night.name))
     request = ComparisonRequest(tuple(_newest_versions(night)), within=str(folder.path))
     try:
-        pairs, facts = comparing.compared(request, folder.root)
+        pairs, facts = comparing.of_sides(request, folder.root)
     except CampaignError as error:
         progress.detail(f"{clean(system.name)}: {error}")
         return ()
