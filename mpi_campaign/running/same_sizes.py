@@ -19,10 +19,9 @@ from mpi_campaign.files import read
 from mpi_campaign.launching import key_values
 from mpi_campaign.launching.key_values import MESSAGE, WORK
 from mpi_campaign.libraries.placement import Placement
-from mpi_campaign.planning.benchmarks import point_values
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
+from mpi_campaign.planning.benchmarks.registry import points_name
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import ANEW, OWN
+from mpi_campaign.planning.options import ANEW, OWN, grid_of
 from mpi_campaign.planning.placing import partition_of
 from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.this_machine import machine
@@ -185,7 +184,7 @@ def _placement(plan: Plan, case: Case) -> Placement:
 
 def _key(plan: Plan, case: Case) -> str:
     placement = _placement(plan, case)
-    grid = point_values.named(plan.grid.name, BENCHMARKS[case.benchmark].point_values, plan.options.points)
+    grid = points_name(case.benchmark, *grid_of(plan.options))
     return system_sizes.key(case, grid, placement.ranks, placement.threads_per_rank)
 
 

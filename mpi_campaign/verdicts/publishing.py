@@ -20,7 +20,7 @@ from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.processes import locks
 from mpi_campaign.processes.progress import Progress
-from mpi_campaign.verdicts import alarms, comparing
+from mpi_campaign.verdicts import alarms, answering, comparing
 from mpi_campaign.verdicts.alarms import HistoryRequest
 from mpi_campaign.verdicts.comparing import ComparisonRequest
 from postprocess.drawing import page
@@ -200,7 +200,7 @@ def _write_reports(folders: list[RunFolder], site: Path, progress: Progress) -> 
             run = rendering.load(folder)
             target = site / folder.system / "runs" / f"{folder.run}.html"
             target.parent.mkdir(parents=True, exist_ok=True)
-            rendering.write_report(folder, run, target, drawn=look)
+            rendering.write_report(folder, run, answering.of_run(folder), target, drawn=look)
         except CampaignError as error:
             progress.detail(f"{clean(folder.run)} has no report: {error}")
             continue
