@@ -20,7 +20,7 @@ pytestmark = pytest.mark.beside_others
 EXAMPLES = ROOT / "docs" / "nightly"
 SCRIPT = EXAMPLES / "nightly.sh"
 COMMAND = "docs/nightly/nightly.sh public --suite nightly"
-STEPS = ("run", "report", "compare", "history")
+STEPS = ("run", "compare", "publish")
 BEFORE, RUN = "20261031T020000Z-00000b", "20261101T020000Z-00000a"
 # A stand-in for `campaign`: it writes the pages that it is asked for, names its run, and ends as CODE_<command> says.
 STAND_IN = f"""#!/bin/sh
@@ -29,6 +29,10 @@ if [ "$1" = run ]; then
     mkdir -p results/local/{RUN}
     echo ' "suite": "nightly",' >results/local/{RUN}/manifest.json
     echo "run: $PWD/results/local/{RUN}"
+fi
+if [ "$1" = publish ]; then
+    mkdir -p "$2/local/runs"
+    echo page | tee "$2/index.html" "$2/local/alarms.html" >"$2/local/runs/{RUN}.html"
 fi
 eval code=\\${{CODE_$1:-0}}
 while [ $# -gt 0 ]; do
@@ -120,19 +124,19 @@ def test_the_exit_code_is_the_worst_of_all_steps(tmp_path: Path, bad: str) -> No
     assert done.returncode == 1, done.stderr
     assert called(folder) == list(STEPS)
     judged = [shlex.split(line) for line in (folder / "calls").read_text().splitlines() if f" {RUN} " in line]
-    assert [line[0] for line in judged] == ["report", "compare"]  # not whatever run is the archive's newest
+    assert [line[0] for line in judged] == ["compare"]  # not whatever run is the archive's newest
     assert "A case failed" in (tmp_path / "pages" / "index.html").read_text()
 
 
 @pytest.mark.parametrize("code", [2, 130])
-def test_a_line_alone_is_published_where_nothing_was_measured(tmp_path: Path, code: int) -> None:
+def test_no_page_of_another_night_passes_for_one_where_nothing_was_measured(tmp_path: Path, code: int) -> None:
     folder = clone(tmp_path / "clone", baseline=True)
     assert night(folder, "pages").returncode == 0
     assert night(folder, "pages", run=code).returncode == code
-    (page,) = (tmp_path / "pages").iterdir()
-    assert page.name == "index.html"
+    page = tmp_path / "pages" / "index.html"
     assert {2: "Nothing was measured: see the log", 130: "Interrupted: see the log"}[code] in page.read_text()
-    assert "href" not in page.read_text()
+    assert re.findall('href="([^"]*)"', page.read_text()) == ["nights/local/alarms.html", "nights/index.html"]
+    assert not (tmp_path / "pages" / "compare.html").exists()
     assert called(folder) == [*STEPS, "run"]
 
 
@@ -151,11 +155,11 @@ def test_the_first_night_says_what_tomorrows_is_compared_with(tmp_path: Path) ->
     (other / "manifest.json").write_text(' "suite": "smoke",\n')  # by hand, of another suite
     done = night(folder, "pages")
     assert done.returncode == 0
-    assert called(folder) == ["run", "report", "history"]
+    assert called(folder) == ["run", "publish"]
     assert f"tomorrow's is compared with {RUN}" in done.stdout
     assert f"./campaign baseline {RUN} --output results" in done.stdout
     index = (tmp_path / "pages" / "index.html").read_text()
-    assert "report.html" in index
+    assert f"nights/local/runs/{RUN}.html" in index
     assert "compare.html" not in index
 
 
@@ -192,6 +196,6 @@ def test_a_real_night(tmp_path: Path) -> None:
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "ibcast" in (pages / "report.html").read_text()
-    assert list((pages / "report-maps").iterdir())
-    assert 'href="report.html"' in (pages / "index.html").read_text()
+    (report,) = (pages / "nights" / "local" / "runs").glob("*.html")
+    assert "ibcast" in report.read_text()
+    assert f'href="nights/local/runs/{report.name}"' in (pages / "index.html").read_text()

@@ -1,10 +1,11 @@
 #!/bin/sh
-# One night: measures, compares with the baseline, or with the night before while there is none, looks for lasting
-# changes, and writes pages to publish.
+# One night: measures, compares with the baseline, or with the night before while there is none, and renews the site of
+# all nights, which tells what changed for good.
 #
 #   docs/nightly/nightly.sh FOLDER [OPTION of `campaign run`]...
 #
-# FOLDER gets index.html, which says how the night ended, and the pages that it links to. Variables:
+# FOLDER gets index.html, which says how the night ended, and the pages that it links to: compare.html, and nights/, the
+# site. Variables:
 #   NIGHTLY_ARCHIVE   folder of the archive, outside of what a CI runner cleans; default: results
 #   NIGHTLY_SYSTEM    the system that is measured; default: local
 #
@@ -24,6 +25,7 @@ archive=${NIGHTLY_ARCHIVE:-results}
 system=${NIGHTLY_SYSTEM:-local}
 baseline=systems/$system/references.yaml
 than=
+run=
 worst=0
 
 # Runs one step and remembers the largest exit code.
@@ -32,6 +34,13 @@ step() {
     code=$?
     if [ "$code" -gt "$worst" ]; then
         worst=$code
+    fi
+}
+
+# A line of index.html, if there is the page.
+link() {
+    if [ -e "$pages/$1" ]; then
+        echo "<li><a href=\"$1\">$2</a></li>"
     fi
 }
 
@@ -49,11 +58,10 @@ index() {
     *) echo "<p><strong>${1:-A step could not run}: see the log.</strong></p>" ;;
     esac
     echo '<ul>'
-    for page in report compare history; do
-        if [ -e "$pages/$page.html" ]; then
-            echo "<li><a href=\"$page.html\">$page</a></li>"
-        fi
-    done
+    link "nights/$system/runs/$run.html" 'report of this night'
+    link compare.html 'comparison with the baseline or the night before'
+    link "nights/$system/alarms.html" alarms
+    link nights/index.html 'all nights'
     echo '</ul></html>'
 }
 
@@ -61,8 +69,7 @@ index() {
 trap 'worst=130; index >"$pages/index.html"; exit 130' HUP INT TERM
 
 # Yesterday's pages would pass for today's.
-rm -rf "$pages/index.html" "$pages/report.html" "$pages/report-maps" "$pages/compare.html" "$pages/compare.xml" \
-    "$pages/history.html" || exit 2
+rm -f "$pages/index.html" "$pages/compare.html" "$pages/compare.xml" || exit 2
 
 # What is judged is the run that this night made, whatever else the archive has got meanwhile: its name is in the last
 # line that `campaign run` prints.
@@ -76,10 +83,10 @@ folder=$(sed -n 's|^run: ||p' "$scratch/said" | tail -n 1)
 run=${folder##*/}
 if [ "$worst" -gt 1 ] || [ -z "$run" ]; then
     [ "$worst" -gt 1 ] || worst=2
+    run=
     index 'Nothing was measured' >"$pages/index.html" || exit 2
     exit "$worst"
 fi
-step ./campaign report "$run" --output "$archive" -o "$pages/report.html"
 
 # The night before is the newest other run of the same suite.
 side=
@@ -101,7 +108,7 @@ else
     echo "nightly: the first night: tomorrow's is compared with $run"
 fi
 [ -e "$baseline" ] || echo "nightly: no baseline yet; if this was a good night: ./campaign baseline $run --output $archive"
-step ./campaign history "$system" --output "$archive" --html "$pages/history.html"
+step ./campaign publish "$pages/nights" --output "$archive"
 
 index >"$pages/index.html" || exit 2
 exit "$worst"
