@@ -237,7 +237,7 @@ def home(systems: Sequence[System], made_utc: str) -> ListPage:
     cases = [entry for each in systems for entry in _case_entries(each, each.series, f"{each.name}/")]
     return ListPage(
         "MPI overlap, night by night",
-        f"made {made_utc}",
+        f"nights until {made_utc}",
         (),
         [
             Section("How did the last night end?", ["system", "last night", "run"], lines, "There is no run yet."),

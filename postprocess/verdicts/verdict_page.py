@@ -426,13 +426,13 @@ def plot_of(
     words: Callable[[float], str],
     *,
     notes: Sequence[str] = (),
-    places: Sequence[int] = (),
+    places: Sequence[int] | None = None,
     changes: Sequence[Change] = (),
     filters: str = "-",
     id: str,
 ) -> Plot:
     """Values over runs.  words: of a value.  notes: one more word for each run.  places: the indices at which a new
-    state begins."""
+    state begins, if the levels of states are to be drawn."""
     low, high = float(values.min()), float(values.max())
     reach = (high - low) or abs(high) or 1.0
     step = (_WIDTH - _LEFT - 10) / max(values.size - 1, 1)
@@ -443,7 +443,7 @@ def plot_of(
     def y(value: float) -> float:
         return round(10 + (_HEIGHT - 40) * (1 - (value - low) / reach), 1)
 
-    ends = [0, *places, values.size]
+    ends = [] if places is None else [0, *places, values.size]
     at = {run: index for index, run in enumerate(runs)}
     noted = [", ".join(parts) for parts in zip(runs, notes, strict=True)] if notes else runs
     return Plot(
