@@ -128,9 +128,11 @@ def _title(run: Run) -> str:
 
 def _each(headers: list[Any], name: str, noun: str) -> str:
     counts = sorted({int(getattr(header, name)) for header in headers} - {0})
-    return f"{', '.join(map(str, counts[:-1]))} to {plural(counts[-1], noun)}" if len(counts) > 1 else (
-        plural(counts[0], noun) if counts else ""
-    )  # fmt: skip
+    return (
+        f"{', '.join(map(str, counts[:-1]))} and {plural(counts[-1], noun)}"
+        if len(counts) > 1
+        else "".join(plural(count, noun) for count in counts)
+    )
 
 
 def next_words(folder: RunFolder, run: Run) -> Iterator[str]:

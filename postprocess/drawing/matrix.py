@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Literal, NamedTuple, TypeAlias
 
-from postprocess.drawing.text import clean, interval, plural, ratio
+from postprocess.drawing.text import clean, first_of, interval, plural, ratio
 
 State: TypeAlias = Literal["good", "even", "bad", "unknown"]
 """What a word means for a user. It is the class of a cell in a page, and its colour in a terminal."""
@@ -230,7 +230,13 @@ def sentences(cells: Sequence[Cell]) -> list[str]:
                 )
                 by_row[f"{where}, {cell.row.network}" if several else where].append(cell)
         left_out = [where for where, row in by_row.items() if all(cell.word == BY_RESULT["skip"] for cell in row)]
-        told = [f"{where}, {_of_row(row)}" for where, row in by_row.items() if where not in left_out]
+        alike: dict[object, tuple[list[str], list[Cell]]] = {}
+        for where, row in by_row.items():
+            if where not in left_out:
+                places, same = alike.setdefault((row[0].column, row[0].word) if len(row) == 1 else where, ([], []))
+                places.append(where)
+                same += row
+        told = [f"{first_of(places, MOST_ALIKE)}, {_of_row(same)}" for places, same in alike.values()]
         told += [f"skipped: {', '.join(left_out)}"] if left_out else []
         found.append(clean(f"{library}: {'; '.join(told)}"))
     return found
@@ -253,10 +259,10 @@ def _of_things(things: Sequence[Cell]) -> str:
 def _of_word(word: Word, same: Sequence[Cell], row: Sequence[Cell], *, first: bool) -> str:
     """How many cells of a row have a word, and their numbers."""
     count, of_all = len(same), len(row)
-    does = word.one if count == 1 else word.many
+    does = word.one if len({cell.column for cell in same}) == 1 else word.many
     numbers = _range(same) if word.state != "unknown" else ""
     does = does.replace("{}", numbers) if "{}" in does else f"{does} ({numbers}{same[0].unit})" if numbers else does
-    if of_all == 1:
+    if len({cell.column for cell in row}) == 1:
         return f"{same[0].column or 'it'} {does}"
     if count == of_all:
         every = f"both {same[0].noun}s" if count == 2 else f"all {plural(count, same[0].noun)}"
@@ -319,6 +325,8 @@ def _where(of_note: Sequence[Cell], cells: Sequence[Cell]) -> str:
     return "; ".join(f"{cell.row.library} {cell.row.configuration} {cell.column}" for cell in of_note)
 
 
+MOST_ALIKE = 5
+"""The most configurations that a sentence names of which it says the same."""
 MOST_ROWS = 3
 """The most libraries or configurations that a note names."""
 MOST_NAMED = 1

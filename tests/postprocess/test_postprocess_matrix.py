@@ -38,6 +38,7 @@ def known(name: str) -> list[Cell]:
         "unreliable": cells(BASIC, *[(CANNOT_TELL, 0.5)] * 4),
         "one failed": cells(BASIC, *[(failed, math.nan)] * 4),
         "one missing": cells(BASIC, *[(SERIALISES, 0.98)] * 3, (missing, math.nan)),
+        "alike": [*cells(BASIC, (SERIALISES, 0.98)), *cells(ASYNC, (SERIALISES, 1.02))],
         "1": cells(BASIC, (SERIALISES, 0.98)),
         "40": cells(BASIC, *[(SERIALISES, 0.98)] * 39, (OVERLAPS, 0.1), names=[f"c{number}" for number in range(40)]),
     }
@@ -57,6 +58,7 @@ def known(name: str) -> list[Cell]:
         ("unreliable", "openmpi@5.0.11: as it comes, nothing can be told of 4 collectives"),
         ("one failed", "openmpi@5.0.11: as it comes, all 4 collectives failed"),
         ("one missing", "openmpi@5.0.11: as it comes, 3 of 4 collectives serialise (0.98), 1 is missing"),
+        ("alike", "openmpi@5.0.11: as it comes, with progress thread, ibcast serialises (0.98 to 1.02)"),
         ("1", "openmpi@5.0.11: as it comes, ibcast serialises (0.98)"),
         ("40", "openmpi@5.0.11: as it comes, 1 of 40 collectives overlaps (0.10), 39 serialise (0.98)"),
     ],

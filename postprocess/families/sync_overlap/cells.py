@@ -1,6 +1,9 @@
 """The matrix of the family: at each message size that was asked for, whether a message to a late receiver arrives while
 the sender computes. Only reliable points count."""
 
+import math
+from collections.abc import Iterator
+
 import pandas as pd
 
 from postprocess.drawing.columns import rows_of
@@ -25,8 +28,32 @@ _CONTROL = {
 """The words for the negative control, which must show no overlap."""
 
 
+MEMORY = Word("measured", "even", "takes {}", "take {}")
+
+
 def cells_of(table: pd.DataFrame) -> list[Cell]:
-    """A cell for each case and message size of `sync_table`."""
+    """A cell for each case and message size of `sync_table`, and for the memory of idle ranks that never send."""
+    never = table[table[axes.SEND.name] == axes.SENT_NEVER].drop_duplicates("record")
+    return [*_messages(table), *_memory(never)]
+
+
+def _memory(never: pd.DataFrame) -> Iterator[Cell]:
+    place = rows_in(never, "sync_overlap")
+    for row in rows_of(never):
+        each = float(row["idle_pss_total_bytes"]) / int(row["ranks"])
+        yield Cell(
+            place(row),
+            "memory of an idle rank",
+            MEMORY if math.isfinite(each) else CANNOT_TELL,
+            (each, math.nan, math.nan),
+            words=size,
+            measure="memory of an idle rank, read once",
+            noun="launch",
+            why="the kernel does not tell it",
+        )
+
+
+def _messages(table: pd.DataFrame) -> list[Cell]:
     asked = table[table["asked"].astype(bool) & (table[axes.SEND.name] != axes.SENT_NEVER)]
     place = rows_in(asked, "sync_overlap")
     found = []
