@@ -23,6 +23,7 @@ from postprocess.verdicts.compare import over_all
 from postprocess.verdicts.compare_text import Pairs
 
 BASIC = "basic"
+LIBRARIES = "Libraries against each other"
 LIMITS = Limits(rate=Limits.rate / 2)
 """Half of the false discoveries may be among the answers of the run alone, half among those beside other runs: so what
 a run says of itself depends on no later run, and all answers together keep the rate of one comparison."""
@@ -59,7 +60,7 @@ def _libraries(folder: RunFolder, manifest: Manifest, table: pd.DataFrame, earli
     if len(names) > 1:
         asked = {name: Side(name, runs=(folder,), toolchain=name) for name in names}
         pairs = list(itertools.combinations(names, 2))
-        yield _within(folder, manifest, table, "Libraries against each other", asked, pairs, earlier)
+        yield _within(folder, manifest, table, LIBRARIES, asked, pairs, earlier)
 
 
 def _configurations(
