@@ -18,8 +18,8 @@ launches have about as many cases as a nightly run, and noise of four kinds, its
 differs, or every tenth case is slower. With `--turns 0` nothing is launched: only these. One launch of each side is
 compared with nothing known; one or two with EARLIER runs known.
 
-Recorded launches: of each case and run with several, one of them against another one, both as they are and one of them
-slower by 10 %, where the other runs are known.
+Recorded launches: two of each case follow each other, one is compared with the other, as they are and with one of them
+slower by 10 %. Other such pairs are taken for earlier runs.
 """
 
 import argparse
@@ -45,6 +45,7 @@ from postprocess.statistics.metrics import Floats
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, USUAL, compare
 from postprocess.verdicts.launches import launch_table
 from tests.archives import archived, name_of
+from tests.benchmarks.interval_trust import OF_LAUNCHES
 from tests.support import build_benchmarks, example, launch_line
 
 SLOWDOWNS = (0, 3, 5, 10, 20)
@@ -61,11 +62,6 @@ PAIRS = {0: 50, 5: 20, 10: 20, 20: 20}
 """Of synthetic sides, by how many per cent every tenth case is slower."""
 EARLIER = {"": 0, "3 runs known": 3, "12 runs known": 12}
 """Of synthetic launches, how many earlier runs of three launches are known."""
-SEVERAL = (
-    "20261126T103625Z-2106dd", "20261126T140047Z-f48411", "20261126T142413Z-9d038e", "20261126T172057Z-cc0a72",
-    "20261126T173447Z-70f066", "20261126T204312Z-4e5fdf", "20261126T204517Z-2709bb", "20261126T210630Z-ec6480",
-)  # fmt: skip
-"""Recorded runs with several launches of a case."""
 LIMIT = 0.05
 SIDE = {"same": 0, "0 %": 0, **{f"{percent} %": percent for percent in SLOWDOWNS[1:]}}
 """By how much each is slower. The first two are the same."""
@@ -225,19 +221,20 @@ def synthetic(seed: pd.DataFrame, cases: int, most: int) -> list[list[str]]:
 
 
 def recorded(runs: Sequence[str]) -> list[list[str]]:
-    """Of one launch against another of the same case and run, the other runs known: how many comparisons there are, how
-    many have a verdict, how many are called different, and how many if one is slower by 10 %."""
+    """Of one launch against the next of its case, other pairs known: how many comparisons there are, in how many enough
+    is known, how many are called different, and how many if one is slower by 10 %."""
     table, _ = launch_table([example(run) for run in runs])
-    rng, lines = np.random.default_rng(1), []
+    key = [one for one in KEY if one in table]
+    pair = table.groupby([*key, "run"], observed=True, dropna=False).cumcount() // 2
+    table = table.assign(run=table["run"].astype(str) + "." + pair.astype(str))
+    lines = []
     for name in [name for name in USUAL if METRICS[name].ratio and name in table]:
         for family, rows in table[table[name].notna()].groupby(["benchmark", "network"], observed=True):
             counts = dict.fromkeys(("all", "known", "false", "found"), 0)
             for run, of_run in rows.groupby("run", observed=True):
-                key = [one for one in KEY if one in rows]
-                drawn = of_run.sample(frac=1, random_state=int(rng.integers(2**31)))
-                place = drawn.groupby(key, observed=True, dropna=False).cumcount()
-                several = drawn.groupby(key, observed=True, dropna=False)[name].transform("size") > 1
-                a, b = (drawn[several & (place == number)] for number in (0, 1))
+                place = of_run.groupby(key, observed=True, dropna=False).cumcount()
+                several = of_run.groupby(key, observed=True, dropna=False)[name].transform("size") > 1
+                a, b = (of_run[several & (place == number)] for number in (0, 1))
                 earlier = rows[rows["run"] != run]
                 if a.empty:
                     continue
@@ -290,7 +287,7 @@ def main(words: list[str] | None = None) -> None:
     ]  # fmt: skip
     print("\n" + aligned(heads, synthetic(seed.iloc[:1], asked.cases, asked.pairs), right=set(range(2, 7))), flush=True)
     heads = ["recorded, 1 against 1", "", "cases", "known", "called different", "and if slower by 10 %"]
-    print("\n" + aligned(heads, recorded(SEVERAL), right=set(range(2, 6))))
+    print("\n" + aligned(heads, recorded(OF_LAUNCHES), right=set(range(2, 6))))
 
 
 def tell(turns: list[Turn]) -> None:
