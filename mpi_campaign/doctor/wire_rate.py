@@ -63,31 +63,32 @@ class _Ends:
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def seconds(self, size: int, senders: Sequence[int]) -> float:
-        """From the first sender's start to the last receiver's end."""
+        """From a sender's start to its receiver's end: of several that send at once, the longest. How far their starts
+        are apart is not the wire's."""
         together = threading.Barrier(2 * len(senders))
-        times: list[float] = []
-        threads = [threading.Thread(target=self._send, args=(i, size, together, times)) for i in senders]
-        threads += [threading.Thread(target=self._receive, args=(1 - i, size, together, times)) for i in senders]
+        began, ended = [0.0] * len(self.ends), [0.0] * len(self.ends)
+        threads = [threading.Thread(target=self._send, args=(i, size, together, began)) for i in senders]
+        threads += [threading.Thread(target=self._receive, args=(1 - i, size, together, ended)) for i in senders]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        return max(times) - min(times)
+        return max(ended[1 - i] - began[i] for i in senders)
 
-    def _send(self, end: int, size: int, together: threading.Barrier, times: list[float]) -> None:
+    def _send(self, end: int, size: int, together: threading.Barrier, began: list[float]) -> None:
         data = bytes(size)
         together.wait()
         time.sleep(PAUSE_SECONDS)
-        times.append(time.monotonic())
+        began[end] = time.monotonic()
         self.ends[end].sendall(data)
 
-    def _receive(self, end: int, size: int, together: threading.Barrier, times: list[float]) -> None:
+    def _receive(self, end: int, size: int, together: threading.Barrier, ended: list[float]) -> None:
         into = memoryview(bytearray(size))
         together.wait()
         received = 0
         while received < size:
             received += self.ends[end].recv_into(into[received:])
-        times.append(time.monotonic())
+        ended[end] = time.monotonic()
 
 
 def main(arguments: Sequence[str]) -> int:
