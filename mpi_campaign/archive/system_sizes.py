@@ -65,7 +65,7 @@ def path_of(root: Path, system: str) -> Path:
 
 
 def key(case: Case, grid: str, ranks: int, threads_per_rank: int) -> str:
-    """The name of a case of `basic` in the file.  grid: the name of its points, of `point_values.named`."""
+    """The name of a case of `basic` in the file.  grid: the name of its points, of `points_name`."""
     on_any_nodes = {name: value for name, value in case.parameters.items() if name != NODE_SET.name}
     anybodys = replace(case, environment="", parameters=on_any_nodes)
     return references.key(anybodys, grid, ranks, threads_per_rank)

@@ -89,7 +89,7 @@ class Point:
 
 SPENT: Mapping[str, str] = {
     "calibration": "calibration",
-    "between": "between repetitions (messages filled in and checked, starts agreed on)",
+    "between": "between repetitions (starts agreed on and waited for, messages checked)",
     "warm_up": "warm-up",
     "thrown_away": "repetitions that were thrown away",
     "clock": "clocks",

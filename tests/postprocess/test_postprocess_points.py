@@ -782,7 +782,7 @@ def test_where_the_rest_of_the_time_went_is_told_by_its_parts_the_largest_first(
         paths.append(synthetic.write(tmp_path / f"{number}.jsonl", lines))
     assert measured_share_text(list(map(load_overlap, paths))) == (
         "40.0 % of 40 s were spent in repetitions that count; the rest in calibration 25.0 %, between repetitions "
-        "(messages filled in and checked, starts agreed on) 15.0 %, start 10.0 %, warm-up 5.0 %, clocks 2.5 %, "
+        "(starts agreed on and waited for, messages checked) 15.0 %, start 10.0 %, warm-up 5.0 %, clocks 2.5 %, "
         "repetitions that were thrown away 0.0 %"
     )
 

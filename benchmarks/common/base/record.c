@@ -541,7 +541,7 @@ static const struct field spent_fields[] = {
     FIELD(struct record_spent, thrown_away, "in repetitions that were thrown away"),
     FIELD(struct record_spent, clock, "synchronising the clock, from the first point on"),
     FIELD(struct record_spent, between,
-          "between repetitions, where messages are filled in and checked and ranks agree on starts"),
+          "between repetitions, where ranks agree on starts, wait for them, and check messages"),
     FIELDS_END,
 };
 
