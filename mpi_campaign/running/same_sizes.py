@@ -104,15 +104,16 @@ def recall(folder: RunFolder, plan: Plan) -> list[str]:
         name, here = _key(plan, case), _machine(plan, case)
         entries = kept.get(name, [])
         known = system_sizes.of_machine(entries, here)
-        if known is not None and not options.calibrate and not options.sizes_of:
+        if known is not None and options.calibrate != ANEW:
             source = _of_system(folder, plan, case)
             source.parent.mkdir(parents=True, exist_ok=True)
             source.write_text(known.text, encoding="utf-8")
-            answer = f"those of the system, which {known.toolchain} found in run {known.run}"
-        elif any(name in names for names in answers.values()):  # a library before this one in the run finds them
+        if any(name in names for names in answers.values()):  # a library before this one in the run has told
             continue
-        elif options.sizes_of:
-            answer = f"those of run {options.sizes_of}"
+        if options.sizes_of:
+            answer = f"those of run {options.sizes_of}, where it has some"
+        elif known is not None and options.calibrate != ANEW:
+            answer = f"those of the system, which {known.toolchain} found in run {known.run}"
         else:
             answer = f"{case.toolchain} finds them, the first library of the run; {path} keeps them for all others"
         if known is not None and options.calibrate == ANEW:
@@ -125,8 +126,8 @@ def recall(folder: RunFolder, plan: Plan) -> list[str]:
 
 def keep(folder: RunFolder, plan: Plan, of: RunFolder | None, is_good: Callable[[Case], bool]) -> list[str]:
     """Keep, for the system, the sizes that it had none for; of a run that finds them anew, all. Only those of good
-    launches are kept, where every size was searched for.  of: as of `taken_over`.  Returns a line where they cannot be,
-    and where many are off their targets."""
+    launches are kept, where every size was searched for.  of: as of `taken_over`.  Returns lines about sizes that are
+    not kept, and where many are off their targets."""
     if plan.options.calibrate == OWN:
         return []
     path, done = system_sizes.path_of(folder.root, folder.system), set[str]()
@@ -149,10 +150,13 @@ def keep(folder: RunFolder, plan: Plan, of: RunFolder | None, is_good: Callable[
             system_sizes.write(path, kept | new)
     except (CampaignError, OSError) as error:
         return [f"sizes are not kept for later runs: {error}"]
-    if 2 * sum(off) <= len(off):
-        return []
-    limit = f"{sum(off)} of {len(off)} sizes are more than {CALIBRATION_LIMIT:.0%} off their target times"
-    return [f"{limit}: was this machine busy? --calibrate anew finds them again"]
+    lines = []
+    if lacking := {_key(plan, case) for case in _calibrating(plan)} - done:
+        lines.append(f"sizes of {plural(len(lacking), 'case')} are not kept: no good launch searched for all of them")
+    if 2 * sum(off) > len(off):
+        far = f"{sum(off)} of {len(off)} sizes are more than {CALIBRATION_LIMIT:.0%} off their target times"
+        lines.append(f"{far}: was this machine busy? --calibrate anew finds them again")
+    return lines
 
 
 def _off_target(text: str) -> list[bool]:
