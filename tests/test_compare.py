@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpi_campaign.archive import consistency, run_folders, store
+from mpi_campaign.archive import consistency, earlier_launches, run_folders, store
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.verdicts import sides
 from postprocess.statistics import effects
@@ -48,6 +48,15 @@ def test_a_run_against_the_one_before_it(root: Path, campaign: Command) -> None:
     alike = campaign("compare", name_of(2), name_of(3), "--output", str(root))
     assert alike.returncode == 0
     assert "0 slower, 0 faster, 24 same" in alike.stdout
+
+
+def test_a_run_says_what_its_launches_can_tell_once_earlier_runs_know_it(tmp_path: Path) -> None:
+    cases = [{"benchmark": "nbc_overlap", "network": "wire:2gbit", "repeat": 3}]
+    known = []
+    for day in (1, 2, 3):
+        system = archived(tmp_path, name_of(day), launches=3).system
+        known.append(earlier_launches.tellable_lines(system, tmp_path, cases) != [earlier_launches.NOT_KNOWN])
+    assert known == [False, False, True]
 
 
 def test_versions_side_by_side_in_the_newest_run_that_has_both(root: Path, inside: Command) -> None:

@@ -59,7 +59,8 @@ def close(
     progress.line(*matrices.lines(run, matrices.window()), "")
     progress.line(*lines(answers), "")
     measured = [case for case in cases if case["record"]]
-    progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")
+    if measured:
+        progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")
     progress.line(*failure_lines(cases), *not_had)
     if not complete:
         progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")

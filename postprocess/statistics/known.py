@@ -72,7 +72,8 @@ def known(case: ArrayLike, run: ArrayLike, group: ArrayLike, value: ArrayLike, c
     fold = number * min(FOLDS, runs.size) // runs.size
     points = []
     for held in (fold == one for one in range(fold.max() + 1)):
-        over = values.apart[held] / _scales(values, ~held, total)[values.case[held]]
+        with np.errstate(divide="ignore", invalid="ignore"):  # of launches that do not differ at all
+            over = values.apart[held] / _scales(values, ~held, total)[values.case[held]]
         if np.isfinite(over).any():
             points.append(np.nanquantile(over, (np.arange(POINTS) + 0.5) / POINTS))
     of_run = np.zeros(runs.size)

@@ -18,8 +18,8 @@ from postprocess.statistics.metrics import CONFIDENCE, UNKNOWN, Estimate
 WIDENED = {3: 1.5, 4: 1.5}
 """By what an interval of so many launches is wider than Student's, as launches are not normal: some have two states.
 Of 191 recorded cases of five benchmarks Student's interval foretells the median of the other launches in 92, 92 and
-95 % of splits, with 3, 4 and 5 launches; with these factors it is 94, 94 and 95 %, the least 91, 90 and 93 % (LogGP's
-parameters and `cpu_overhead`, which have two states), the most 98, 99 and 97 % (`transfer_overlap`, `sync_overlap`,
+95 % of splits, with 3, 4 and 5 launches; with these factors it is 94, 94 and 95 %, the least 91, 91 and 93 % (LogGP's
+parameters and `cpu_overhead`, which have two states), the most 98, 98 and 97 % (`transfer_overlap`, `sync_overlap`,
 `partitioned`). A factor chosen on all benchmarks but one is from 1.2 to 1.8. A variance moderated by the other cases of
 the same table makes intervals narrower, but holds no more often; one moderated by other runs of the system holds in
 94 to 95 %, but a report knows no other runs."""

@@ -105,7 +105,7 @@ def compare(
     """Compare two tables of launches.
 
     The launch is the unit. Where a side has several runs, the run is the unit, because launches of one run share the
-    conditions of that run. Where each side is one run, another one, it is so if `earlier` tells how much runs differ.
+    conditions of that run. Where each side is one run, another one, it is so for cases with few launches.
     earlier: launches of runs of the system. Those of other runs tell cases with few units how much units differ.
     a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
@@ -288,7 +288,8 @@ def _compared(
     rests = np.isfinite(result.p_value) & (result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES)
     if apart and learnt is not None and of_runs is not None:
         by_run = effects.effects(*of_runs, cases.size, one_block, learnt)
-        rests = np.isfinite(by_run.p_value)
+        few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
+        rests = np.isfinite(by_run.p_value) & few
         result = replace(
             result,
             **{
