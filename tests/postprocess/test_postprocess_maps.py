@@ -250,7 +250,7 @@ def test_speed_is_shown_by_the_work_done(tmp_path: Path) -> None:
     assert "by the work done" in speed.title
     drawn = draw(run, tmp_path / "maps", kinds=("svg",), metrics=(speed.name,))
     assert "by the work done" in words(drawn["overview-speedup-vs-basic-per-work"])
-    heads, _, row = points_table_text(points).splitlines()
+    heads, _, row, *_notes = points_table_text(points).splitlines()
     start, end = heads.index("per work") - 1, heads.index("per work") + len("per work")
     assert row[start:end].strip() == "0.94"
     assert "1.25" in row[:start]

@@ -284,7 +284,8 @@ def test_a_reference_of_the_models_share_is_a_bound_from_below() -> None:
     (bound,) = [bound for bound in PARTITIONED.bounds if bound.metric == "gain_vs_model"]
     middle, low, high, unit = baseline.reference_of(bound, [0.9, 1.0, 1.0, 1.1])
     assert (middle, high, unit) == (1.0, None, "ratio")
-    assert middle * (1 + low) == pytest.approx(0.915 / 1.03, abs=1e-3)
+    deviation, quantile = 0.0816497, 2.3533634  # of the four; of Student's t with three degrees of freedom, 95 %
+    assert middle * (1 + low) == pytest.approx((1 - quantile * deviation * 1.25**0.5) / 1.03, abs=1e-4)
 
 
 OF_FAMILY = ("family", "benchmark", "plan")

@@ -247,11 +247,11 @@ def test_a_screen_reader_has_a_name_for_whatever_can_be_used(
     assert len(browser.find_elements(By.TAG_NAME, "h1")) == 1
 
 
-def test_a_large_history_draws_the_largest_changes_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict_page, "MOST_DRAWN", 2)
-    monkeypatch.setattr(verdict_page, "MOST_ROWS", 3)
+def test_a_large_history_draws_the_largest_changes_and_says_so() -> None:
+    room = verdict_page.Room(rows=3, drawn=2)
     series = [with_changes(nights({0: 1e7, 30: 1e7 * (1.1 + n / 20)}, seed=n)) for n in range(1, 5)]
-    view = verdict_page.history_view("Since when?", [(one, "ALARM", "", "") for one in changes_of(series)], series, "4")
+    changes = [(one, "ALARM", "", "") for one in changes_of(series)]
+    view = verdict_page.history_view("Since when?", changes, series, "4", room=room)
     assert [plot.id for plot in view.series] == ["n2", "n3"]
     assert len(view.rows) == 3
     assert view.remarks == [
@@ -260,11 +260,11 @@ def test_a_large_history_draws_the_largest_changes_and_says_so(monkeypatch: pyte
     ]
 
 
-def test_a_large_comparison_draws_the_maps_that_changed_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict_page, "MOST_DRAWN", 1)
+def test_a_large_comparison_draws_the_maps_that_changed_and_says_so() -> None:
     before = pd.concat([launches(), launches(collective="ireduce", seed=3)], ignore_index=True)
     after = pd.concat([launches(seed=2), launches(1.1, collective="ireduce", seed=4)], ignore_index=True)
-    view = verdict_page.comparisons_view({("before", "after"): compare(before, after, metrics=["t_measured_ns"])})
+    pairs = {("before", "after"): compare(before, after, metrics=["t_measured_ns"])}
+    view = verdict_page.comparisons_view(pairs, room=verdict_page.Room(rows=100, drawn=1))
     (grid,) = view.grids
     assert "ireduce" in grid.title
     assert "of 2 maps the 1 with most changes are drawn" in view.remarks
