@@ -235,10 +235,11 @@ def test_a_repetition_that_a_rank_began_late_counts_from_the_agreed_moment(built
     all_late = point.late_starts == len(point.PARTS)
     assert point.late_repetitions == np.count_nonzero(point.late_starts)
     assert all_late.any()
-    # A rank pauses for 40 ms, of which the slack of a start takes 20 ms at most.
+    # A rank pauses for 40 ms, of which the slack of a start takes 20 ms at most. On a crowded machine a few are late by
+    # themselves, and by less.
     for name in point.PARTS:
         times = getattr(point, name)
-        assert times[all_late].min() > np.median(times[point.late_starts == 0]) + 15e6
+        assert np.median(times[all_late]) > np.median(times[point.late_starts == 0]) + 15e6
 
 
 @pytest.mark.parametrize(
