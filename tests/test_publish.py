@@ -74,7 +74,7 @@ def content(site: Path) -> dict[Path, int]:
     return {path.relative_to(site): path.stat().st_mtime_ns for path in files}
 
 
-def test_a_site_leads_from_its_first_page_to_every_night_case_and_alarm(site: Path) -> None:
+def test_a_site_leads_from_its_first_page_to_every_night_case_and_alarm(site: Path, inside: Command) -> None:
     reached, ahead = {site / "index.html"}, [site / "index.html"]
     while ahead:
         page = ahead.pop()
@@ -100,6 +100,11 @@ def test_a_site_leads_from_its_first_page_to_every_night_case_and_alarm(site: Pa
         "https://example.org/nights/here/alarms.html"
     ]
     ElementTree.parse(site / "here" / "badge.svg")
+    assert inside("publish", str(site), "--check").returncode == 1
+    document = {"systems": [system], "silent_hours": published.SILENT_HOURS}
+    began = pd.Timestamp(system["newest_utc"])
+    silent = [published.silent(document, began + pd.Timedelta(hours=published.SILENT_HOURS + more)) for more in (-1, 1)]
+    assert list(map(len, silent)) == [0, 1]
 
 
 def test_one_more_night_writes_what_it_changes(tmp_path: Path, inside: Command) -> None:
@@ -130,15 +135,6 @@ def test_a_public_site_names_no_host(tmp_path: Path, inside: Command, monkeypatc
     files = [path for path in site.rglob("*") if path.is_file() and path.suffix]
     assert len(files) > 10
     assert not [path for path in files if HOST in path.read_text(encoding="utf-8")]
-
-
-def test_a_silent_system_is_told(site: Path, inside: Command) -> None:
-    document = json.loads((site / "index.json").read_text())
-    began = pd.Timestamp(document["systems"][0]["newest_utc"])
-    hours = published.SILENT_HOURS
-    assert published.silent(document, began + pd.Timedelta(hours=hours - 1)) == []
-    assert len(published.silent(document, began + pd.Timedelta(hours=hours + 1))) == 1
-    assert inside("publish", str(site), "--check").returncode == 1
 
 
 @pytest.mark.parametrize(
