@@ -129,7 +129,7 @@ def _locked(site: Path) -> Iterator[None]:
 
 
 def _public_copies(folders: list[RunFolder], root: Path, progress: Progress) -> list[RunFolder]:
-    """Public copies of runs that are complete. A copy is made once."""
+    """Public copies of runs that are complete. A copy is made once. Raises CampaignError where no run is complete."""
     copies = []
     for number, folder in enumerate(folders, 1):
         progress.status(f"public copy {number} of {len(folders)}")
@@ -145,6 +145,8 @@ def _public_copies(folders: list[RunFolder], root: Path, progress: Progress) -> 
         if copy.is_complete:
             copies.append(copy)
     progress.status("")
+    if not copies:
+        raise CampaignError("no run is complete, and only complete ones have public copies: end one with --resume")
     return copies
 
 
