@@ -65,7 +65,7 @@ def main(folder: Path) -> None:
     root = folder / "results"
     before, after = (with_barriers(root, day, time) for day, time in ((1, 1_000_000), (2, 1_500_000)))
     compared = json.loads(said("compare", str(before), str(after), "--json", "--output", str(root)))
-    said("report", str(after), "-o", str(folder / "report.html"), "--format", "svg", "--metric", "r_comm")
+    said("report", str(after), "-o", str(folder / "report.html"))
     table, problems = launch_table([before, after])
     series = series_of(table, [TIME])
     found = {

@@ -346,8 +346,7 @@ def test_show_and_the_report_describe_the_limits(tmp_path: Path, inside: Command
     told = "CPU limit 1 core, memory limit none, /dev/shm 64 MiB, CPUs 0-1 of 0-3"
     assert f"limits      {told}" in inside("show", str(folder.path), "--provenance").stdout
     page = tmp_path / "report.html"
-    briefly = ("--format", "svg", "--metric", "r_comm")
-    assert inside("report", str(folder.path), "-o", str(page), *briefly).returncode == 0
+    assert inside("report", str(folder.path), "-o", str(page)).returncode == 0
     assert told in page.read_text()
 
 

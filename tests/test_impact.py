@@ -290,6 +290,7 @@ def test_a_run_measures_shows_and_reports_it(campaign: Command, tmp_path: Path) 
     assert len(json.loads(campaign("show", str(folder), "--impact", "--json").stdout)) == len(table)
     assert "Impact of an idle library" in campaign("show", str(folder)).stdout
     report = tmp_path / "report.html"
-    assert campaign("report", str(folder), "-o", str(report)).returncode == 0
+    words = ("report", str(folder), "-o", str(report), "--format", "svg")
+    assert campaign(*words).returncode == 0
     assert "Impact of an idle library" in report.read_text()
     assert list((tmp_path / "report-maps").glob("*mpact-on-every-computation*"))

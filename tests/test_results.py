@@ -172,7 +172,7 @@ def test_a_folder_that_was_moved_and_is_a_link_is_what_it_was(
                 assert done.returncode == 0, done.stderr
         done = inside("results", "import", str(root), "--output", str(tmp_path / "copy"))
         assert (done.returncode, done.stdout.count("imported")) == (0, 3), done.stderr
-        done = inside("report", str(root / "here" / name_of(2)), "--format", "svg", "--metric", "r_comm", *words)
+        done = inside("report", str(root / "here" / name_of(2)), *words)
         assert str(root.resolve() / "here" / "reports") in done.stdout, done.stderr
         within = root / "here" / name_of(2) / "records" / "x.html"
         refused(inside("report", name_of(2), "-o", str(within), *words), "nothing is changed")

@@ -47,7 +47,7 @@ def test_a_damaged_record_is_named_and_the_rest_is_shown(
     page = tmp_path / "report.html"
     commands = [("show",), ("show", "--json"), ("show", "--provenance")]
     if family == "hybrid":
-        commands.append(("report", "-o", str(page), "--format", "svg", "--metric", "r_comm"))
+        commands.append(("report", "-o", str(page)))
     for command, *words in commands:
         done = inside(command, str(run.path), *words)
         assert done.returncode == 1, done.stderr

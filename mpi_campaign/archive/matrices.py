@@ -13,12 +13,13 @@ from typing import Any
 import click
 
 from mpi_campaign.archive.run_folders import RunFolder
-from postprocess.drawing.matrix import Paint, State, matrix_text, notes, sentences, wrapped
+from postprocess.drawing.colour import class_colour
+from postprocess.drawing.matrix import Halves, Paint, State, key, matrix_text, notes, sentences, wrapped
 from postprocess.drawing.text import clean, plural
 from postprocess.families import registry
 from postprocess.families.family import Family
-from postprocess.records.run import Run, cases_of
-from postprocess.records.run_words import RESULT_WORDS, run_name, together
+from postprocess.records.run import Run
+from postprocess.records.run_words import RESULT_WORDS, ran_words, run_name, together
 
 LEAST_WIDTH = 80
 COLOURS: dict[State, dict[str, Any]] = {
@@ -33,11 +34,13 @@ MOST_NOTES = 4
 
 @dataclass(frozen=True)
 class Window:
-    """What is printed on.  width: its characters.  is_terminal: whether lines are cut to it.  paint: colours a word."""
+    """What is printed on.  width: its characters.  is_terminal: whether lines are cut to it.  paint: colours a word.
+    halves: draws small maps; None where there are no colours."""
 
     width: int
     is_terminal: bool
     paint: Paint
+    halves: Halves | None = None
 
 
 def window() -> Window:
@@ -46,7 +49,20 @@ def window() -> Window:
     is_terminal = sys.stdout.isatty()
     coloured = is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     width = max(LEAST_WIDTH, shutil.get_terminal_size().columns)
-    return Window(width, is_terminal, _coloured if coloured else lambda text, _state: text)
+    if not coloured:
+        return Window(width, is_terminal, lambda text, _state: text)
+    draws = "utf" in str(sys.stdout.encoding).lower()
+    return Window(width, is_terminal, _coloured, _halves if draws else None)
+
+
+def _halves(upper: str, lower: str) -> str:
+    return click.style("\N{UPPER HALF BLOCK}", fg=_colour(upper), bg=_colour(lower) if lower else None)
+
+
+def _colour(name: str) -> int:
+    """The nearest of a terminal's 256 colours to that of a class."""
+    red, green, blue = (round(5 * part) for part in class_colour(name))
+    return 16 + 36 * red + 6 * green + blue
 
 
 def _coloured(text: str, state: State) -> str:
@@ -55,19 +71,18 @@ def _coloured(text: str, state: State) -> str:
 
 def lines(run: Run, on: Window) -> list[str]:
     """The first screen: what ran; of each family its matrix, sentences and notes; what has no cell."""
-    order = sorted(registry.FAMILIES, key=lambda family: registry.FAMILIES.index(family.beside or family))
-    title = wrapped([_title(run)], on.width)
+    title = wrapped([f"{clean(run_name(run))}: {ran_words(run)}"], on.width)
     found, untold = [*title], []
-    for family in order:
+    for family in registry.SHOWN:
         cells, without = registry.cells(run, family)
         untold += without
         if cells:
             heading = f"{family.title[0].upper()}{family.title[1:]}"
-            told = notes(cells)
+            told = list(filter(None, [key(cells), *notes(cells)]))
             more = [f"and {plural(len(told) - MOST_NOTES, 'more note')}: --benchmark {family.name}"] * (
                 len(told) > MOST_NOTES
             )
-            found += ["", heading, *matrix_text(cells, on.width, on.paint), ""]
+            found += ["", heading, *matrix_text(cells, on.width, on.paint, on.halves), ""]
             found += wrapped([*sentences(cells), *told[:MOST_NOTES], *more], on.width)
         elif not registry.found(run, family).table.empty:
             found += ["", f"{family.title}: {_command(run, family)}"]
@@ -109,30 +124,6 @@ def _narrowed(lines: list[str]) -> list[str]:
 
 def _command(run: Run, family: Family) -> str:
     return f"./campaign show {run_name(run)} --benchmark {family.name}"
-
-
-def _title(run: Run) -> str:
-    """What ran, where, and how often."""
-    headers = [record.header for record in run.records]
-    of_cases = [case.get("repeat") for case in cases_of(run.manifest)]
-    repeats = max((one for one in of_cases if isinstance(one, int)), default=1)
-    parts = [
-        str(run.manifest.get("suite") or ""),
-        _each(headers, "ranks", "rank"),
-        _each(headers, "nodes", "node"),
-        ", ".join(dict.fromkeys(str(header.network) for header in headers)),
-        f"{repeats} launches each" if repeats > 1 else "one launch each",
-    ]
-    return clean(f"{run_name(run)}: {', '.join(filter(None, parts))}")
-
-
-def _each(headers: list[Any], name: str, noun: str) -> str:
-    counts = sorted({int(getattr(header, name)) for header in headers} - {0})
-    return (
-        f"{', '.join(map(str, counts[:-1]))} and {plural(counts[-1], noun)}"
-        if len(counts) > 1
-        else "".join(plural(count, noun) for count in counts)
-    )
 
 
 def next_words(folder: RunFolder, run: Run) -> Iterator[str]:

@@ -162,6 +162,8 @@ def steps(folder: RunFolder, run_command: click.Command) -> list[str]:
     lines += system
     made = dict.fromkeys(line for entry in toolchains if entry.get("spack") for line in _spack_notes(entry["spack"]))
     lines += [*made, *(line for entry in toolchains for line in _toolchain_steps(folder, options, entry))]
+    if started := clean(manifest.get("reframe_command") or ""):
+        lines.insert(1, f"# the run started ReFrame so: {started}")
     return [*lines, _run_line(options, run_command)]
 
 

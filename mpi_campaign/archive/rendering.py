@@ -104,7 +104,7 @@ def _sorted(by_name: Mapping[str, Mapping[str, set[str]]]) -> dict[str, dict[str
 def look(palette: str, metrics: tuple[str, ...], kinds: tuple[str, ...], *, dim: bool) -> Look:
     """The way to draw maps that was asked for. Raises CampaignError for an unknown name."""
     try:
-        return registry.look(palette, metrics, kinds or Look.kinds, dim=dim)
+        return registry.look(palette, metrics, kinds, dim=dim)
     except ValueError as error:
         raise CampaignError(str(error)) from error
 

@@ -96,27 +96,34 @@ def _code(folder: run_folders.RunFolder, problems: Sequence[str]) -> int:
 @click.option(
     "--maps",
     type=Kept(file_okay=False),
-    help="Folder of the maps as pictures. Default: `maps` beside the run's report, `NAME-maps` beside NAME.html of -o.",
+    help="Draw pictures for papers, too, into this folder.",
 )
 @metric_option(
-    words=lambda: f"Draw {in_words(_drawn(), 'or')}. May be repeated. Default: all but the last.", cls=MetricOption
+    words=lambda: f"Draw {in_words(_drawn(), 'or')}. May be repeated. Default, with --maps: all but the last.",
+    cls=MetricOption,
 )
 @click.option(
     "--palette", default="paper", show_default=True, help="paper: blue, green, yellow, red; safe: for the colour-blind."
 )
 @click.option("--dim", is_flag=True, help="Fade cells whose two times differ by orders of magnitude.")
-@click.option("--format", "formats", metavar="LIST", default="svg,png", show_default=True, help="Of svg, png, pdf.")
+@click.option(
+    "--format", "formats", metavar="LIST", default="", help="Of svg, png, pdf. Default, with --maps: svg,png."
+)
 @output_option
 def report(run: str, output: Path, target: Path | None, maps: Path | None, *, dim: bool, **asked: Any) -> int:
-    """Write the report of RUN again, and its maps as pictures.
+    """Write the report of RUN again. Its maps are drawn by the page.
 
+    With --maps, --metric or --format, they are drawn as pictures, too: without --maps into `maps` beside the run's
+    report, or `NAME-maps` beside NAME.html of -o.
     Exit code 1: a record cannot be read, or is not what was archived. A line names it.
     """
     folder = run_folders.readable(run, output.resolve())
     from mpi_campaign.archive import rendering  # noqa: PLC0415
     from mpi_campaign.verdicts import answering  # noqa: PLC0415
+    from postprocess.drawing.look import USUAL_KINDS  # noqa: PLC0415
 
-    kinds = tuple(dict.fromkeys(asked["formats"].split(",")))
+    formats = asked["formats"].split(",") if asked["formats"] else USUAL_KINDS * bool(maps or asked["metrics"])
+    kinds = tuple(dict.fromkeys(formats))
     look = rendering.look(asked["palette"], tuple(dict.fromkeys(asked["metrics"])), kinds, dim=dim)
     loaded = rendering.load(folder)
     answers = answering.of_run(folder)

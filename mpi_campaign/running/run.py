@@ -311,7 +311,6 @@ class Campaign:
         cells = f" of {plural(points, 'point')}" if points else ""
         time = f", {plan.expected_in_words}" if plan.expected_in_words else ""
         self.progress.step(f"measuring {plural(launches, 'case')}{cells}{time}")
-        self.say(str(manifest["reframe_command"]))
         done = self._rounds(folder, plan, unchecked)
         done.carry_out(manifest, Watch(self.progress, plan, folder, harvest))
         manifest["cases"] = list(

@@ -167,9 +167,12 @@ def run(asked: HistoryRequest, root: Path, html: Path | None, *, as_json: bool) 
     return EXIT_FAILED if findings.ringing else EXIT_GOOD
 
 
-def find(asked: HistoryRequest, root: Path) -> Found:
+def find(asked: HistoryRequest, root: Path, acknowledged_in: Path | None = None) -> Found:
     """The alarms of a side's runs. A run that is not complete counts with the cases that it has, unless it still
-    grows. Raises CampaignError."""
+    grows. Raises CampaignError.
+
+    acknowledged_in: the archive in which alarms were acknowledged; None: that of the runs.
+    """
     metrics = comparing.metrics(asked.metrics)
     side = sides.parse(asked.words, root) if asked.words else Side("")
     of = f" of '{side.words}'" if side.words else ""
@@ -186,7 +189,7 @@ def find(asked: HistoryRequest, root: Path) -> Found:
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
     changes = changes_of(series, asked.limits)
     still = {change.name for change in standing(changes, series, asked.limits)}
-    entries_of = {system: acknowledged(root, system) for system in {run.system for run in runs}}
+    entries_of = {system: acknowledged(acknowledged_in or root, system) for system in {run.system for run in runs}}
     acknowledged_by_case = {system: _by_case(entries) for system, entries in entries_of.items()}
     because_of = {entry.name: entry.because for entries in entries_of.values() for entry in entries}
     by_key = {its_values.key: its_values for its_values in series}

@@ -1,8 +1,10 @@
 """`campaign publish`: the archive as a static site. One more night writes the pages that it changes, and no others."""
 
 import functools
+import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +26,6 @@ from mpi_campaign.verdicts import alarms, answering, comparing
 from mpi_campaign.verdicts.alarms import HistoryRequest
 from mpi_campaign.verdicts.comparing import ComparisonRequest
 from postprocess.drawing import page
-from postprocess.drawing.look import PLAIN
 from postprocess.drawing.text import clean, plural, shortened
 from postprocess.records.run import cases_of
 from postprocess.statistics.limits import HISTORY_RATE, Limits
@@ -60,7 +61,7 @@ def run(asked: PublishRequest, root: Path, site: Path) -> int:
         if asked.public:
             folders = _public_copies(folders, root, progress)
         progress.step(f"looking for changes in {plural(len(folders), 'run')}")
-        systems = [_system(name, folders, progress) for name in dict.fromkeys(folder.system for folder in folders)]
+        systems = [_system(name, folders, root, progress) for name in dict.fromkeys(one.system for one in folders)]
         progress.step("writing the reports of runs")
         _write_reports(folders, site, progress)
         progress.step("comparing the newest versions")
@@ -130,10 +131,10 @@ def _locked(site: Path) -> Iterator[None]:
 
 def _public_copies(folders: list[RunFolder], root: Path, progress: Progress) -> list[RunFolder]:
     """Public copies of runs that are complete. A copy is made once. Raises CampaignError where no run is complete."""
-    copies = []
+    copies, of_archive = [], hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
     for number, folder in enumerate(folders, 1):
         progress.status(f"public copy {number} of {len(folders)}")
-        copy = RunFolder(PUBLIC / root.name, folder.system, folder.run)
+        copy = RunFolder(PUBLIC / of_archive, folder.system, folder.run)
         if folder.is_complete and not copy.is_complete:
             copy.archived.parent.mkdir(parents=True, exist_ok=True)
             partial = copy.archived.with_name(f".{folder.run}.{os.getpid()}")
@@ -150,12 +151,16 @@ def _public_copies(folders: list[RunFolder], root: Path, progress: Progress) -> 
     return copies
 
 
-def _system(name: str, folders: list[RunFolder], progress: Progress) -> System:
-    """What is published of a system. A system whose runs have no launch to compare has nights and no history."""
+def _system(name: str, folders: list[RunFolder], root: Path, progress: Progress) -> System:
+    """What is published of a system. A system whose runs have no launch to compare has nights and no history.
+
+    root: the archive in which alarms were acknowledged. Public copies of its runs are elsewhere.
+    """
     own = [folder for folder in folders if folder.system == name]
     nights = [_night(folder) for folder in own]
     try:
-        findings = alarms.find(HistoryRequest(name, (), Limits(rate=HISTORY_RATE)), own[0].root)
+        request = HistoryRequest(name, (), Limits(rate=HISTORY_RATE))
+        findings = alarms.find(request, own[0].root, acknowledged_in=root)
     except CampaignError as error:
         progress.detail(f"{clean(name)} has no history: {error}")
         return System(name, nights, [], [], 0, "no history", "")
@@ -192,23 +197,34 @@ def _night(folder: RunFolder) -> Night:
 
 
 def _write_reports(folders: list[RunFolder], site: Path, progress: Progress) -> None:
-    """Write the report of each run that the site has not, or that has changed since. Pictures stay in the archive."""
-    look = replace(PLAIN, kinds=())
+    """Write the report of each run that the site has not, or that has changed since. That of the archive is copied,
+    unless it leads to files beside it."""
     reported = _reported(site)
     missing = [folder for folder in folders if reported.get(_name(folder)) != _state(folder)]
     for number, folder in enumerate(missing, 1):
         progress.status(f"report {number} of {len(missing)}: {folder.run}")
         try:
-            run = rendering.load(folder)
             target = site / folder.system / "runs" / f"{folder.run}.html"
             target.parent.mkdir(parents=True, exist_ok=True)
-            rendering.write_report(folder, run, answering.of_run(folder), target, drawn=look)
+            if text := _archived_report(folder):
+                page.write(target, text)
+            else:
+                rendering.write_report(folder, rendering.load(folder), answering.of_run(folder), target)
         except CampaignError as error:
             progress.detail(f"{clean(folder.run)} has no report: {error}")
             continue
         reported[_name(folder)] = _state(folder)
         page.write(site / REPORTED, json.dumps(reported, indent=1) + "\n")
     progress.status("")
+
+
+def _archived_report(folder: RunFolder) -> str:
+    """The report in the archive; empty where there is none, or where it leads to files beside it."""
+    try:
+        text = folder.report.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+    return "" if re.search(r'\b(?:href|src)="(?!#|https?:|data:)', text) else text
 
 
 def _name(folder: RunFolder) -> str:

@@ -111,6 +111,23 @@ FADED = 0.35
 """The share of its colour that a faded cell keeps."""
 
 
+NO_LEVEL = "none"
+"""The class of a place without a value."""
+
+
+def level_class(scale: str, value: float) -> str:
+    """The class of a value's colour: the name of the scale and the step on it, or `NO_LEVEL`."""
+    return f"{scale}{SCALES[scale].level(value)}" if math.isfinite(value) else NO_LEVEL
+
+
+def class_colour(name: str, palette: str = "paper") -> Rgb:
+    """The colour of a class of `level_class`."""
+    if name == NO_LEVEL:
+        return NO_VALUE
+    scale = name.rstrip("0123456789")
+    return SCALES[scale].colour(SCALES[scale].level_value(int(name.removeprefix(scale))), palette)
+
+
 def mixed(first: Rgb, second: Rgb, share: float) -> Rgb:
     """A mixture of two colours, with `share` of the second colour."""
     red, green, blue = (a + share * (b - a) for a, b in zip(first, second, strict=True))

@@ -7,6 +7,8 @@ from postprocess.drawing.colour import PALETTES
 
 KINDS = ("svg", "png", "pdf")
 """The formats of pictures."""
+USUAL_KINDS = ("svg", "png")
+"""Those of pictures that are asked for without a format."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Look:
     palette: a name in `PALETTES`.
     dim: whether cells of maps that mean less are faded.
     metrics: the names of the metrics to draw; empty: the usual ones. `registry.look` checks the names.
-    kinds: formats of pictures, from `KINDS`.
+    kinds: formats of pictures, from `KINDS`; empty: none is drawn.
 
     Raises ValueError, in one line with the legal values, for an unknown palette or format.
     """
@@ -24,7 +26,7 @@ class Look:
     palette: str = "paper"
     dim: bool = False
     metrics: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ("svg", "png")
+    kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check("palette", (self.palette,), PALETTES)
@@ -50,9 +52,9 @@ class Room:
     drawn: the most points in a page of the maps of a larger run; a page has at least one case.
     """
 
-    whole: int = 1500
-    rows: int = 250
-    drawn: int = 600
+    whole: int = 150
+    rows: int = 100
+    drawn: int = 300
 
 
 ROOM = Room()

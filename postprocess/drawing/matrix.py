@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from textwrap import wrap
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -21,6 +22,9 @@ State: TypeAlias = Literal["good", "even", "bad", "unknown"]
 STATES: Sequence[State] = ("good", "even", "bad", "unknown")
 Paint: TypeAlias = Callable[[str, State], str]
 """Colours a text."""
+Halves: TypeAlias = Callable[[str, str], str]
+"""Draws two tiles, one above the other, as one character: from the classes of their colours. The lower one may be
+empty."""
 
 
 class Row(NamedTuple):
@@ -69,6 +73,13 @@ BY_RESULT = {
 """The words for cases without a result, by the result in the manifest."""
 
 
+class Tile(NamedTuple):
+    """A point in the small map of a cell.  css: the class of its colour.  counts: whether the point is reliable."""
+
+    css: str
+    counts: bool
+
+
 @dataclass(frozen=True)
 class Cell:
     """What a library did in a configuration.
@@ -79,6 +90,7 @@ class Cell:
     counted: how many of `points` points the number rests on.
     noun: what a column is, for sentences: ``collective``.
     why: the evidence in a line.  notes: what else a reader must know; the same note of several cells is shown once.
+    tiles: its points as a small map, the uppermost line first.  anchor: the place in the report that has all of it.
     """
 
     row: Row
@@ -93,6 +105,8 @@ class Cell:
     noun: str = "case"
     why: str = ""
     notes: tuple[str, ...] = ()
+    tiles: tuple[tuple[Tile, ...], ...] = ()
+    anchor: str = ""
 
     @property
     def place(self) -> Place:
@@ -117,14 +131,17 @@ class Cell:
         return f"{known.strip('-')} {counts}".strip()
 
 
-def matrix_text(cells: Sequence[Cell], width: int, paint: Paint = lambda text, _state: text) -> list[str]:
+def matrix_text(
+    cells: Sequence[Cell], width: int, paint: Paint = lambda text, _state: text, halves: Halves | None = None
+) -> list[str]:
     """The matrix in lines of at most `width` characters, in blocks of columns where they do not fit; a cell has one
-    line where all columns fit beside each other so, else two."""
-    grid = _Grid(cells)
-    shown = next(
-        (lines for lines in (grid.in_one_line, grid.in_two_lines) if grid.width(lines, grid.columns) <= width),
-        grid.in_two_lines,
-    )
+    line where all columns fit beside each other so, else two.
+
+    halves: draws the small maps; None where they are not drawn.
+    """
+    grid = Grid(cells, halves)
+    one_line = not any(grid.across.values()) and grid.width(grid.in_one_line, grid.columns) <= width
+    shown = grid.in_one_line if one_line else grid.in_two_lines
     found: list[str] = []
     for columns in grid.blocks(shown, width):
         found += ["", *grid.lines(shown, columns, paint)] if found else grid.lines(shown, columns, paint)
@@ -134,12 +151,23 @@ def matrix_text(cells: Sequence[Cell], width: int, paint: Paint = lambda text, _
 _GAP = 2
 
 
-class _Grid:
-    """Cells by their rows and columns. Where several are at one place, the row stands there as often."""
+class Grid:
+    """Cells by their rows and columns. Where several are at one place, the row stands there as often. A row in which
+    all was skipped is left out, if another one is there.
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
+    columns: their names.  across: of each column, how many characters its small maps are wide; 0 where none is drawn.
+    """
+
+    def __init__(self, every: Sequence[Cell], halves: Halves | None = None) -> None:
+        told = {cell.row for cell in every if cell.word != BY_RESULT["skip"]}
+        cells = [cell for cell in every if cell.row in told] or every
         self._several = len({cell.row.network for cell in cells}) > 1
+        self._halves = halves
         self.columns = list(dict.fromkeys(cell.column for cell in cells))
+        self.across = {
+            name: max(len(line) for one in cells if one.column == name for line in one.tiles or ((),)) if halves else 0
+            for name in self.columns
+        }
         self._rows: dict[Row, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
         for cell in cells:
             self._rows[cell.row][cell.column].append(cell)
@@ -163,11 +191,12 @@ class _Grid:
 
     @staticmethod
     def in_one_line(cell: Cell | None) -> list[str]:
-        return [" ".join(filter(None, _Grid.in_two_lines(cell)))]
+        return [" ".join(filter(None, Grid.in_two_lines(cell)))]
 
     def _width(self, shown: Callable[[Cell | None], list[str]], column: str) -> int:
         texts = [text for *_, cells in self.rows() for text in shown(cells.get(column))]
-        return max(map(len, (clean(column), *texts))) + _GAP
+        picture = self.across[column] + bool(self.across[column])
+        return max(len(clean(column)), *(picture + len(text) for text in texts)) + _GAP
 
     def width(self, shown: Callable[[Cell | None], list[str]], columns: Sequence[str]) -> int:
         """How wide the lines of these columns are."""
@@ -192,27 +221,50 @@ class _Grid:
         for library, words, cells in self.rows():
             found += [library] if library != before else []
             before = library
-            texts = {column: shown(cells.get(column)) for column in columns}
-            count = max(len(text) - (not text[-1]) for text in texts.values())
-            for line, label in enumerate((f"{' ' * _GAP}{words}", "")[:count]):
-                parts = [_painted(texts[one][line], cells.get(one), widths[one], paint, line) for one in columns]
-                found.append(f"{label:{self.label}}{''.join(parts)}".rstrip())
+            parts = [self._cell(cells.get(one), shown, one, paint) for one in columns]
+            for line in range(max(map(len, parts))):
+                texts = (
+                    f"{' ' * _GAP}{part[line][1]}{' ' * (widths[one] - _GAP - part[line][0])}"
+                    if line < len(part)
+                    else " " * widths[one]
+                    for one, part in zip(columns, parts, strict=True)
+                )
+                label = f"{' ' * _GAP}{words}" * (line == 0)
+                found.append(f"{label:{self.label}}{''.join(texts)}".rstrip())
         return found
+
+    def _cell(
+        self, cell: Cell | None, shown: Callable[[Cell | None], list[str]], column: str, paint: Paint
+    ) -> list[tuple[int, str]]:
+        """The lines of a cell, each with its length as it is seen: its small map, and beside it what is said."""
+        word, wide = cell.word if cell else NOT_MEASURED, self.across[column]
+        first, *others = (text for text in shown(cell) if text)
+        said = [(len(first), f"{paint(word.text, word.state)}{first[len(word.text) :]}")]
+        said += [(len(text), text) for text in others]
+        if not wide:
+            return said
+        maps, found = self._map(cell, wide), []
+        for line in range(max(len(maps), len(said))):
+            drawn = maps[line] if line < len(maps) else " " * wide
+            length, text = said[line] if line < len(said) else (0, "")
+            found.append((wide + 1 + length, f"{drawn} {text}"))
+        return found
+
+    def _map(self, cell: Cell | None, wide: int) -> list[str]:
+        """The small map of a cell, of which each line has two lines of points."""
+        if cell is None or not cell.tiles or self._halves is None:
+            return []
+        nothing, padding = (Tile("", True),) * wide, " " * (wide - len(cell.tiles[0]))
+        pairs = zip_longest(cell.tiles[::2], cell.tiles[1::2], fillvalue=nothing)
+        return [
+            "".join(self._halves(up.css, low.css) for up, low in zip(*pair, strict=False)) + padding for pair in pairs
+        ]
 
 
 def _rank(row: Row) -> int:
     """The place of a row among those of its library."""
     known = [number for number, words in enumerate(CONFIGURATIONS.values()) if row.configuration.startswith(words)]
     return known[0] if known else len(CONFIGURATIONS)
-
-
-def _painted(text: str, cell: Cell | None, width: int, paint: Paint, line: int) -> str:
-    """A cell's text in its width, its word painted."""
-    word = cell.word.text if cell else NOT_MEASURED.text
-    state: State = cell.word.state if cell else NOT_MEASURED.state
-    padding = " " * (width - _GAP - len(text))
-    shown = text if line else f"{paint(word, state)}{text[len(word) :]}"
-    return f"{' ' * _GAP}{shown}{padding}"
 
 
 def sentences(cells: Sequence[Cell]) -> list[str]:
@@ -279,20 +331,24 @@ def _range(same: Sequence[Cell]) -> str:
     return " to ".join(ends)
 
 
-def notes(cells: Sequence[Cell]) -> list[str]:
-    """What the numbers are, why cells have no result or cannot be told, and what else must be known: each once."""
-    in_order = sorted(cells, key=lambda cell: _rank(cell.row))
-    measures = "; ".join(dict.fromkeys(cell.measure for cell in in_order if cell.measure))
+def key(cells: Sequence[Cell]) -> str:
+    """What the numbers are; empty where there are none."""
+    measures = "; ".join(dict.fromkeys(cell.measure for cell in _in_order(cells) if cell.measure))
     known = "[95 % interval]" if any(math.isfinite(cell.estimate[1]) for cell in cells) else ""
     counts = "points that count/all" if any(cell.points for cell in cells) else ""
-    key = (
-        f"numbers: {'; '.join(filter(None, [measures, ', '.join(filter(None, [known, counts]))]))}" if measures else ""
-    )
+    return f"numbers: {'; '.join(filter(None, [measures, ', '.join(filter(None, [known, counts]))]))}" * bool(measures)
+
+
+def notes(cells: Sequence[Cell]) -> list[str]:
+    """What else must be known, and why cells have no result or cannot be told: each once."""
     why = [(cell, f"{cell.word.text}: {cell.why}") for cell in cells if cell.word.state == "unknown" and cell.why]
     why += [(cell, f"failed: {cell.why}") for cell in cells if cell.word == BY_RESULT["fail"] and cell.why]
-    also = [(cell, note) for cell in cells for note in cell.notes]
-    of_all = "; ".join(_each_told(also, cells))
-    return [*([key] if key else []), *([of_all] if of_all else []), *_each_told(why, cells)]
+    of_all = "; ".join(_each_told([(cell, note) for cell in cells for note in cell.notes], cells))
+    return [*([of_all] if of_all else []), *_each_told(why, cells)]
+
+
+def _in_order(cells: Sequence[Cell]) -> list[Cell]:
+    return sorted(cells, key=lambda cell: _rank(cell.row))
 
 
 def _each_told(noted: Iterable[tuple[Cell, str]], cells: Sequence[Cell]) -> list[str]:

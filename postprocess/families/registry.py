@@ -44,6 +44,8 @@ FAMILIES: tuple[Family, ...] = (
 )
 MAIN = FAMILIES[0]
 """The family that is used where none is given."""
+SHOWN = tuple(sorted(FAMILIES, key=lambda family: FAMILIES.index(family.beside or family)))
+"""The families in the order of their matrices: what other benchmarks say stands after what it is about."""
 BY_NAME: Mapping[str, Family] = {family.name: family for family in FAMILIES}
 BY_BENCHMARK: Mapping[str, Family] = {name: family for family in FAMILIES for name in family.benchmarks}
 """The families by the name of each of their programs."""

@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import TypeVar
 
 from postprocess.drawing.text import clean, plural
+from postprocess.records.header import Header
 from postprocess.records.record import RecordFile
-from postprocess.records.run import RESULTS, Run
+from postprocess.records.run import RESULTS, Run, cases_of
 
 Reason = TypeVar("Reason", bound=Hashable)
 
@@ -18,6 +19,28 @@ RESULT_WORDS = dict(zip(RESULTS, ("passed", "skipped", "failed", "missing"), str
 def run_name(run: Run) -> str:
     """The run's name."""
     return str(run.manifest.get("run") or run.path.name)
+
+
+def ran_words(run: Run) -> str:
+    """What a run measured, where, and how often: ``smoke, 2 ranks, 1 node, wire:2gbit, one launch each``."""
+    headers = [record.header for record in run.records]
+    of_cases = [case.get("repeat") for case in cases_of(run.manifest)]
+    repeats = max((one for one in of_cases if isinstance(one, int)), default=1)
+    parts = [
+        str(run.manifest.get("suite") or ""),
+        _each(headers, "ranks", "rank"),
+        _each(headers, "nodes", "node"),
+        ", ".join(dict.fromkeys(str(header.network) for header in headers)),
+        f"{repeats} launches each" if repeats > 1 else "one launch each",
+    ]
+    return clean(", ".join(filter(None, parts)))
+
+
+def _each(headers: Iterable[Header], name: str, noun: str) -> str:
+    """The numbers of a thing that records have: ``2 and 4 ranks``."""
+    *others, last = sorted({int(getattr(header, name)) for header in headers} - {0}) or [0]
+    number = plural(last, noun)
+    return f"{', '.join(map(str, others))} and {number}" if others else number * bool(last)
 
 
 def provenance_words(run: Run, records: Iterable[RecordFile]) -> str:

@@ -15,13 +15,14 @@ from urllib.parse import quote
 from postprocess.drawing import page
 from postprocess.drawing.colour import PALETTES
 from postprocess.drawing.look import PLAIN, ROOM, Look, Room
+from postprocess.drawing.matrix_view import matrix_view
 from postprocess.families import registry
 from postprocess.families.family import Details, Page
 from postprocess.records import variables
 from postprocess.records.fields import Json
 from postprocess.records.host_limits import limits_words, value_words
 from postprocess.records.run import Run, cases_of, load_run
-from postprocess.records.run_words import RESULT_WORDS, run_name, together
+from postprocess.records.run_words import RESULT_WORDS, ran_words, run_name, together
 from postprocess.report.verified import Observed, builds_of, environments_of, observed_in, verified_of
 from postprocess.verdicts.answers import NOT_ASKED, Answers, matrices, sentences, undecided
 from postprocess.verdicts.compare_text import MATRIX_KEY
@@ -102,7 +103,7 @@ def render_report(
         subtitle=_subtitle(run),
         incomplete=_incomplete(run, observed, cases),
         sections=sorted(
-            [*parts["page"], *_answers(answers), *_own_sections(run, observed, cases, parts)],
+            [*parts["page"], *_answers(run, answers, parts["page"]), *_own_sections(run, observed, cases, parts)],
             key=lambda part: part.order,
         ),
         rest=page.packed(rest) if any(rest.values()) else "",
@@ -126,14 +127,25 @@ def _parts(report: Page, place: str) -> list[Shown]:
     return sorted((part for part in shown if part.view is not None), key=lambda part: part.order)
 
 
-def _answers(answers: Answers) -> list[Shown]:
-    """What the run answers, first of all; and the matrices of the comparisons, after what was found."""
+def _answers(run: Run, answers: Answers, page_parts: Sequence[Shown]) -> list[Shown]:
+    """The first screen: the matrix of each family, and what the run answers; then the matrices of the comparisons."""
     told = [(question, sentences(question)) for question in answers.questions]
     view = [(question.title, of_one, question.more) for question, of_one in told if of_one]
     last = [*filter(None, [undecided(answers)]), *answers.notes]
+    anchors = {part.name for part in page_parts}
+    every = [(family, registry.cells(run, family)[0]) for family in registry.SHOWN]
+    frames = [
+        matrix_view(
+            f"{family.title[0].upper()}{family.title[1:]}",
+            next((section.name for section in family.sections if section.name in anchors), ""),
+            cells,
+        )
+        for family, cells in every
+        if cells
+    ]
     grids = matrices(answers)
     return [
-        *([Shown("answers", "Answers", -1, "answers.html", (view, last))] if view or last else []),
+        *([Shown("answers", "Answers", -1, "answers.html", (frames, view, last))] if frames or view or last else []),
         *([Shown("sides", "Side by side", 1, "sides.html", (grids, MATRIX_KEY))] if grids else []),
     ]
 
@@ -147,13 +159,14 @@ def _own_sections(
     verified = verified_of(observed)
     measured = any(not registry.found(run, family).table.empty for family in registry.FAMILIES)
     notes = [str(note) for note in _list(run.manifest.get("notes"))]
-    found = (_ran(run, observed, cases), parts["found"], measured, notes)
+    found = (parts["found"], measured, notes)
     checksums = sorted(_dict(run.manifest.get("checksums")).items())
     origin = (
-        _provenance(run), _commands(run), _toolchains(run), builds_of(observed), environments_of(observed), checksums,
+        [*_ran(run, observed, cases), *_provenance(run)], _commands(run), _toolchains(run), builds_of(observed),
+        environments_of(observed), checksums,
     )  # fmt: skip
     return [
-        Shown("found", "What was found", 0, "found.html", found),
+        Shown("found", "Why, and what to do", 0, "found.html", found),
         *([Shown("not-measured", "Not measured", 50, "not_measured.html", (troubles, passed))] if troubles else []),
         *([Shown("verified", "Progress and placement", 60, "verified.html", verified)] if verified else []),
         Shown("reading", "How to read this", 80, "reading.html", (parts["reading"], _methods(run))),
@@ -202,9 +215,9 @@ def _heading(run: Run) -> str:
 
 
 def _subtitle(run: Run) -> str:
-    known = _texts(run.manifest, ("system", "suite", "started_utc"))
-    parts = [f"Run {run_name(run)}", f"system {known['system']}", f"suite {known['suite']}", known["started_utc"]]
-    return ", ".join(part for part in parts if part and not part.endswith(" "))
+    known = _texts(run.manifest, ("system", "started_utc"))
+    parts = [f"Run {run_name(run)}", f"system {known['system']}" * bool(known["system"]), ran_words(run)]
+    return ", ".join(filter(None, [*parts, known["started_utc"]]))
 
 
 def _ran(run: Run, observed: Sequence[Observed], cases: Sequence[Mapping[str, str]]) -> Details:

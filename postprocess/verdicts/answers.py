@@ -133,15 +133,31 @@ def sentences(question: Question) -> list[str]:
         if question.apart and comparison.decided:
             found += [_since(comparison), *(f"note: {clean(remark)}" for remark in comparison.remarks)]
         elif not question.apart:
-            metrics = _of_first_family(answering(comparison.rows))[: 1 if question.group else None]
-            each = [_which(comparison, metric, clean(a), clean(b)) for metric in metrics]
+            first, others = _by_family(answering(comparison.rows))
+            each = [_which(comparison, metric, clean(a), clean(b)) for metric in first[: 1 if question.group else None]]
             found += [words for words, _ in each] if any(is_decided for _, is_decided in each) else []
+            found += _also(comparison, others, clean(a), clean(b))
     return found
 
 
-def _of_first_family(metrics: Sequence[Metric]) -> list[Metric]:
-    families = [registry.FAMILY_OF[metric.name].name for metric in metrics]
-    return [metric for metric, family in zip(metrics, families, strict=True) if family == families[0]]
+def _by_family(metrics: Sequence[Metric]) -> tuple[list[Metric], list[Metric]]:
+    """The metrics of the first family among them, and the others."""
+    family = registry.FAMILY_OF[metrics[0].name] if metrics else None
+    first = [metric for metric in metrics if registry.FAMILY_OF[metric.name] is family]
+    return first, [metric for metric in metrics if metric not in first]
+
+
+def _also(comparison: Comparison, metrics: Sequence[Metric], a: str, b: str) -> list[str]:
+    """In a line, what each side does better in most of the decided cases of these metrics; empty where none is
+    decided."""
+    by_side: dict[str, list[str]] = {b: [], a: [], "neither": []}
+    for metric in metrics:
+        found = tally(comparison.rows[comparison.rows["metric"] == metric.name])
+        most, side = max((found.same, "neither"), (found.better, b), (found.worse, a), key=lambda count: count[0])
+        if most:
+            by_side[side].append(f"{metric.better_words} ({most} of {found.decided})")
+    told = [f"{side} {', '.join(words)}" for side, words in by_side.items() if words]
+    return [f"other benchmarks, decided cases: {'; '.join(told)}"] if told else []
 
 
 def _which(comparison: Comparison, metric: Metric, a: str, b: str) -> tuple[str, bool]:

@@ -381,7 +381,7 @@ def _trend_plot(series: Sequence[Series]) -> Plot:
 
 
 def feed_entries(systems: Sequence[System]) -> list[dict[str, str]]:
-    """The alarms that ring, the newest first: id, title, text, address and moment of each."""
+    """The alarms that ring, also of what is silent, the newest first: id, title, text, address and moment of each."""
     entries = []
     for system in systems:
         began = {night.name: night.began_utc for night in system.nights}
@@ -399,6 +399,17 @@ def feed_entries(systems: Sequence[System]) -> list[dict[str, str]]:
                     "text": explained or "nothing else changed",
                     "address": f"{system.name}/alarms.html",
                     "updated": began.get(run, system.newest.began_utc),
+                }
+            )
+        for silence in (one for one in system.silent if not one.acknowledged):
+            named = ", ".join(filter(None, names_of(silence.case)))
+            entries.append(
+                {
+                    "id": f"{system.name}/{silence.since}/{silence.name}",
+                    "title": f"{system.name}: not measured since {silence.since}: {named}",
+                    "text": silence.why,
+                    "address": f"{system.name}/alarms.html",
+                    "updated": began.get(silence.since, system.newest.began_utc),
                 }
             )
     return sorted(entries, key=lambda entry: entry["updated"], reverse=True)

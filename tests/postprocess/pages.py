@@ -26,13 +26,17 @@ def open_at(browser: webdriver.Chrome, report: Path, fragment: str = "") -> None
     browser.get(f"{report.as_uri()}#{fragment}" if fragment else report.as_uri())
 
 
-def contrast_of(browser: webdriver.Chrome, cell: WebElement) -> float:
-    """What the browser made of the colours of a cell and its text, drawn on a canvas to have them as numbers."""
+def contrast_of(browser: webdriver.Chrome, cell: WebElement, ground: WebElement | None = None) -> float:
+    """What the browser made of the colours of a cell and its text, drawn on a canvas to have them as numbers.
+
+    ground: what has the background, where the cell has none of its own.
+    """
     script = """
-        const style = getComputedStyle(arguments[0]), pen = document.createElement("canvas").getContext("2d");
-        return [style.color, style.backgroundColor].map((colour) => {
+        const [own, ground] = [...arguments].map((one) => getComputedStyle(one));
+        const pen = document.createElement("canvas").getContext("2d");
+        return [own.color, ground.backgroundColor].map((colour) => {
             pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
             return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((part) => part / 255);
         });"""
-    ink, background = browser.execute_script(script, cell)
+    ink, background = browser.execute_script(script, cell, ground or cell)
     return contrast(ink, background)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from postprocess.drawing.look import Look
 from postprocess.families import registry
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact
 from postprocess.families.mpi_impact.table import SHOWN, highlighted, impact_table, verdict
@@ -22,6 +23,8 @@ from tests.postprocess.synthetic import write
 from tests.postprocess.synthetic_impact import BLOCK, TARGETS_NS, footer, impact_of, slowed, synthetic
 from tests.postprocess.test_postprocess_report import Page
 from tests.support import check_record
+
+DRAWN = Look(kinds=("svg", "png"))
 
 
 def middle_row(path: Path) -> dict[str, Any]:
@@ -217,7 +220,7 @@ def test_pictures_parquet_and_the_report_show_it(tmp_path: Path) -> None:
     again = pd.read_parquet(written)
     assert list(again.columns) == list(table.columns)
     assert again["r_mpi_impact"].tolist() == table["r_mpi_impact"].tolist()
-    report, *pictures = write_report(run_folder, tmp_path / "report" / "report.html")
+    report, *pictures = write_report(run_folder, tmp_path / "report" / "report.html", look=DRAWN)
     assert [picture.suffix for picture in pictures] == [".svg", ".png"] * 2  # at 512 ms, and at all times
     drawn = pictures[0].read_text()
     assert "mpich@5.0.2" in drawn
@@ -239,8 +242,8 @@ def test_a_report_of_it_alone_has_nothing_of_what_was_not_measured(tmp_path: Pat
     page = Page(write_report(tmp_path, tmp_path / "r" / "report.html")[0].read_text())
     assert page.open == []
     sections = [a["id"] for a in page.all("section") if "id" in a]
-    assert sections == ["found", "mpi-impact", "verified", "reading", "provenance"]
-    assert [a["href"] for a in page.all("a") if a["href"].startswith("#")] == [f"#{name}" for name in sections]
+    assert sections == ["answers", "found", "mpi-impact", "verified", "reading", "provenance"]
+    assert [a["href"] for a in page.all("a")][: len(sections)] == [f"#{name}" for name in sections]
     for expected in (
         "Libraries mpich@5.0.2", "Configurations async", "mpich@5.0.2 async (shared core), shm, dgemm : slower by +27",
         "mpich@5.0.2, shm, async, an idle library", "async on 0-1: 15 ns of CPU in", "funneled asked, multiple given",
@@ -265,7 +268,7 @@ def test_a_record_that_cannot_be_read_is_told_and_loses_no_other(tmp_path: Path)
 def test_a_reliable_ratio_of_a_record_that_was_cut_off_is_marked_wherever_it_stands(tmp_path: Path) -> None:
     write(tmp_path / "records" / "a.jsonl", synthetic(6, slowed(1.27))[:-1])
     assert impact_of(load_run(tmp_path))["reliable"].all()
-    report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html")
+    report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html", look=DRAWN)
     page = Page(report.read_text())
     marked = "async (shared core, incomplete record)"
     assert page.text.count(f"mpich@5.0.2 {marked}, shm, dgemm") == 2  # in the card, and in the section
@@ -278,6 +281,6 @@ def test_a_run_without_such_records_says_nothing_of_them(tmp_path: Path) -> None
     (tmp_path / "records").mkdir()
     assert [path.name for path in registry.write_tables(load_run(tmp_path))] == ["points.parquet", "samples.parquet"]
     assert impact_of(load_run(tmp_path)).empty
-    report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html")
+    report, *pictures = write_report(tmp_path, tmp_path / "r" / "report.html", look=DRAWN)
     assert pictures == []
     assert "idle library" not in report.read_text()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from postprocess.drawing import colour
 from postprocess.drawing.colour import PALETTES, SCALES, Rgb
-from postprocess.drawing.look import Look
+from postprocess.drawing.look import USUAL_KINDS, Look
 from postprocess.drawing.pictures import save_figure
 from postprocess.families import registry
 from postprocess.families.nbc_overlap.map_plot import write_maps
@@ -137,7 +137,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def draw(run: Run, folder: Path, **look: Any) -> dict[str, str]:
     """The SVG files by name without suffix."""
-    files = [f for paths in write_maps(run, points_of(run), folder, Look(**look)).values() for f in paths]
+    asked = Look(**{"kinds": USUAL_KINDS, **look})
+    files = [f for paths in write_maps(run, points_of(run), folder, asked).values() for f in paths]
     assert sorted(files) == sorted(folder.iterdir())
     return {file.stem: file.read_text() for file in files if file.suffix == ".svg"}
 

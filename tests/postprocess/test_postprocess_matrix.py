@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, Cell, Row, Word, matrix_text, notes, sentences
+from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, Cell, Row, Tile, Word, matrix_text, notes, sentences
+from postprocess.drawing.matrix_view import matrix_view
 from postprocess.families import registry
 from postprocess.records.run import load_run
 from tests.postprocess import synthetic
@@ -125,6 +126,45 @@ def test_a_configuration_beside_basic_is_told_by_what_a_user_gains(
     value, low, high = other.estimate
     assert low <= value <= high and other.unit == " x" and not as_it_comes.unit
     assert (value > 1.03, value < 1 / 1.03) == (word == "gains", word == "slower")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_small_maps_stand_beside_what_is_said(width: int) -> None:
+    tiles = tuple(tuple(Tile(f"level{x}{y}", counts=x != y) for x in range(5)) for y in range(5))
+    every = [replace(cell, tiles=tiles) for cell in known("mixed")]
+    drawn: list[tuple[str, str]] = []
+
+    def halves(upper: str, lower: str) -> str:
+        drawn.append((upper, lower))
+        return "#"
+
+    shown = matrix_text(every, width, halves=halves)
+    assert max(map(len, shown)) <= width
+    assert "\n".join(shown).count("#####") == 3 * len(every)
+    assert drawn[0] == ("level00", "level01") and sum(not lower for _, lower in drawn) == 5 * len(every)
+    picture = matrix_view("title", "there", every).rows[0][2][0]
+    assert picture is not None and picture.map is not None and picture.number is None
+    assert "".join(path for _, path in picture.map.squares).count("M") == 25
+    assert "".join(path for _, path in picture.map.strokes).count("M") == 5
+
+
+def test_numbers_of_a_measure_share_a_line() -> None:
+    view = matrix_view("title", "", known("mixed"))
+    ((library, configuration, _), (no_library, _, other)) = view.rows
+    assert (library, configuration, no_library) == ("openmpi@5.0.11", "as it comes", "")
+    pictures = [one.number for one in other if one is not None and one.number is not None]
+    assert len(pictures) == 4 and len({one.par for one in pictures}) == 1
+    assert [one.value > one.par for one in pictures] == [True, True, True, False]
+    assert all(0 <= one.low < one.value < one.high <= 100 for one in pictures)
+    missing = matrix_view("title", "", known("one missing")).rows[0][2][3]
+    assert missing is not None and (missing.map, missing.number) == (None, None)
+
+
+def test_a_row_that_was_skipped_takes_no_line() -> None:
+    skipped = cells(ASYNC, *[(BY_RESULT["skip"], math.nan)] * 4)
+    assert matrix_text([*known("none"), *skipped], 80) == matrix_text(known("none"), 80)
+    assert "skipped: with progress thread" in sentences([*known("none"), *skipped])[0]
+    assert "skipped" in "".join(matrix_text(skipped, 80))
 
 
 def test_a_map_of_noise_cannot_be_told_though_its_median_is_clear(tmp_path: Path) -> None:

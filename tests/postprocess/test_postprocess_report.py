@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pytest
 
 from postprocess.drawing import text
-from postprocess.drawing.look import Look
+from postprocess.drawing.look import USUAL_KINDS, Look
 from postprocess.families.nbc_overlap import diagnosis
 from postprocess.families.nbc_overlap.maps import legend, sweeps_of
 from postprocess.families.nbc_overlap.points import points_of
@@ -152,7 +152,9 @@ def test_cells_are_accessible(smoke: tuple[Path, str]) -> None:
 
 def test_the_look_is_the_one_asked_for(tmp_path: Path) -> None:
     run_dir = synthetic.run_folder(tmp_path / "run", [sweep(grid=(8,))])
-    paths = write_report(run_dir, tmp_path / "out" / "r.html", tmp_path / "a b" / "maps", Look("safe", True))
+    paths = write_report(
+        run_dir, tmp_path / "out" / "r.html", tmp_path / "a b" / "maps", Look("safe", True, kinds=USUAL_KINDS)
+    )
     page = Page(paths[0].read_text(encoding="utf-8"))
     assert page.all("html")[0]["data-palette"] == "safe"
     assert "data-dim" in page.all("html")[0]

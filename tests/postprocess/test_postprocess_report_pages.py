@@ -69,7 +69,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("large")
     run_dir = run_of(folder / "run", ("ibcast", "ireduce"))
     half = source_of(run_of(folder / "half", ("ibcast",)))
-    return {"large": source_of(run_dir), "whole": source_of(run_dir, Room()), "half": half}
+    return {"large": source_of(run_dir), "whole": source_of(run_dir, Room(whole=POINTS)), "half": half}
 
 
 def cells_of(source: str) -> list[str]:
@@ -85,7 +85,7 @@ def test_a_large_report_has_a_page_and_says_where_the_rest_is(sources: dict[str,
     assert len([a for a in page.all("section") if a.get("class") == "panel"]) == CASES
     assert f"1 to {ROWS} of {POINTS} points are shown." in page.text
     assert "./campaign show 20261121T010203Z-ab12cd --json prints all of them." in page.text
-    assert f"1 to {DRAWN} of {CASES} cases are drawn. All are side by side above." in page.text
+    assert f"1 to {DRAWN} of {CASES} cases are drawn. All are above ." in page.text
     assert page.text.count("On paper are those that are") == 2
     assert page.text.count("Where the page's script may run, the others are") == 2
     ids = {a["id"] for _, a in page.elements if "id" in a}
@@ -269,9 +269,12 @@ def test_links_lead_to_other_pages(browser: webdriver.Chrome, files: dict[str, P
     ready(browser, files["large"], "p288")
     assert target(browser) == "p288"
     ready(browser, files["large"])
-    panel = next(a for a in browser.find_elements(By.CSS_SELECTOR, ".glance a") if a.get_attribute("hash") == "#s7")
-    panel.click()
-    WebDriverWait(browser, 10).until(lambda _: target(browser) == "s7")
+    leads_to = "return document.getElementById(arguments[0].hash.slice(1)).closest('.panel').id"
+    links = browser.find_elements(By.CSS_SELECTOR, ".matrix td a")
+    of_panel = {browser.execute_script(leads_to, one): one for one in links}
+    assert len(of_panel) == 8
+    of_panel["s7"].click()
+    WebDriverWait(browser, 10).until(lambda _: target(browser) == str(of_panel["s7"].get_attribute("hash"))[1:])
     cell = next(c for c in browser.find_elements(By.CSS_SELECTOR, "#s7 .map td > a") if c.is_displayed())
     browser.execute_script("arguments[0].focus()", cell)
     tip = browser.find_element(By.ID, "tip")

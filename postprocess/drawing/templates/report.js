@@ -6,6 +6,15 @@
   const root = document.documentElement;
   const find = (selector, from = document) => [...from.querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
+
+  // A folded section that a link leads to is unfolded.
+  function unfold() {
+    const fold = byId(location.hash.slice(1))?.querySelector(":scope > details");
+    if (fold) fold.open = true;
+  }
+  addEventListener("hashchange", unfold);
+  unfold();
+
   const view = byId("view"), palette = byId("palette"), dim = byId("dim"), tip = byId("tip");
   if (!view) return; // no map and no point: nothing to choose
   const kinds = ["library", "configuration", "collective"];
@@ -33,7 +42,6 @@
     const names = views ? views.map((one) => one.names) : find("[data-views]", element).map((one) => one.dataset.views);
     return { element, number, numbers: numbered(element.dataset.k), views, names: names.flatMap(numbered) };
   });
-  const others = find("#maps [data-k]:not(.panel)").map((element) => ({ element, numbers: numbered(element.dataset.k) }));
   const body = document.querySelector("#points tbody"), model = body.rows[0];
   const points = find("tr", body).map((element) => ({ element, numbers: numbered(element.dataset.k) }));
   for (const [numbers, words] of rest.rows) points.push({ words, numbers: numbered(numbers) });
@@ -126,7 +134,8 @@
 
   // A link to a point or a case that are chosen leads to their page.
   function reveal(hash) {
-    const [, letter, number] = /^#([ps])(\d+)$/.exec(hash) ?? [];
+    const panel = hash.startsWith("#map-") ? byId(hash.slice(1))?.closest(".panel")?.id : "";
+    const [, letter, number] = /^#([ps])(\d+)$/.exec(panel ? `#${panel}` : hash) ?? [];
     if (!letter) return false;
     const name = letter === "p" ? "points" : "maps";
     const place = chosen[name].indexOf(letter === "p" ? points[number - 1] : panels.find((panel) => panel.number === number));
@@ -144,7 +153,6 @@
     const unwanted = boxes.map((same) => new Set(same.flatMap((box, i) => (box.checked ? [] : [String(i)]))));
     const wanted = ({ numbers }) => !numbers.some((number, i) => unwanted[i].has(number));
     const viewed = ({ names }) => !names.length || view.value === "everything" || names.includes(view.value);
-    for (const other of others) other.element.hidden = !wanted(other);
     chosen.maps = panels.filter((panel) => wanted(panel) && viewed(panel));
     chosen.points = points.filter(wanted);
     const page = new Set(pageOf("maps", panels));

@@ -8,14 +8,18 @@ least ratio that matters. It is no faster where it surely gains less than that. 
 `summary` would have a question mark.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, Cell, Row, Word
+from postprocess.drawing.colour import level_class
+from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, Cell, Row, Tile, Word
 from postprocess.families.matrix_rows import rows_in
 from postprocess.families.nbc_overlap import summary
 from postprocess.families.nbc_overlap.diagnosis import BASIC_FAILED, is_reference
+from postprocess.families.nbc_overlap.maps import METRICS, map_anchor
 from postprocess.families.nbc_overlap.summary import Summary, summarise
 from postprocess.statistics.limits import LEAST_RATIO
 from postprocess.statistics.metrics import Estimate
@@ -62,7 +66,24 @@ def _cell(one: Summary, row: Row) -> Cell:
         noun="collective",
         why=_why(one),
         notes=tuple(_notes(one)),
+        tiles=tiles_of(one),
+        anchor=map_anchor(str(one.table["record"].iloc[0]), str(one.case["collective"])),
     )
+
+
+def tiles_of(one: Summary) -> tuple[tuple[Tile, ...], ...]:
+    """The map of r_overhead, against basic's references where the case is not `basic`: communication time grows to the
+    right, computation time upwards."""
+    metric = METRICS["r_overhead" if is_reference(one.case) else "r_overhead_vs_basic"]
+    rows = {(row["comp_target_ns"], row["comm_target_ns"]): row for row in one.table.to_dict("records")}
+    comps, comms = (sorted({place[axis] for place in rows}) for axis in (0, 1))
+
+    def tile(row: Mapping[Any, Any] | None) -> Tile:
+        able = row is not None and row["valid"] and not row["failed"]
+        value = float(row[metric.name]) if row is not None and able else math.nan
+        return Tile(level_class(metric.scale, value), row is not None and bool(row["reliable"]))
+
+    return tuple(tuple(tile(rows.get((comp, comm))) for comm in comms) for comp in reversed(comps))
 
 
 def gained(speed_up: Estimate) -> Word:

@@ -1,8 +1,10 @@
 """The points of a sweep as a grid of cells, as in the heat maps of section 5.2, for pictures and for the report."""
 
 import math
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -24,7 +26,7 @@ MARKS = {
     "U": "diagnosis unreliable, not the ratio: the intervals leave room for several; the details say which",
     "O": "oversubscribed: more busy threads than physical cores",
     "S": "shared core: the progress thread may run on a core that computes",
-    "R": "reference moved by more than 10 % against basic on the same sizes",
+    "R": "reference moved: by more than 10 % against basic on the same sizes",
     "I": "incomplete record: the measurement was cut off after this point",
 }
 """The letters beside a value, and their meanings."""
@@ -311,6 +313,11 @@ def sweeps_of(run: Run, points: pd.DataFrame) -> list[Sweep]:
 def file_key(sweep: Sweep) -> str:
     """The key of a sweep's files in the result of `write_maps`: ``records/x.jsonl ibcast``."""
     return f"{sweep.record.name} {sweep.case['collective']}"
+
+
+def map_anchor(record: str, collective: str) -> str:
+    """The place in the report of the maps of a collective of a record: ``map-x-ibcast``."""
+    return re.sub(r"[^\w.-]+", "-", f"map {Path(record).stem} {collective}")
 
 
 def side_by_side(sweeps: Sequence[Sweep]) -> list[Sweep]:

@@ -7,20 +7,19 @@ from typing import Any
 
 import pandas as pd
 
-from postprocess.drawing.colour import FADED, SCALES
+from postprocess.drawing.colour import FADED, SCALES, level_class
 from postprocess.drawing.columns import rows_of
 from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.page import Filters
 from postprocess.drawing.text import percent
 from postprocess.families.family import Found, Page
 from postprocess.families.nbc_overlap import validity
+from postprocess.families.nbc_overlap.cells import tiles_of
 from postprocess.families.nbc_overlap.charts import charts
 from postprocess.families.nbc_overlap.maps import METRICS, legend, panels_of, sweeps_of
 from postprocess.families.nbc_overlap.report_points import (
     every_panel,
-    glance_of,
     gradients,
-    level_class,
     level_classes,
     level_styles,
     pages_of,
@@ -61,7 +60,6 @@ def _made(page: Page, points: pd.DataFrame) -> SimpleNamespace:
         scales={name: list(SCALES[name].ticks.values()) for name in dict.fromkeys(m.scale for m in METRICS.values())},
         legend=legend(sweeps, faded=True),
         overview=page.links.get("overview", ()),
-        glance=glance_of(groups),
         pages=pages,
         groups=groups,
     )
@@ -107,8 +105,9 @@ def style(page: Page, found: Found) -> dict[str, Any]:
     """The variables of the style sheet: the colours of the levels that are used, of and of the scales."""
     shown = _shown(page, found).maps
     chips = {verdict_class(verdict) for verdict in _VERDICT_RATIOS}
+    tiles = {tile.css for one in summarise(found.table) for line in tiles_of(one) for tile in line}
     return {
-        "palettes": level_styles({*level_classes(shown.groups), *chips}),
+        "palettes": level_styles({*level_classes(shown.groups), *chips, *tiles}),
         "gradients": gradients(),
         "ticks": tick_places(),
         "views": shown.views,
@@ -136,4 +135,4 @@ def pictures(page: Page, found: Found, folder: Path) -> dict[str, list[Path]]:
 
 def verdict_class(verdict: str) -> str:
     """The class of a verdict's colour."""
-    return level_class(METRICS["r_overhead"], _VERDICT_RATIOS.get(verdict, math.nan))
+    return level_class(METRICS["r_overhead"].scale, _VERDICT_RATIOS.get(verdict, math.nan))

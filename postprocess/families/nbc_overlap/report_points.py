@@ -1,11 +1,11 @@
-"""Points as the report shows them: as cells of maps, as small maps side by side, and as rows of the full table."""
+"""Points as the report shows them: as cells of maps, and as rows of the full table."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from postprocess.drawing.colour import NO_VALUE, PALETTES, SCALES, Rgb, hexadecimal, text_colour
+from postprocess.drawing.colour import NO_LEVEL, PALETTES, SCALES, class_colour, hexadecimal, level_class, text_colour
 from postprocess.drawing.look import Room
 from postprocess.drawing.page import Filters
 from postprocess.drawing.text import change, drift, duration, interval, percent, ratio, size, with_interval, work
@@ -20,6 +20,7 @@ from postprocess.families.nbc_overlap.maps import (
     Sweep,
     file_key,
     launch_words,
+    map_anchor,
 )
 from postprocess.families.nbc_overlap.tables import clock_name, remarks
 from postprocess.families.sampled_table import ENDS
@@ -27,8 +28,6 @@ from postprocess.records.as_json import NEVER
 
 Numbers: TypeAlias = Mapping[tuple[str, int], int]
 """The row number of each point, by (record, index)."""
-
-NO_LEVEL = "none"
 
 
 @dataclass(frozen=True)
@@ -54,26 +53,11 @@ class MapView:
 
 
 @dataclass(frozen=True)
-class Glance:
-    """A map as a small picture.
-
-    cells, doubts: pairs of a colour's class and an SVG path, of the cells and of the strokes through unreliable cells.
-    signs: the `MARKS` that apply to the whole record.
-    spoken: the number of unreliable cells and the signs, in words.
-    """
-
-    cells: list[tuple[str, str]]
-    doubts: list[tuple[str, str]]
-    signs: str
-    spoken: str
-
-
-@dataclass(frozen=True)
 class PanelView:
     """The maps of one configuration of a collective, or why there are none.
 
-    ``number`` counts panels from 1. ``filters``: see `Filters`. ``glance`` is the small map. ``across`` and ``up`` are
-    the numbers of columns and rows.
+    ``number`` counts panels from 1. ``filters``: see `Filters`. ``anchor`` leads here from the matrix. ``across`` and
+    ``up`` are the numbers of columns and rows.
     """
 
     number: int
@@ -82,12 +66,11 @@ class PanelView:
     collective: str
     filters: str
     maps: list[MapView]
-    glance: Glance | None
+    anchor: str
     across: int
     up: int
     files: list[str]
     remark: str
-    skipped: bool
 
 
 Groups: TypeAlias = Mapping[str, Mapping[str, Sequence[PanelView]]]
@@ -108,22 +91,12 @@ class Pages:
         return self.total > self.size
 
 
-def level_class(metric: MapRatio, value: float) -> str:
-    """The class of a value's colour: the name of the scale and the step on it, or `NO_LEVEL`."""
-    scale = SCALES[metric.scale]
-    return f"{metric.scale}{scale.level(value)}" if math.isfinite(value) else NO_LEVEL
-
-
 def level_styles(classes: Iterable[str]) -> dict[str, list[tuple[str, str, str]]]:
     """For each palette: (class, background colour, text colour)."""
-    used = sorted(set(classes) - {NO_LEVEL})
+    used = [NO_LEVEL, *sorted({*classes} - {NO_LEVEL})]
     styles: dict[str, list[tuple[str, str, str]]] = {}
     for palette in PALETTES:
-        backgrounds: list[tuple[str, Rgb]] = [(NO_LEVEL, NO_VALUE)]
-        for name in used:
-            scale = SCALES[name.rstrip("0123456789")]
-            level = int(name.removeprefix(name.rstrip("0123456789")))
-            backgrounds.append((name, scale.colour(scale.level_value(level), palette)))
+        backgrounds = [(name, class_colour(name, palette)) for name in used]
         styles[palette] = [(name, hexadecimal(rgb), hexadecimal(text_colour(rgb))) for name, rgb in backgrounds]
     return styles
 
@@ -172,12 +145,11 @@ def panel_views(
             collective=panel.collective,
             filters=filters.places(library, panel.column[-1], panel.collective),
             maps=[_map_view(sweep, metric, numbers) for metric in sweep.metrics] if sweep and sweep.cells else [],
-            glance=_glance(sweep) if sweep and sweep.cells else None,
+            anchor=map_anchor(sweep.record.name, panel.collective) if sweep else "",
             across=len(sweep.comm_targets_ns) if sweep else 0,
             up=len(sweep.comp_targets_ns) if sweep else 0,
             files=list(files.get(file_key(sweep), ())) if sweep else [],
             remark=panel.trouble,
-            skipped=panel.skipped,
         )
         groups.setdefault(library, {}).setdefault(panel.collective, []).append(view)
     return groups
@@ -186,18 +158,6 @@ def panel_views(
 def every_panel(groups: Groups) -> list[PanelView]:
     """The views of all panels."""
     return [panel for collectives in groups.values() for same in collectives.values() for panel in same]
-
-
-def glance_of(groups: Groups) -> tuple[list[tuple[str, str]], dict[str, list[PanelView | None]]]:
-    """The small maps as a table: its columns (library, configuration), and the panels of each collective.
-
-    Columns in which everything was skipped are left out.
-    """
-    panels = every_panel(groups)
-    columns = list(dict.fromkeys((panel.library, panel.configuration) for panel in panels if not panel.skipped))
-    places = {(panel.collective, panel.library, panel.configuration): panel for panel in reversed(panels)}
-    collectives = dict.fromkeys(panel.collective for panel in panels)
-    return columns, {name: [places.get((name, *column)) for column in columns] for name in collectives}
 
 
 def pages_of(groups: Groups, points: int, room: Room) -> dict[str, Pages]:
@@ -231,7 +191,7 @@ def _map_view(sweep: Sweep, metric: MapRatio, numbers: Numbers) -> MapView:
 def _cell_view(sweep: Sweep, comm: int, comp: int, metric: MapRatio, numbers: Numbers) -> CellView:
     cell = sweep.cells[comm, comp]
     value = cell.value(metric.name)
-    states = [level_class(metric, value)]
+    states = [level_class(metric.scale, value)]
     states += ["far"] if sweep.far(comm, comp) and math.isfinite(value) else []
     states += ["doubtful"] if "?" in cell.marks else []
     spoken = [*([cell.diagnosis] if cell.diagnosis else []), *(MARKS[m].partition(":")[0] for m in cell.marks)]
@@ -256,31 +216,6 @@ def _title(cell: Cell, metric: MapRatio, incomplete: str) -> str:
     facts += [Diagnosis.of(point).words] if cell.diagnosis else []
     facts += remarks(dict(point)) if metric.name == "r_overhead" else []
     return "; ".join(facts)
-
-
-def _glance(sweep: Sweep) -> Glance:
-    """The map of the deciding ratio: unit squares, a path per colour, with diagonals through unreliable cells."""
-    metric = sweep.deciding
-    squares: dict[str, list[str]] = {}
-    strokes: dict[str, list[str]] = {}
-    for x, comm in enumerate(sweep.comm_targets_ns):
-        for y, comp in enumerate(reversed(sweep.comp_targets_ns)):
-            cell = sweep.cells[comm, comp]
-            name = level_class(metric, cell.value(metric.name))
-            squares.setdefault(name, []).append(f"M{x} {y}h1v1h-1z")
-            if "?" in cell.marks:
-                strokes.setdefault(name, []).append(f"M{x} {y + 1}l1-1")
-    header = sweep.record.header
-    applies = {"O": header.oversubscribed, "S": header.shared_core, "I": not sweep.record.complete}
-    signs = "".join(letter for letter in MARKS if applies.get(letter))
-    doubtful = sum(map(len, strokes.values()))
-    words = [MARKS[letter].partition(":")[0] for letter in signs]
-    return Glance(
-        cells=[(name, "".join(paths)) for name, paths in squares.items()],
-        doubts=[(name, "".join(paths)) for name, paths in strokes.items()],
-        signs=signs,
-        spoken=", ".join([*([f"{doubtful} of {len(sweep.cells)} unreliable"] if doubtful else []), *words]),
-    )
 
 
 def estimate(point: Mapping[str, Any], metric: str) -> str:
@@ -405,7 +340,6 @@ COLUMNS: Mapping[str, tuple[Callable[[Mapping[str, Any]], str], str]] = {
     "of it interference [95 %]": (_estimate("r_interference"), "n"),
     "diagnosis": (_diagnosis, "words"),
     "confidence": (_text("diagnosis_confidence"), ""),
-    "advice": (_text("diagnosis_advice"), "words"),
     "remarks": (lambda point: "; ".join(remarks(dict(point))) or "-", "words"),
     "t_measured": (_time("t_measured_ns"), "n"),
     "t_comm_ref": (_time("t_comm_ref_ns"), "n"),
@@ -436,8 +370,6 @@ def table_of(points: Sequence[Mapping[str, Any]]) -> tuple[list[tuple[str, str]]
 
 
 def level_classes(groups: Groups) -> set[str]:
-    """The classes of all colours that the maps and small maps use."""
-    panels = every_panel(groups)
-    cells = (cell for panel in panels for view in panel.maps for _, row in view.rows for cell in row)
-    glances = (name for panel in panels if panel.glance for name, _ in panel.glance.cells)
-    return {*(cell.css.split(" ")[0] for cell in cells), *glances}
+    """The classes of all colours that the maps use."""
+    cells = (cell for panel in every_panel(groups) for view in panel.maps for _, row in view.rows for cell in row)
+    return {cell.css.split(" ")[0] for cell in cells}

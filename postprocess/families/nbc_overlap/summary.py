@@ -69,6 +69,7 @@ class Summary:
     able: the number of valid points whose launch did not fail.
     without_basic: the number of usable points without a basic to compare with; 0 for the reference `basic` itself.
     together_low, together_high: the interval of the median deciding ratio over all points counted in `able`.
+    table: a row per point, over all launches.
     overhead, gained: of `usable` points, the median r_overhead and the median speed-up over basic, by the work done
     where cores were given up. Their intervals go from the median of the points' lower ends to that of the upper ends.
     """
@@ -92,6 +93,7 @@ class Summary:
     verdicts: Counter[str]
     diagnosis: MapDiagnosis
     notes: tuple[str, ...]
+    table: pd.DataFrame
 
     @property
     def together(self) -> bool:
@@ -262,6 +264,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ..
         verdicts=Counter(_verdicts(points[points["reliable"]].to_dict("records"))),
         diagnosis=map_diagnosis(points.to_dict("records")),
         notes=(*failures, *([left] if left else []), *case_notes(points, without_basic, len(chosen))),
+        table=points,
     )
 
 
