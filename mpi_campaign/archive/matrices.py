@@ -92,6 +92,12 @@ def lines(run: Run, on: Window) -> list[str]:
     return found if len(found) > len(title) else [*found, "nothing was measured"]
 
 
+def so_far(run: Run, on: Window) -> list[str]:
+    """What a run shows while it goes on: the matrix of its first family that has results."""
+    cells = next((cells for family in registry.SHOWN if (cells := registry.cells(run, family)[0])), [])
+    return ["", *matrix_text(cells, on.width, on.paint, on.halves), ""] if cells else []
+
+
 def fitted(text: str, width: int) -> list[str]:
     """Lines of at most this width. Of a table that is wider, columns that are the same in all rows stand above it, and
     its lines are cut, with an ellipsis. Sentences are wrapped."""

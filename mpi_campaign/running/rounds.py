@@ -3,12 +3,14 @@
 import shlex
 import shutil
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.planning.plan import Plan, Round
 from mpi_campaign.processes.progress import Progress
 from mpi_campaign.running import batch, node_probe, same_sizes, session_words, sessions, verify
@@ -67,7 +69,8 @@ class Rounds:
             watch.on_event(event)
 
         orders = [self._order(turn) for turn in plan.rounds]
-        for done in sessions.carry_out(orders, folder.session, self.progress.detail, on_event, watch.on_tick):
+        carried_out = sessions.carry_out(orders, folder.session, self.progress.detail, on_event, watch.on_tick)
+        for turn, done in zip(plan.rounds, carried_out, strict=False):
             self.outcomes += done.outcomes
             manifest["sessions"].append(
                 {
@@ -86,6 +89,15 @@ class Rounds:
                 self.cut_off = self._cut_off_by_full_disk() or dict.fromkeys(
                     (case.stem for case in plan.to_measure), done.broken
                 )
+            elif turn.repeat == 1 and turn != plan.rounds[-1] and not self.interrupted:
+                self._show()
+
+    def _show(self) -> None:
+        """Show what was found so far. The next session waits for it, so that nothing is measured meanwhile."""
+        from mpi_campaign.archive import matrices, rendering  # noqa: PLC0415 - pandas takes a second to load
+
+        with suppress(CampaignError):
+            self.progress.line(*matrices.so_far(rendering.load(self.folder), matrices.window()))
 
     def _cut_off_by_full_disk(self) -> dict[str, str]:
         """Why cases were cut off, where the file system on which launches and ReFrame write is full; else empty.

@@ -86,7 +86,7 @@ class Cell:
 
     column: what was measured.
     estimate: the number that decided the word, and the ends of its 95 % interval; NaN where they are not known.
-    words, unit: write it.  measure: what the number is.
+    words, unit: write it.  measure: what the number is.  par: the number at which nothing is won or lost.
     counted: how many of `points` points the number rests on.
     noun: what a column is, for sentences: ``collective``.
     why: the evidence in a line.  notes: what else a reader must know; the same note of several cells is shown once.
@@ -105,6 +105,7 @@ class Cell:
     noun: str = "case"
     why: str = ""
     notes: tuple[str, ...] = ()
+    par: float = 0.0
     tiles: tuple[tuple[Tile, ...], ...] = ()
     anchor: str = ""
 

@@ -84,7 +84,7 @@ def _view(cell: Cell, scales: dict[str, tuple[float, float]]) -> CellView:
         return CellView(cell, None, None)
     least, most = scales[cell.measure]
     value, low, high, par = (
-        round(WIDE * (number - least) / (most - least), 1) for number in (*_numbers(cell), _par(cell))
+        round(WIDE * (number - least) / (most - least), 1) for number in (*_numbers(cell), cell.par)
     )
     return CellView(cell, None, NumberPicture(value, low, high, par))
 
@@ -108,16 +108,11 @@ def _numbers(cell: Cell) -> tuple[float, float, float]:
     return value, low, high
 
 
-def _par(cell: Cell) -> float:
-    """The number at which nothing is won or lost."""
-    return 1.0 if cell.unit.strip() == "x" else 0.0
-
-
 def _scales(cells: Sequence[Cell]) -> dict[str, tuple[float, float]]:
     """The least and the largest number of each measure, with par and intervals."""
     every: dict[str, list[float]] = {}
     for cell in cells:
         if math.isfinite(cell.value):
-            every.setdefault(cell.measure, []).extend((*_numbers(cell), _par(cell)))
+            every.setdefault(cell.measure, []).extend((*_numbers(cell), cell.par))
     ends = {measure: (min(numbers), max(numbers)) for measure, numbers in every.items()}
     return {measure: (low, high if high > low else low + 1) for measure, (low, high) in ends.items()}

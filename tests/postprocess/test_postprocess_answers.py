@@ -10,8 +10,9 @@ import pytest
 
 from postprocess.records.run import load_run
 from postprocess.report.html import render_report
-from postprocess.verdicts.answers import Answers, Question, lines, matrices, sentences, tally
+from postprocess.verdicts.answers import Answers, Question, lines, matrices, sentences
 from postprocess.verdicts.compare import Comparison, compare, over_all
+from postprocess.verdicts.tallies import tally
 from tests.postprocess import synthetic
 from tests.postprocess.test_postprocess_compare import launches
 from tests.postprocess.test_postprocess_report import HOSTILE, Page

@@ -23,7 +23,17 @@ NAMES = ("ibcast", "ireduce", "iallgather", "ialltoall")
 
 def cells(row: Row, *words: tuple[Word, float], names: Sequence[str] = NAMES, unit: str = "") -> list[Cell]:
     return [
-        Cell(row, name, word, (value, value - 0.01, value + 0.01), 8, 9, unit=unit, noun="collective")
+        Cell(
+            row,
+            name,
+            word,
+            (value, value - 0.01, value + 0.01),
+            8,
+            9,
+            unit=unit,
+            noun="collective",
+            par=float(bool(unit)),
+        )
         for name, (word, value) in zip(names, words, strict=False)
     ]
 

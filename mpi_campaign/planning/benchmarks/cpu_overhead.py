@@ -24,7 +24,7 @@ CPU_OVERHEAD = Benchmark(
     test="cpu_overhead",
     choices=choices.of_family("cpu_overhead"),
     configurations=("basic", "async", "dedicated"),
-    most_seconds={"smoke": 2, "nightly": 18, "full": 60},
+    most_seconds={"smoke": 2, "nightly": 8, "full": 60},
     point_choices=(point_choice("cpu_overhead", "message-bytes"), WAYS, point_choice("cpu_overhead", "lateness-ms")),
     impossible=impossible,
 )
@@ -34,7 +34,7 @@ LOGGP = Benchmark(
     test="loggp",
     tests_file="cpu_overhead",
     configurations=("basic", "async", "dedicated"),
-    most_seconds={"smoke": 15, "nightly": 32, "full": 120},
+    most_seconds={"smoke": 15, "nightly": 24, "full": 120},
     # The fewest launches whose median has an interval.
     least_launches=MIN_REPETITIONS,
 )

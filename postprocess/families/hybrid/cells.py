@@ -31,6 +31,7 @@ def cells_of(table: pd.DataFrame) -> list[Cell]:
                     counted=sum(not row["doubtful"] for row in of_claim),
                     points=len(of_claim),
                     unit=" x",
+                    par=1.0,
                     measure=MEASURE,
                     noun="target",
                     why=short_words(one),

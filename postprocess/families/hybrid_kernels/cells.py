@@ -26,6 +26,7 @@ def cells_of(table: pd.DataFrame) -> list[Cell]:
             counted=0 if one.doubt else one.to_mpi.launches,
             points=one.to_mpi.launches,
             unit=" x",
+            par=1.0,
             measure=MEASURE,
             noun="kernel",
             why=one.doubt or "the interval, widened by what its control is off, holds 1",

@@ -40,6 +40,7 @@ def cells_of(table: pd.DataFrame) -> list[Cell]:
                 counted=len(good),
                 points=len(each),
                 unit=" x",
+                par=1.0,
                 measure=MEASURE,
                 noun="time",
                 why=reasons[0] if reasons else told,

@@ -62,6 +62,7 @@ def _cell(one: Summary, row: Row) -> Cell:
         counted=one.reliable,
         points=one.points,
         unit="" if is_basic else " x",
+        par=0.0 if is_basic else 1.0,
         measure=OVERHEAD if is_basic else SPEED_UP,
         noun="collective",
         why=_why(one),

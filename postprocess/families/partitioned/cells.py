@@ -66,6 +66,7 @@ def _cells(verdict: Verdict, differ: set[str], rows: pd.DataFrame) -> Iterator[C
             counted=int(of_size["reliable"].sum()),
             points=len(of_size),
             unit=" x",
+            par=1.0,
             measure=MEASURE,
             noun="message size",
             why=choice_words(choice).removeprefix("cannot tell: ").replace("cannot tell one", "not told apart: one"),

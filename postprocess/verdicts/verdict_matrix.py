@@ -1,0 +1,135 @@
+"""The first picture of a comparison and of a history: for each metric a cell for every case, which sums up its points.
+
+Rows are libraries and configurations, columns what was measured, as in the matrix of a run.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.matrix import CANNOT_TELL, CONFIGURATIONS, UNKNOWN, Cell, Row, Word
+from postprocess.drawing.matrix_view import MatrixView, matrix_view
+from postprocess.families.family import Metric
+from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, Comparison, group_columns, numbered
+from postprocess.verdicts.compare import UNKNOWN as UNDECIDED
+from postprocess.verdicts.compare_text import effect_words, names_of
+from postprocess.verdicts.history import Change, Series
+from postprocess.verdicts.tallies import tally
+
+WORDS = {
+    SLOWER: Word("slower", "bad", "is slower", "are slower"),
+    FASTER: Word("faster", "good", "is faster", "are faster"),
+    SAME: Word("the same", "even", "is the same", "are the same"),
+}
+MIXED = Word("mixed", "even", "is slower in parts, faster in others", "are slower in parts, faster in others")
+RINGS = "ALARM"
+"""The state of a change that somebody should look at."""
+SINCE = {
+    "bad": Word("slower", "bad", "has become slower", "have become slower"),
+    "good": Word("faster", "good", "has become faster", "have become faster"),
+    "even": Word("as before", "even", "is as before", "are as before"),
+}
+
+
+def of_comparison(comparison: Comparison, sides: Sequence[str]) -> list[MatrixView]:
+    """A matrix for each metric that was compared.  sides: A and B in words; a cell is about B."""
+    there = set(comparison.rows["metric"])
+    return [
+        _view(metric, _of_metric(comparison.rows[comparison.rows["metric"] == name], metric, f"{sides[1]}"))
+        for name, metric in METRICS.items()
+        if name in there
+    ]
+
+
+def of_history(changes: Sequence[tuple[Change, str, str, str]], series: Iterable[Series]) -> list[MatrixView]:
+    """A matrix for each metric of which a change stands.  changes: (change, its state, last run, what explains it)."""
+    by_series: dict[tuple[str, ...], list[tuple[Change, str, str]]] = defaultdict(list)
+    for change, state, _, explained in changes:
+        by_series[change.key].append((change, state, explained))
+    found: dict[str, dict[tuple[Row, str], list[Series]]] = defaultdict(lambda: defaultdict(list))
+    for one in series:
+        found[one.metric][_place(one.case, "")].append(one)
+    return [
+        _view(metric, [_since(place, its, by_series, metric) for place, its in found[name].items()])
+        for name, metric in METRICS.items()
+        if any(state in (RINGS, "better") for one in _all(found[name]) for _, state, _ in by_series[one.key])
+    ]
+
+
+def _all(by_place: Mapping[tuple[Row, str], Sequence[Series]]) -> list[Series]:
+    return [one for its in by_place.values() for one in its]
+
+
+def _view(metric: Metric, cells: Sequence[Cell]) -> MatrixView:
+    return matrix_view(f"{metric.title[0].upper()}{metric.title[1:]}", "", cells)
+
+
+def _place(case: Mapping[Any, Any], side: str) -> tuple[Row, str]:
+    """The row and the column of a case.  side: what a cell is about, where cases differ in their libraries."""
+    toolchain, network, configuration, what = names_of(dict(case))
+    first, comma, rest = configuration.partition(",")
+    return Row(toolchain or side, network, f"{CONFIGURATIONS.get(first, first)}{comma}{rest}"), what
+
+
+def _of_metric(rows: pd.DataFrame, metric: Metric, side: str) -> list[Cell]:
+    """The cells of the comparisons of one metric."""
+    number, groups = numbered(rows, [*group_columns(rows), "placement"])
+    return [
+        _compared(_place(case, side), rows[number == which], metric)
+        for which, case in enumerate(groups.to_dict("records"))
+    ]
+
+
+def _compared(place: tuple[Row, str], rows: pd.DataFrame, metric: Metric) -> Cell:
+    found = tally(rows)
+    counts = {SLOWER: found.worse, FASTER: found.better, SAME: found.same}
+    most = max(counts, key=lambda verdict: counts[verdict])
+    word = CANNOT_TELL if not found.decided else MIXED if found.worse and found.better else WORDS[most]
+    unknown = rows[rows["verdict"] == UNDECIDED]["reason"]
+    return Cell(
+        *place,
+        word,
+        (found.effect, found.low, found.high),
+        counted=found.decided,
+        points=found.total,
+        words=partial(effect_words, metric.name),
+        par=_par(metric),
+        measure=f"{metric.title} against the other side, in the median of all points; points decided/all",
+        why=str(unknown.mode()[0] or "launches differ too much") if len(unknown) else "",
+    )
+
+
+def _since(
+    place: tuple[Row, str],
+    series: Sequence[Series],
+    changes: Mapping[tuple[str, ...], Sequence[tuple[Change, str, str]]],
+    metric: Metric,
+) -> Cell:
+    """Whether a case is slower than before, and since when: of the series with the largest change."""
+    every = [told for one in series for told in changes[one.key]]
+    bad, good = ([told for told in every if told[1] == state] for state in (RINGS, "better"))
+    chosen = bad or good
+    word = SINCE["bad" if bad else "good" if good else "even"]
+    largest = max(
+        chosen, key=lambda told: abs(math.log(told[0].effect) if metric.ratio else told[0].effect), default=None
+    )
+    change = largest[0] if largest else None
+    return Cell(
+        *place,
+        word,
+        (change.effect, change.low, change.high) if change else UNKNOWN,
+        counted=len(chosen),
+        points=len(series),
+        words=partial(effect_words, metric.name),
+        par=_par(metric),
+        measure=f"{metric.title}: the largest change that stands; series changed/all",
+        notes=(f"since {change.run[:8]}: {largest[2] or 'nothing else changed'}",) if change and largest else (),
+    )
+
+
+def _par(metric: Metric) -> float:
+    return 1.0 if metric.ratio else 0.0
