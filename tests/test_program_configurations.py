@@ -93,6 +93,15 @@ def test_the_record_says_whose_progress_thread_there_is(
         assert variables["mpi_yield_when_idle"] in {"true", "false"}
 
 
+@pytest.mark.rare  # a build of its own
+def test_the_progress_thread_of_intel_mpi_survives_what_ranks_tell_each_other(build_for: Build, tmp_path: Path) -> None:
+    """It crashed in most launches where rank 0 gathered a derived datatype."""
+    for number in range(4):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        measured(build_for, "intel@2021.18.1", folder, "async")
+
+
 @BOTH
 def test_looking_at_control_variables_leaves_the_thread_level_as_it_is(
     build_for: Build, tmp_path: Path, toolchain: str

@@ -302,8 +302,8 @@ static int64_t *room_on_rank_0(const samples *s, size_t count) {
 }
 
 /* Gathers [list][value] of each rank as [list][rank][value], with one message: each of many would wait for a rank whose
- * core a progress thread has. Rank 0 sorts the values itself: beside its progress thread Intel MPI 2021.18 crashes where
- * a derived datatype does that. */
+ * core a progress thread has. Rank 0 sorts the values itself: beside its progress thread Intel MPI 2021.18 crashes
+ * where a derived datatype does that. */
 static void gather_lists(const samples *s, const int64_t *own, size_t lists, size_t length, int64_t *all) {
     const size_t each = lists * length;
     if (each == 0) {
