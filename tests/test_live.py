@@ -115,6 +115,13 @@ def test_the_report_is_where_the_run_says(two_libraries: subprocess.CompletedPro
     assert answer.partition(" (all of it")[0] in Page(report.read_text()).text
 
 
+def test_the_first_library_is_shown_before_the_second_one_is_measured(
+    two_libraries: subprocess.CompletedProcess[str],
+) -> None:
+    first, _, second = two_libraries.stdout.partition("ok   mpich@")
+    assert "as it comes" in first and "as it comes" in second
+
+
 def test_the_archived_reframe_line_works_when_it_is_typed(two_libraries: subprocess.CompletedProcess[str]) -> None:
     line = json.loads((run_path(two_libraries.stdout) / "manifest.json").read_text())["reframe_command"]
     done = subprocess.run(

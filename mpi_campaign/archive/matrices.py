@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from textwrap import wrap
@@ -14,7 +14,7 @@ import click
 
 from mpi_campaign.archive.run_folders import RunFolder
 from postprocess.drawing.colour import class_colour
-from postprocess.drawing.matrix import Halves, Paint, State, key, matrix_text, notes, sentences, wrapped
+from postprocess.drawing.matrix import Cell, Halves, Paint, State, key, matrix_text, notes, sentences, wrapped
 from postprocess.drawing.text import clean, plural
 from postprocess.families import registry
 from postprocess.families.family import Family
@@ -82,14 +82,19 @@ def lines(run: Run, on: Window) -> list[str]:
             more = [f"and {plural(len(told) - MOST_NOTES, 'more note')}: --benchmark {family.name}"] * (
                 len(told) > MOST_NOTES
             )
-            found += ["", heading, *matrix_text(cells, on.width, on.paint, on.halves), ""]
-            found += wrapped([*sentences(cells), *told[:MOST_NOTES], *more], on.width)
+            found += ["", *block(heading, cells, on, [*told[:MOST_NOTES], *more])]
         elif not registry.found(run, family).table.empty:
             found += ["", f"{family.title}: {_command(run, family)}"]
     reasons = [((str(case["result"]), clean(case.get("reason"))), clean(case.get("case"))) for case in untold]
     for names, (result, reason) in together(reasons, "case"):
         found += wrapped([f"{names} {RESULT_WORDS[result]}: {reason}"], on.width)
     return found if len(found) > len(title) else [*found, "nothing was measured"]
+
+
+def block(title: str, cells: Sequence[Cell], on: Window, more: Sequence[str] = ()) -> list[str]:
+    """A matrix under its title, a sentence for each library, and more sentences."""
+    shown = matrix_text(cells, on.width, on.paint, on.halves)
+    return [title, *shown, "", *wrapped([*sentences(cells), *more], on.width)]
 
 
 def so_far(run: Run, on: Window) -> list[str]:

@@ -10,22 +10,25 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from mpi_campaign.archive import earlier_launches, run_folders
+from mpi_campaign.archive import earlier_launches, matrices, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, CampaignError
 from mpi_campaign.verdicts import sides
 from mpi_campaign.verdicts.sides import Side
 from postprocess.drawing import page
+from postprocess.drawing.matrix import sentences, wrapped
 from postprocess.drawing.text import clean, shortened
 from postprocess.records import variables
 from postprocess.records.host_limits import differences, starved_words
 from postprocess.statistics.limits import Limits
-from postprocess.verdicts import compare_text
+from postprocess.verdicts import compare_text, verdict_matrix
 from postprocess.verdicts.compare import METRICS, SLOWER, USUAL, Comparison, compare, over_all
 from postprocess.verdicts.compare_text import Pairs
 from postprocess.verdicts.verdict_page import comparisons_view, render
 
 MOST_LINES = 5
+MOST_MATRICES = 2
+"""Of so many metrics the matrix is printed: those of the family that was measured first, as a rule."""
 Manifest: TypeAlias = dict[str, Any]
 
 
@@ -79,7 +82,7 @@ def run(asked: ComparisonRequest, root: Path, form: str, files: Mapping[str, Pat
     if all(comparison.rows.empty for comparison in pairs.values()):
         raise CampaignError(_why_nothing(asked, pairs))
     forms: Mapping[str, Callable[[Pairs], str]] = {
-        "": partial(compare_text.comparisons_text, every=asked.every),
+        "": partial(_as_text, every=asked.every),
         "json": compare_text.comparisons_json,
         "markdown": partial(compare_text.comparisons_markdown, every=asked.every),
         "junit": compare_text.comparisons_junit,
@@ -89,6 +92,19 @@ def run(asked: ComparisonRequest, root: Path, form: str, files: Mapping[str, Pat
         write(path, forms[kind](pairs))
     print(forms[form](pairs).removesuffix("\n"))
     return EXIT_FAILED if any(comparison.count(SLOWER) for comparison in pairs.values()) else EXIT_GOOD
+
+
+def _as_text(pairs: Pairs, *, every: bool) -> str:
+    """What is printed. Of two sides it begins with the matrices of the first metrics, and the sentences of the others;
+    of more sides it begins with one matrix."""
+    text = compare_text.comparisons_text(pairs, every=every)
+    if len(pairs) > 1:
+        return text
+    ((sides, comparison),) = pairs.items()
+    on, found = matrices.window(), verdict_matrix.cells_of(comparison, sides)
+    blocks = [matrices.block(title, cells, on) for title, cells in found[:MOST_MATRICES]]
+    others = [f"{title}: {sentence}" for title, cells in found[MOST_MATRICES:] for sentence in sentences(cells)]
+    return "\n".join([*(line for block in blocks for line in [*block, ""]), *wrapped(others, on.width), text])
 
 
 def _why_nothing(asked: ComparisonRequest, pairs: Pairs) -> str:

@@ -330,14 +330,24 @@ def _judged(
     reliable = chosen[counting.to_numpy(bool)]
     if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
         needed = "all are needed" if one.take in EXTREMES else "half are needed"
-        return _not_tested(one, f"only {len(reliable)} of {len(chosen)} points are {state}, {needed}{without}")
-    take = TAKE[one.take]
-    names = (name if name in reliable else one.metric for name in names_of_estimates([one.metric]))
-    value, low, high = (take(reliable[name].to_numpy(np.float64)) for name in names)
+        why = f"only {len(reliable)} of {len(chosen)} points are {state}, {needed}{without}"
+        every = chosen[chosen[one.metric].notna()]
+        if every.empty:
+            return _not_tested(one, why)
+        return Result(one, NOT_TESTED, *_taken(one, every), (why, "the value is that of all points"))
+    value, low, high = _taken(one, reliable)
     evidence = [f"{len(reliable)} of {len(chosen)} points are {state} and count{without}"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
     evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family, one.metric)}")
     return _result(one, value, low, high, evidence)
+
+
+def _taken(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
+    """The value of a criterion over some rows, and its interval."""
+    take = TAKE[one.take]
+    names = (name if name in rows else one.metric for name in names_of_estimates([one.metric]))
+    value, low, high = (take(rows[name].to_numpy(np.float64)) for name in names)
+    return value, low, high
 
 
 def _counting(rows: pd.DataFrame, one: Criterion) -> tuple[pd.Series[bool], str]:

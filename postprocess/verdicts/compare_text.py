@@ -74,19 +74,17 @@ def _matrix_lines(pairs: Pairs) -> list[list[str]]:
 
 
 def comparisons_text(pairs: Pairs, *, every: bool = False) -> str:
-    """What `compare` prints: for two sides their comparison; for more sides a matrix, and what changed in each pair."""
-    several = len(pairs) > 1
-    parts = [comparison_text(comparison, names, every=every, maps=not several) for names, comparison in pairs.items()]
-    if several:
+    """What `compare` prints: what changed in each pair; for more than two sides after a matrix."""
+    parts = [comparison_text(comparison, names, every=every) for names, comparison in pairs.items()]
+    if len(pairs) > 1:
         heads, *lines = _matrix_lines(pairs)
         parts.insert(0, f"{aligned(heads, lines, right=set())}\n{MATRIX_KEY}")
     return "\n\n".join(parts)
 
 
-def comparison_text(comparison: Comparison, sides: Sequence[str], *, every: bool = False, maps: bool = True) -> str:
-    """What `compare` prints: a line per map and metric, then every case that changed, then what was not compared."""
+def comparison_text(comparison: Comparison, sides: Sequence[str], *, every: bool = False) -> str:
+    """What `compare` prints of two sides: every case that changed, then what was not compared."""
     parts = [
-        _maps_text(comparison) if maps else "",
         _changes_text(comparison, every=every),
         "\n".join(shortened(missing_lines(comparison, sides), MOST_SHORT)),
         summary(comparison, sides),
@@ -153,13 +151,6 @@ def launches_needed(comparison: Comparison) -> int:
         needed = fewest * (reach / aim) ** 2
     known = needed[np.isfinite(needed)]
     return int(max(math.ceil(float(np.median(known))), fewest.max() + 1)) if known.size else 0
-
-
-def _maps_text(comparison: Comparison) -> str:
-    heads, lines = _maps_table(comparison)
-    left = f"and {len(lines) - MOST_LINES} more, in --json" if len(lines) > MOST_LINES else ""
-    table = aligned(heads, lines[:MOST_LINES], right=set(range(5, 12))) if lines else ""
-    return "\n".join(filter(None, [table, left]))
 
 
 def _maps_table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:

@@ -35,14 +35,19 @@ SINCE = {
 }
 
 
-def of_comparison(comparison: Comparison, sides: Sequence[str]) -> list[MatrixView]:
-    """A matrix for each metric that was compared.  sides: A and B in words; a cell is about B."""
+def cells_of(comparison: Comparison, sides: Sequence[str]) -> list[tuple[str, list[Cell]]]:
+    """The title and the cells of each metric that was compared.  sides: A and B in words; a cell is about B."""
     there = set(comparison.rows["metric"])
     return [
-        _view(metric, _of_metric(comparison.rows[comparison.rows["metric"] == name], metric, f"{sides[1]}"))
+        (_title(metric), _of_metric(comparison.rows[comparison.rows["metric"] == name], metric, sides[1]))
         for name, metric in METRICS.items()
         if name in there
     ]
+
+
+def of_comparison(comparison: Comparison, sides: Sequence[str]) -> list[MatrixView]:
+    """The matrix of each metric that was compared."""
+    return [matrix_view(title, "", cells) for title, cells in cells_of(comparison, sides)]
 
 
 def of_history(changes: Sequence[tuple[Change, str, str, str]], series: Iterable[Series]) -> list[MatrixView]:
@@ -54,7 +59,7 @@ def of_history(changes: Sequence[tuple[Change, str, str, str]], series: Iterable
     for one in series:
         found[one.metric][_place(one.case, "")].append(one)
     return [
-        _view(metric, [_since(place, its, by_series, metric) for place, its in found[name].items()])
+        matrix_view(_title(metric), "", [_since(place, its, by_series, metric) for place, its in found[name].items()])
         for name, metric in METRICS.items()
         if any(state in (RINGS, "better") for one in _all(found[name]) for _, state, _ in by_series[one.key])
     ]
@@ -64,8 +69,8 @@ def _all(by_place: Mapping[tuple[Row, str], Sequence[Series]]) -> list[Series]:
     return [one for its in by_place.values() for one in its]
 
 
-def _view(metric: Metric, cells: Sequence[Cell]) -> MatrixView:
-    return matrix_view(f"{metric.title[0].upper()}{metric.title[1:]}", "", cells)
+def _title(metric: Metric) -> str:
+    return f"{metric.title[0].upper()}{metric.title[1:]}"
 
 
 def _place(case: Mapping[Any, Any], side: str) -> tuple[Row, str]:
@@ -78,9 +83,10 @@ def _place(case: Mapping[Any, Any], side: str) -> tuple[Row, str]:
 def _of_metric(rows: pd.DataFrame, metric: Metric, side: str) -> list[Cell]:
     """The cells of the comparisons of one metric."""
     number, groups = numbered(rows, [*group_columns(rows), "placement"])
+    parts = (part for _, part in rows.groupby(number, sort=True))
     return [
-        _compared(_place(case, side), rows[number == which], metric)
-        for which, case in enumerate(groups.to_dict("records"))
+        _compared(_place(case, side), part, metric)
+        for case, part in zip(groups.to_dict("records"), parts, strict=True)
     ]
 
 

@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing import page
+from postprocess.drawing.matrix_view import MatrixView
 from postprocess.drawing.text import duration, plural
 from postprocess.families import registry
 from postprocess.families.family import Axis
 from postprocess.statistics.metrics import Floats
-from postprocess.verdicts import compare_text
+from postprocess.verdicts import compare_text, verdict_matrix
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
 from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns, numbered
 from postprocess.verdicts.compare_text import (
@@ -118,7 +119,8 @@ class Matrix:
 class View:
     """The content of a page, or of a part of a page, which has an `id` of its own.
 
-    links: (name, address) of other pages.  runs: the address of the folder with a page for each run, if there is one.
+    frames: the first picture, a matrix for each metric.  links: (name, address) of other pages.  runs: the address of
+    the folder with a page for each run, if there is one.
     """
 
     title: str
@@ -136,6 +138,7 @@ class View:
     signatures: Sequence[str] = ()
     id: str = ""
     matrix: Matrix | None = None
+    frames: Sequence[MatrixView] = ()
     parts: Sequence[View] = ()
     links: Sequence[tuple[str, str]] = ()
     runs: str = ""
@@ -226,6 +229,7 @@ def _pair_view(comparison: Comparison, sides: Sequence[str], filters: page.Filte
                "metric", "A", "B", "B against A", "95 %", comparison.units, "why it cannot be told", "interval"],
         rows=table,
         nothing="Nothing was compared.",
+        frames=verdict_matrix.of_comparison(comparison, sides),
         grids=grids,
         filters=filters.kinds,
         id=id,
@@ -395,6 +399,7 @@ def history_view(
                "what else changed; last measured"],
         rows=rows,
         nothing="No change was found.",
+        frames=verdict_matrix.of_history(changes, series),
         remarks=remarks,
         series=plots,
         filters=filters.kinds,

@@ -215,7 +215,7 @@ def test_rows_of_a_kind_that_cannot_have_the_metric_do_not_count(tmp_path: Path)
         "6 of 6 points are reliable and count; 3 more are of a kind that has no ratio_to_mpi"
     )
     asked_for = verdict(table, "where: {variant: [mpi, hybrid]}")
-    assert asked_for.evidence == ("only 3 of 6 points are reliable, all are needed",)
+    assert asked_for.evidence[0] == "only 3 of 6 points are reliable, all are needed"
     failed = (table["variant"] == "hybrid") & (table["kernel"] == "bpmf")
     without = table.assign(
         ratio_to_mpi=table["ratio_to_mpi"].mask(failed), reliable=table["reliable"].mask(failed, other=False)
