@@ -8,6 +8,7 @@
 # site. Variables:
 #   NIGHTLY_ARCHIVE   folder of the archive, outside of what a CI runner cleans; default: results
 #   NIGHTLY_SYSTEM    the system that is measured; default: local
+#   NIGHTLY_AGAIN     for about so many seconds what is slower is measured again, before it alarms anybody; default: 900
 #
 # The exit code is the largest of all steps: 0 good; 1 a case failed or is slower, a library could
 # not be had, or an alarm rings; 2 something could not run or could not be compared. 130: interrupted, nothing is compared.
@@ -92,6 +93,7 @@ fi
 side=
 for other in "$archive/$system"/*/manifest.json; do
     if [ "${other%/manifest.json}" != "$archive/$system/$run" ] && [ -e "$other" ] &&
+        ! grep -q '^ "again_of": ' "$other" &&
         grep -qxF -e "$(grep -m 1 '^ "suite": ' "$folder/manifest.json")" "$other"; then
         side=$(basename "${other%/manifest.json}")
         than='the night before'
@@ -102,8 +104,8 @@ if [ -e "$baseline" ]; then
     than='the baseline'
 fi
 if [ -n "$side" ]; then
-    step ./campaign compare "$side" "$run" --output "$archive" --html "$pages/compare.html" \
-        --junit "$pages/compare.xml"
+    step ./campaign compare "$side" "$run" --again "${NIGHTLY_AGAIN:-900}" --output "$archive" \
+        --html "$pages/compare.html" --junit "$pages/compare.xml"
 else
     echo "nightly: the first night: tomorrow's is compared with $run"
 fi

@@ -45,6 +45,8 @@ LAST = re.compile(r"last(?:~(\d{1,6}))?")
 
 # Files that ReFrame writes about a session and that the archive keeps.
 REPORT = "reframe-report.json"
+AGAIN_OF = "again_of"
+"""In a manifest: the run of which this one measures some cases again."""
 JUNIT = "junit.xml"
 SESSION_FILES = (REPORT, JUNIT)
 

@@ -1,5 +1,7 @@
 """The commands that judge runs: `compare`, `accept`, `baseline`, `history`."""
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,13 @@ def _metrics() -> str:
 @metric_option(words=_metrics, cls=MetricOption)
 @limits_options(Limits())
 @click.option("--all", "every", is_flag=True, help="Every case, not only those that changed.")
+@click.option(
+    "--again",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="SECONDS",
+    help="Measure again what is slower in B, a run: it is slower only if it is slower again.",
+)
 @json_option(help="One object, for programs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="For a pull request.")
 @junit_option
@@ -49,6 +58,7 @@ def compare(
     *,
     as_json: bool,
     as_markdown: bool,
+    again: float,
     **asked: Any,
 ) -> int:
     """Is B slower than A? Each case: slower, faster, same, or cannot tell, and how sure that is.
@@ -64,6 +74,11 @@ def compare(
         raise CampaignError("--json and --markdown: ask for one of them")
     form = "json" if as_json else "markdown" if as_markdown else ""
     request = comparing.ComparisonRequest(words=sides, **asked)
+    if again:
+        from mpi_campaign.running import again as measuring  # noqa: PLC0415
+
+        words = ["./campaign", *sys.argv[1:]]
+        request = replace(request, again=measuring.measure(request, output.resolve(), again, words))
     files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
     return comparing.run(request, output.resolve(), form, files)
 

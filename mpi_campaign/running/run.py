@@ -46,13 +46,26 @@ SETUP_STEPS = 3
 
 
 class Campaign:
-    """One invocation of `campaign run`. With `resume`, it goes on with that interrupted run."""
+    """One invocation of `campaign run`. With `resume`, it goes on with that interrupted run.
 
-    def __init__(self, options: Options, output: Path, words: list[str], resume: RunFolder | None = None) -> None:
+    again_of: the run of which some cases are measured again; empty where that is not so.  folder: the run, once there
+    is one.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        output: Path,
+        words: list[str],
+        resume: RunFolder | None = None,
+        again_of: str = "",
+    ) -> None:
         self.options = options
         self.output = output
         self.words = words
         self.resume = resume
+        self.again_of = again_of
+        self.folder: RunFolder | None = None
         self.progress = Progress(STEPS)
         self.say = self.progress.detail
         self.sizes_of = run_folders.find(options.sizes_of, output) if options.sizes_of else None
@@ -87,7 +100,7 @@ class Campaign:
         if dry_run:
             with tempfile.TemporaryDirectory() as scratch:
                 return self._dry_run(run_folders.start(Path(scratch), self.options.system), plan)
-        folder = self.resume or run_folders.start(self.output, self.options.system)
+        folder = self.folder = self.resume or run_folders.start(self.output, self.options.system)
         if not self.resume and (later := run_folders.later_than(folder)):
             self.later = later
             notes.append(f"the clock was set back: run {later} is of a later time than now, and stays the newest one")
@@ -282,6 +295,8 @@ class Campaign:
             before=before,
             later_run=self.later,
         )
+        if self.again_of:
+            manifest[run_folders.AGAIN_OF] = self.again_of
         unchecked = manifests.unchecked(before, plan)
         manifest["cases"] = list(results(folder, plan, []))
         run_folders.write_manifest(folder, manifest)

@@ -106,7 +106,9 @@ def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Que
     methods = _methods(folder)
     runs = [one for one in run_folders.runs(folder.root) if one.system == folder.system and one.run < folder.run]
     for other, theirs in sides.manifests(reversed(runs)):
-        if not (other.is_complete and _cases(theirs) & _cases(manifest) and _machine(theirs) == _machine(manifest)):
+        if run_folders.AGAIN_OF in theirs or not (
+            other.is_complete and _cases(theirs) & _cases(manifest) and _machine(theirs) == _machine(manifest)
+        ):
             continue
         of_other = _methods(other)
         if any(methods[family] != of_other[family] for family in methods.keys() & of_other.keys()):

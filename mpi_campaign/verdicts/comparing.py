@@ -22,7 +22,7 @@ from postprocess.records import variables
 from postprocess.records.host_limits import differences, starved_words
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text, verdict_matrix
-from postprocess.verdicts.compare import METRICS, SLOWER, USUAL, Comparison, compare, over_all
+from postprocess.verdicts.compare import METRICS, SLOWER, USUAL, Comparison, compare, confirmed, over_all
 from postprocess.verdicts.compare_text import Pairs
 from postprocess.verdicts.verdict_page import comparisons_view, render
 
@@ -34,7 +34,10 @@ Manifest: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class ComparisonRequest:
-    """What a person asked of a comparison: words of the sides, runs, metrics, and what counts as a difference."""
+    """What a person asked of a comparison: words of the sides, runs, metrics, and what counts as a difference.
+
+    again: the folder of a run that measured again what is slower in the second of two sides; empty where none did.
+    """
 
     words: tuple[str, ...]
     within: str = ""
@@ -43,6 +46,7 @@ class ComparisonRequest:
     least_difference: float = Limits.least_difference
     rate: float = Limits.rate
     every: bool = False
+    again: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ def run(asked: ComparisonRequest, root: Path, form: str, files: Mapping[str, Pat
     """
     check_apart(files)
     pairs, facts = of_sides(asked, root)
+    if asked.again:
+        pairs = _confirmed(asked, pairs, root)
     if all(comparison.rows.empty for comparison in pairs.values()):
         raise CampaignError(_why_nothing(asked, pairs))
     forms: Mapping[str, Callable[[Pairs], str]] = {
@@ -92,6 +98,13 @@ def run(asked: ComparisonRequest, root: Path, form: str, files: Mapping[str, Pat
         write(path, forms[kind](pairs))
     print(forms[form](pairs).removesuffix("\n"))
     return EXIT_FAILED if any(comparison.count(SLOWER) for comparison in pairs.values()) else EXIT_GOOD
+
+
+def _confirmed(asked: ComparisonRequest, pairs: Pairs, root: Path) -> Pairs:
+    """The comparison, in which what is slower was slower again."""
+    ((sides_, first),) = pairs.items()
+    again, _ = of_sides(replace(asked, words=(asked.words[0], asked.again), within="", again=""), root)
+    return {sides_: confirmed(first, next(iter(again.values())), Path(asked.again).name)}
 
 
 def _as_text(pairs: Pairs, *, every: bool) -> str:

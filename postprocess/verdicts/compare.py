@@ -198,6 +198,26 @@ def over_all(comparisons: Sequence[Comparison]) -> list[Comparison]:
     ]
 
 
+def confirmed(first: Comparison, second: Comparison, run: str) -> Comparison:
+    """A comparison in which nothing is called slower that was not slower when it was measured again.
+
+    second: the comparison of the same side A with what was measured again.  run: its name. What cannot be told the
+    second time stays as it was found the first time.
+    """
+    key = [name for name in (*KEY, "metric") if name in first.rows and name in second.rows]
+    again = second.rows[[*key, "verdict"]].drop_duplicates(key).rename(columns={"verdict": "again"})
+    told = first.rows[key].merge(again, how="left", on=key)["again"].to_numpy(object)
+    slower = first.rows["verdict"].to_numpy() == SLOWER
+    refuted = slower & np.isin(told, [SAME, FASTER])
+    reason = np.where(
+        refuted, [f"not confirmed: measured again in {run}, it was {one}" for one in told], first.rows["reason"]
+    )
+    rows = first.rows.assign(verdict=np.where(refuted, UNKNOWN, first.rows["verdict"]), reason=reason)
+    counts = (int((slower & (told == SLOWER)).sum()), int(refuted.sum()), int(slower.sum()))
+    remark = "measured again in {}: of {} slower, {} confirmed, {} not confirmed".format(run, counts[2], *counts[:2])
+    return replace(first, rows=rows, remarks=(remark, *first.remarks))
+
+
 def _of_the_same_work(both: pd.DataFrame) -> pd.DataFrame:
     """The table with times and speed-up scaled to the work of all cores of a rank's share.
 

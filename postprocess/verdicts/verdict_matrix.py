@@ -85,8 +85,7 @@ def _of_metric(rows: pd.DataFrame, metric: Metric, side: str) -> list[Cell]:
     number, groups = numbered(rows, [*group_columns(rows), "placement"])
     parts = (part for _, part in rows.groupby(number, sort=True))
     return [
-        _compared(_place(case, side), part, metric)
-        for case, part in zip(groups.to_dict("records"), parts, strict=True)
+        _compared(_place(case, side), part, metric) for case, part in zip(groups.to_dict("records"), parts, strict=True)
     ]
 
 

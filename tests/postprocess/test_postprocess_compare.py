@@ -19,7 +19,7 @@ from postprocess.records.run import load_run
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text, verdict_page
 from postprocess.verdicts import launches as launches_module
-from postprocess.verdicts.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, Comparison, compare
+from postprocess.verdicts.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, Comparison, compare, confirmed
 from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 from tests.postprocess import synthetic, synthetic_impact
@@ -63,6 +63,29 @@ def verdicts(found: Comparison, metric: str = "t_measured_ns") -> set[str]:
 )
 def test_each_verdict_has_its_change(factor: float, verdict: str) -> None:
     assert verdicts(compare(launches(), launches(factor, seed=2))) == {verdict}
+
+
+def test_what_is_not_slower_again_is_not_called_slower() -> None:
+    """Of two collectives that were slower in a night, one is slower when it is measured again."""
+
+    def night(factor_of_ibcast: float, factor_of_ireduce: float, seed: int) -> pd.DataFrame:
+        parts = [
+            launches(factor_of_ibcast, seed=seed),
+            launches(factor_of_ireduce, seed=seed + 1, collective="ireduce"),
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    before = night(1, 1, 1)
+    first, again = compare(before, night(1.1, 1.1, 3)), compare(before, night(1.1, 1, 5))
+    found = confirmed(first, again, "RUN")
+    slower = found.rows[found.rows["verdict"] == SLOWER]
+    refuted = found.rows[found.rows["reason"].str.startswith("not confirmed")]
+    assert set(slower["collective"]) == {"ibcast"} and set(refuted["collective"]) == {"ireduce"}
+    assert len(slower) == len(refuted) == first.count(SLOWER) / 2
+    assert set(refuted["verdict"]) == {UNKNOWN}
+    assert found.count(SAME) == first.count(SAME)
+    assert "of 48 slower, 24 confirmed, 24 not confirmed" in found.remarks[0]
+    assert confirmed(first, compare(before, before.iloc[:0]), "RUN").count(SLOWER) == first.count(SLOWER)
 
 
 def test_what_varies_too_much_cannot_be_told() -> None:
