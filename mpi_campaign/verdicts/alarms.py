@@ -38,7 +38,7 @@ from postprocess.verdicts.history import (
     without_sizes,
 )
 from postprocess.verdicts.silence import Silence, silences
-from postprocess.verdicts.verdict_page import history_view, render, size_of
+from postprocess.verdicts.verdict_page import history_view, render
 
 T = TypeVar("T")
 FILE = "acknowledged.json"
@@ -365,7 +365,7 @@ def _cause_lines(alarms: Sequence[Alarm]) -> list[str]:
     first = alarms[0]
     change = first.change
     names = name_of([alarm.change.name for alarm in alarms])
-    worst_first = sorted((alarm.change for alarm in alarms), key=size_of, reverse=True)
+    worst_first = sorted((alarm.change for alarm in alarms), key=lambda change: change.size, reverse=True)
     return [
         f"{first.state} {names} {change.verdict} since {change.run}: {first.system}, {plural(len(alarms), 'case')}; "
         f"last measured in {max(alarm.last for alarm in alarms)}",

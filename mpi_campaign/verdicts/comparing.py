@@ -111,13 +111,13 @@ def _as_text(pairs: Pairs, *, every: bool) -> str:
     """What is printed. Of two sides it begins with the matrices of the first metrics, and the sentences of the others;
     of more sides it begins with one matrix."""
     text = compare_text.comparisons_text(pairs, every=every)
-    if len(pairs) > 1:
+    (sides, comparison), *others = pairs.items()
+    if others or not comparison.decided:
         return text
-    ((sides, comparison),) = pairs.items()
     on, found = matrices.window(), verdict_matrix.cells_of(comparison, sides)
     blocks = [matrices.block(title, cells, on) for title, cells in found[:MOST_MATRICES]]
-    others = [f"{title}: {sentence}" for title, cells in found[MOST_MATRICES:] for sentence in sentences(cells)]
-    return "\n".join([*(line for block in blocks for line in [*block, ""]), *wrapped(others, on.width), text])
+    rest = [f"{title}: {sentence}" for title, cells in found[MOST_MATRICES:] for sentence in sentences(cells)]
+    return "\n".join([*(line for block in blocks for line in [*block, ""]), *wrapped(rest, on.width), text])
 
 
 def _why_nothing(asked: ComparisonRequest, pairs: Pairs) -> str:

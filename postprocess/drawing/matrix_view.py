@@ -1,7 +1,7 @@
 """The matrix of a family as a page shows it: each cell with a picture, its word and the number that decided it.
 
 The picture is the cell's small map. A cell without one has its number with the interval, on a line that all cells of
-the same measure share, with a mark where nothing is won or lost.
+the same measure share, with a mark where nothing is won or lost. It has none where all these numbers read the same.
 """
 
 import math
@@ -80,7 +80,7 @@ def matrix_view(title: str, anchor: str, cells: Sequence[Cell]) -> MatrixView:
 def _view(cell: Cell, scales: dict[str, tuple[float, float]]) -> CellView:
     if cell.tiles:
         return CellView(cell, _map(cell), None)
-    if not math.isfinite(cell.value):
+    if not math.isfinite(cell.value) or cell.measure not in scales:
         return CellView(cell, None, None)
     least, most = scales[cell.measure]
     value, low, high, par = (
@@ -109,10 +109,10 @@ def _numbers(cell: Cell) -> tuple[float, float, float]:
 
 
 def _scales(cells: Sequence[Cell]) -> dict[str, tuple[float, float]]:
-    """The least and the largest number of each measure, with par and intervals."""
-    every: dict[str, list[float]] = {}
+    """The least and the largest number of each measure, with par and intervals, where these differ in words."""
+    every: dict[str, dict[float, str]] = {}
     for cell in cells:
         if math.isfinite(cell.value):
-            every.setdefault(cell.measure, []).extend((*_numbers(cell), cell.par))
-    ends = {measure: (min(numbers), max(numbers)) for measure, numbers in every.items()}
-    return {measure: (low, high if high > low else low + 1) for measure, (low, high) in ends.items()}
+            numbers = (*_numbers(cell), cell.par)
+            every.setdefault(cell.measure, {}).update((number, cell.words(number)) for number in numbers)
+    return {measure: (min(words), max(words)) for measure, words in every.items() if len(set(words.values())) > 1}

@@ -24,14 +24,18 @@ def run_name(run: Run) -> str:
 def ran_words(run: Run) -> str:
     """What a run measured, where, and how often: ``smoke, 2 ranks, 1 node, wire:2gbit, one launch each``."""
     headers = [record.header for record in run.records]
-    of_cases = [case.get("repeat") for case in cases_of(run.manifest)]
-    repeats = max((one for one in of_cases if isinstance(one, int)), default=1)
+    launches: dict[str, int] = {}
+    for case in cases_of(run.manifest):
+        name, repeat = str(case.get("benchmark")), case.get("repeat")
+        launches[name] = max(launches.get(name, 1), repeat if isinstance(repeat, int) else 1)
+    fewest, most = min(launches.values(), default=1), max(launches.values(), default=1)
+    several = f"{fewest} to {most} launches" if fewest < most else plural(most, "launch")
     parts = [
         str(run.manifest.get("suite") or ""),
         _each(headers, "ranks", "rank"),
         _each(headers, "nodes", "node"),
         ", ".join(dict.fromkeys(str(header.network) for header in headers)),
-        f"{repeats} launches each" if repeats > 1 else "one launch each",
+        f"{several if most > 1 else 'one launch'} each",
     ]
     return clean(", ".join(filter(None, parts)))
 

@@ -8,6 +8,7 @@ fact that may explain a change.
 import functools
 import hashlib
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -76,6 +77,11 @@ class Change:
     def own_key(self) -> tuple[str, ...]:
         """`key` with the toolchain of its run. It stays the same when the series goes on with another version."""
         return _key({**self.case, "toolchain": self.toolchains[1]}, self.metric)
+
+    @property
+    def size(self) -> float:
+        """How large it is, whichever way it goes: the logarithm of a ratio, else the difference."""
+        return abs(math.log(self.effect)) if METRICS[self.metric].ratio else abs(self.effect)
 
     @property
     def nights_words(self) -> str:

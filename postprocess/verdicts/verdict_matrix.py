@@ -3,7 +3,6 @@
 Rows are libraries and configurations, columns what was measured, as in the matrix of a run.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -18,21 +17,22 @@ from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, Comparis
 from postprocess.verdicts.compare import UNKNOWN as UNDECIDED
 from postprocess.verdicts.compare_text import effect_words, names_of
 from postprocess.verdicts.history import Change, Series
-from postprocess.verdicts.tallies import tally
+from postprocess.verdicts.tallies import Tally, tally
 
 WORDS = {
     SLOWER: Word("slower", "bad", "is slower", "are slower"),
     FASTER: Word("faster", "good", "is faster", "are faster"),
     SAME: Word("the same", "even", "is the same", "are the same"),
 }
+IN_PARTS = {
+    SLOWER: Word("slower in parts", "bad", "is slower in parts", "are slower in parts"),
+    FASTER: Word("faster in parts", "good", "is faster in parts", "are faster in parts"),
+}
+"""Where no more points differ than are the same."""
 MIXED = Word("mixed", "even", "is slower in parts, faster in others", "are slower in parts, faster in others")
 RINGS = "ALARM"
 """The state of a change that somebody should look at."""
-SINCE = {
-    "bad": Word("slower", "bad", "has become slower", "have become slower"),
-    "good": Word("faster", "good", "has become faster", "have become faster"),
-    "even": Word("as before", "even", "is as before", "are as before"),
-}
+AS_BEFORE = Word("as before", "even", "is as before", "are as before")
 
 
 def cells_of(comparison: Comparison, sides: Sequence[str]) -> list[tuple[str, list[Cell]]]:
@@ -91,21 +91,29 @@ def _of_metric(rows: pd.DataFrame, metric: Metric, side: str) -> list[Cell]:
 
 def _compared(place: tuple[Row, str], rows: pd.DataFrame, metric: Metric) -> Cell:
     found = tally(rows)
-    counts = {SLOWER: found.worse, FASTER: found.better, SAME: found.same}
-    most = max(counts, key=lambda verdict: counts[verdict])
-    word = CANNOT_TELL if not found.decided else MIXED if found.worse and found.better else WORDS[most]
     unknown = rows[rows["verdict"] == UNDECIDED]["reason"]
     return Cell(
         *place,
-        word,
+        _word(found),
         (found.effect, found.low, found.high),
         counted=found.decided,
         points=found.total,
         words=partial(effect_words, metric.name),
         par=_par(metric),
-        measure=f"{metric.title} against the other side, in the median of all points; points decided/all",
+        measure=f"{metric.title} against the other side, in the median of all points",
         why=str(unknown.mode()[0] or "launches differ too much") if len(unknown) else "",
     )
+
+
+def _word(found: Tally) -> Word:
+    if not found.decided:
+        return CANNOT_TELL
+    if found.worse and found.better:
+        return MIXED
+    differs = SLOWER if found.worse else FASTER
+    if not found.worse + found.better:
+        return WORDS[SAME]
+    return WORDS[differs] if found.worse + found.better > found.same else IN_PARTS[differs]
 
 
 def _since(
@@ -118,11 +126,9 @@ def _since(
     every = [told for one in series for told in changes[one.key]]
     bad, good = ([told for told in every if told[1] == state] for state in (RINGS, "better"))
     chosen = bad or good
-    word = SINCE["bad" if bad else "good" if good else "even"]
-    largest = max(
-        chosen, key=lambda told: abs(math.log(told[0].effect) if metric.ratio else told[0].effect), default=None
-    )
+    largest = max(chosen, key=lambda told: told[0].size, default=None)
     change = largest[0] if largest else None
+    word = AS_BEFORE if change is None else _since_word("slower" if bad else "faster", change.run)
     return Cell(
         *place,
         word,
@@ -131,9 +137,15 @@ def _since(
         points=len(series),
         words=partial(effect_words, metric.name),
         par=_par(metric),
-        measure=f"{metric.title}: the largest change that stands; series changed/all",
-        notes=(f"since {change.run[:8]}: {largest[2] or 'nothing else changed'}",) if change and largest else (),
+        measure=f"{metric.title}: the largest change that stands",
+        notes=(f"{word.text}: {largest[2] or 'nothing else changed'}",) if largest else (),
     )
+
+
+def _since_word(what: str, run: str) -> Word:
+    day = f"{run[:4]}-{run[4:6]}-{run[6:8]}"
+    does = f"{what} since {day}"
+    return Word(does, "bad" if what == "slower" else "good", f"is {does}", f"are {does}")
 
 
 def _par(metric: Metric) -> float:

@@ -377,7 +377,7 @@ def history_view(
             f"{change.runs[0]}, {change.runs[1]}", "; ".join(filter(None, [explained, f"last measured in {last}"])),
         ]  # fmt: skip
         rows.append(Row(change.verdict, cells, _case_filters(filters, row, change.verdict)))
-    steps = {key: max(map(size_of, of_one)) for key, of_one in changed.items()}
+    steps = {key: max(change.size for change in of_one) for key, of_one in changed.items()}
     drawn = set(sorted(steps, key=lambda key: -steps[key])[: room.drawn])
     plots = [
         _plot(one, changed[key], filters, number)
@@ -404,11 +404,6 @@ def history_view(
         series=plots,
         filters=filters.kinds,
     )  # fmt: skip
-
-
-def size_of(change: Change) -> float:
-    """The size of a change, whichever way it goes."""
-    return abs(math.log(change.effect)) if METRICS[change.metric].ratio else abs(change.effect)
 
 
 def _plot(series: Series, changes: Sequence[Change], filters: page.Filters, number: int) -> Plot:
