@@ -153,7 +153,7 @@ SUITES: Mapping[str, Suite] = {
         benchmarks=("nbc_overlap", "mpi_impact", *PEERS, *SHORT_BENCHMARKS),
         grid="nightly",
         # Of 75 minutes, in which libraries are fetched, benchmarks built and the report written too.
-        budget_seconds=3960,
+        budget_seconds=3600,
         case_seconds=130,
         limit="20m",
         toolchains=THREE_LIBRARIES,

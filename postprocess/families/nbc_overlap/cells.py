@@ -12,15 +12,14 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pandas as pd
-
 from postprocess.drawing.colour import level_class
 from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, Cell, Row, Tile, Word
+from postprocess.families.family import Found
 from postprocess.families.matrix_rows import rows_in
 from postprocess.families.nbc_overlap import summary
 from postprocess.families.nbc_overlap.diagnosis import BASIC_FAILED, is_reference
 from postprocess.families.nbc_overlap.maps import METRICS, map_anchor
-from postprocess.families.nbc_overlap.summary import Summary, summarise
+from postprocess.families.nbc_overlap.summary import Summary, summaries_of
 from postprocess.statistics.limits import LEAST_RATIO
 from postprocess.statistics.metrics import Estimate
 
@@ -42,10 +41,10 @@ _LEFT_TO_COUNTS = ("left out", "few points reliable")
 """The beginnings of notes that the counts of a cell say."""
 
 
-def cells_of(points: pd.DataFrame) -> list[Cell]:
-    """A cell for each case of `points_of`."""
-    rows = rows_in(points, "nbc_overlap")
-    return [_cell(one, rows(one.case)) for one in summarise(points)]
+def cells_of(found: Found) -> list[Cell]:
+    """A cell for each case of a run."""
+    rows = rows_in(found.table, "nbc_overlap")
+    return [_cell(one, rows(one.case)) for one in summaries_of(found)]
 
 
 def _cell(one: Summary, row: Row) -> Cell:
@@ -68,7 +67,7 @@ def _cell(one: Summary, row: Row) -> Cell:
         why=_why(one),
         notes=tuple(_notes(one)),
         tiles=tiles_of(one),
-        anchor=map_anchor(str(one.table["record"].iloc[0]), str(one.case["collective"])),
+        anchor=map_anchor(str(one.rows[0]["record"]), str(one.case["collective"])),
     )
 
 
@@ -76,7 +75,7 @@ def tiles_of(one: Summary) -> tuple[tuple[Tile, ...], ...]:
     """The map of r_overhead, against basic's references where the case is not `basic`: communication time grows to the
     right, computation time upwards."""
     metric = METRICS["r_overhead" if is_reference(one.case) else "r_overhead_vs_basic"]
-    rows = {(row["comp_target_ns"], row["comm_target_ns"]): row for row in one.table.to_dict("records")}
+    rows = {(row["comp_target_ns"], row["comm_target_ns"]): row for row in one.rows}
     comps, comms = (sorted({place[axis] for place in rows}) for axis in (0, 1))
 
     def tile(row: Mapping[Any, Any] | None) -> Tile:

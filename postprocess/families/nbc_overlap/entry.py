@@ -158,7 +158,7 @@ NBC_OVERLAP = Family(
     ),
     launches=LAUNCHES,
     text=_text,
-    cells=lambda found: cells_of(found.table),
+    cells=cells_of,
     sections=(
         Section("verdicts", "Verdicts", 10, f"{_TEMPLATES}/cards.html", report.cards, "found"),
         Section(

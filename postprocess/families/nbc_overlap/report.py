@@ -29,7 +29,7 @@ from postprocess.families.nbc_overlap.report_points import (
     tick_places,
     views_of,
 )
-from postprocess.families.nbc_overlap.summary import OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summarise
+from postprocess.families.nbc_overlap.summary import OVERLAPS, PARTLY, SERIALISES, SLOWER, Summary, summaries_of
 from postprocess.records.run import cases_of
 
 _VERDICT_RATIOS = {OVERLAPS: 0.0, PARTLY: 0.5, SERIALISES: 1.0, SLOWER: 1.6}
@@ -74,7 +74,7 @@ def _made(page: Page, points: pd.DataFrame) -> SimpleNamespace:
 def cards(_page: Page, found: Found) -> dict[str, Any] | None:
     """The verdicts of all cases, by library, network and configuration; None if there are no points."""
     verdicts: dict[str, list[Summary]] = {}
-    for summary in summarise(found.table):
+    for summary in summaries_of(found):
         verdicts.setdefault(summary.name, []).append(summary)
     return {"verdicts": verdicts, "verdict_class": verdict_class} if verdicts else None
 
@@ -105,7 +105,7 @@ def style(page: Page, found: Found) -> dict[str, Any]:
     """The variables of the style sheet: the colours of the levels that are used, of and of the scales."""
     shown = _shown(page, found).maps
     chips = {verdict_class(verdict) for verdict in _VERDICT_RATIOS}
-    tiles = {tile.css for one in summarise(found.table) for line in tiles_of(one) for tile in line}
+    tiles = {tile.css for one in summaries_of(found) for line in tiles_of(one) for tile in line}
     return {
         "palettes": level_styles({*level_classes(shown.groups), *chips, *tiles}),
         "gradients": gradients(),

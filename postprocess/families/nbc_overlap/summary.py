@@ -25,7 +25,7 @@ contradict each other: a point that is clearly `overlap` overlaps, and a point t
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ import pandas as pd
 from postprocess.drawing.text import clean, interval, ratio, short
 from postprocess.families import sampled_table
 from postprocess.families.axes import configuration_words
+from postprocess.families.family import Found
 from postprocess.families.nbc_overlap.diagnosis import (
     BASIC_FAILED,
     HALF,
@@ -69,7 +70,7 @@ class Summary:
     able: the number of valid points whose launch did not fail.
     without_basic: the number of usable points without a basic to compare with; 0 for the reference `basic` itself.
     together_low, together_high: the interval of the median deciding ratio over all points counted in `able`.
-    table: a row per point, over all launches.
+    rows: those of the points, over all launches.
     overhead, gained: of `usable` points, the median r_overhead and the median speed-up over basic, by the work done
     where cores were given up. Their intervals go from the median of the points' lower ends to that of the upper ends.
     """
@@ -93,7 +94,7 @@ class Summary:
     verdicts: Counter[str]
     diagnosis: MapDiagnosis
     notes: tuple[str, ...]
-    table: pd.DataFrame
+    rows: Sequence[Mapping[Any, Any]]
 
     @property
     def together(self) -> bool:
@@ -174,6 +175,11 @@ def summarise(points: pd.DataFrame) -> list[Summary]:
     return summaries
 
 
+def summaries_of(found: Found) -> list[Summary]:
+    """The summaries of a run, made once."""
+    return found.run.once(summaries_of, lambda: summarise(found.table))
+
+
 def over_launches(points: pd.DataFrame) -> pd.DataFrame:
     """A row per point of a case, with the columns of `points_of`, in the order of their first launches.
 
@@ -239,9 +245,10 @@ def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ..
     """failures: notes on launches that failed, of which `points` may have no row."""
     chosen = usable(points)
     overhead = chosen["r_overhead"]
+    rows = points.to_dict("records")
     able = points[points["valid"] & (points["failed"] == "")]
     without_basic = 0 if is_reference(case) else int(chosen["r_overhead_vs_basic"].isna().sum())
-    deciding = [row[deciding_ratio(row)] for row in able.to_dict("records")]
+    deciding = [row[deciding_ratio(row)] for row in rows if row["valid"] and not row["failed"]]
     together = median_estimate(deciding)
     left = sampled_table.left_out(able, deciding).words
     return Summary(
@@ -261,10 +268,10 @@ def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ..
         together_high=as_float(together.high),
         overhead=_typical(chosen, "r_overhead"),
         gained=_typical(chosen, "speedup_vs_basic_per_work" if case["given_up_cores"] else "speedup_vs_basic"),
-        verdicts=Counter(_verdicts(points[points["reliable"]].to_dict("records"))),
-        diagnosis=map_diagnosis(points.to_dict("records")),
+        verdicts=Counter(_verdicts([row for row in rows if row["reliable"]])),
+        diagnosis=map_diagnosis(rows),
         notes=(*failures, *([left] if left else []), *case_notes(points, without_basic, len(chosen))),
-        table=points,
+        rows=rows,
     )
 
 
@@ -274,7 +281,7 @@ def _typical(points: pd.DataFrame, name: str) -> Estimate:
     return Estimate(*(np.median(end[known]) for end in ends)) if known.any() else UNKNOWN
 
 
-def _verdicts(rows: list[dict[Any, Any]]) -> list[str]:
+def _verdicts(rows: Sequence[Mapping[Any, Any]]) -> list[str]:
     """The verdicts of the points of a map. A sentence counts them, so at most 5 % of those that tell something are
     expected to be wrong (`effects.sure_at`, by the limit of a verdict that is nearest); of others it cannot be told."""
     deciding = [sampled_table.estimate_of(row, deciding_ratio(row)).numbers for row in rows]
