@@ -14,8 +14,8 @@ import click
 
 from mpi_campaign.archive.run_folders import RunFolder
 from postprocess.drawing.colour import class_colour
-from postprocess.drawing.matrix import Cell, Halves, Paint, State, key, matrix_text, notes, sentences, wrapped
-from postprocess.drawing.text import clean, plural
+from postprocess.drawing.matrix import Cell, Halves, Paint, State, key, matrix_text, notes, remarks, sentences, wrapped
+from postprocess.drawing.text import capitalised, clean, plural
 from postprocess.families import registry
 from postprocess.families.family import Family
 from postprocess.records.run import Run
@@ -77,8 +77,8 @@ def lines(run: Run, on: Window) -> list[str]:
         cells, without = registry.cells(run, family)
         untold += without
         if cells:
-            heading = f"{family.title[0].upper()}{family.title[1:]}"
-            told = list(filter(None, [key(cells), *notes(cells)]))
+            heading = capitalised(family.title)
+            told = list(filter(None, [key(cells), remarks(cells), *notes(cells)]))
             more = [f"and {plural(len(told) - MOST_NOTES, 'more note')}: --benchmark {family.name}"] * (
                 len(told) > MOST_NOTES
             )

@@ -43,7 +43,7 @@ def _metrics() -> str:
     type=click.FloatRange(min=0),
     default=0.0,
     metavar="SECONDS",
-    help="Measure again what is slower in B, a run: it is slower only if it is slower again.",
+    help="Measure again what is slower in B, a run. What is then the same or faster is not called slower.",
 )
 @json_option(help="One object, for programs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="For a pull request.")

@@ -24,16 +24,15 @@ LAUNCHES = 3
 
 
 def measure(asked: ComparisonRequest, root: Path, seconds: float, command_line: Sequence[str]) -> str:
-    """Measure the cases of B again, a run, that are slower than in A. Returns the folder of the new run; empty where
+    """Measure the cases of B again, a run, that are slower than in A. Returns the name of the new run; empty where
     nothing is slower. Raises CampaignError where B is no single run of this campaign, or cannot be measured again."""
-    pairs, _ = comparing.of_sides(asked, root)
-    if len(pairs) != 1:
+    if len(asked.words) != 2:
         raise CampaignError("--again: give two sides, of which the second is a run")
-    ((_, b), comparison) = next(iter(pairs.items()))
+    run = _run_of(asked.words[1], root)
+    (comparison,) = comparing.of_sides(asked, root)[0].values()
     slower = comparison.rows[comparison.rows["verdict"] == SLOWER]
     if slower.empty:
         return ""
-    run = _run_of(b, root)
     try:
         options = Options.from_manifest(run_folders.read_manifest(run))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -43,7 +42,7 @@ def measure(asked: ComparisonRequest, root: Path, seconds: float, command_line: 
         if campaign.run(dry_run=False) == EXIT_INTERRUPTED:
             raise KeyboardInterrupt
     assert campaign.folder is not None
-    return str(campaign.folder.path)
+    return campaign.folder.run
 
 
 def _run_of(words: str, root: Path) -> RunFolder:

@@ -36,7 +36,7 @@ Manifest: TypeAlias = dict[str, Any]
 class ComparisonRequest:
     """What a person asked of a comparison: words of the sides, runs, metrics, and what counts as a difference.
 
-    again: the folder of a run that measured again what is slower in the second of two sides; empty where none did.
+    again: the name of a run that measured again what is slower in the second of two sides; empty where none did.
     """
 
     words: tuple[str, ...]
@@ -101,10 +101,10 @@ def run(asked: ComparisonRequest, root: Path, form: str, files: Mapping[str, Pat
 
 
 def _confirmed(asked: ComparisonRequest, pairs: Pairs, root: Path) -> Pairs:
-    """The comparison, in which what is slower was slower again."""
+    """The comparison, in which nothing is called slower that was the same or faster again."""
     ((sides_, first),) = pairs.items()
     again, _ = of_sides(replace(asked, words=(asked.words[0], asked.again), within="", again=""), root)
-    return {sides_: confirmed(first, next(iter(again.values())), Path(asked.again).name)}
+    return {sides_: confirmed(first, next(iter(again.values())), asked.again)}
 
 
 def _as_text(pairs: Pairs, *, every: bool) -> str:

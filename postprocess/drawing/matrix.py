@@ -340,12 +340,16 @@ def key(cells: Sequence[Cell]) -> str:
     return f"numbers: {'; '.join(filter(None, [measures, ', '.join(filter(None, [known, counts]))]))}" * bool(measures)
 
 
+def remarks(cells: Sequence[Cell]) -> str:
+    """What else must be known of the numbers, such as that cores were oversubscribed; empty where there is nothing."""
+    return "; ".join(_each_told([(cell, note) for cell in cells for note in cell.notes], cells))
+
+
 def notes(cells: Sequence[Cell]) -> list[str]:
-    """What else must be known, and why cells have no result or cannot be told: each once."""
+    """Why cells have no result or cannot be told: each reason once."""
     why = [(cell, f"{cell.word.text}: {cell.why}") for cell in cells if cell.word.state == "unknown" and cell.why]
     why += [(cell, f"failed: {cell.why}") for cell in cells if cell.word == BY_RESULT["fail"] and cell.why]
-    of_all = "; ".join(_each_told([(cell, note) for cell in cells for note in cell.notes], cells))
-    return [*([of_all] if of_all else []), *_each_told(why, cells)]
+    return _each_told(why, cells)
 
 
 def _in_order(cells: Sequence[Cell]) -> list[Cell]:

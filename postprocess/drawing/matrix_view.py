@@ -8,10 +8,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from postprocess.drawing.matrix import Cell, Grid, key, notes, sentences
+from postprocess.drawing.matrix import Cell, Grid, key, notes, remarks, sentences
 
-WIDE, HIGH = 100, 16
-"""The size of the picture of a number, in units of its own."""
+WIDE = 100
+"""The width of the picture of a number, in units of its own."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class MatrixView:
     """The matrix of a family.  anchor: the place in the page that has all of it.
 
     sentences: a library, and what it does.  rows: library (empty where it is that of the row above), configuration, a
-    cell for each column.  key: what the numbers are.  notes: what else must be known.
+    cell for each column.  key: what the numbers are.  remarks: what else must be known of them.  notes: why cells
+    have no result or cannot be told.
     """
 
     title: str
@@ -61,6 +62,7 @@ class MatrixView:
     columns: list[str]
     rows: list[tuple[str, str, list[CellView | None]]]
     key: str
+    remarks: str
     notes: list[str]
 
 
@@ -74,7 +76,7 @@ def matrix_view(title: str, anchor: str, cells: Sequence[Cell]) -> MatrixView:
         before = library
     told = [sentence.partition(": ") for sentence in sentences(cells)]
     said = [(library, words) for library, _, words in told]
-    return MatrixView(title, anchor, said, grid.columns, rows, key(cells), notes(cells))
+    return MatrixView(title, anchor, said, grid.columns, rows, key(cells), remarks(cells), notes(cells))
 
 
 def _view(cell: Cell, scales: dict[str, tuple[float, float]]) -> CellView:

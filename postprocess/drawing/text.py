@@ -62,6 +62,11 @@ def work(amount: int, computation: str) -> str:
     return f"matrices of order {amount}" if computation == "dgemm" else f"{amount} elements"
 
 
+def capitalised(text: str) -> str:
+    """The text, which is not empty, with a capital at its beginning and everything else as it is."""
+    return f"{text[0].upper()}{text[1:]}"
+
+
 def plural(count: int, noun: str) -> str:
     """A number of things: ``1 rank``, ``2 ranks``, ``0 launches``."""
     ending = "es" if noun.endswith("ch") else "s"

@@ -16,6 +16,7 @@ from postprocess.drawing import page
 from postprocess.drawing.colour import PALETTES
 from postprocess.drawing.look import PLAIN, ROOM, Look, Room
 from postprocess.drawing.matrix_view import matrix_view
+from postprocess.drawing.text import capitalised
 from postprocess.families import registry
 from postprocess.families.family import Details, Page
 from postprocess.records import variables
@@ -136,7 +137,7 @@ def _answers(run: Run, answers: Answers, page_parts: Sequence[Shown]) -> list[Sh
     every = [(family, registry.cells(run, family)[0]) for family in registry.SHOWN]
     frames = [
         matrix_view(
-            f"{family.title[0].upper()}{family.title[1:]}",
+            capitalised(family.title),
             next((section.name for section in family.sections if section.name in anchors), ""),
             cells,
         )
@@ -210,7 +211,7 @@ def _heading(run: Run) -> str:
     """What the run is about: the one family that it measured, or the question of them all."""
     measured = [family.title for family in registry.FAMILIES if not registry.found(run, family).table.empty]
     if len(measured) == 1:
-        return measured[0][0].upper() + measured[0][1:]
+        return capitalised(measured[0])
     return "Does MPI communicate while the program computes?"
 
 

@@ -199,10 +199,10 @@ def over_all(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def confirmed(first: Comparison, second: Comparison, run: str) -> Comparison:
-    """A comparison in which nothing is called slower that was not slower when it was measured again.
+    """A comparison in which nothing is called slower that was the same or faster when it was measured again.
 
     second: the comparison of the same side A with what was measured again.  run: its name. What cannot be told the
-    second time stays as it was found the first time.
+    second time stays slower.
     """
     key = [name for name in (*KEY, "metric") if name in first.rows and name in second.rows]
     again = second.rows[[*key, "verdict"]].drop_duplicates(key).rename(columns={"verdict": "again"})

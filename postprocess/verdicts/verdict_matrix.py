@@ -12,6 +12,7 @@ import pandas as pd
 
 from postprocess.drawing.matrix import CANNOT_TELL, CONFIGURATIONS, UNKNOWN, Cell, Row, Word
 from postprocess.drawing.matrix_view import MatrixView, matrix_view
+from postprocess.drawing.text import capitalised
 from postprocess.families.family import Metric
 from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, Comparison, group_columns, numbered
 from postprocess.verdicts.compare import UNKNOWN as UNDECIDED
@@ -39,7 +40,7 @@ def cells_of(comparison: Comparison, sides: Sequence[str]) -> list[tuple[str, li
     """The title and the cells of each metric that was compared.  sides: A and B in words; a cell is about B."""
     there = set(comparison.rows["metric"])
     return [
-        (_title(metric), _of_metric(comparison.rows[comparison.rows["metric"] == name], metric, sides[1]))
+        (capitalised(metric.title), _of_metric(comparison.rows[comparison.rows["metric"] == name], metric, sides[1]))
         for name, metric in METRICS.items()
         if name in there
     ]
@@ -59,7 +60,9 @@ def of_history(changes: Sequence[tuple[Change, str, str, str]], series: Iterable
     for one in series:
         found[one.metric][_place(one.case, "")].append(one)
     return [
-        matrix_view(_title(metric), "", [_since(place, its, by_series, metric) for place, its in found[name].items()])
+        matrix_view(
+            capitalised(metric.title), "", [_since(place, its, by_series, metric) for place, its in found[name].items()]
+        )
         for name, metric in METRICS.items()
         if any(state in (RINGS, "better") for one in _all(found[name]) for _, state, _ in by_series[one.key])
     ]
@@ -67,10 +70,6 @@ def of_history(changes: Sequence[tuple[Change, str, str, str]], series: Iterable
 
 def _all(by_place: Mapping[tuple[Row, str], Sequence[Series]]) -> list[Series]:
     return [one for its in by_place.values() for one in its]
-
-
-def _title(metric: Metric) -> str:
-    return f"{metric.title[0].upper()}{metric.title[1:]}"
 
 
 def _place(case: Mapping[Any, Any], side: str) -> tuple[Row, str]:

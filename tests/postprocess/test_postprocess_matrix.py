@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from postprocess.drawing.matrix import BY_RESULT, CANNOT_TELL, Cell, Row, Tile, Word, matrix_text, notes, sentences
+from postprocess.drawing.matrix import (
+    BY_RESULT,
+    CANNOT_TELL,
+    Cell,
+    Row,
+    Tile,
+    Word,
+    matrix_text,
+    notes,
+    remarks,
+    sentences,
+)
 from postprocess.drawing.matrix_view import matrix_view
 from postprocess.families import registry
 from postprocess.records.run import load_run
@@ -104,10 +115,10 @@ def test_what_was_not_measured_is_said_and_only_words_are_painted() -> None:
 
 def test_a_note_of_many_cells_is_told_once() -> None:
     shared = [replace(cell, notes=("shared core",)) for cell in cells(ASYNC, *[(GAINS, 1.2)] * 4)]
-    told = notes([*known("none"), *shared])
-    assert told == ["shared core (progress thread)"]
+    told = remarks([*known("none"), *shared])
+    assert told == "shared core (progress thread)"
     both = [replace(cell, notes=("shared core", "incomplete")) for cell in cells(ASYNC, *[(GAINS, 1.2)] * 4)]
-    assert notes(both) == ["shared core (everywhere); incomplete (everywhere)"]
+    assert remarks(both) == "shared core (everywhere); incomplete (everywhere)"
     wide = [
         replace(cell, why=f"interval too wide (0.{number})") for number, cell in enumerate(known("unreliable"), start=6)
     ]

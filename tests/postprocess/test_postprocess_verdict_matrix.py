@@ -63,6 +63,6 @@ def test_a_history_says_what_has_become_slower_and_since_when() -> None:
     assert slower.word.text == f"slower since {run[:4]}-{run[4:6]}-{run[6:8]}"
     assert (slower.counted, slower.points) == (1, 2)
     assert slower.value == pytest.approx(1.2, rel=0.02)
-    assert view.notes[0].startswith(f"{slower.word.text}: kernel: 6.1 -> 6.2")
+    assert view.remarks.startswith(f"{slower.word.text}: kernel: 6.1 -> 6.2")
     assert as_before.word.text == "as before" and math.isnan(as_before.value)
     assert of_history([(one, "acknowledged", one.run, "") for one in changes], series) == []
