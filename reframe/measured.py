@@ -29,6 +29,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Cpus, Placement, Shares, first, numbers_of
 from mpi_campaign.libraries.settings import Impossible, Request
 from mpi_campaign.networks import registry as networks
+from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Asked, Where, from_text
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, points_name, suites_of
 from mpi_campaign.planning.cases import Case
@@ -68,10 +69,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     points = variable(str, value="")
     #: Wall time of a case of nbc_overlap, from which that of others follows; 0: only the repetitions bound it.
     budget_seconds = variable(float, value=0.0)
-    #: Who set the budget: `suite`, then no case gets more than makes sense for its benchmark; or `user`.
+    #: Who set the budget: the name of a suite, then the launches of a case share at most what makes sense for its
+    #: benchmark; or `user`.
     budget_from = variable(str, value="user")
-    #: Whether a case has as many launches as its benchmark needs, which share what makes sense for it.
-    enough_launches = variable(bool, value=False)
     #: Rate of the network, on partitions whose network has one. Empty: the usual rate.
     wire_rate = variable(str, value="")
     #: Facts about the run for the record's header: a JSON file.
@@ -134,9 +134,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         """Wall time of the process group; 0: only the repetitions bound it."""
         if not self.budget_seconds:
             return 0.0
-        benchmark, of_suite = BENCHMARKS[self.benchmark], self.budget_from == "suite"
-        launches = benchmark.launches(1, enough=self.enough_launches)
-        grid = self.grid, self.asked_points
+        benchmark, suite = BENCHMARKS[self.benchmark], suites.SUITES.get(self.budget_from)
+        launches = benchmark.launches(1, enough=suite is not None and suite.enough_launches(self.benchmark))
+        grid, of_suite = (self.grid, self.asked_points), suite is not None
         return benchmark.seconds(self.budget_seconds, *grid, self.case.parameters, launches, of_suite=of_suite)
 
     def budget_options(self) -> list[str]:

@@ -119,7 +119,8 @@ def test_the_first_library_is_shown_before_the_second_one_is_measured(
     two_libraries: subprocess.CompletedProcess[str],
 ) -> None:
     first, _, second = two_libraries.stdout.partition("ok   mpich@")
-    assert "as it comes" in first and "as it comes" in second
+    assert "as it comes" in first and "missing" not in first
+    assert "as it comes" in second
 
 
 def test_the_archived_reframe_line_works_when_it_is_typed(two_libraries: subprocess.CompletedProcess[str]) -> None:

@@ -33,7 +33,7 @@ class Used:
 
     ranks: int
     rank_0: int
-    others: int  # the largest, without what the repetitions of a warm-up take: how many there are is chance
+    others: int  # the largest, without what repetitions take: how many a warm-up adds is chance
     record: int
     values: int  # in the record, as `record` counts it: no chance is in them, while bytes depend on the digits of times
     longest_line: int  # of the record, with `EVERY_RANK`
@@ -113,8 +113,8 @@ def used(program: Path, record: Path, words: tuple[str, ...], ranks: int) -> Use
     held = {int(rank): int(size) for rank, size in re.findall(r"rank (\d+) held at most (\d+) bytes", done.stderr)}
     assert sorted(held) == list(range(ranks))
     lines = record.read_text().splitlines()
-    warmup = max(json.loads(line).get("warmup_repetitions", 0) for line in lines)
-    others = max(held[rank] for rank in range(1, ranks)) - NUMBERS_OF_A_REPETITION * 8 * warmup
+    made = max(point.get("warmup_repetitions", 0) + point.get("repetitions", 0) for point in map(json.loads, lines))
+    others = max(held[rank] for rank in range(1, ranks)) - NUMBERS_OF_A_REPETITION * 8 * made
     kept = of_any_number_of_ranks(record)
     return Used(ranks, held[0], others, bytes_of(kept), sum(map(values_of, kept)), max(map(len, lines)))
 

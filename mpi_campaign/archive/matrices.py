@@ -4,8 +4,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from textwrap import wrap
 from typing import Any
@@ -97,9 +97,11 @@ def block(title: str, cells: Sequence[Cell], on: Window, more: Sequence[str] = (
     return [title, *shown, "", *wrapped([*sentences(cells), *more], on.width)]
 
 
-def so_far(run: Run, on: Window) -> list[str]:
-    """What a run shows while it goes on: the matrix of its first family that has results."""
-    cells = next((cells for family in registry.SHOWN if (cells := registry.cells(run, family)[0])), [])
+def so_far(run: Run, benchmarks: Collection[str], on: Window) -> list[str]:
+    """What a run shows while it goes on: the matrix of the first family that has results of these benchmarks."""
+    of_them = [family for family in registry.SHOWN if not set(family.benchmarks).isdisjoint(benchmarks)]
+    without_cases = replace(run, manifest={**run.manifest, "cases": []})  # none has a result yet
+    cells = next((cells for family in of_them if (cells := registry.cells(without_cases, family)[0])), [])
     return ["", *matrix_text(cells, on.width, on.paint, on.halves), ""] if cells else []
 
 

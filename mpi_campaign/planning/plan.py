@@ -185,15 +185,11 @@ class Plan:
     def _seconds(self, case: Case, budget_seconds: float) -> float:
         """The budget of a launch where a launch of nbc_overlap has `budget_seconds`."""
         benchmark = BENCHMARKS[case.benchmark]
-        launches = benchmark.launches(1, enough=self.enough_launches)  # of those asked for, each has a whole budget
+        enough = suites.SUITES[self.options.suite].enough_launches(case.benchmark)
+        launches = benchmark.launches(1, enough=enough)  # of those asked for, each has a whole budget
         grid, asked = grid_of(self.options)
         own = self.has_suites_budget
         return benchmark.seconds(budget_seconds, grid, asked, case.parameters, launches, of_suite=own)
-
-    @property
-    def enough_launches(self) -> bool:
-        """Whether a case has as many launches as its benchmark needs."""
-        return suites.SUITES[self.options.suite].enough_launches
 
     def _divided(self, seconds: float) -> float:
         """The budget of a launch of nbc_overlap with which all launches together take `seconds`.

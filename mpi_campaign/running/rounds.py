@@ -90,14 +90,14 @@ class Rounds:
                     (case.stem for case in plan.to_measure), done.broken
                 )
             elif turn.repeat == 1 and turn != plan.rounds[-1] and not self.interrupted:
-                self._show()
+                self._show({case.benchmark for case in plan.to_measure if turn.has(case)})
 
-    def _show(self) -> None:
-        """Show what was found so far. The next session waits for it, so that nothing is measured meanwhile."""
+    def _show(self, benchmarks: Collection[str]) -> None:
+        """Show what these benchmarks found so far. The next session waits for it, so that nothing is measured then."""
         from mpi_campaign.archive import matrices, rendering  # noqa: PLC0415 - pandas takes a second to load
 
         with suppress(CampaignError):
-            self.progress.line(*matrices.so_far(rendering.load(self.folder), matrices.window()))
+            self.progress.line(*matrices.so_far(rendering.load(self.folder), benchmarks, matrices.window()))
 
     def _cut_off_by_full_disk(self) -> dict[str, str]:
         """Why cases were cut off, where the file system on which launches and ReFrame write is full; else empty.

@@ -180,7 +180,7 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
                 "options": [
                     f"--setvar=grid={entry.grid}",
                     f"--setvar=budget_seconds={entry.case_seconds}",
-                    "--setvar=budget_from=suite",
+                    f"--setvar=budget_from={suite}",
                     f"--setvar=time_limit={entry.limit}",
                     *([f"--setvar=points={as_text(entry.points)}"] if entry.points else []),
                 ],

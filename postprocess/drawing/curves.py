@@ -184,14 +184,24 @@ class Chart:
 
 def sure_values(curves: Sequence[Curve]) -> tuple[float, float]:
     """The smallest and the largest value of all marks, with the intervals of those that are not pale."""
-    shown = [
+    shown = _sure(curves)
+    return min(shown), max(shown)
+
+
+def edges_of_times(curves: Sequence[Curve]) -> tuple[float, float]:
+    """The edges of a logarithmic axis of times. An interval that reaches below 0 is drawn as far as the edge."""
+    shown = [number for number in _sure(curves) if number > 0]
+    return min(shown) / 1.5, 1.5 * max(shown)
+
+
+def _sure(curves: Sequence[Curve]) -> list[float]:
+    return [
         number
         for curve in curves
         for mark in curve.marks
         for number in ((mark.value,) if mark.pale else (mark.value, mark.low, mark.high))
         if math.isfinite(number)
     ]
-    return min(shown), max(shown)
 
 
 def solid_and_pale(curve: Curve) -> tuple[list[list[Mark]], list[list[Mark]]]:

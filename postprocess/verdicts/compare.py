@@ -199,21 +199,30 @@ def over_all(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def confirmed(first: Comparison, second: Comparison, run: str) -> Comparison:
-    """A comparison in which nothing is called slower that was the same or faster when it was measured again.
+    """A comparison in which nothing is called slower that measuring it again refutes.
 
-    second: the comparison of the same side A with what was measured again.  run: its name. What cannot be told the
-    second time stays slower.
+    It is refuted where it is the same or faster the second time, and where the second time cannot tell, but has its
+    whole interval of the effect on the better side of the first one. Any other slowdown stays.
+    second: the comparison of the same side A with what was measured again.  run: its name.
     """
     key = [name for name in (*KEY, "metric") if name in first.rows and name in second.rows]
-    again = second.rows[[*key, "verdict"]].drop_duplicates(key).rename(columns={"verdict": "again"})
-    told = first.rows[key].merge(again, how="left", on=key)["again"].to_numpy(object)
-    slower = first.rows["verdict"].to_numpy() == SLOWER
-    refuted = slower & np.isin(told, [SAME, FASTER])
-    reason = np.where(
-        refuted, [f"not confirmed: measured again in {run}, it was {one}" for one in told], first.rows["reason"]
+    told = ["verdict", "effect_ci95_low", "effect_ci95_high"]
+    again = first.rows[key].merge(second.rows[[*key, *told]].drop_duplicates(key), how="left", on=key)
+    verdict = again["verdict"].to_numpy(object)
+    rows = first.rows
+    apart = np.where(
+        _larger_is_better(rows),
+        again["effect_ci95_low"].to_numpy(np.float64) > rows["effect_ci95_high"].to_numpy(np.float64),
+        again["effect_ci95_high"].to_numpy(np.float64) < rows["effect_ci95_low"].to_numpy(np.float64),
     )
-    rows = first.rows.assign(verdict=np.where(refuted, UNKNOWN, first.rows["verdict"]), reason=reason)
-    counts = (int((slower & (told == SLOWER)).sum()), int(refuted.sum()), int(slower.sum()))
+    slower, untold = rows["verdict"].to_numpy() == SLOWER, verdict == UNKNOWN
+    refuted = slower & (np.isin(verdict, [SAME, FASTER]) | (untold & apart))
+    what = np.where(untold, "nearer to A than the interval says", verdict)
+    reason = [f"not confirmed: measured again in {run}, it was {one}" for one in what]
+    rows = rows.assign(
+        verdict=np.where(refuted, UNKNOWN, rows["verdict"]), reason=np.where(refuted, reason, rows["reason"])
+    )
+    counts = (int((slower & (verdict == SLOWER)).sum()), int(refuted.sum()), int(slower.sum()))
     remark = "measured again in {}: of {} slower, {} confirmed, {} not confirmed".format(run, counts[2], *counts[:2])
     return replace(first, rows=rows, remarks=(remark, *first.remarks))
 
@@ -423,6 +432,11 @@ def least_differences(rows: pd.DataFrame, limits: Limits) -> Floats:
     return rows["metric"].map(least).to_numpy(np.float64)
 
 
+def _larger_is_better(rows: pd.DataFrame) -> NDArray[np.bool_]:
+    """Whether a larger value is better, of each row's metric."""
+    return rows["metric"].map({name: one.better == "larger" for name, one in METRICS.items()}).to_numpy(bool)
+
+
 def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     """The rows with a column `verdict`.
 
@@ -434,11 +448,8 @@ def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     less = np.where(ratio, 1 / (1 + limits.least_ratio), -least)
     effect, low, high = (rows[name].to_numpy(np.float64) for name in ("effect", "effect_ci95_low", "effect_ci95_high"))
     significant = rows["q_value"].to_numpy(np.float64) <= limits.rate
-    larger_is_better = (
-        rows["metric"].map({name: one.better == "larger" for name, one in METRICS.items()}).to_numpy(bool)
-    )
     up, down = significant & (effect >= more), significant & (effect <= less)
-    worse, better = np.where(larger_is_better, [down, up], [up, down])
+    worse, better = np.where(_larger_is_better(rows), [down, up], [up, down])
     verdict = np.select(
         [rows["reason"].to_numpy(str) != "", worse, better, (low >= less) & (high <= more)],
         [UNKNOWN, SLOWER, FASTER, SAME],

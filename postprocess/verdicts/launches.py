@@ -387,5 +387,7 @@ def _check_types(name: str, schema: pa.Schema, columns: Sequence[str]) -> None:
         boolean = pa.types.is_boolean(kind)
         others = number if column in COLUMNS else number or boolean  # a family may have truth values of its own
         is_legal = text if is_text else boolean if column in STATE else others
+        if pa.types.is_list(kind):  # reasons, which are texts
+            is_legal = column not in COLUMNS and pa.types.is_string(kind.value_type)
         if not is_legal and not pa.types.is_null(kind):  # null: a table without rows
             fail(name, f"{column} is of type {clean(kind)}, which is not that of a run's tables")

@@ -23,6 +23,7 @@ from postprocess.drawing.curves import (
     Curve,
     Mark,
     Style,
+    edges_of_times,
     ratio_axis,
     solid_and_pale,
     sure_values,
@@ -265,6 +266,17 @@ def test_a_mark_is_of_the_reliable_launches_if_there_are_any() -> None:
     alone = mark_of(8, rows[2:], "t", ratio_axis("gain"))
     assert (alone.value, alone.pale) == (100.0, True)
     assert sure_values([Curve("a", Style(), (found, alone))]) == (0.5, 100.0)
+
+
+def test_an_interval_of_a_time_that_reaches_below_0_is_drawn_to_the_edge() -> None:
+    """Few launches that differ much have one."""
+    curves = (Curve("a", Style(), (Mark(8, 10.0, -5.0, 25.0, "10"), Mark(16, 20.0, 15.0, 25.0, "20"))),)
+    low, high = edges_of_times(curves)
+    assert (low, high) == (10 / 1.5, 25 * 1.5)
+    view = chart_view(replace(chart(*curves), vertical=time_axis("time"), low=low, high=high))
+    first, second = view.curves[0].marks
+    assert first.low > second.low > second.y > second.high >= 0
+    assert view.y_ticks
 
 
 def test_an_interval_that_is_not_known_is_not_drawn() -> None:

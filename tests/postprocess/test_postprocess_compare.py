@@ -88,6 +88,18 @@ def test_what_is_not_slower_again_is_not_called_slower() -> None:
     assert confirmed(first, compare(before, before.iloc[:0]), "RUN").count(SLOWER) == first.count(SLOWER)
 
 
+def test_a_slowdown_is_refuted_by_an_interval_that_lies_nearer_to_no_change_and_not_by_one_that_holds_it() -> None:
+    """Measured again, it cannot be told whether it is slower: too much noise. But 30 % it is not, and 5 % it may be."""
+    before, much, little = launches(), launches(1.3, seed=2), launches(1.05, seed=3)
+    again = compare(before, launches(1.05, spread=0.05, seed=4))
+    assert verdicts(again) == {UNKNOWN}
+    assert verdicts(confirmed(compare(before, much), again, "RUN")) == {UNKNOWN}
+    found = compare(before, little)
+    assert verdicts(confirmed(found, again, "RUN")) == verdicts(found) == {SLOWER}
+    worse = compare(before, launches(1.1, seed=5))
+    assert verdicts(confirmed(compare(before, much), worse, "RUN")) == {SLOWER}  # less slow than before, yet slower
+
+
 def test_what_varies_too_much_cannot_be_told() -> None:
     found = compare(launches(spread=0.05), launches(1.03, spread=0.05, seed=2))
     assert verdicts(found) == {UNKNOWN}
@@ -392,6 +404,22 @@ def test_what_an_idle_library_costs_is_compared_too(tmp_path: Path) -> None:
         assert "0 ns" not in text
 
 
+def test_a_launch_with_a_wide_interval_counts_and_one_without_a_clock_does_not(tmp_path: Path) -> None:
+    """Whether launches are read from the archived tables or from the records."""
+    noisy = synthetic.sweep(synthetic.NOISY, grid=(8,), collective="ibcast")
+    first, *points, last = synthetic.sweep(synthetic.NOISY, grid=(8,), collective="ireduce")
+    unclocked = [first, *map(synthetic.without_clock, points), last]
+    folder = synthetic.run_folder(tmp_path / "here" / "run", [noisy, unclocked])
+    run = load_run(folder)
+    assert not registry.found(run, registry.BY_NAME["nbc_overlap"]).table["reliable"].any()
+    of_records, _ = launch_table([folder])
+    registry.write_tables(run)
+    of_tables, problems = launch_table([folder])
+    assert not problems
+    for table in (of_records, of_tables):
+        assert dict(zip(table["collective"], table["reliable"], strict=True)) == {"ibcast": True, "ireduce": False}
+
+
 def test_a_damaged_table_is_one_line_and_no_crash(tmp_path: Path) -> None:
     """Without a manifest there is no checksum that would tell."""
     folder = tmp_path / "here" / "run"
@@ -422,7 +450,7 @@ def test_a_damaged_table_is_one_line_and_no_crash(tmp_path: Path) -> None:
     ("column", "values"),
     [
         ("repetitions", ["many"] * 1), ("repetitions", [None]), ("collective", [7]), ("valid", ["yes"]),
-        ("message_bytes", [[1]]), ("r_comm", ["none"]),
+        ("message_bytes", [[1]]), ("r_comm", ["none"]), ("unreliable_reasons", [[1]]), ("unreliable_reasons", ["wide"]),
     ],
 )  # fmt: skip
 def test_a_table_of_other_types_is_one_line_and_no_crash(tmp_path: Path, column: str, values: list[Any]) -> None:

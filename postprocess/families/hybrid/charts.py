@@ -30,6 +30,7 @@ from postprocess.drawing.curves import (
     Curve,
     Mark,
     Style,
+    edges_of_times,
     quotient_axis,
     sure_values,
     time_axis,
@@ -90,15 +91,16 @@ def _chart(kind: str, column: str, rows: pd.DataFrame, against: str, title: str)
         return
     of_state = "best_state" if kind == BEST else "state"
     curves = tuple(_curves(drawn, column, against, of_state))
-    low, high = sure_values(curves)
+    least, most = sure_values(curves)
+    low, high = edges_of_times(curves) if column == TIME else (min(0.0, least), max(1.0, most) + 0.05)
     yield Chart(
         kind=kind,
         title=title,
         figures=OPERATIONS[str(rows["operation"].iloc[0])].figures,
         horizontal=MESSAGE if against == "message_bytes" else NODES,
         vertical=_VERTICAL[column],
-        low=low / 1.5 if column == TIME else min(0.0, low),
-        high=high * 1.5 if column == TIME else max(1.0, high) + 0.05,
+        low=low,
+        high=high,
         curves=curves,
         level=np.nan if column == TIME else 1.0,
         left_out=len(rows) - len(drawn),

@@ -3,6 +3,9 @@
 Times and `r_overhead` are computed here from the samples, by today's formulas, so that runs archived by an older
 version compare fairly. Ratios that need every rank's own samples, or the samples of another configuration, cannot be
 computed from the tables, and are taken from them as archived.
+
+A launch whose interval is wide counts: comparisons take how much launches differ from the launches, and those that are
+left out for their width are no random choice. So `reliable` is here what it is but for that.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from postprocess.drawing.text import clean
 from postprocess.families.axes import NAMED_BY, SIZES
 from postprocess.families.family import STATE, Launches, Metric, is_time
 from postprocess.families.nbc_overlap.axes import AXES, BESIDE_BASIC
+from postprocess.families.nbc_overlap.validity import TOO_WIDE, beside_width
 from postprocess.records.fields import fail
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers, repetition_medians
@@ -61,6 +65,7 @@ def _of_files(run: str, tables: Sequence[pa.Table]) -> pa.Table:
     for name, values in (*medians.items(), ("r_overhead", overhead)):
         points = points.append_column(name, pa.array(np.where(wrong, np.inf, values)))
     reference = _is_reference(points.select(["configuration", *(axis.name for axis in BESIDE_BASIC)]).to_pandas())
+    points = points.set_column(points.column_names.index("reliable"), "reliable", _reliable(points))
     for name in AGAINST_BASIC:
         against = pc.if_else(pa.array(reference), pa.scalar(None, pa.float64()), points[name].cast(pa.float64()))
         points = points.set_column(points.column_names.index(name), name, against)
@@ -69,8 +74,19 @@ def _of_files(run: str, tables: Sequence[pa.Table]) -> pa.Table:
 
 def _of_table(points: pd.DataFrame) -> pd.DataFrame:
     reference = _is_reference(points)
-    table: pd.DataFrame = points.assign(**{name: points[name].where(~reference) for name in AGAINST_BASIC})
+    against = {name: points[name].where(~reference) for name in AGAINST_BASIC}
+    amiss = points["unreliable_reasons"].map(beside_width).astype(bool)
+    table: pd.DataFrame = points.assign(reliable=points["valid"] & ~amiss, **against)
     return table
+
+
+def _reliable(points: pa.Table) -> pa.Array:
+    """Whether each launch is valid, and has no reason to be unreliable beside the width of its interval."""
+    reasons = points["unreliable_reasons"].cast(pa.list_(pa.string())).combine_chunks()
+    amiss = np.zeros(points.num_rows, dtype=bool)
+    other = pc.invert(pc.match_substring(pc.list_flatten(reasons), TOO_WIDE)).to_numpy(zero_copy_only=False)
+    amiss[pc.list_parent_indices(reasons).to_numpy()[other]] = True
+    return pa.array(points["valid"].to_numpy() & ~amiss)
 
 
 def _is_reference(points: pd.DataFrame) -> pd.Series[Any]:
@@ -94,7 +110,13 @@ def _check(run: str, counts: Integers, repetition: Integers) -> None:
 
 LAUNCHES = Launches(
     columns={
-        "points.parquet": (*(axis.name for axis in (*AXES, *SIZES)), *ARCHIVED, *STATE, "repetitions"),
+        "points.parquet": (
+            *(axis.name for axis in (*AXES, *SIZES)),
+            *ARCHIVED,
+            *STATE,
+            "repetitions",
+            "unreliable_reasons",
+        ),
         "samples.parquet": ("repetition", *TIMES),
     },
     of_files=_of_files,

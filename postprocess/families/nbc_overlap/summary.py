@@ -48,7 +48,7 @@ from postprocess.families.nbc_overlap.diagnosis import (
     map_diagnosis,
 )
 from postprocess.families.nbc_overlap.points import CASE, ESTIMATES, diagnosis_columns, median, usable
-from postprocess.families.nbc_overlap.validity import TOO_WIDE, too_wide
+from postprocess.families.nbc_overlap.validity import beside_width, too_wide
 from postprocess.records.header import NAMED
 from postprocess.statistics.effects import sure_at
 from postprocess.statistics.launches import of_rows
@@ -207,7 +207,7 @@ def _one(rows: pd.DataFrame) -> dict[Any, Any]:
     cores = break_even_estimate(gained, int(first["given_up_cores"]))
     first |= sampled_table.columns_of_estimates({"break_even_cores": cores})
     first |= {name: bool(good[name].any()) for name in _ANY}
-    amiss = [[reason for reason in reasons if TOO_WIDE not in reason] for reasons in good["unreliable_reasons"]]
+    amiss = [beside_width(reasons) for reasons in good["unreliable_reasons"]]
     most = [reasons for reasons in amiss if reasons]
     deciding = sampled_table.estimate_of(first, deciding_ratio(first))
     reasons = [*(most[0] if 2 * len(most) > len(amiss) else []), *too_wide(deciding)]

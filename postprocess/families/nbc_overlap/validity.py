@@ -32,6 +32,7 @@ makes no point unreliable either, because it corrects the sizes; the details of 
 """
 
 import math
+from collections.abc import Iterable
 
 from postprocess.drawing.text import change, duration, percent, ratio, with_interval
 from postprocess.families import sampled
@@ -77,6 +78,11 @@ def too_wide(deciding: Estimate) -> list[str]:
     if not width > WIDEST_INTERVAL * (1 + abs(as_float(deciding.value))):
         return []
     return [f"{TOO_WIDE} ({ratio(width) if math.isfinite(width) else 'unbounded'})"]
+
+
+def beside_width(reasons: Iterable[str]) -> list[str]:
+    """The reasons that are not about the width of an interval, the point's own or that of its `basic`."""
+    return [reason for reason in reasons if TOO_WIDE not in reason]
 
 
 def basic_reasons(

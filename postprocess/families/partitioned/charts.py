@@ -30,6 +30,7 @@ from postprocess.drawing.curves import (
     Curve,
     Mark,
     Style,
+    edges_of_times,
     ratio_axis,
     sure_values,
     time_axis,
@@ -102,8 +103,7 @@ def charts(table: pd.DataFrame) -> Iterator[Chart]:
 def _chart(
     kind: str, first: Mapping[str, Any], rows: pd.DataFrame, known: pd.DataFrame, curves: tuple[Curve, ...]
 ) -> Chart:
-    low, high = sure_values(curves)
-    edges = (0.0, 1.08 * max(high, 1.0)) if kind == GAIN else (low / 1.5, high * 1.5)
+    edges = (0.0, 1.08 * max(sure_values(curves)[1], 1.0)) if kind == GAIN else edges_of_times(curves)
     return Chart(
         kind=kind,
         title=_title(kind, first),
