@@ -22,7 +22,8 @@ from postprocess.families.sampled import Sampling
 from postprocess.records.description import Described, descriptions
 from postprocess.records.header import NAMED, Header, named_cores_of, repeat_of
 from postprocess.records.record import RecordFile
-from postprocess.statistics.launches import likely, of_rows
+from postprocess.statistics.launches import likely
+from postprocess.statistics.launches import over_launches as of_launches
 from postprocess.statistics.metrics import Estimate
 
 Row: TypeAlias = dict[str, Any]
@@ -195,20 +196,25 @@ def over_launches(
     if table.empty:
         without: pd.DataFrame = table.assign(launches=0)
         return without
-    found = [_of_launches(rows, estimates, doubts) for _, rows in table.groupby(list(keys), sort=False, dropna=False)]
+    rows, numbers = table.to_dict("records"), {}  # frames of a few rows would take most of the time
+    for name in estimates:
+        numbers[name] = [table[f"{name}{end}"].to_numpy(np.float64) for end in ENDS]
+    truths = {name: table[name].to_numpy(bool) for name in ("valid", "reliable", *doubts)}
+    number = table.groupby(list(keys), sort=False, dropna=False).ngroup().to_numpy()
+    order = np.argsort(number, kind="stable")
+    found = []
+    for places in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
+        good = places[truths["valid"][places]]
+        row = rows[(good if good.size else places)[0]] | {"launches": good.size}
+        if good.size > 1:
+            of_point = {name: of_launches(*(part[good] for part in parts)) for name, parts in numbers.items()}
+            row |= columns_of_estimates(of_point)
+            row |= {name: 2 * int(truths[name][good].sum()) > good.size for name in doubts}
+            row |= {"reliable": 2 * int(truths["reliable"][good].sum()) >= good.size}
+        found.append(row)
     made: pd.DataFrame = pd.DataFrame(found)
     typed: pd.DataFrame = made.astype({"valid": bool, "reliable": bool})
     return typed
-
-
-def _of_launches(rows: pd.DataFrame, estimates: Sequence[str], doubts: Sequence[str]) -> dict[Any, Any]:
-    good = rows[rows["valid"].astype(bool)]
-    first: dict[Any, Any] = (good if len(good) else rows).iloc[0].to_dict() | {"launches": len(good)}
-    if len(good) < 2:
-        return first
-    first |= columns_of_estimates({name: of_rows(good, name) for name in estimates})
-    first |= {name: 2 * int(good[name].sum()) > len(good) for name in doubts}
-    return first | {"reliable": 2 * int(good["reliable"].sum()) >= len(good)}
 
 
 def few_launches_words(points: pd.DataFrame) -> str:

@@ -16,7 +16,7 @@ from postprocess.drawing import page
 from postprocess.drawing.colour import PALETTES
 from postprocess.drawing.look import PLAIN, ROOM, Look, Room
 from postprocess.drawing.matrix_view import matrix_view
-from postprocess.drawing.text import capitalised
+from postprocess.drawing.text import capitalised, clean, plural
 from postprocess.families import registry
 from postprocess.families.family import Details, Page
 from postprocess.records import variables
@@ -161,10 +161,12 @@ def _own_sections(
     measured = any(not registry.found(run, family).table.empty for family in registry.FAMILIES)
     notes = [str(note) for note in _list(run.manifest.get("notes"))]
     found = (parts["found"], measured, notes)
-    checksums = sorted(_dict(run.manifest.get("checksums")).items())
+    files = len(_dict(run.manifest.get("checksums")))
+    check = f"./campaign results verify {clean(run_name(run))}"
+    checked = [("checksums", f"of {plural(files, 'file')}, in manifest.json: {check}")] * bool(files)
     origin = (
-        [*_ran(run, observed, cases), *_provenance(run)], _commands(run), _toolchains(run), builds_of(observed),
-        environments_of(observed), checksums,
+        [*_ran(run, observed, cases), *_provenance(run), *checked], _commands(run),
+        _toolchains(run), builds_of(observed), environments_of(observed),
     )  # fmt: skip
     return [
         Shown("found", "Why, and what to do", 0, "found.html", found),

@@ -5,6 +5,7 @@ that an interval of one launch says how well that launch is known, and not how w
 """
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,16 @@ def over_launches(values: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, confi
     middle = np.median(value)
     if value.size < LEAST_LAUNCHES:
         return Estimate(np.asarray(middle), np.asarray(low.min()), np.asarray(high.max()))
-    reach = stats.t.ppf((1 + confidence) / 2, value.size - 1) * value.std(ddof=1) / math.sqrt(value.size)
+    reach = _students(confidence, value.size - 1) * value.std(ddof=1) / math.sqrt(value.size)
     reach *= WIDENED.get(value.size, 1.0)
     ends = (min(value.mean() - reach, middle), max(value.mean() + reach, middle))
     return Estimate(np.asarray(middle), *map(np.asarray, ends))
+
+
+@lru_cache
+def _students(confidence: float, freedom: int) -> float:
+    """Student's quantile of a two-sided interval."""
+    return float(stats.t.ppf((1 + confidence) / 2, freedom))
 
 
 def of_rows(rows: pd.DataFrame, name: str, interval: str = "", confidence: float = CONFIDENCE) -> Estimate:

@@ -135,9 +135,11 @@ empty where the run has one state."""
 def cases(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """The points of each case, over all launches in which the cores were in the same state."""
     points = sampled_table.over_launches(with_states(table), _POINT, ESTIMATES, ["doubtful"])
-    for index, row in points[points["launches"] > 1].iterrows():
-        best = control.CANNOT_TELL if row["doubtful"] else control.verdict(sampled_table.estimate_of(row, _BEST))
-        points.loc[index, "best_verdict"] = best
+    several = points["launches"] > 1
+    points.loc[several, "best_verdict"] = [
+        control.CANNOT_TELL if row["doubtful"] else control.verdict(sampled_table.estimate_of(row, _BEST))
+        for row in rows_of(points[several])
+    ]
     for _, rows in points.groupby(_GROUP, sort=False):
         yield rows
 
