@@ -33,6 +33,7 @@ from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Asked, Where, from_text
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, points_name, suites_of
 from mpi_campaign.planning.cases import Case
+from mpi_campaign.planning.options import OWN
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host
 from postprocess.families.axes import library_settings
@@ -79,7 +80,12 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     #: A folder with records of an interrupted run. Cases with a complete record there are not measured again.
     resume_from = variable(str, value="")
     #: A folder with files of sizes. The case of `basic` with the name of a file takes them over instead of calibrating.
+    #: Sizes that it finds are put there for the libraries that measure the case after it.
     sizes_from = variable(str, value="")
+    #: Whose sizes, as the campaign's option; `own`: no library takes over those of another.
+    calibrate = variable(str, value="")
+    #: A file with the stems of the cases to measure, one a line. Others are skipped. Empty, or no file: all.
+    planned = variable(str, value="")
     #: The number of the repeat of the same cases, from 1.
     repeat = variable(int, value=1)
 
@@ -174,11 +180,27 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         basic = self.basic_test()
         if basic is not None:
             return ["--sizes", str(basic.staged(run_folders.SIZES))]
-        given = Path(self.sizes_from) / f"{self.case.stem}{run_folders.RECORD_FILES[run_folders.SIZES]}"
-        if not self.sizes_from or not given.is_file():
+        given = next(filter(Path.is_file, self.given_sizes()), None)
+        if given is None:
             return ["--save-sizes", run_folders.SIZES]
         shutil.copyfile(given, self.staged(run_folders.SIZES))
         return ["--sizes", run_folders.SIZES]
+
+    def given_sizes(self) -> list[Path]:
+        """The files that may have sizes for the case, the best first: its own, and that of all libraries."""
+        if not self.sizes_from:
+            return []
+        stem, suffix = self.case.stem, run_folders.RECORD_FILES[run_folders.SIZES]
+        stems = [stem] if self.calibrate == OWN else [stem, stem.partition(".")[2]]
+        return [Path(self.sizes_from) / f"{name}{suffix}" for name in stems]
+
+    @run_before("sanity")
+    def hand_sizes_on(self) -> None:
+        """Let the libraries that measure the case next take over the sizes that were found here."""
+        found, files = self.staged(run_folders.SIZES), self.given_sizes()
+        if self.gives_sizes and files and found.is_file() and not any(map(Path.is_file, files)):
+            files[-1].parent.mkdir(exist_ok=True)
+            shutil.copyfile(found, files[-1])
 
     @property
     def network(self) -> str:
@@ -236,6 +258,12 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
     @run_after("init")
     def skip_what_no_library_can(self) -> None:
         self.skip_impossible(Where(self.asked_configuration, ""))
+
+    @run_after("setup")
+    def skip_what_is_not_planned(self) -> None:
+        planned = Path(self.planned)
+        if self.planned and planned.is_file():
+            self.skip_if(self.case.stem not in planned.read_text().split(), "the run does not measure it")
 
     @run_after("setup")
     def skip_what_this_library_cannot(self) -> None:

@@ -12,7 +12,7 @@ from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, USUAL_BENCHMARK
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import OWN, Options, grid_of
+from mpi_campaign.planning.options import Options, grid_of
 from mpi_campaign.processes.progress import duration
 from postprocess.drawing.text import plural
 from postprocess.families.axes import NODE_SET
@@ -41,7 +41,7 @@ per session (BY_SESSION)."""
 
 @dataclass(frozen=True)
 class Round:
-    """What one ReFrame session measures: the cases of one repeat, of these environments, over one network.
+    """What one ReFrame session measures: the cases of one repeat, of these environments in turn, over one network.
 
     axes: the values of the axes that have a single value per session (BY_SESSION), such as the cores per rank.
     """
@@ -111,8 +111,9 @@ class Plan:
     def rounds(self) -> list[Round]:
         """The sessions in their order.
 
-        Libraries take turns, A B C C B A A B C …, so that a machine that drifts favours none. All configurations of a
-        library are in one session, so that `basic` is beside what is compared with it.
+        Libraries take turns with each case, A B C in one repeat and C B A in the next, so that their launches are
+        neighbours in time and a machine that drifts favours none. A session has all configurations, so that `basic` is
+        beside what is compared with it.
         """
         sessions: list[Session] = []
         measured: list[tuple[int, str, Session]] = []
@@ -121,12 +122,20 @@ class Plan:
                 sessions.append(session)
             if case.stem not in self.skipped:
                 measured.append((case.repeat, case.environment, session))
-        return [
-            Round(repeat, (environment,), axes, network)
+        turns = [
+            Round(
+                repeat,
+                tuple(name for name in self.environments if (repeat, name, (network, axes)) in measured),
+                axes,
+                network,
+            )
             for repeat in range(1, max(case.repeat for case in self.cases) + 1)
             for network, axes in sessions
-            for environment in self.environments[:: 1 if repeat % 2 else -1]
-            if (repeat, environment, (network, axes)) in measured
+        ]
+        return [
+            replace(turn, environments=turn.environments[:: 1 if turn.repeat % 2 else -1])
+            for turn in turns
+            if turn.environments
         ]
 
     def placement_of(self, turn: Round) -> Placement:
@@ -137,13 +146,10 @@ class Plan:
         )
 
     def begins(self, turn: Round) -> bool:
-        """Whether a round is the first of its session, on whatever nodes; where each library calibrates its own sizes,
-        the first of its library. It calibrates the sizes that nobody has found yet, later ones take them over."""
-
-        def whose(one: Round) -> tuple[Session, tuple[str, ...]]:
-            return _on_any_nodes(one.session), one.environments if self.options.calibrate == OWN else ()
-
-        return turn == next(other for other in self.rounds if whose(other) == whose(turn))
+        """Whether a round is the first of its session, on whatever nodes. It calibrates the sizes that nobody has found
+        yet, later ones take them over."""
+        session = _on_any_nodes(turn.session)
+        return turn == next(other for other in self.rounds if _on_any_nodes(other.session) == session)
 
     def first_launches(self, case: Case) -> list[Case]:
         """The first launches of a case and of the same case on other nodes, in their order, its own at last."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mpi_campaign import files
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
@@ -47,6 +48,8 @@ class Rounds:
 
     def carry_out(self, manifest: dict[str, Any], watch: Watch) -> None:
         """Raises CampaignError where the batch system takes no job."""
+        planned = "".join(f"{case.stem}\n" for case in self.plan.to_measure)
+        files.write_atomically(self.folder.session / session_words.PLANNED, planned)
         if self.request is None:
             self._here(manifest, watch)
         else:

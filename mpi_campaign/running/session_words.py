@@ -18,6 +18,9 @@ from mpi_campaign.running import reframe_session, same_sizes
 from mpi_campaign.systems import known_systems, site
 from postprocess.families.family import Value
 
+PLANNED = "planned.txt"
+"""The file in a run's folder of sessions with the stems of the cases that the run measures, one a line."""
+
 
 def of_builds(folder: RunFolder, plan: Plan) -> list[str]:
     """Builds the benchmarks, several at once."""
@@ -39,12 +42,14 @@ def of_round(
         "time_limit": f"{plan.case_limit_seconds:.0f}s",
         "metadata_file": str(folder.session / "metadata.json"),
         "sizes_from": str(folder.session / same_sizes.FOLDER),
+        "planned": str(folder.session / PLANNED),
     }
     unusual = {
         "points": as_text(grid_of(options)[1]),
         "wire_rate": networks.rate(turn.network),
         "oversubscribe": "yes" * options.oversubscribe,
         "peer_prefix": ":".join(options.peer_prefixes),
+        "calibrate": options.calibrate,
         "resume_from": str(folder.partial / "records") if resumed else "",
         "repeat": str(turn.repeat) if turn.repeat > 1 else "",
     }
@@ -93,14 +98,17 @@ def _session(
 ) -> list[str]:
     """network: of its tests; by default the plan's.  given: of `reframe_session.command`."""
     options = plan.options
-    in_job = {site.IN_JOB: "1"} if place else {}
+    names = list(environments)
+    of_session = {site.IN_JOB: "1"} if place else {}
+    if len(names) > 1:
+        of_session[site.ORDER] = ",".join(names)
     return reframe_session.command(
         settings=known_systems.SYSTEMS / options.system / "settings.py",
         folder=place or folder.session,
         partition=f"{options.system}:{partition_of(options, network or plan.network).name}",
-        environments=list(environments),
+        environments=names,
         mode=options.suite,
-        loading={**loading(options.asked), **in_job},
+        loading={**loading(options.asked), **of_session},
         **given,
     )
 

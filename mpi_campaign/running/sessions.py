@@ -65,7 +65,7 @@ def carry_out(
         began = run_folders.now_utc()
         without = same_sizes.hand_over(order.sizes)
         for case in without if order.whose else ():
-            say(f"{order.whose} has no sizes for {case}: it finds its own")
+            say(f"{order.whose} has no sizes for {case}: this run finds them")
         for name in run_folders.SESSION_FILES:
             (place / name).unlink(missing_ok=True)
         session = reframe_session.run(list(order.words), partial(on_event, number), on_tick, leftovers.command())

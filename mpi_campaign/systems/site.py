@@ -35,6 +35,8 @@ IN_JOB = "MPI_CAMPAIGN_IN_JOB"
 """A variable that is set in a job of a batch system: ReFrame's launches are then made on the nodes of that job."""
 MAX_JOBS = "MPI_CAMPAIGN_MAX_JOBS"
 """A variable with the number of jobs that ReFrame may have in the queue, instead of a partition's own number."""
+ORDER = "MPI_CAMPAIGN_ORDER"
+"""A variable with names of environments, in the order in which they take turns with each test."""
 NAME = re.compile("[A-Za-z_][A-Za-z0-9_-]*")
 """What ReFrame takes for the name of a partition."""
 WITHOUT_MPI = "builtin"
@@ -95,7 +97,7 @@ def partition(name: str, network: str, **settings: Any) -> dict[str, Any]:
         "name": name,
         "features": [MPI_FEATURE, network],
         "extras": extras,
-        "environs": [*(environment["name"] for environment in environments()), WITHOUT_MPI],
+        "environs": [*_in_turn(environment["name"] for environment in environments()), WITHOUT_MPI],
         **settings,
     }
     if is_in_job():
@@ -152,6 +154,12 @@ def _environment(toolchain: resolving.Toolchain) -> dict[str, Any]:
             "spack": asdict(toolchain.spack) if toolchain.spack else None,
         },
     }
+
+
+def _in_turn(names: Iterable[str]) -> list[str]:
+    """Names of environments in the order of ORDER, those that it lacks at last."""
+    order = os.environ.get(ORDER, "").split(",")
+    return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
 
 
 def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> dict[str, Any]:
