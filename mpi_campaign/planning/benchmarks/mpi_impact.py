@@ -12,6 +12,5 @@ MPI_IMPACT = Benchmark(
     basic_of="mpi_impact",
     fixture="mpi_impact_basic",
     fewest_ranks=1,
-    least_launches=1,  # of which each is many pairs of launches
     most_seconds={"nightly": 60},
 )
