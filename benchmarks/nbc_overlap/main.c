@@ -17,7 +17,7 @@
 #define MS INT64_C(1000000)
 static const struct option_values times[] = {
     [GRID_SMOKE] = {{8 * MS, 16 * MS, 32 * MS}, 3},
-    [GRID_NIGHTLY] = {{2 * MS, 4 * MS, 8 * MS, 16 * MS}, 4},
+    [GRID_NIGHTLY] = {{4 * MS, 8 * MS, 16 * MS}, 3},
     [GRID_FULL] = {{MS / 2, 1 * MS, 2 * MS, 4 * MS, 8 * MS, 16 * MS, 32 * MS, 64 * MS, 128 * MS, 256 * MS, 512 * MS,
                     1024 * MS},
                    12},

@@ -191,8 +191,8 @@ class Plan:
     def _seconds(self, case: Case, budget_seconds: float) -> float:
         """The budget of a launch where a launch of nbc_overlap has `budget_seconds`."""
         benchmark = BENCHMARKS[case.benchmark]
-        enough = suites.SUITES[self.options.suite].enough_launches(case.benchmark)
-        launches = benchmark.launches(1, enough=enough)  # of those asked for, each has a whole budget
+        suite = suites.SUITES[self.options.suite]
+        launches = benchmark.launches(1, suite.launches)  # of those asked for, each has a whole budget
         grid, asked = grid_of(self.options)
         own = self.has_suites_budget
         return benchmark.seconds(budget_seconds, grid, asked, case.parameters, launches, of_suite=own)

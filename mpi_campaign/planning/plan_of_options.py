@@ -76,7 +76,7 @@ def make_plan(
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
             reason = reason or suite.left_out(its_network, configuration, parameters)
-            for repeat in range(1, benchmark.launches(options.repeat, enough=suite.enough_launches(name)) + 1):
+            for repeat in range(1, benchmark.launches(options.repeat, suite.launches) + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
                     provider=toolchain.provider,

@@ -14,6 +14,7 @@ from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, INTRANO
 from postprocess.families.family import Axis, Value
 from postprocess.records.description import descriptions
 from postprocess.records.header import keeps_apart
+from postprocess.statistics.limits import LEAST_LAUNCHES
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
 PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
@@ -96,7 +97,8 @@ class Suite:
     is not in `axes` has its usual value.
     leaves_out: the axis whose last values are left out where the budget has no time for them; empty where every value
     is measured, however long that takes.
-    launched_once: the benchmarks of which a case has one launch; else it has as many as its benchmark needs.
+    launches: how many launches a case has, unless its benchmark says otherwise (`Benchmark.launches`). Three tell by how
+    much they differ; with six on each side most libraries can be told apart.
     networks: the kinds of networks that it measures over, as far as the machine has them, where a run asks for none and
     has one node; empty: over one network.
     points: the values of axes of points that it measures in place of the grid's, by `Choice.name`.
@@ -116,16 +118,12 @@ class Suite:
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)
     axes: Mapping[str, tuple[Value, ...]] = field(default_factory=lambda: _USUAL_VALUES)
     leaves_out: str = ""
-    launched_once: tuple[str, ...] = ()
+    launches: int = LEAST_LAUNCHES
     networks: tuple[str, ...] = ()
     points: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     left_out: Callable[[str, str, Mapping[str, Value]], str] = _nothing_left_out
     fixed: bool = False
     grows: bool = False
-
-    def enough_launches(self, benchmark: str) -> bool:
-        """Whether a case of a benchmark has as many launches as the benchmark needs."""
-        return benchmark not in self.launched_once
 
     def values(self, axis: Axis) -> tuple[Value, ...]:
         """The values of an axis that the suite measures."""
@@ -150,10 +148,10 @@ SUITES: Mapping[str, Suite] = {
             UNKNOWNS.name: FIRST_UNKNOWNS,
         },
         leaves_out=COLLECTIVE.name,
-        launched_once=("nbc_overlap", *SHORT_BENCHMARKS),
+        launches=1,
     ),
     "nightly": Suite(
-        purpose="regressions: 4 x 4 points from 2 to 16 ms",
+        purpose="regressions: 3 x 3 points from 4 to 16 ms, each launched six times",
         benchmarks=("nbc_overlap", "mpi_impact", *SHORT_BENCHMARKS),
         grid="nightly",
         # Of 75 minutes, in which libraries are fetched, benchmarks built and the report written too.
@@ -162,12 +160,14 @@ SUITES: Mapping[str, Suite] = {
         limit="20m",
         toolchains=THREE_LIBRARIES,
         axes={
-            **_USUAL_VALUES,
-            APPROACH.name: FIRST_APPROACHES,
-            OPERATION.name: FIRST_OPERATIONS,
+            COLLECTIVE.name: FIVE,
+            APPROACH.name: FIRST_APPROACHES[:1],
+            OPERATION.name: FEWEST_OPERATIONS,
+            SEND.name: SENDS,
             GRID_POINTS.name: FIRST_GRIDS,
             UNKNOWNS.name: FIRST_UNKNOWNS,
         },
+        launches=6,
         points={"ways": FIRST_WAYS},
         grows=True,
     ),
@@ -195,7 +195,7 @@ SUITES: Mapping[str, Suite] = {
         networks=("shm", "wire"),
         points={"message_bytes": ("64", "4096", "65536", "1048576")},
         left_out=_not_planted,
-        launched_once=("sync_overlap",),
+        launches=1,
         fixed=True,
     ),
     "full": Suite(

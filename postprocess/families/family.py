@@ -118,7 +118,7 @@ class Metric:
     ratio: bool
     better: Literal["smaller", "larger"] = "smaller"
     same: tuple[str, ...] = ()
-    state: Literal["valid", "reliable"] = "valid"
+    state: Literal["valid", "sound"] = "valid"
     usual: bool = False
     with_work: Literal["time", "rate", "neither"] = "neither"
     condition: Condition | None = None
@@ -226,7 +226,7 @@ class Launches:
 
     columns: the columns to read, by the name of the table's file.
     of_files: joins the tables, given in the order of `columns`, to one table with the family's axes, sizes and metrics,
-    and the columns of `STATE`. Its first argument is the run's name, for the message of a RecordError.
+    and the columns of `STATE_OF_POINTS`. Its first argument is the run's name, for the message of a RecordError.
     of_table: makes the same table from the family's table in memory.
     named_by: the columns that always name a series in histories. Any other axis names a series only where its value is
     unusual. Acknowledged alarms are recognised by these names: see `axes.NAMED_BY`.
@@ -247,8 +247,12 @@ def is_time(values: NDArray[Any]) -> NDArray[np.bool_]:
     return (values >= 0) & (values <= LONGEST_NS)
 
 
-STATE = ("valid", "reliable", "complete", "oversubscribed")
-"""The columns of truth values that every launch has."""
+STATE = ("valid", "sound", "complete", "oversubscribed")
+"""The columns of truth values that every launch has. `sound`: it is valid, and nothing is amiss but the width of its
+interval. The noise of its repetitions is in how much launches differ; without the noisy ones that would be understated,
+and those that are left would be no random choice."""
+STATE_OF_POINTS = ("valid", "unreliable_reasons", "complete", "oversubscribed")
+"""The columns of a family's table from which `STATE` is made."""
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,8 @@ def point_as(
     return Fields({**(older or {}), **point.own}, point.where).made(kind, **sampling, **series, **read, **given)
 
 
+TOO_WIDE = "interval too wide"
+"""How every reason begins that is about the width of an interval alone."""
 NOT_MEASURED = "not measured"
 """The reason of a point without repetitions."""
 FEW_BUCKETS = 4
@@ -146,7 +148,7 @@ def wide_share(point: Sampling, what: str, share: Estimate, widest: float) -> li
     few for an interval."""
     width = as_float(share.high) - as_float(share.low)
     wide = point.repetitions >= MIN_REPETITIONS and not width <= widest
-    return [f"the interval of the {what} is {width:.2f} wide, more than {widest:.2f}"] if wide else []
+    return [f"{TOO_WIDE} ({width:.2f} around the {what}, more than {widest:.2f})"] if wide else []
 
 
 def too_wide(ratio: Estimate, widest: float) -> list[str]:
@@ -154,7 +156,12 @@ def too_wide(ratio: Estimate, widest: float) -> list[str]:
     width = (as_float(ratio.high) - as_float(ratio.low)) / as_float(ratio.value)
     if not width > widest:  # there is no interval of too few repetitions, which is a reason of its own
         return []
-    return [f"the interval is {100 * width:.0f} % of the ratio wide, more than {100 * widest:.0f} %"]
+    return [f"{TOO_WIDE} ({100 * width:.0f} % of the ratio, more than {100 * widest:.0f} %)"]
+
+
+def beside_width(reasons: Iterable[str]) -> list[str]:
+    """The reasons that are not about the width of an interval, the point's own or that of its `basic`."""
+    return [reason for reason in reasons if TOO_WIDE not in reason]
 
 
 def reasons_of_times(point: Sampling, share: float, of_ns: float, *, oversubscribed: bool = False) -> list[str]:

@@ -14,7 +14,7 @@ from postprocess.drawing.matrix import Cell
 from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import (
     BY_INTERVALS,
-    STATE,
+    STATE_OF_POINTS,
     Acceptance,
     Audit,
     Bound,
@@ -69,7 +69,7 @@ def _launches(axes: FamilyAxes, metrics: Sequence[Metric], compared: Compared | 
     """compared: None for all rows."""
     more = compared.columns if compared else ()
     own = (*(axis.name for axis in axes.every), *(metric.name for metric in metrics))
-    names = dict.fromkeys((*own, *STATE, *more))
+    names = dict.fromkeys((*own, *STATE_OF_POINTS, *more))
     return Launches(
         {f"{axes.family}.parquet": tuple(names)},
         of_files=lambda _run, tables: compared.of_file(tables[0]) if compared else tables[0],

@@ -10,13 +10,17 @@ same launches measured, a block, may all move together: a slow launch may be slo
    empirical Bayes methods", doi:10.2202/1544-6115.1027): a case with three launches that agree by luck is not believed.
    Each block counts once in how much is known of the others: a thousand cases of the same six launches count as six
    launches.
-2. The effect is the difference of the sides' medians over launches, and t is the effect over its standard error.
+2. The effect is the difference of the sides' medians over launches, and t is the effect over its standard error. Where
+   the sides were measured on the same occasions, a launch of each beside one of the other, a machine that drifts moves
+   both. Then the difference on each occasion counts as one launch, and the effect is the median of these: what the
+   occasion did to both sides is in no interval. Occasions that one side lacks are left out.
 3. The distribution of t where nothing differs comes from a bootstrap of launches. Residuals of all launches, each over
    the scale of its case, are drawn for both sides and multiplied by the root of a variance, which is drawn from the
    common distribution of variances; t is computed from them. One such distribution serves all cases with about as many
    launches. Its quantiles give the interval (bootstrap-t), and its tail the p-value; beyond the last draws the tail is
    that of Student's t. Outliers among the launches are part of the distribution. Where there are too few independent
-   residuals to draw from, normal residuals are drawn.
+   residuals to draw from, normal residuals are drawn. Differences are drawn with either sign: where nothing differs,
+   the sides could change places.
 4. The false-discovery rate is controlled over all cases (Benjamini and Hochberg 1995).
 
 There is no interval and no p-value with fewer than FEWEST_LAUNCHES on both sides together, unless earlier runs tell how
@@ -42,7 +46,7 @@ TAIL_DRAWS = 30
 """The number of draws in the tail. Beyond the least of them the distribution goes on as Student's t, with the launches'
 own degrees of freedom: in a comparison of many cases p-values must be smaller than 1 / DRAWS. The probability of a tail
 of so many draws is known to a fifth."""
-DRAWN = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30])
+DRAWN = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 30])
 """The numbers of launches that are drawn for a side: the largest of them that the side has. So one distribution serves
 all sides with about as many launches. Fewer launches have longer tails: launches left out make intervals wider."""
 FEWEST_RESIDUALS = 40
@@ -62,6 +66,7 @@ class Effects:
 
     effect: the median over the launches of side 1 minus that of side 0; low, high: its 95 % interval; p_value: that of
     no difference. NaN where they are not known. launches: their number, (cases, 2); centres: the medians, (cases, 2).
+    Of cases that are compared by occasions these are the launches on occasions that both sides have.
     """
 
     effect: Floats
@@ -100,21 +105,86 @@ def effects(
     cases: int,
     block: ArrayLike | None = None,
     known: Known | None = None,
+    occasion: ArrayLike | None = None,
 ) -> Effects:
     """Compare the two sides of many cases.
 
     case: number of each launch's case, 0 to cases - 1; side: 0 or 1; value: the launch's median, of any scale on which
     differences are of interest (the logarithm, for ratios). Launches whose value is not finite are left out.  block:
     the number of each case's block, (cases,). The same launches measured all cases of a block. Default: each case is a
-    block.  known: of what cases with fewer than FEWEST_LAUNCHES learn.
+    block.  known: of what cases with fewer than FEWEST_LAUNCHES learn.  occasion: the number of the occasion on which
+    each launch was measured. Cases with FEWEST_LAUNCHES on occasions on which each side has one are compared by these.
+    Default: none is.
     """
     blocks = np.arange(cases) if block is None else np.asarray(block, np.int64)
-    numbers, sides, values = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
-    finite = np.isfinite(values)
-    group = 2 * numbers[finite] + sides[finite]
-    by_value = np.argsort(values[finite])
+    launches = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
+    if occasion is None:
+        return _effects(*launches, cases, blocks, known)
+    number, sides, values = launches
+    first, second = _beside(*launches, np.asarray(occasion, np.int64))
+    pairs = np.bincount(number[first], minlength=cases)
+    paired = 2 * pairs >= FEWEST_LAUNCHES
+    first, second = first[paired[number[first]]], second[paired[number[second]]]
+    differences = number[first], np.ones(first.size, np.int64), values[second] - values[first]
+    by_occasion = _effects(*differences, cases, blocks, None, differences=True)
+    others = ~paired[number]
+    by_side = _effects(*(part[others] for part in launches), cases, blocks, known)
+    both = np.concatenate([first, second])
+    centres = _centres(*(part[both] for part in launches), cases)
+
+    def chosen(name: str) -> Floats:
+        return np.where(paired, getattr(by_occasion, name), getattr(by_side, name))
+
+    return Effects(
+        *(chosen(name) for name in ("effect", "low", "high", "p_value")),
+        np.where(paired[:, None], pairs[:, None], by_side.launches),
+        np.where(paired[:, None], centres, by_side.centres),
+    )
+
+
+def _beside(case: Integers, side: Integers, value: Floats, occasion: Integers) -> tuple[Integers, Integers]:
+    """The places of the launches of side 0 and, in the same order, of those of side 1 on the same occasion of a case,
+    where each side has one."""
+    name = case * (int(occasion.max(initial=0)) + 1) + occasion
+    places = []
+    for one in (0, 1):
+        mine = np.flatnonzero((side == one) & np.isfinite(value))
+        names, first, count = np.unique(name[mine], return_index=True, return_counts=True)
+        places.append((names[count == 1], mine[first[count == 1]]))
+    (names_a, a), (names_b, b) = places
+    _, in_a, in_b = np.intersect1d(names_a, names_b, assume_unique=True, return_indices=True)
+    return a[in_a], b[in_b]
+
+
+def _by_group(case: Integers, side: Integers, value: Floats) -> tuple[Integers, Floats]:
+    """The group, twice the case and the side, of each launch with a finite value, and the values: sorted by both."""
+    finite = np.isfinite(value)
+    group = 2 * case[finite] + side[finite]
+    by_value = np.argsort(value[finite])
     order = by_value[np.argsort(group[by_value], kind="stable")]  # np.lexsort takes twice as long
-    group, values = group[order], values[finite][order]
+    return group[order], value[finite][order]
+
+
+def _centres(case: Integers, side: Integers, value: Floats, cases: int) -> Floats:
+    """The medians of both sides of each case, (cases, 2)."""
+    group, values = _by_group(case, side, value)
+    count = np.bincount(group, minlength=2 * cases)
+    return _medians(values, np.cumsum(count) - count, count).reshape(cases, 2)
+
+
+def _effects(
+    case: Integers,
+    side: Integers,
+    value: Floats,
+    cases: int,
+    blocks: Integers,
+    known: Known | None,
+    *,
+    differences: bool = False,
+) -> Effects:
+    """The effects of launches. differences: the values are those of the sides on each occasion, which stand on side
+    1."""
+    group, values = _by_group(case, side, value)
     count = np.bincount(group, minlength=2 * cases)
     first = np.cumsum(count) - count
     centre = _medians(values, first, count)
@@ -128,18 +198,19 @@ def effects(
     scale = np.sqrt(moderated_variance(squares, own_freedom, spread.variance, spread.freedom))
     enough = _largest_of_blocks(n.sum(axis=1), blocks).sum() >= FEWEST_RESIDUALS
     drawn_from = _standardised(residual, group, count, scale) if enough else np.empty(0)
-    few = n.sum(axis=1) < FEWEST_LAUNCHES
+    if differences:
+        drawn_from = np.sort(np.concatenate([drawn_from, -drawn_from]))
+    few = (2 if differences else 1) * n.sum(axis=1) < FEWEST_LAUNCHES
     freedom = np.where(few, 0.0, spread.freedom)
     if known is not None:
         freedom = np.where(few, known.freedom, freedom)
         scale = np.where(few, np.sqrt(moderated_variance(squares, own_freedom, known.variance, known.freedom)), scale)
 
-    effect = np.where((n > 0).all(axis=1), centres[:, 1] - centres[:, 0], np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = scale * np.sqrt(1 / n[:, 0] + 1 / n[:, 1])
+    effect = centres[:, 1] - (0.0 if differences else centres[:, 0])
+    error = scale * np.sqrt(np.divide(1.0, n, out=np.zeros(n.shape), where=n > 0).sum(axis=1))
     sure = np.isfinite(effect) & np.isfinite(error) & (error > 0) & (~few | (freedom > 0))
     low, high, p_value = (np.full(cases, np.nan) for _ in range(3))
-    drawn = np.sort(DRAWN[np.searchsorted(DRAWN, np.maximum(n, 1), side="right") - 1], axis=1)
+    drawn = np.sort(DRAWN[np.searchsorted(DRAWN, n, side="right") - 1], axis=1)
     alike = np.column_stack([drawn, few, freedom])
     for kind in np.unique(alike[sure], axis=0):
         chosen = sure & (alike == kind).all(axis=1)
@@ -147,7 +218,7 @@ def effects(
         null = null_distribution(fewer, more, common, np.empty(0) if learnt else drawn_from)
         reach = float(np.quantile(null, CONFIDENCE)) * error[chosen]
         low[chosen], high[chosen] = effect[chosen] - reach, effect[chosen] + reach
-        tail = fewer + more - 2 + common * learnt
+        tail = fewer + more - np.count_nonzero(kind[:2]) + common * learnt
         p_value[chosen] = p_values(np.abs(effect[chosen]) / error[chosen], null, tail)
     return Effects(effect, low, high, p_value, n, centres)
 
@@ -212,7 +283,8 @@ def inverse_trigamma(value: float) -> float:
 def null_distribution(
     first: int, second: int, common_freedom: float, residuals: Floats, draws: int = DRAWS, seed: int = SEED
 ) -> Floats:
-    """Draws of |t| where nothing differs, sorted, for `first` launches on one side and `second` on the other.
+    """Draws of |t| where nothing differs, sorted, for `first` launches on one side and `second` on the other; with 0
+    for `first`, for differences on `second` occasions.
 
     residuals: from which launches are drawn, of variance 1; normal ones are drawn where there are fewer than
     FEWEST_RESIDUALS.  common_freedom: the degrees of freedom of the common variance, which is 1 here. Each draw has its
@@ -224,12 +296,13 @@ def null_distribution(
     if common_freedom > 0:
         drawn = drawn * np.sqrt(common_freedom / rng.chisquare(common_freedom, (draws, 1)))
     a, b = drawn[:, :first], drawn[:, first:]
-    squares = a.var(axis=1) * first + b.var(axis=1) * second
-    freedom = first + second - 2
+    sides = [part for part in (a, b) if part.shape[1]]
+    squares = np.sum([part.var(axis=1) * part.shape[1] for part in sides], axis=0)
+    freedom = first + second - len(sides)
     scale = np.sqrt(moderated_variance(squares, np.full(draws, float(freedom)), 1.0, common_freedom))
-    error = scale * math.sqrt(1 / first + 1 / second)
+    error = scale * math.sqrt(sum(1 / part.shape[1] for part in sides))
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(_row_medians(b) - _row_medians(a)) / error
+        t = np.abs(_row_medians(b) - (_row_medians(a) if first else 0.0)) / error
     return np.sort(np.where(np.isnan(t), np.inf, t))
 
 

@@ -106,6 +106,8 @@ def compare(
 
     The launch is the unit. Where a side has several runs, the run is the unit, because launches of one run share the
     conditions of that run. Where each side is one run, another one, it is so for cases with few launches.
+    Where both sides are of the same run, its launches of the same number were measured beside each other, and are
+    compared pair by pair. So are runs where both sides are of the same ones.
     earlier: launches of runs of the system. Those of other runs tell cases with few units how much units differ.
     a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
@@ -117,7 +119,7 @@ def compare(
     of_metrics |= {
         metric.condition.name for metric in map(METRICS.__getitem__, metrics) if metric.condition is not None
     }
-    needed = [name for name in a if name in {*KEY, RUN, *of_metrics}]
+    needed = [name for name in a if name in {*KEY, RUN, LAUNCH, *of_metrics}]
     both = pd.concat([a[needed].assign(side=0), b[needed].assign(side=1)], ignore_index=True)
     runs = [set(one["run"].unique()) for one in (a, b)]
     unit = RUN if max(map(len, runs)) > 1 else LAUNCH
@@ -142,7 +144,8 @@ def compare(
     present[number, both["side"].to_numpy()] = True
     matched: NDArray[np.bool_] = np.logical_and(present[:, 0], present[:, 1])
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        compared = partial(_compared, both, number, names, matched, unit=unit, past=past, apart=apart)
+        beside = RUN if runs[0] == runs[1] and unit == RUN else LAUNCH if runs[0] == runs[1] and LAUNCH in both else ""
+        compared = partial(_compared, both, number, names, matched, unit=unit, past=past, apart=apart, beside=beside)
         parts, learnt = zip(*pool.map(compared, map(METRICS.__getitem__, metrics)), strict=True)
     rows = pd.concat(parts, ignore_index=True)
     remarks = [*_learnt_words(rows, unit, apart, learnt), *remarks]
@@ -283,11 +286,13 @@ def _compared(
     unit: str,
     past: Earlier | None,
     apart: bool,
+    beside: str,
 ) -> tuple[pd.DataFrame, tuple[int, int]]:
     """One metric in every case that has it on both sides, without a verdict; in how many cases the interval rests on
     earlier runs, and on how many of these.
 
-    apart: whether each side is one run, another one.
+    apart: whether each side is one run, another one.  beside: the column that says which units of the two sides were
+    measured beside each other; empty where none were.
     """
     value = both.get(metric.name, pd.Series(np.nan, both.index)).to_numpy(np.float64)
     side = both["side"].to_numpy()
@@ -306,17 +311,19 @@ def _compared(
     case, sides = place[number[chosen]], side[chosen]
     of_runs, least_launches = None, 0
     if unit == RUN or apart:
-        of_runs, least_launches = _by_run(case, sides, pd.factorize(both["run"])[0][chosen], scaled)
+        of_runs, least_launches = _by_run(case, sides, pd.factorize(both[RUN])[0][chosen], scaled)
     learnt = past.known(metric, cases, per_run=least_launches) if past is not None else None
     one_block = np.zeros(cases.size, np.int64)
     if unit == RUN and of_runs is not None:
-        result = effects.effects(*of_runs, cases.size, one_block, learnt)
+        *sides_of_runs, run = of_runs
+        result = effects.effects(*sides_of_runs, cases.size, one_block, learnt, run if beside else None)
     else:
         blocks, _ = numbered(names.iloc[cases], group_columns(names))
-        result = effects.effects(case, sides, scaled, cases.size, blocks, None if apart else learnt)
+        occasion = both[LAUNCH].to_numpy(np.int64)[chosen] if beside else None
+        result = effects.effects(case, sides, scaled, cases.size, blocks, None if apart else learnt, occasion)
     rests = np.isfinite(result.p_value) & (result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES)
     if apart and learnt is not None and of_runs is not None:
-        by_run = effects.effects(*of_runs, cases.size, one_block, learnt)
+        by_run = effects.effects(*of_runs[:3], cases.size, one_block, learnt)
         few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
         rests = np.isfinite(by_run.p_value) & few
         result = replace(
@@ -361,16 +368,16 @@ def _compared(
 
 def _by_run(
     case: effects.Integers, side: effects.Integers, run: effects.Integers, value: Floats
-) -> tuple[tuple[effects.Integers, effects.Integers, Floats], int]:
-    """One value per case, side and run: the median of its launches; and the least number of these."""
+) -> tuple[tuple[effects.Integers, effects.Integers, Floats, effects.Integers], int]:
+    """One value per case, side and run: the median of its launches, and the run; and the least number of launches."""
     group = (2 * case + side) * (int(run.max(initial=0)) + 1) + run
     launches = np.bincount(group)
     if launches.max(initial=0) <= 1:  # one launch per run: there is no median to take
-        return (case, side, value), 1
+        return (case, side, value, run), 1
     table = pd.DataFrame({"case": case, "side": side, "run": run, "value": value})
     medians = table.groupby(["case", "side", "run"], sort=False, observed=True)["value"].median().reset_index()
-    cases, sides = (medians[name].to_numpy(np.int64) for name in ("case", "side"))
-    return (cases, sides, medians["value"].to_numpy(np.float64)), int(launches[launches > 0].min())
+    cases, sides, runs = (medians[name].to_numpy(np.int64) for name in ("case", "side", "run"))
+    return (cases, sides, medians["value"].to_numpy(np.float64), runs), int(launches[launches > 0].min())
 
 
 def _on_sides(

@@ -23,7 +23,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from postprocess.drawing.text import clean, plural
 from postprocess.families import registry
 from postprocess.families.axes import SIZES
-from postprocess.families.family import LONGEST_NS, STATE, Axis, Family, Launches
+from postprocess.families.family import LONGEST_NS, STATE, STATE_OF_POINTS, Axis, Family, Launches
+from postprocess.families.sampled import TOO_WIDE
 from postprocess.records.fields import RecordError, fail
 from postprocess.records.header import SIMULATED
 from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
@@ -163,7 +164,7 @@ def _run_launches(path: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tupl
     names = {"system": folder.system, "run": path.name}
     parts = []
     for family, part in _parts(folder, ["record", "failed"] if failed else []):
-        possible, impossible = _possible(_without(part, failed), family)
+        possible, impossible = _possible(_with_soundness(_without(part, failed)), family)
         if impossible:
             problems += (f"{impossible} of {family.name} cannot be, such as infinite times: not valid",)
         if part.num_rows:
@@ -210,7 +211,7 @@ def _parts(folder: _Folder, needed: Sequence[str]) -> Iterator[tuple[Family, pa.
                 *(axis.name for axis in family.axes),
                 *family.sizes,
                 *(metric.name for metric in family.metrics),
-                *STATE,
+                *STATE_OF_POINTS,
                 "record",
             )
             columns = [name for name in own if name in rows]
@@ -238,6 +239,15 @@ def _without(part: pa.Table, failed: Iterable[str]) -> pa.Table:
     return part.filter(pc.invert(pc.is_in(part["record"].cast(pa.string()), pa.array(failed, pa.string()))))
 
 
+def _with_soundness(part: pa.Table) -> pa.Table:
+    """The rows with the column `sound` of `STATE`."""
+    reasons = part["unreliable_reasons"].cast(pa.list_(pa.string())).combine_chunks()
+    amiss = np.zeros(part.num_rows, dtype=bool)
+    other = pc.invert(pc.match_substring(pc.list_flatten(reasons), TOO_WIDE)).to_numpy(zero_copy_only=False)
+    amiss[pc.list_parent_indices(reasons).to_numpy()[other]] = True
+    return part.append_column("sound", pa.array(part["valid"].to_numpy() & ~amiss))
+
+
 def _possible(part: pa.Table, family: Family) -> tuple[pa.Table, str]:
     """The rows without numbers that no measurement gives, whose launches are not valid; and how many points have them,
     in words."""
@@ -248,7 +258,7 @@ def _possible(part: pa.Table, family: Family) -> tuple[pa.Table, str]:
         if beyond.any():
             part = part.set_column(part.column_names.index(name), name, pa.array(values, mask=beyond))
             wrong |= beyond
-    for name in ("valid", "reliable") if wrong.any() else ():
+    for name in ("valid", "sound") if wrong.any() else ():
         good = pc.and_(part[name], pa.array(~wrong))
         part = part.set_column(part.column_names.index(name), name, good)
     return part, plural(int(wrong.sum()), "point") if wrong.any() else ""

@@ -9,7 +9,6 @@ from mpi_campaign.libraries.settings import Impossible
 from mpi_campaign.planning.benchmarks.choice import Asked, Choice
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.families.family import Value
-from postprocess.statistics.limits import LEAST_LAUNCHES
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,7 @@ class Benchmark:
     It holds where the budget is a suite's own, and gives way to least_seconds.
     needed_seconds: from the values of a case's axes, an estimate of the time for the fewest repetitions of a launch,
     for axes that make it longer than its part of most_seconds. Then it is the budget of the launch.
-    least_launches: how many launches a case has at least in a suite that makes as many as its benchmarks need: an
-    interval of a single launch does not contain what differs between launches.
+    own_launches: how many launches a case has in any suite that makes more than one; None: as many as the suite has.
     impossible: why a case cannot run. Configurations and axes are asked for their own reasons first.
     """
 
@@ -81,7 +79,7 @@ class Benchmark:
     least_seconds: Callable[[str, Asked], float] = lambda _grid, _asked: 0.0
     most_seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
     needed_seconds: Callable[[Mapping[str, Value]], float] = lambda _parameters: 0.0
-    least_launches: int = LEAST_LAUNCHES
+    own_launches: int | None = None
     impossible: Callable[[Question], Impossible | None] = lambda _question: None
 
     @property
@@ -111,12 +109,12 @@ class Benchmark:
         most = max(most, self.least_seconds(grid, asked))
         return needed if needed > most else min(share, most)
 
-    def launches(self, repeat: int, *, enough: bool) -> int:
+    def launches(self, repeat: int, of_suite: int) -> int:
         """How many launches a case has where a person asked for `repeat` of them, or for nothing: then it is 1.
 
-        enough: the suite makes as many as the benchmark needs.
+        of_suite: how many the suite makes, `Suite.launches`.
         """
-        return max(repeat, self.least_launches if enough else 1)
+        return max(repeat, of_suite if of_suite == 1 or self.own_launches is None else self.own_launches)
 
     def has(self, axis: str) -> bool:
         return any(choice.name == axis for choice in self.choices)

@@ -36,5 +36,5 @@ LOGGP = Benchmark(
     configurations=("basic", "async", "dedicated"),
     most_seconds={"smoke": 15, "nightly": 24, "full": 120},
     # The fewest launches whose median has an interval.
-    least_launches=MIN_REPETITIONS,
+    own_launches=MIN_REPETITIONS,
 )

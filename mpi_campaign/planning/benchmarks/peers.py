@@ -35,7 +35,7 @@ PEERS: Mapping[str, Benchmark] = {
         basic_of="nbc_overlap",
         share=0.25,
         most_seconds={"nightly": 18},
-        least_launches=1,  # nothing compares launches of it
+        own_launches=1,  # nothing compares launches of it
         impossible=partial(_lacks_program, name),
     )
     for name, peer in peers.PEERS.items()

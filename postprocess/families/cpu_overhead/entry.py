@@ -91,7 +91,7 @@ LEAST_LATENCY_NS = 100.0
 """The least difference of L that matters. L may be near 0 or below, where there is no ratio."""
 METRICS = (
     Metric("t_wall_ns", "time of a collective", ratio=True, usual=True, better_words="has faster collectives"),
-    Metric("cpu_share", "CPU share of a collective", ratio=False, state="reliable", usual=True,
+    Metric("cpu_share", "CPU share of a collective", ratio=False, state="sound", usual=True,
            better_words="uses less CPU in a collective"),
     Metric("round_trip_ns", "time of a round trip of the smallest message", ratio=True, usual=True,
            better_words="sends a small message faster"),

@@ -120,7 +120,7 @@ def unreliable_reasons(point: MessagePoint, fitted: loggp.Fitted | None, *, over
     return [
         *(["oversubscribed: ranks share cores"] if oversubscribed else []),
         *doubts_about_line(fitted),
-        *([] if width <= WIDEST_INTERVAL else [f"the interval of the round trip is {percent(width)} of it wide"]),
+        *([] if width <= WIDEST_INTERVAL else [f"{sampled.TOO_WIDE} ({percent(width)} of the round trip)"]),
     ]
 
 

@@ -132,7 +132,7 @@ SECTION = CurveSection(
 )
 METRICS = (
     Metric(
-        "ratio_to_library", "time of a hybrid collective / of MPI's", ratio=True, state="reliable", usual=True,
+        "ratio_to_library", "time of a hybrid collective / of MPI's", ratio=True, state="sound", usual=True,
         better_words="gains more by hybrid collectives",
         condition=Condition(
             "handover_ns", state.OTHER_POINT,

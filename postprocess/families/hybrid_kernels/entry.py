@@ -109,7 +109,7 @@ METRICS = (
         "ratio_to_mpi",
         "time of a kernel / of its variant of pure MPI",
         ratio=True,
-        state="reliable",
+        state="sound",
         usual=True,
         better_words="gains more by hybrid kernels",
     ),

@@ -9,7 +9,17 @@ from postprocess.drawing.columns import rows_of
 from postprocess.drawing.curve_view import CurveSection
 from postprocess.drawing.text import duration, interval, percent, ratio
 from postprocess.families import axes
-from postprocess.families.family import STATE, Audit, Family, Inside, Launches, Metric, Numbers, Spent, TableFile
+from postprocess.families.family import (
+    STATE_OF_POINTS,
+    Audit,
+    Family,
+    Inside,
+    Launches,
+    Metric,
+    Numbers,
+    Spent,
+    TableFile,
+)
 from postprocess.families.mpi_impact.cells import cells_of
 from postprocess.families.mpi_impact.charts import RATIO, case_words, charts, in_order
 from postprocess.families.mpi_impact.record import FAMILY, ImpactRecord, impact_record
@@ -104,14 +114,14 @@ MPI_IMPACT = Family(
             "impact of an idle library",
             ratio=True,
             same=("work_size",),
-            state="reliable",
+            state="sound",
             usual=True,
             better_words="costs a computation less while it is idle",
         ),
     ),
     files=(TableFile("impact.parquet"),),
     launches=Launches(
-        columns={"impact.parquet": (*CASE, "comp_target_ns", "work_size", _METRIC, *STATE)},
+        columns={"impact.parquet": (*CASE, "comp_target_ns", "work_size", _METRIC, *STATE_OF_POINTS)},
         of_files=lambda _run, tables: tables[0].rename_columns(
             [_LAUNCH.get(name, name) for name in tables[0].column_names]
         ),

@@ -29,6 +29,7 @@ from postprocess.drawing.columns import Column, Columns, estimate, number, plain
 from postprocess.drawing.text import change, duration, percent
 from postprocess.families import axes, sampled_table
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, FAMILY, MPI_IMPACT, ImpactRecord, Launch
+from postprocess.families.sampled import TOO_WIDE
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import Floats, as_float, r_mpi_impact
@@ -204,7 +205,7 @@ def _unreliable_reasons(record: ImpactRecord, pairs: int, width: float, together
         return [f"fewer than {FEWEST_PAIRS} pairs of launches ({pairs})"]
     reasons = []
     if not width <= WIDEST_INTERVAL:
-        reasons.append(f"the interval is {percent(width)} of the ratio wide, more than {percent(WIDEST_INTERVAL)}")
+        reasons.append(f"{TOO_WIDE} ({percent(width)} of the ratio, more than {percent(WIDEST_INTERVAL)})")
     if not together >= LEAST_TOGETHER:
         reasons.append(f"not simultaneous: all ranks computed together for {percent(together)} of the time only")
     if not same_places(record):

@@ -3,9 +3,6 @@
 Times and `r_overhead` are computed here from the samples, by today's formulas, so that runs archived by an older
 version compare fairly. Ratios that need every rank's own samples, or the samples of another configuration, cannot be
 computed from the tables, and are taken from them as archived.
-
-A launch whose interval is wide counts: comparisons take how much launches differ from the launches, and those that are
-left out for their width are no random choice. So `reliable` is here what it is but for that.
 """
 
 from __future__ import annotations
@@ -20,9 +17,8 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from postprocess.drawing.text import clean
 from postprocess.families.axes import NAMED_BY, SIZES
-from postprocess.families.family import STATE, Launches, Metric, is_time
+from postprocess.families.family import STATE_OF_POINTS, Launches, Metric, is_time
 from postprocess.families.nbc_overlap.axes import AXES, BESIDE_BASIC
-from postprocess.families.nbc_overlap.validity import TOO_WIDE, beside_width
 from postprocess.records.fields import fail
 from postprocess.statistics import metrics
 from postprocess.statistics.effects import Integers, repetition_medians
@@ -32,12 +28,12 @@ METRICS = (
            with_work="time", better_words="is faster with overlap"),
     Metric("t_comm_ref_ns", "communication alone", ratio=True, same=("message_bytes",), usual=True),
     Metric("t_comp_ref_ns", "computation alone", ratio=True, same=("work_size",), with_work="time"),
-    Metric("r_overhead", "overhead ratio", ratio=False, state="reliable", usual=True,
+    Metric("r_overhead", "overhead ratio", ratio=False, state="sound", usual=True,
            better_words="hides more"),
-    Metric("r_overhead_vs_basic", "overhead ratio against basic", ratio=False, state="reliable", usual=True),
-    Metric("r_comm", "communication concurrency ratio", ratio=False, state="reliable"),
-    Metric("r_comp_slowdown", "computation slowdown ratio", ratio=False, state="reliable"),
-    Metric("speedup_vs_basic", "speed-up over basic", ratio=True, state="reliable", better="larger",
+    Metric("r_overhead_vs_basic", "overhead ratio against basic", ratio=False, state="sound", usual=True),
+    Metric("r_comm", "communication concurrency ratio", ratio=False, state="sound"),
+    Metric("r_comp_slowdown", "computation slowdown ratio", ratio=False, state="sound"),
+    Metric("speedup_vs_basic", "speed-up over basic", ratio=True, state="sound", better="larger",
            with_work="rate"),
 )  # fmt: skip
 TIMES = ("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns")
@@ -65,7 +61,6 @@ def _of_files(run: str, tables: Sequence[pa.Table]) -> pa.Table:
     for name, values in (*medians.items(), ("r_overhead", overhead)):
         points = points.append_column(name, pa.array(np.where(wrong, np.inf, values)))
     reference = _is_reference(points.select(["configuration", *(axis.name for axis in BESIDE_BASIC)]).to_pandas())
-    points = points.set_column(points.column_names.index("reliable"), "reliable", _reliable(points))
     for name in AGAINST_BASIC:
         against = pc.if_else(pa.array(reference), pa.scalar(None, pa.float64()), points[name].cast(pa.float64()))
         points = points.set_column(points.column_names.index(name), name, against)
@@ -75,18 +70,8 @@ def _of_files(run: str, tables: Sequence[pa.Table]) -> pa.Table:
 def _of_table(points: pd.DataFrame) -> pd.DataFrame:
     reference = _is_reference(points)
     against = {name: points[name].where(~reference) for name in AGAINST_BASIC}
-    amiss = points["unreliable_reasons"].map(beside_width).astype(bool)
-    table: pd.DataFrame = points.assign(reliable=points["valid"] & ~amiss, **against)
+    table: pd.DataFrame = points.assign(**against)
     return table
-
-
-def _reliable(points: pa.Table) -> pa.Array:
-    """Whether each launch is valid, and has no reason to be unreliable beside the width of its interval."""
-    reasons = points["unreliable_reasons"].cast(pa.list_(pa.string())).combine_chunks()
-    amiss = np.zeros(points.num_rows, dtype=bool)
-    other = pc.invert(pc.match_substring(pc.list_flatten(reasons), TOO_WIDE)).to_numpy(zero_copy_only=False)
-    amiss[pc.list_parent_indices(reasons).to_numpy()[other]] = True
-    return pa.array(points["valid"].to_numpy() & ~amiss)
 
 
 def _is_reference(points: pd.DataFrame) -> pd.Series[Any]:
@@ -113,9 +98,8 @@ LAUNCHES = Launches(
         "points.parquet": (
             *(axis.name for axis in (*AXES, *SIZES)),
             *ARCHIVED,
-            *STATE,
+            *STATE_OF_POINTS,
             "repetitions",
-            "unreliable_reasons",
         ),
         "samples.parquet": ("repetition", *TIMES),
     },

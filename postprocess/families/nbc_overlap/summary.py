@@ -48,7 +48,8 @@ from postprocess.families.nbc_overlap.diagnosis import (
     map_diagnosis,
 )
 from postprocess.families.nbc_overlap.points import CASE, ESTIMATES, diagnosis_columns, median, usable
-from postprocess.families.nbc_overlap.validity import beside_width, too_wide
+from postprocess.families.nbc_overlap.validity import too_wide
+from postprocess.families.sampled import beside_width
 from postprocess.records.header import NAMED
 from postprocess.statistics.effects import sure_at
 from postprocess.statistics.launches import of_rows

@@ -32,7 +32,6 @@ makes no point unreliable either, because it corrects the sizes; the details of 
 """
 
 import math
-from collections.abc import Iterable
 
 from postprocess.drawing.text import change, duration, percent, ratio, with_interval
 from postprocess.families import sampled
@@ -43,7 +42,6 @@ from postprocess.statistics.limits import CALIBRATION_LIMIT
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, as_float
 
 WIDEST_INTERVAL = 0.5
-TOO_WIDE = "interval too wide"
 REFERENCE_LIMIT = 0.10
 CLOCK_LIMIT = 0.10
 DRIFT_LIMIT = 0.02
@@ -77,12 +75,7 @@ def too_wide(deciding: Estimate) -> list[str]:
     width = as_float(deciding.high) - as_float(deciding.low)
     if not width > WIDEST_INTERVAL * (1 + abs(as_float(deciding.value))):
         return []
-    return [f"{TOO_WIDE} ({ratio(width) if math.isfinite(width) else 'unbounded'})"]
-
-
-def beside_width(reasons: Iterable[str]) -> list[str]:
-    """The reasons that are not about the width of an interval, the point's own or that of its `basic`."""
-    return [reason for reason in reasons if TOO_WIDE not in reason]
+    return [f"{sampled.TOO_WIDE} ({ratio(width) if math.isfinite(width) else 'unbounded'})"]
 
 
 def basic_reasons(

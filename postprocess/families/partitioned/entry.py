@@ -97,7 +97,7 @@ PARTITIONED = sampled_family(
             "gain over one message",
             ratio=True,
             better="larger",
-            state="reliable",
+            state="sound",
             usual=True,
             better_words="gains more by sending in parts",
         ),

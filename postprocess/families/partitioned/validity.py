@@ -53,7 +53,7 @@ def unreliable_reasons(point: PartitionedPoint, gain: Estimate, *, oversubscribe
     width = as_float(gain.high) - as_float(gain.low)
     relative = width / as_float(gain.value) if as_float(gain.value) > 0 else math.nan
     if point.repetitions >= MIN_REPETITIONS and not relative <= WIDEST_INTERVAL:
-        reasons.append(f"the interval is {percent(relative)} of the gain wide, more than {percent(WIDEST_INTERVAL)}")
+        reasons.append(f"{sampled.TOO_WIDE} ({percent(relative)} of the gain, more than {percent(WIDEST_INTERVAL)})")
     reasons += sampled.reasons_of_times(
         point, CLOCK_LIMIT, min(sampled.median(point.t_ns), sampled.median(point.t_ref_ns))
     )

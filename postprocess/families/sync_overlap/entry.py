@@ -96,7 +96,7 @@ METRICS = (
         "recv_over_wait",
         "completion of a late receive / the sender's computation",
         ratio=True,
-        state="reliable",
+        state="sound",
         usual=True,
         better_words="completes a late receive earlier",
     ),
