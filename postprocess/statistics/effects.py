@@ -12,8 +12,9 @@ same launches measured, a block, may all move together: a slow launch may be slo
    launches.
 2. The effect is the difference of the sides' medians over launches, and t is the effect over its standard error. Where
    the sides were measured on the same occasions, a launch of each beside one of the other, a machine that drifts moves
-   both. Then the difference on each occasion counts as one launch, and the effect is the median of these: what the
-   occasion did to both sides is in no interval. Occasions that one side lacks are left out.
+   both. Then the difference on each occasion may count as one launch, and the effect is the median of these: what the
+   occasion did to both sides is in no interval. Occasions that one side lacks are left out. As there are half as many
+   differences as launches, this is done only where it makes the median interval of all cases narrower.
 3. The distribution of t where nothing differs comes from a bootstrap of launches. Residuals of all launches, each over
    the scale of its case, are drawn for both sides and multiplied by the root of a variance, which is drawn from the
    common distribution of variances; t is computed from them. One such distribution serves all cases with about as many
@@ -113,8 +114,8 @@ def effects(
     differences are of interest (the logarithm, for ratios). Launches whose value is not finite are left out.  block:
     the number of each case's block, (cases,). The same launches measured all cases of a block. Default: each case is a
     block.  known: of what cases with fewer than FEWEST_LAUNCHES learn.  occasion: the number of the occasion on which
-    each launch was measured. Cases with FEWEST_LAUNCHES on occasions on which each side has one are compared by these.
-    Default: none is.
+    each launch was measured. Cases with FEWEST_LAUNCHES on occasions on which each side has one are compared by these,
+    where this tells more. Default: none is.
     """
     blocks = np.arange(cases) if block is None else np.asarray(block, np.int64)
     launches = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
@@ -123,22 +124,25 @@ def effects(
     number, sides, values = launches
     first, second = _beside(*launches, np.asarray(occasion, np.int64))
     pairs = np.bincount(number[first], minlength=cases)
-    paired = 2 * pairs >= FEWEST_LAUNCHES
-    first, second = first[paired[number[first]]], second[paired[number[second]]]
+    enough = 2 * pairs >= FEWEST_LAUNCHES
+    first, second = first[enough[number[first]]], second[enough[number[second]]]
     differences = number[first], np.ones(first.size, np.int64), values[second] - values[first]
     by_occasion = _effects(*differences, cases, blocks, None, differences=True)
-    others = ~paired[number]
-    by_side = _effects(*(part[others] for part in launches), cases, blocks, known)
+    by_side = _effects(*launches, cases, blocks, known)
+    widths = [(one.high - one.low)[enough] for one in (by_side, by_occasion)]
+    either = np.isfinite(widths).all(axis=0)
+    if either.sum() < FEWEST_CASES or not np.median(widths[1][either]) < np.median(widths[0][either]):
+        return by_side
     both = np.concatenate([first, second])
     centres = _centres(*(part[both] for part in launches), cases)
 
     def chosen(name: str) -> Floats:
-        return np.where(paired, getattr(by_occasion, name), getattr(by_side, name))
+        return np.where(enough, getattr(by_occasion, name), getattr(by_side, name))
 
     return Effects(
         *(chosen(name) for name in ("effect", "low", "high", "p_value")),
-        np.where(paired[:, None], pairs[:, None], by_side.launches),
-        np.where(paired[:, None], centres, by_side.centres),
+        np.where(enough[:, None], pairs[:, None], by_side.launches),
+        np.where(enough[:, None], centres, by_side.centres),
     )
 
 
