@@ -34,6 +34,7 @@ from mpi_campaign.planning.benchmarks.choice import Asked, Where, from_text
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, points_name, suites_of
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import OWN
+from mpi_campaign.running import handed_sizes
 from mpi_campaign.systems import known_systems, site
 from mpi_campaign.this_machine import host
 from postprocess.families.axes import library_settings
@@ -180,27 +181,22 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         basic = self.basic_test()
         if basic is not None:
             return ["--sizes", str(basic.staged(run_folders.SIZES))]
-        given = next(filter(Path.is_file, self.given_sizes()), None)
+        given = handed_sizes.given(Path(self.sizes_from), self.case.stem, own=self.finds_own_sizes)
         if given is None:
             return ["--save-sizes", run_folders.SIZES]
         shutil.copyfile(given, self.staged(run_folders.SIZES))
         return ["--sizes", run_folders.SIZES]
 
-    def given_sizes(self) -> list[Path]:
-        """The files that may have sizes for the case, the best first: its own, and that of all libraries."""
-        if not self.sizes_from:
-            return []
-        stem, suffix = self.case.stem, run_folders.RECORD_FILES[run_folders.SIZES]
-        stems = [stem] if self.calibrate == OWN else [stem, stem.partition(".")[2]]
-        return [Path(self.sizes_from) / f"{name}{suffix}" for name in stems]
+    @property
+    def finds_own_sizes(self) -> bool:
+        """Whether it takes over no sizes that another library has found."""
+        return not self.sizes_from or self.calibrate == OWN
 
     @run_before("sanity")
     def hand_sizes_on(self) -> None:
-        """Let the libraries that measure the case next take over the sizes that were found here."""
-        found, files = self.staged(run_folders.SIZES), self.given_sizes()
-        if self.gives_sizes and files and found.is_file() and not any(map(Path.is_file, files)):
-            files[-1].parent.mkdir(exist_ok=True)
-            shutil.copyfile(found, files[-1])
+        if self.gives_sizes:
+            found = self.staged(run_folders.SIZES)
+            handed_sizes.hand_on(Path(self.sizes_from), self.case.stem, found, own=self.finds_own_sizes)
 
     @property
     def network(self) -> str:

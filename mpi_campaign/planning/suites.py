@@ -97,8 +97,8 @@ class Suite:
     is not in `axes` has its usual value.
     leaves_out: the axis whose last values are left out where the budget has no time for them; empty where every value
     is measured, however long that takes.
-    launches: how many launches a case has, unless its benchmark says otherwise (`Benchmark.launches`). Three tell by how
-    much they differ; with six on each side most libraries can be told apart.
+    launches: how many launches a case has, unless its benchmark says otherwise (`Benchmark.launches`). Three tell by
+    how much they differ.
     networks: the kinds of networks that it measures over, as far as the machine has them, where a run asks for none and
     has one node; empty: over one network.
     points: the values of axes of points that it measures in place of the grid's, by `Choice.name`.

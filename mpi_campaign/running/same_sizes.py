@@ -1,8 +1,9 @@
 """Sizes that a launch takes over instead of calibrating them, so that launches to be compared do the same work.
 
 Sizes belong to the system (`archive.system_sizes`). Where it has none for a case, the first library of the run that
-measures the case finds them, in the order of the command line or of the suite. That favours none: a size only says
-where on the map a cell is, and each ratio is made of the library's own times at that size, measured side by side.
+measures the case finds them (`handed_sizes`), in the order of the command line or of the suite. That favours none: a
+size only says where on the map a cell is, and each ratio is made of the library's own times at that size, measured side
+by side.
 """
 
 import shutil
@@ -24,6 +25,7 @@ from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import ANEW, OWN, grid_of
 from mpi_campaign.planning.placing import partition_of
 from mpi_campaign.planning.plan import Plan, Round
+from mpi_campaign.running.handed_sizes import SUFFIX
 from mpi_campaign.this_machine import machine
 from postprocess.drawing.text import plural
 from postprocess.statistics.limits import CALIBRATION_LIMIT
@@ -31,7 +33,6 @@ from postprocess.statistics.limits import CALIBRATION_LIMIT
 FOLDER = "sizes"
 OF_SYSTEM = "system_sizes"
 """The folder of a session with those of the system, by `system_sizes.key`."""
-SUFFIX = run_folders.RECORD_FILES[run_folders.SIZES]
 JSON = ".sizes.json"
 """What archived runs of older versions have."""
 NOT_FOUND = {"not_searched", "not_monotonic"}

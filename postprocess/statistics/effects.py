@@ -121,7 +121,7 @@ def effects(
     launches = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
     if occasion is None:
         return _effects(*launches, cases, blocks, known)
-    number, sides, values = launches
+    number, _, values = launches
     first, second = _beside(*launches, np.asarray(occasion, np.int64))
     pairs = np.bincount(number[first], minlength=cases)
     enough = 2 * pairs >= FEWEST_LAUNCHES

@@ -73,7 +73,7 @@ def launches(values: Floats, days: Sequence[int], toolchains: Sequence[str]) -> 
     usual = {axis.name: axis.usual for axis in registry.AXES if axis.usual is not None}
     same = dict.fromkeys(KEY, "x") | usual | {"benchmark": "nbc_overlap", "oversubscribed": False}
     table: pd.DataFrame = pd.DataFrame({
-        **same, "valid": True, "reliable": True, "comp_target_ns": 5,
+        **same, "valid": True, "sound": True, "comp_target_ns": 5,
         "comm_target_ns": np.repeat(np.arange(series), count), "message_bytes": 1, "work_size": 1,
         "run": np.tile(names, series), "toolchain": np.tile(np.array(toolchains), series),
         METRIC: 1e7 * np.exp(values.ravel()),

@@ -67,12 +67,12 @@ def test_what_nobody_can_tell_is_said_once_with_the_reason_and_what_to_do() -> N
 
 
 def test_what_one_metric_cannot_tell_stands_beside_what_the_other_tells() -> None:
-    second = library("b@1", 1.1, seed=2, reliable=False)
+    second = library("b@1", 1.1, seed=2, sound=False)
     asked = question({"a@1": library("a@1"), "b@1": second})
     faster, hides = sentences(asked)
     assert faster.startswith("a@1 is faster with overlap than b@1")
     assert hides == "whether a@1 or b@1 hides more cannot be told in any of 12 cases"
-    assert "no reliable launch of B" in lines(Answers((asked,)))[-1]
+    assert "no sound launch of B" in lines(Answers((asked,)))[-1]
 
 
 def test_the_median_is_over_all_cases_also_those_without_a_verdict() -> None:

@@ -48,7 +48,7 @@ def launches(
             own = factor * np.exp(spread * rng.standard_normal(3))
             row |= dict(zip(("t_measured_ns", "t_comm_ref_ns", "t_comp_ref_ns"), 1e7 * (case + 1) * own, strict=True))
             row |= {"r_overhead": 0.5 + spread * rng.standard_normal()}
-            row |= {"valid": True, "reliable": True, "complete": True, "oversubscribed": False, "run": "r"}
+            row |= {"valid": True, "sound": True, "complete": True, "oversubscribed": False, "run": "r"}
             rows.append(row | columns)
     table: pd.DataFrame = pd.DataFrame(rows)
     return table
@@ -218,8 +218,8 @@ def test_of_several_sizes_that_which_both_sides_have_is_compared() -> None:
 def test_launches_that_do_not_count_are_left_out_and_that_is_said() -> None:
     found = compare(launches(valid=False), launches(seed=2))
     assert set(found.rows.loc[found.rows["metric"] == "t_measured_ns", "reason"]) == {"no valid launch of A"}
-    found = compare(launches(), launches(seed=2, reliable=False))
-    assert set(found.rows.loc[found.rows["metric"] == "r_overhead", "reason"]) == {"no reliable launch of B"}
+    found = compare(launches(), launches(seed=2, sound=False))
+    assert set(found.rows.loc[found.rows["metric"] == "r_overhead", "reason"]) == {"no sound launch of B"}
     assert verdicts(found) == {SAME}
 
 
@@ -267,7 +267,7 @@ def test_a_time_that_one_side_could_not_measure_is_told_of() -> None:
     after = launches(seed=2)
     lost = after["comm_target_ns"] == 12_000_000
     after.loc[lost, [*times, "r_overhead"]] = math.nan
-    after.loc[lost, ["valid", "reliable"]] = False
+    after.loc[lost, ["valid", "sound"]] = False
     rows = compare(launches(), after).rows
     told = rows[rows["comm_target_ns"] == 12_000_000]
     assert dict(zip(told["metric"], told["reason"], strict=True)) == dict.fromkeys(times[:2], "no valid launch of B")
@@ -417,7 +417,7 @@ def test_a_launch_with_a_wide_interval_counts_and_one_without_a_clock_does_not(t
     of_tables, problems = launch_table([folder])
     assert not problems
     for table in (of_records, of_tables):
-        assert dict(zip(table["collective"], table["reliable"], strict=True)) == {"ibcast": True, "ireduce": False}
+        assert dict(zip(table["collective"], table["sound"], strict=True)) == {"ibcast": True, "ireduce": False}
 
 
 def test_a_damaged_table_is_one_line_and_no_crash(tmp_path: Path) -> None:

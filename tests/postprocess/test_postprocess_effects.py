@@ -141,6 +141,58 @@ def test_cases_of_the_same_launches_are_no_witnesses_of_each_other(blocks: int, 
     assert alarms <= 6  # of 40 at 5 %, more are seen once in 300 times
 
 
+def on_occasions(
+    drift: float, truth: float, seed: int, launches: int = 6, cases: int = 48, noise: Noise = normal
+) -> tuple[Effects, Effects]:
+    """Two sides measured in turn, four maps of 12 cases, on a machine whose speed differs by `drift` between occasions,
+    in its own way for each map: compared by sides, and by occasions where that tells more."""
+    rng = np.random.default_rng(seed)
+    case = np.repeat(np.arange(cases), 2 * launches)
+    side = np.tile(np.repeat([0, 1], launches), cases)
+    occasion = np.tile(np.arange(launches), 2 * cases)
+    moved = np.repeat(drift * rng.standard_normal((cases // 12, 1, launches)), 12, axis=0)
+    value = moved + 0.03 * noise(rng, (cases, 2, launches)) + truth * np.array([0.0, 1.0])[:, None]
+    compared = case, side, value.ravel(), cases, np.arange(cases) // 12
+    return effects.effects(*compared), effects.effects(*compared, occasion=occasion)
+
+
+@pytest.mark.parametrize("noise", [normal, skewed])
+@pytest.mark.parametrize("launches", [3, 6])
+@pytest.mark.parametrize("drift", [0.0, 0.1])
+def test_what_an_occasion_does_to_both_sides_is_in_no_interval(drift: float, launches: int, noise: Noise) -> None:
+    """Whether the machine drifts or not, the truth is held, and where nothing differs nothing is found."""
+    held, alarms = [], 0
+    for seed in range(6):
+        _, same = on_occasions(drift, 0.0, seed, launches, noise=noise)
+        _, found = on_occasions(drift, 0.1, seed, launches, noise=noise)
+        held.append((found.low <= 0.1) & (found.high >= 0.1))
+        alarms += int((effects.false_discovery_adjusted(same.p_value) <= 0.05).sum())
+    assert np.mean(held) >= 0.92
+    assert alarms <= 0.01 * 6 * 48
+
+
+def test_occasions_tell_more_where_the_machine_drifts_and_no_less_where_it_does_not() -> None:
+    by_side, found = on_occasions(0.1, 0.1, 1)
+    assert np.median(found.high - found.low) < 0.5 * np.median(by_side.high - by_side.low)
+    assert np.mean(effects.false_discovery_adjusted(found.p_value) <= 0.05) > 0.9
+    by_side, found = on_occasions(0.0, 0.1, 1)
+    assert np.median(found.high - found.low) <= np.median(by_side.high - by_side.low)
+
+
+def test_occasions_that_one_side_lacks_are_left_out() -> None:
+    rng = np.random.default_rng(3)
+    drift = 0.1 * rng.standard_normal(4)
+    rows = [(case, side, on) for case in range(20) for side in (0, 1) for on in range(4) if (side, on) != (1, 3)]
+    case, side, occasion = np.array(rows).T
+    value = drift[occasion] + 0.01 * rng.standard_normal(case.size)
+    found = effects.effects(case, side, value, 20, occasion=occasion)
+    assert (found.launches == 3).all()
+    here = occasion < 3
+    only = effects.effects(case[here], side[here], value[here], 20, occasion=occasion[here])
+    np.testing.assert_array_equal(found.effect, only.effect)
+    np.testing.assert_array_equal(found.low, only.low)
+
+
 def test_what_is_far_beyond_all_draws_is_surer_than_one_draw_of_all() -> None:
     null = np.sort(np.abs(np.random.default_rng(1).standard_t(4, 50_000)))
     found = effects.p_values(np.array([0.0, 2.776, 4.604, 30.0, 300.0]), null, 4.0)

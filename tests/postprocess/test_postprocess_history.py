@@ -279,7 +279,7 @@ def test_runs_that_met_other_conditions_are_another_series() -> None:
             "benchmark": "hybrid",
             "oversubscribed": False,
             "valid": True,
-            "reliable": True,
+            "sound": True,
             "run": [f"2026{1 + i // 28:02d}{1 + i % 28:02d}T000000Z-{i:06x}" for i in range(count)],
             "handover_ns": np.where(near, 28.0, 170.0) * np.exp(0.1 * rng.standard_normal(count)),
             "ratio_to_library": np.where(near, 0.8, 1.5) * np.exp(0.01 * rng.standard_normal(count)),

@@ -12,5 +12,5 @@ MPI_IMPACT = Benchmark(
     basic_of="mpi_impact",
     fixture="mpi_impact_basic",
     fewest_ranks=1,
-    most_seconds={"nightly": 60},
+    most_seconds={"nightly": 60, "full": 360},
 )
