@@ -118,31 +118,29 @@ def effects(
     where this tells more. Default: none is.
     """
     blocks = np.arange(cases) if block is None else np.asarray(block, np.int64)
-    launches = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
+    number, sides, values = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
+    by_side = _effects(number, sides, values, cases, blocks, known)
     if occasion is None:
-        return _effects(*launches, cases, blocks, known)
-    number, _, values = launches
-    first, second = _beside(*launches, np.asarray(occasion, np.int64))
+        return by_side
+    first, second = _beside(number, sides, values, np.asarray(occasion, np.int64))
     pairs = np.bincount(number[first], minlength=cases)
     enough = 2 * pairs >= FEWEST_LAUNCHES
     first, second = first[enough[number[first]]], second[enough[number[second]]]
-    differences = number[first], np.ones(first.size, np.int64), values[second] - values[first]
-    by_occasion = _effects(*differences, cases, blocks, None, differences=True)
-    by_side = _effects(*launches, cases, blocks, known)
-    widths = [(one.high - one.low)[enough] for one in (by_side, by_occasion)]
-    either = np.isfinite(widths).all(axis=0)
-    if either.sum() < FEWEST_CASES or not np.median(widths[1][either]) < np.median(widths[0][either]):
+    of_cases, ones = number[first], np.ones(first.size, np.int64)
+    by_occasion = _effects(of_cases, ones, values[second] - values[first], cases, blocks, None, differences=True)
+    widths = np.array([(one.high - one.low)[enough] for one in (by_side, by_occasion)])
+    widths = widths[:, np.isfinite(widths).all(axis=0)]
+    if widths.shape[1] < FEWEST_CASES or not np.less(*np.median(widths[::-1], axis=1)):
         return by_side
     both = np.concatenate([first, second])
-    centres = _centres(*(part[both] for part in launches), cases)
-
-    def chosen(name: str) -> Floats:
-        return np.where(enough, getattr(by_occasion, name), getattr(by_side, name))
-
+    centres = _centres(number[both], sides[both], values[both], cases)
     return Effects(
-        *(chosen(name) for name in ("effect", "low", "high", "p_value")),
-        np.where(enough[:, None], pairs[:, None], by_side.launches),
-        np.where(enough[:, None], centres, by_side.centres),
+        effect=np.where(enough, by_occasion.effect, by_side.effect),
+        low=np.where(enough, by_occasion.low, by_side.low),
+        high=np.where(enough, by_occasion.high, by_side.high),
+        p_value=np.where(enough, by_occasion.p_value, by_side.p_value),
+        launches=np.where(enough[:, None], pairs[:, None], by_side.launches),
+        centres=np.where(enough[:, None], centres, by_side.centres),
     )
 
 

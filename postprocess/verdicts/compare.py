@@ -315,8 +315,8 @@ def _compared(
     learnt = past.known(metric, cases, per_run=least_launches) if past is not None else None
     one_block = np.zeros(cases.size, np.int64)
     if unit == RUN and of_runs is not None:
-        *sides_of_runs, run = of_runs
-        result = effects.effects(*sides_of_runs, cases.size, one_block, learnt, run if beside else None)
+        *_, run = of_runs
+        result = effects.effects(*of_runs[:3], cases.size, one_block, learnt, run if beside else None)
     else:
         blocks, _ = numbered(names.iloc[cases], group_columns(names))
         occasion = both[LAUNCH].to_numpy(np.int64)[chosen] if beside else None
