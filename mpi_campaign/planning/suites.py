@@ -155,7 +155,7 @@ SUITES: Mapping[str, Suite] = {
         benchmarks=("nbc_overlap", "mpi_impact", *SHORT_BENCHMARKS),
         grid="nightly",
         # Of 75 minutes, in which libraries are fetched, benchmarks built and the report written too.
-        budget_seconds=2700,
+        budget_seconds=3000,
         case_seconds=130,
         limit="20m",
         toolchains=THREE_LIBRARIES,

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from postprocess.drawing.columns import Column, circumstances, number, plain, remarked
 from postprocess.drawing.text import plural, ratio
@@ -196,25 +196,33 @@ def over_launches(
     if table.empty:
         without: pd.DataFrame = table.assign(launches=0)
         return without
-    rows, numbers = table.to_dict("records"), {}  # frames of a few rows would take most of the time
-    for name in estimates:
-        numbers[name] = [table[f"{name}{end}"].to_numpy(np.float64) for end in ENDS]
     truths = {name: table[name].to_numpy(bool) for name in ("valid", "reliable", *doubts)}
     number = table.groupby(list(keys), sort=False, dropna=False).ngroup().to_numpy()
     order = np.argsort(number, kind="stable")
-    found = []
-    for places in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
-        good = places[truths["valid"][places]]
-        row = rows[(good if good.size else places)[0]] | {"launches": good.size}
-        if good.size > 1:
-            of_point = {name: of_launches(*(part[good] for part in parts)) for name, parts in numbers.items()}
-            row |= columns_of_estimates(of_point)
-            row |= {name: 2 * int(truths[name][good].sum()) > good.size for name in doubts}
-            row |= {"reliable": 2 * int(truths["reliable"][good].sum()) >= good.size}
-        found.append(row)
-    made: pd.DataFrame = pd.DataFrame(found)
+    of_points = np.split(order, np.flatnonzero(np.diff(number[order])) + 1)
+    good = [places[truths["valid"][places]] for places in of_points]
+    first = [(valid if valid.size else places)[0] for valid, places in zip(good, of_points, strict=True)]
+    several = np.array([valid.size > 1 for valid in good])
+    made = table.iloc[first].reset_index(drop=True).assign(launches=[valid.size for valid in good])
+    good = [valid for valid in good if valid.size > 1]
+    for name in estimates if good else ():
+        parts = [table[f"{name}{end}"].to_numpy(np.float64) for end in ENDS]
+        found = [of_launches(*(part[valid] for part in parts)).numbers for valid in good]
+        for end, values in zip(ENDS, np.transpose(found), strict=True):
+            made[f"{name}{end}"] = _replaced(made[f"{name}{end}"].to_numpy(np.float64), several, values)
+    for name in doubts:
+        most = [2 * int(truths[name][valid].sum()) > valid.size for valid in good]
+        made[name] = _replaced(made[name].to_numpy(bool), several, most)
+    half = [2 * int(truths["reliable"][valid].sum()) >= valid.size for valid in good]
+    made["reliable"] = _replaced(made["reliable"].to_numpy(bool), several, half)
     typed: pd.DataFrame = made.astype({"valid": bool, "reliable": bool})
     return typed
+
+
+def _replaced(column: NDArray[Any], where: NDArray[np.bool_], values: ArrayLike) -> NDArray[Any]:
+    column = column.copy()
+    column[where] = values
+    return column
 
 
 def few_launches_words(points: pd.DataFrame) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from postprocess.drawing.text import duration, size
+from postprocess.drawing.text import duration, plural, size
 from postprocess.families import registry
 from postprocess.families.family import Details, Family, Inside
 from postprocess.records.fields import Json
@@ -62,15 +62,21 @@ def builds_of(observed: Iterable[Observed]) -> list[tuple[str, Json]]:
 
 
 def environments_of(observed: Iterable[Observed]) -> list[tuple[str, list[str], list[str]]]:
-    """The name, the variables and the command lines of each configuration, without duplicates."""
-    return [
-        (
-            name,
-            sorted({f"{key}={value}" for r in same.records for key, value in r.header.environment.items()}),
-            list(dict.fromkeys(" ".join(r.header.command_line) for r in same.records)),
-        )
-        for name, same in _configurations(observed).items()
-    ]
+    """The name, the variables and the commands of each configuration, without duplicates: of each program the first
+    command, and how many others its records have."""
+    found = []
+    for name, same in _configurations(observed).items():
+        variables = sorted({f"{key}={value}" for r in same.records for key, value in r.header.environment.items()})
+        of_program: dict[tuple[str, ...], dict[str, None]] = {}
+        for command in (record.header.command_line for record in same.records):
+            of_program.setdefault(command[:1], {})[" ".join(command)] = None
+        lines = []
+        for first, *others in of_program.values():
+            lines.append(first)
+            if others:
+                lines.append(f"# {plural(len(others), 'other command')} of this program: see its records")
+        found.append((name, variables, lines))
+    return found
 
 
 def _configurations(observed: Iterable[Observed]) -> dict[str, Observed]:

@@ -368,7 +368,7 @@ def test_noise_that_both_times_share_does_not_widen_the_share(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("truth", "header", "changes", "reason"),
     [
-        (replace(SLEEPS, share_noise=0.1), {}, {}, "the interval of the CPU share is"),
+        (replace(SLEEPS, share_noise=0.1), {}, {}, "interval too wide ("),
         (replace(SLEEPS, voluntary=0, involuntary=0), {}, {}, "idle for 70 % of the time, but others had the CPU"),
         (replace(SLEEPS, voluntary=3, involuntary=5), {}, {}, "idle for 70 % of the time, but others had the CPU"),
         (POLLS, {"own": {**OWN, "cpu_clock_step_ns": 4_000_000}}, {}, "the CPU clock advances"),

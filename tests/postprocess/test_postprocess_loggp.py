@@ -269,7 +269,7 @@ def test_parameters_of_a_disturbed_machine_are_not_reliable(tmp_path: Path) -> N
     assert predicted["flags"] == ["predicted from LogGP parameters that are not reliable"]
     no_line, wide = row["unreliable_reasons"]
     assert no_line.startswith("no line goes through the gaps")
-    assert wide.startswith("the interval of the round trip is ")
+    assert wide.startswith("interval too wide (")
 
 
 @pytest.fixture

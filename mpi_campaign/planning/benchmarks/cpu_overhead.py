@@ -24,7 +24,7 @@ CPU_OVERHEAD = Benchmark(
     test="cpu_overhead",
     choices=choices.of_family("cpu_overhead"),
     configurations=("basic", "async", "dedicated"),
-    most_seconds={"smoke": 2, "nightly": 8, "full": 60},
+    most_seconds={"smoke": 2, "nightly": 16, "full": 60},
     point_choices=(point_choice("cpu_overhead", "message-bytes"), WAYS, point_choice("cpu_overhead", "lateness-ms")),
     impossible=impossible,
 )

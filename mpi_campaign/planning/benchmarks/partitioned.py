@@ -82,7 +82,7 @@ PARTITIONED = Benchmark(
     basic_of="partitioned",
     fixture="partitioned_basic",
     pairs=True,
-    most_seconds={"smoke": 4, "nightly": 8, "full": 60},
+    most_seconds={"smoke": 4, "nightly": 16, "full": 60},
     point_choices=POINT_CHOICES,
     impossible=impossible,
 )

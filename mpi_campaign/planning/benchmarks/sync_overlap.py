@@ -18,7 +18,7 @@ SYNC_OVERLAP = Benchmark(
     test="sync_overlap",
     choices=choices.of_family("sync_overlap"),
     configurations=("basic", "async", "dedicated", "apphelper"),
-    most_seconds={"smoke": 3, "nightly": 15, "full": 120},
+    most_seconds={"smoke": 3, "nightly": 20, "full": 120},
     point_choices=(
         point_choice("sync_overlap", "message-bytes", has=_sends, only_for="messages that are sent, early or late"),
     ),

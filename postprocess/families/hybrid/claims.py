@@ -132,31 +132,31 @@ missed. `state` names the state of the cores at these sizes, or at the largest r
 empty where the run has one state."""
 
 
-def cases(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """The points of each case, over all launches in which the cores were in the same state."""
+def cases(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """The points of each case of a table of `hybrid_table`, over all launches in which the cores were in the same
+    state."""
     points = sampled_table.over_launches(with_states(table), _POINT, ESTIMATES, ["doubtful"])
     several = points["launches"] > 1
     points.loc[several, "best_verdict"] = [
         control.CANNOT_TELL if row["doubtful"] else control.verdict(sampled_table.estimate_of(row, _BEST))
         for row in rows_of(points[several])
     ]
-    for _, rows in points.groupby(_GROUP, sort=False):
-        yield rows
+    return [rows for _, rows in points.groupby(_GROUP, sort=False)]
 
 
-def targets(table: pd.DataFrame) -> pd.DataFrame:
-    """A row for each case, claim and collective of a table of `hybrid_table`; the columns are COLUMNS."""
-    found = [one for rows in cases(table) for one in of_claims(_where(rows), rows_of(rows))]
+def targets(points: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """A row for each case, claim and collective of `cases`; the columns are COLUMNS."""
+    found = [one for rows in points for one in of_claims(_where(rows), rows_of(rows))]
     made: pd.DataFrame = pd.DataFrame(found, columns=list(COLUMNS))
     return made
 
 
-def break_evens(table: pd.DataFrame) -> list[tuple[str, list[str]]]:
-    """For each case of a table of `hybrid_table`: from which size on each collective, written and read, is surely
+def break_evens(points: Sequence[pd.DataFrame]) -> list[tuple[str, list[str]]]:
+    """For each of `cases`: from which size on each collective, written and read, is surely
     faster than with the MPI library at its best, or what lacks to tell, a phrase per collective."""
     return [
         (_where(rows), [f"{operation}: {words}" for operation, words in _faster(rows_of(rows)).items()])
-        for rows in cases(table)
+        for rows in points
     ]
 
 
@@ -175,17 +175,17 @@ class Glance:
     answers: list[tuple[str, str]]
 
 
-def at_a_glance(table: pd.DataFrame) -> list[Glance]:
-    """A row for each case and collective of a table of `hybrid_table`, under the heads of GLANCE."""
+def at_a_glance(points: Sequence[pd.DataFrame], of_claims: pd.DataFrame) -> list[Glance]:
+    """A row for each case and collective, under the heads of GLANCE. points: of `cases`.  of_claims: its `targets`."""
     judged = {
         (row["library"], row["operation"], row["kind"]): (str(row["verdict"]), short_words(row))
-        for row in rows_of(targets(table))
+        for row in rows_of(of_claims)
     }
     return [
         Glance(
             where := _where(rows), operation, words, [judged.get((where, operation, kind), ("", "")) for kind in KINDS]
         )
-        for rows in cases(table)
+        for rows in points
         for operation, words in _faster(rows_of(rows)).items()
     ]
 
@@ -324,9 +324,10 @@ TARGETS = Columns((plain("library"), *OF_CASE.columns))
 
 def text(table: pd.DataFrame) -> str:
     """The targets and the sizes from which on the hybrid library is faster, for the terminal; empty without points."""
+    points = cases(table)
     faster = [
         f"{library}: written and read, surely faster than the library at its best: {', '.join(words)}"
-        for library, words in break_evens(table)
+        for library, words in break_evens(points)
         if words
     ]
-    return "\n".join(filter(None, [TARGETS.text(targets(table)), *faster, count_of_controls(table).words]))
+    return "\n".join(filter(None, [TARGETS.text(targets(points)), *faster, count_of_controls(table).words]))

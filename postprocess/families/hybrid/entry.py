@@ -14,7 +14,7 @@ from postprocess.families.hybrid import claims, once, overlap, state
 from postprocess.families.hybrid.axes import AXES, WHOLE
 from postprocess.families.hybrid.cells import cells_of
 from postprocess.families.hybrid.charts import charts
-from postprocess.families.hybrid.claims import GLANCE, OF_CASE, at_a_glance, break_evens, counts_words, targets
+from postprocess.families.hybrid.claims import GLANCE, OF_CASE, at_a_glance, break_evens, cases, counts_words, targets
 from postprocess.families.hybrid.record import COMPUTATION, HybridRecord, hybrid_record
 from postprocess.families.hybrid.table import (
     COLUMNS,
@@ -77,17 +77,18 @@ def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     control: how many controls are off.
     overlap: the points with a computation between start and wait.
     """
-    of_claims = targets(table)
+    points = cases(table)
+    of_claims = targets(points)
     summaries = [
         (library, counts_words(of_claims[of_claims["library"] == library]), words)
-        for library, words in break_evens(table)
+        for library, words in break_evens(points)
     ]
     return {
         "summaries": summaries,
         "states": states_words(with_states(table)),
         "control": count_of_controls(table).words,
         "glance_heads": GLANCE,
-        "glance": at_a_glance(table),
+        "glance": at_a_glance(points, of_claims),
         "heads": OF_CASE.heads,
         "targets": [
             (str(case), list(map(OF_CASE.cells, rows_of(rows))))

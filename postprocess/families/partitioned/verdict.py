@@ -41,7 +41,7 @@ from postprocess.families import axes
 from postprocess.families.axes import NOISE
 from postprocess.families.partitioned.axes import AXES, DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, neighbours_words
-from postprocess.families.sampled_table import uncounted_words
+from postprocess.families.sampled_table import ENDS, uncounted_words
 from postprocess.statistics import launches
 from postprocess.statistics.limits import LEAST_RATIO
 
@@ -51,6 +51,12 @@ SCENARIO = (
     "neighbours", "partitions_send", "delay_ratio",
 )  # fmt: skip
 """The columns that name a scenario. `cores_per_rank` counts cores that a rank gives up, too."""
+
+_USED = dict.fromkeys((
+    *SCENARIO, "configuration", "approach", "aggregation_bytes", "partitions_receive", "message_bytes", "threads",
+    "record", "valid", "reliable", *(f"{name}{end}" for name in ("gain", "t_ref_ns", "t_delay_ns") for end in ENDS),
+))  # fmt: skip
+"""The columns of the table from which verdicts are made."""
 
 CROSSES, ALWAYS, NEVER, BELOW, ABOVE, CANNOT_TELL = "crosses", "always", "never", "below", "above", "cannot tell"
 
@@ -185,7 +191,7 @@ class Verdict:
 
 def verdicts(table: pd.DataFrame) -> tuple[Verdict, ...]:
     """The verdicts on a table of `partitioned_table`, one for each scenario, in the order of its rows."""
-    rows = table.assign(cores_per_rank=table["threads_per_rank"] + table["given_up_cores"])
+    rows = table.assign(cores_per_rank=table["threads_per_rank"] + table["given_up_cores"])[list(_USED)]
     scenarios: dict[Any, pd.DataFrame] = dict(list(rows.groupby(list(SCENARIO), sort=False)))
     return tuple(
         _verdict(dict(zip(SCENARIO, key, strict=True)), of_scenario, scenarios.get(_undelayed(key)))
