@@ -17,9 +17,9 @@ from mpi_campaign.verdicts import sides
 from mpi_campaign.verdicts.comparing import Found, Manifest, compared
 from mpi_campaign.verdicts.sides import Side
 from postprocess.records.storage import record_files
-from postprocess.statistics.limits import Limits
+from postprocess.statistics.limits import LEAST_LAUNCHES, Limits
 from postprocess.verdicts.answers import Answers, Question
-from postprocess.verdicts.compare import over_all
+from postprocess.verdicts.compare import LAUNCH, over_all
 from postprocess.verdicts.compare_text import Pairs
 
 BASIC = "basic"
@@ -88,10 +88,12 @@ def _within(
     pairs: Sequence[tuple[str, str]],
     earlier: pd.DataFrame,
 ) -> Question:
-    """A question about sides of one run."""
+    """A question about sides of one run. Where its launches tell how much they differ, all points of a map are compared
+    together, for nobody decides by a single one."""
+    of_maps = LAUNCH in table and table[LAUNCH].nunique() >= LEAST_LAUNCHES
     found = {name: Found(side, side.launches(table, [folder]), {folder.run: manifest}) for name, side in asked.items()}
     more = _command(folder, *(side.words for side in asked.values()), "--within", folder.run)
-    judged = {(a, b): compared(found[a], found[b], counts=LIMITS, earlier=earlier) for a, b in pairs}
+    judged = {(a, b): compared(found[a], found[b], counts=LIMITS, earlier=earlier, of_maps=of_maps) for a, b in pairs}
     return Question(title, more, judged)
 
 

@@ -186,11 +186,15 @@ def compared(
     chosen: Sequence[str] = USUAL,
     counts: Limits | None = None,
     earlier: pd.DataFrame | None = None,
+    *,
+    of_maps: bool = False,
 ) -> Comparison:
     """The comparison of two sides, which says where they are not on the same terms.
 
-    earlier: launches of the system's other runs, if they are to tell how much launches and runs differ."""
-    comparison = compare(a.launches, b.launches, sides.differ([a.side, b.side]), chosen, counts, earlier)
+    earlier: launches of the system's other runs, if they are to tell how much launches and runs differ.  of_maps: as of
+    `compare`."""
+    differ = sides.differ([a.side, b.side])
+    comparison = compare(a.launches, b.launches, differ, chosen, counts, earlier, of_maps=of_maps)
     remarks = [*_machines(_runs(a.launches), _runs(b.launches)), *_terms(a.manifests, b.manifests)]
     return replace(comparison, remarks=(*comparison.remarks, *shortened(remarks)))
 

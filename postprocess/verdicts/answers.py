@@ -98,7 +98,7 @@ def _also(comparison: Comparison, metrics: Sequence[Metric], a: str, b: str) -> 
         if most:
             by_side[side].append(f"{metric.better_words} ({most} of {found.decided})")
     told = [f"{side} {', '.join(words)}" for side, words in by_side.items() if words]
-    return [f"other benchmarks, decided cases: {'; '.join(told)}"] if told else []
+    return [f"other benchmarks, decided {comparison.cases}: {'; '.join(told)}"] if told else []
 
 
 def _which(comparison: Comparison, metric: Metric, a: str, b: str) -> tuple[str, bool]:
@@ -106,10 +106,13 @@ def _which(comparison: Comparison, metric: Metric, a: str, b: str) -> tuple[str,
     rows = comparison.rows[comparison.rows["metric"] == metric.name]
     found = tally(rows)
     if not found.decided:
-        return f"whether {a} or {b} {metric.better_words} cannot be told in any of {found.total} cases", False
+        return (
+            f"whether {a} or {b} {metric.better_words} cannot be told in any of {found.total} {comparison.cases}",
+            False,
+        )
     if found.worse > found.better:
         a, b, found = b, a, tally(rows, turned=True)
-    where = f"of {found.decided} decided cases"
+    where = f"of {found.decided} decided {comparison.cases}"
     beside = f"{a} in {found.worse}" if found.worse else ""
     if found.same > found.better:
         others = [f"{b} in {found.better}" if found.better else "", beside]

@@ -25,6 +25,7 @@ from postprocess.families.family import Condition, Metric
 from postprocess.statistics import effects
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.metrics import Floats, work_share
+from postprocess.verdicts import maps
 from postprocess.verdicts.earlier import FAMILY, Earlier, like
 from postprocess.verdicts.launches import USUAL_VALUES, with_keys
 
@@ -62,7 +63,8 @@ class Comparison:
     """The result: `rows` has a row per case and metric, `only_a` and `only_b` have the cases of one side alone.
 
     unit: what counts as one value, LAUNCH or RUN.  remarks: what a reader must know about all rows, a line each.
-    runs: the runs of A and those of B, each system/run, sorted.
+    runs: the runs of A and those of B, each system/run, sorted.  of_maps: whether a row is of all points of a map
+    together.
     """
 
     rows: pd.DataFrame
@@ -72,6 +74,12 @@ class Comparison:
     unit: str = LAUNCH
     remarks: tuple[str, ...] = ()
     runs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    of_maps: bool = False
+
+    @property
+    def cases(self) -> str:
+        """What a row is of, in the plural."""
+        return "maps" if self.of_maps else "cases"
 
     @property
     def units(self) -> str:
@@ -101,6 +109,8 @@ def compare(
     metrics: Sequence[str] = USUAL,
     limits: Limits | None = None,
     earlier: pd.DataFrame | None = None,
+    *,
+    of_maps: bool = False,
 ) -> Comparison:
     """Compare two tables of launches.
 
@@ -111,6 +121,7 @@ def compare(
     earlier: launches of runs of the system. Those of other runs tell cases with few units how much units differ.
     a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
+    of_maps: the points of a map are compared together (`maps`). For this nothing is learnt from earlier runs.
     Raises KeyError for an unknown metric.
     """
     limits = limits or Limits()
@@ -127,13 +138,21 @@ def compare(
     remarks = []
     if earlier is not None:
         earlier = earlier[~earlier["run"].isin(runs[0] | runs[1])]
-    if earlier is not None and len(earlier):
+    if earlier is not None and len(earlier) and not of_maps:
         both = pd.concat([both, like(earlier, both, tuple(KEY)).assign(side=EARLIER)], ignore_index=True)
     if "given_up_cores" in differ and both["given_up_cores"].any():
         both = _of_the_same_work(both)
         remarks.append(
             "what gives up a core computes less: its times and speed-up are those of as much work as on all cores"
         )
+    if of_maps:
+        cells = [name for name in CELL if name in both and name in key]
+        of_groups = [name for name in key if name not in cells]
+        there = [METRICS[name] for name in metrics if name in both]
+        conditions = [METRICS[one.condition.name] for one in there if one.condition is not None]
+        conditions = [one for one in conditions if one.name in both and one not in there]
+        both = maps.of_maps(both, both["side"].to_numpy(), of_groups, cells, [*there, *conditions])
+        key = of_groups
     number, names = numbered(with_keys(both), key)
     past, both, number, names = _without_earlier(both, number, names)
     names = names.assign(
@@ -153,7 +172,7 @@ def compare(
     rows = _judged(rows, limits)
     only_a, only_b = (names[present[:, side] & ~present[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
     shown = rows.reindex(columns=[name for name in ROW if name not in differ])
-    return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks), (_runs_of(a), _runs_of(b)))
+    return Comparison(shown, only_a, only_b, limits, unit, tuple(remarks), (_runs_of(a), _runs_of(b)), of_maps)
 
 
 def _without_earlier(

@@ -566,3 +566,49 @@ def test_sides_in_other_states_of_the_cores_are_not_compared(
         assert f"cannot tell: 4 x {says}" in compare_text.summary(found, SIDES)
         handed = compare(hybrid(1.0, *before), hybrid(1.3, *after), metrics=("handover_ns",))
         assert verdicts(handed, "handover_ns") == {SLOWER}
+
+
+def in_maps(factor: float, seed: int, **asked: Any) -> pd.DataFrame:
+    """Launches of eight maps of nine points, which are noisy."""
+    collectives = [f"c{number}" for number in range(8)]
+    parts = [
+        launches(factor, 3, 9, 100 * seed + place, 0.03, collective=name, **asked)
+        for place, name in enumerate(collectives)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def test_all_points_of_a_map_tell_what_none_of_them_tells() -> None:
+    before, after = in_maps(1.0, 1), in_maps(1.08, 2)
+    assert verdicts(compare(before, after)) == {UNKNOWN}
+    found = compare(before, after, of_maps=True)
+    assert len(found.rows[found.rows["metric"] == "t_measured_ns"]) == 8
+    assert verdicts(found) == {SLOWER}
+    assert verdicts(found, "r_overhead") == {SAME}
+    assert found.rows.loc[found.rows["metric"] == "t_measured_ns", "effect"].mean() == pytest.approx(1.08, rel=0.02)
+
+
+def test_maps_in_which_nothing_differs_are_not_told_apart() -> None:
+    changed = [len(compare(in_maps(1.0, seed), in_maps(1.0, seed + 50), of_maps=True).changed) for seed in range(1, 9)]
+    assert sum(changed) == 0
+
+
+def test_a_launch_that_lacks_the_slow_points_of_a_map_is_no_faster_one() -> None:
+    """Points are 1 to 9 times as long as the first; a launch with too few of them does not count."""
+    before, after = in_maps(1.0, 1), in_maps(1.0, 2)
+    slow = (after["launch"] == 2) & (after["comm_target_ns"] > 5_000_000)
+    after.loc[slow, ["valid", "sound"]] = False
+    assert not len(compare(before, after, of_maps=True).changed)
+    after.loc[(after["launch"] == 2) & (after["comm_target_ns"] > 3_000_000), ["valid", "sound"]] = False
+    counted = compare(before, after, of_maps=True).rows
+    assert set(counted["launches_b"]) == {2}
+
+
+def test_points_of_other_sizes_count_for_nothing_in_a_map() -> None:
+    before, after = in_maps(1.0, 1), in_maps(1.0, 2)
+    other = after["comm_target_ns"] <= 3_000_000
+    after.loc[other, "t_comm_ref_ns"] *= 3
+    after.loc[other, "message_bytes"] *= 3
+    found = compare(before, after, of_maps=True)
+    assert verdicts(found, "t_comm_ref_ns") <= {SAME, UNKNOWN}
+    assert not len(found.changed)
