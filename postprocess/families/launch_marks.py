@@ -6,7 +6,6 @@ import pandas as pd
 
 from postprocess.drawing.curves import ChartAxis, Mark
 from postprocess.drawing.text import interval, ratio
-from postprocess.families.sampled_table import ENDS
 from postprocess.statistics import launches
 
 
@@ -23,7 +22,7 @@ def mark_of(place: float, rows: pd.DataFrame, name: str, axis: ChartAxis) -> Mar
 
 def marks_of(rows: pd.DataFrame, against: str, name: str, axis: ChartAxis) -> tuple[Mark, ...]:
     """The marks of rows that differ in nothing but the launch and the place, which is the number in a column."""
-    needed = rows[[*dict.fromkeys((against, "reliable", *(f"{name}{end}" for end in ENDS)))]]
+    needed = rows[[*dict.fromkeys((against, "reliable", name, f"{name}_ci95_low", f"{name}_ci95_high"))]]
     return tuple(mark_of(int(str(place)), of_place, name, axis) for place, of_place in needed.groupby(against))
 
 
