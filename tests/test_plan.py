@@ -488,7 +488,7 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
     assert len(sides) == 11 + 9 + 3
     assert {case.parameters["send"] for case in found.to_measure} == {"early"}
     assert options.grid_of(found.options)[1] == {"message_bytes": ("64", "4096", "65536", "1048576")}
-    assert [turn.network for turn in found.rounds] == ["shm", "wire:2gbit"]
+    assert [turn.network for turn in found.rounds] == ["shm"] * 3 + ["wire:2gbit"] * 3
     folder = run_folders.RunFolder(tmp_path, "local", "RUN")
     over_wire, *_ = (session_words.of_round(folder, found, turn) for turn in found.rounds if turn.network != "shm")
     (name,) = (word.removeprefix("--name=") for word in over_wire if word.startswith("--name="))
@@ -849,6 +849,15 @@ def test_libraries_take_turns_and_a_session_has_all_configurations_of_one() -> N
     words = session_words.of_round(run_folders.RunFolder(Path("/archive"), "local", "RUN"), found, found.rounds[1])
     assert f"{site.ORDER}={','.join(back)}" in words
     assert [found.begins(turn) for turn in found.rounds] == [True, False, False]
+
+
+@pytest.mark.parametrize(("calibrate", "begun"), [("", [True, False]), ("own", [True, True])])
+def test_a_library_of_which_each_case_is_launched_once_has_a_session_of_its_own(
+    calibrate: str, begun: list[bool]
+) -> None:
+    found = planned(MPICH, OPENMPI, calibrate=calibrate)
+    assert [one.environments for one in found.rounds] == [(MPICH.environment,), (OPENMPI.environment,)]
+    assert [found.begins(turn) for turn in found.rounds] == begun
 
 
 def test_old_manifests_say_that_sides_took_turns() -> None:

@@ -12,7 +12,7 @@ from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, BY_SESSION, USUAL_BENCHMARK
 from mpi_campaign.planning.cases import Case
-from mpi_campaign.planning.options import Options, grid_of
+from mpi_campaign.planning.options import OWN, Options, grid_of
 from mpi_campaign.processes.progress import duration
 from postprocess.drawing.text import plural
 from postprocess.families.axes import NODE_SET
@@ -112,8 +112,9 @@ class Plan:
         """The sessions in their order.
 
         Libraries take turns with each case, A B C in one repeat and C B A in the next, so that their launches are
-        neighbours in time and a machine that drifts favours none. A session has all configurations, so that `basic` is
-        beside what is compared with it.
+        neighbours in time and a machine that drifts favours none. Where each case has one launch, nothing is told apart
+        by how much these differ, and a library has a session of its own: what it found is shown before the next one. A
+        session has all configurations, so that `basic` is beside what is compared with it.
         """
         sessions: list[Session] = []
         measured: list[tuple[int, str, Session]] = []
@@ -122,15 +123,13 @@ class Plan:
                 sessions.append(session)
             if case.stem not in self.skipped:
                 measured.append((case.repeat, case.environment, session))
+        last = max(case.repeat for case in self.cases)
+        together = [self.environments] if last > 1 else [(name,) for name in self.environments]
         turns = [
-            Round(
-                repeat,
-                tuple(name for name in self.environments if (repeat, name, (network, axes)) in measured),
-                axes,
-                network,
-            )
-            for repeat in range(1, max(case.repeat for case in self.cases) + 1)
+            Round(repeat, tuple(name for name in names if (repeat, name, (network, axes)) in measured), axes, network)
+            for repeat in range(1, last + 1)
             for network, axes in sessions
+            for names in together
         ]
         return [
             replace(turn, environments=turn.environments[:: 1 if turn.repeat % 2 else -1])
@@ -146,10 +145,14 @@ class Plan:
         )
 
     def begins(self, turn: Round) -> bool:
-        """Whether a round is the first of its session, on whatever nodes. It calibrates the sizes that nobody has found
-        yet, later ones take them over."""
-        session = _on_any_nodes(turn.session)
-        return turn == next(other for other in self.rounds if _on_any_nodes(other.session) == session)
+        """Whether a round is the first of its session, on whatever nodes; where each library calibrates its own sizes,
+        the first of its libraries. It calibrates the sizes that nobody has found yet, later ones take them over."""
+
+        def whose(one: Round) -> tuple[Session, frozenset[str]]:
+            libraries = one.environments if self.options.calibrate == OWN else ()
+            return _on_any_nodes(one.session), frozenset(libraries)
+
+        return turn == next(other for other in self.rounds if whose(other) == whose(turn))
 
     def first_launches(self, case: Case) -> list[Case]:
         """The first launches of a case and of the same case on other nodes, in their order, its own at last."""
