@@ -181,7 +181,9 @@ class MeasuredTest(rfm.RunOnlyRegressionTest, OfSession):
         basic = self.basic_test()
         if basic is not None:
             return ["--sizes", str(basic.staged(run_folders.SIZES))]
-        given = handed_sizes.given(Path(self.sizes_from), self.case.stem, own=self.finds_own_sizes)
+        given = None
+        if self.sizes_from:
+            given = handed_sizes.given(Path(self.sizes_from), self.case.stem, own=self.finds_own_sizes)
         if given is None:
             return ["--save-sizes", run_folders.SIZES]
         shutil.copyfile(given, self.staged(run_folders.SIZES))

@@ -315,8 +315,9 @@ def _compared(
     """
     value = both.get(metric.name, pd.Series(np.nan, both.index)).to_numpy(np.float64)
     side = both["side"].to_numpy()
-    measured = matched[number] & np.isfinite(value)
-    counting = measured & both[metric.state].to_numpy(bool)
+    finite, of_map = np.isfinite(value), both.get(f"{metric.name}{maps.MEASURED}")
+    measured = matched[number] & (finite if of_map is None else of_map.to_numpy(bool))
+    counting = measured & finite & both[metric.state].to_numpy(bool)
     without = _on_sides(number, side, counting & ~metric.has_effect(value), len(names))
     other = _in_other_conditions(both, number, counting, metric.condition, len(names))
     chosen = _of_one_size(both, number, counting & ~without[number].any(axis=1) & ~other[number], metric.same)
@@ -357,13 +358,16 @@ def _compared(
     known = np.isfinite(result.p_value) & directed
     few = result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES
     least = f"{effects.FEWEST_LAUNCHES} of both sides together are the least{' (--repeat 3)' * (unit == LAUNCH)}"
+    none = f"no {metric.state} launch of {{}}"
+    if of_map is not None:
+        none = f"no launch of {{}} has half of the map's points {metric.state} and of the same sizes on both sides"
     reason = np.select(
         [
             known, ~count[cases, 0], ~count[cases, 1], without[cases, 0], without[cases, 1],
             other[cases], ~match[cases].all(axis=1), few, ~directed,
         ],
         [
-            "", f"no {metric.state} launch of A", f"no {metric.state} launch of B",
+            "", none.format("A"), none.format("B"),
             "a launch of A is not above 0: no ratio", "a launch of B is not above 0: no ratio",
             metric.condition.words if metric.condition is not None else "", _other_sizes(metric),
             f"too few {PLURAL[unit]}: {least}", f"below 0 on a side: {metric.below_0}",

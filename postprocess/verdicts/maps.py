@@ -19,12 +19,15 @@ from postprocess.verdicts.launches import with_keys
 
 LEAST_POINTS = 0.5
 """The share of a map's points that a launch must have to count."""
+MEASURED = " measured"
+"""After the name of a metric: the column that says whether a launch has it at any point, whether or not it counts."""
 
 
 def of_maps(
     launches: pd.DataFrame, side: Integers, key: Sequence[str], points: Sequence[str], metrics: Sequence[Metric]
 ) -> pd.DataFrame:
-    """The launches of maps, with the columns of `key`, `run`, `launch`, `side`, the sizes, STATE and the metrics.
+    """The launches of maps, with the columns of `key`, `run`, `launch`, `side`, the sizes, STATE, and of each metric
+    its value and MEASURED.
 
     launches: of both sides.  side: of each, 0 or 1.  key: the columns that name a map.  points: those that name a point
     of it. Points that one side lacks, or has at another size than the other where a metric needs equal ones, count for
@@ -35,6 +38,7 @@ def of_maps(
     number = keyed.groupby(apart, sort=False, observed=True, dropna=False).ngroup().to_numpy()
     first = np.unique(number, return_index=True)[1]
     table = keyed.iloc[first][apart].reset_index(drop=True)
+    of_map = keyed.groupby(list(key), observed=True, dropna=False).ngroup()
     for metric in metrics:
         value = launches[metric.name].to_numpy(np.float64)
         used = launches[metric.state].to_numpy(bool) & metric.has_effect(value)
@@ -42,9 +46,9 @@ def of_maps(
             scaled = np.log(value) if metric.ratio else value
         same = {f"{name} ": launches[name] for name in metric.same if name in launches}
         of_point = keyed.assign(**same).groupby([*key, *points, *same], observed=True, dropna=False).ngroup()
-        of_map = keyed.groupby(list(key), observed=True, dropna=False).ngroup()
         found = _over_points(scaled[used], of_point[used], of_map[used], side[used], number[used], len(table))
         table[metric.name] = np.exp(found) if metric.ratio else found
+        table[f"{metric.name}{MEASURED}"] = np.bincount(number, np.isfinite(value)) > 0
     table = table.assign(**{axis.name: 0 for axis in SIZES}, **dict.fromkeys(STATE, True))
     whole: pd.DataFrame = table.assign(oversubscribed=keyed["oversubscribed"].iloc[first].to_numpy())
     return whole

@@ -612,3 +612,17 @@ def test_points_of_other_sizes_count_for_nothing_in_a_map() -> None:
     found = compare(before, after, of_maps=True)
     assert verdicts(found, "t_comm_ref_ns") <= {SAME, UNKNOWN}
     assert not len(found.changed)
+
+
+@pytest.mark.parametrize("what", ["not sound", "of other sizes"])
+def test_a_map_that_cannot_be_compared_is_told_of(what: str) -> None:
+    before, after = in_maps(1.0, 1), in_maps(1.0, 2)
+    metric = "r_overhead" if what == "not sound" else "t_comm_ref_ns"
+    if what == "not sound":
+        after["sound"] = False
+    else:
+        after["message_bytes"] *= 3
+    found = compare(before, after, of_maps=True).rows
+    rows = found[found["metric"] == metric]
+    assert len(rows) == 8 and set(rows["verdict"]) == {UNKNOWN}
+    assert rows["reason"].str.contains("half of the map's points").all()
