@@ -96,11 +96,15 @@ class Rounds:
                 self._show({case.benchmark for case in plan.to_measure if turn.has(case)})
 
     def _show(self, benchmarks: Collection[str]) -> None:
-        """Show what these benchmarks found so far. The next session waits for it, so that nothing is measured then."""
+        """Show what these benchmarks found so far, and write the report of it. The next session waits for both, so that
+        nothing is measured then."""
         from mpi_campaign.archive import matrices, rendering  # noqa: PLC0415 - pandas takes a second to load
+        from postprocess.verdicts.answers import NOT_ASKED  # noqa: PLC0415 - likewise
 
         with suppress(CampaignError):
-            self.progress.line(*matrices.so_far(rendering.load(self.folder), benchmarks, matrices.window()))
+            run = rendering.load(self.folder)
+            self.progress.line(*matrices.so_far(run, benchmarks, matrices.window()))
+            self.progress.line(f"      so far: {rendering.write_report(self.folder, run, NOT_ASKED)}")
 
     def _cut_off_by_full_disk(self) -> dict[str, str]:
         """Why cases were cut off, where the file system on which launches and ReFrame write is full; else empty.

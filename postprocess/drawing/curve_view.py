@@ -18,15 +18,15 @@ _MOST_LABELS = 10
 DASHES = {SOLID: "", DASHED: "6 4", DASH_DOTTED: "8 3 2 3", DOTTED: "2 4"}
 """The dashes of lines, as SVG has them."""
 SHAPES = {
-    "o": "M-3.5,0a3.5,3.5 0 1,0 7,0a3.5,3.5 0 1,0 -7,0z",
-    "s": "M-3.2,-3.2h6.4v6.4h-6.4z",
-    "^": "M0,-4.2l4.2,7.4h-8.4z",
-    "v": "M0,4.2l4.2,-7.4h-8.4z",
-    "D": "M0,-4.4l4.4,4.4l-4.4,4.4l-4.4,-4.4z",
-    "x": "M-3.4,-3.4l6.8,6.8M-3.4,3.4l6.8,-6.8",
+    "o": "m-3.5,0a3.5,3.5 0 1,0 7,0a3.5,3.5 0 1,0 -7,0z",
+    "s": "m-3.2,-3.2h6.4v6.4h-6.4z",
+    "^": "m0,-4.2l4.2,7.4h-8.4z",
+    "v": "m0,4.2l4.2,-7.4h-8.4z",
+    "D": "m0,-4.4l4.4,4.4l-4.4,4.4l-4.4,-4.4z",
+    "x": "m-3.4,-3.4l6.8,6.8m-6.8,0l6.8,-6.8",
     "": "",
 }
-"""The markers, by their names in matplotlib, as paths around the mark."""
+"""The markers, by their names in matplotlib, as paths that start at the mark."""
 
 
 def chart_view(chart: Chart) -> SimpleNamespace:

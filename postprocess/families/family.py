@@ -111,6 +111,8 @@ class Metric:
     below_0: why a change is neither better nor worse if one of its ends is below 0; empty where this is no matter.
     better_words: what a side does that is better by this metric, such as `is faster`, for the answers of a run; empty
     where these leave the metric out.
+    covariate: another metric of the same family that tells how fast the cores were in a launch, because no library can
+    change it in `basic`; empty where there is none.
     """
 
     name: str
@@ -125,6 +127,7 @@ class Metric:
     least: float | None = None
     below_0: str = ""
     better_words: str = ""
+    covariate: str = ""
 
     def has_direction(self, values: Floats) -> NDArray[np.bool_]:
         """Whether a change from or to each value is better or worse."""

@@ -9,7 +9,7 @@ same launches measured, a block, may all move together: a slow launch may be slo
 1. The variance between launches of each case is moderated by that of all others (Smyth 2004, "Linear models and
    empirical Bayes methods", doi:10.2202/1544-6115.1027): a case with three launches that agree by luck is not believed.
    Each block counts once in how much is known of the others: a thousand cases of the same six launches count as six
-   launches.
+   launches. Cases of other kinds, such as those beside a progress thread, have another variance in common.
 2. The effect is the difference of the sides' medians over launches, and t is the effect over its standard error. Where
    the sides were measured on the same occasions, a launch of each beside one of the other, a machine that drifts moves
    both. Then the difference on each occasion may count as one launch, and the effect is the median of these: what the
@@ -30,14 +30,14 @@ launches of the case differ (`Known`, of `statistics.known`), nor where no case 
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 
-from postprocess.statistics.metrics import CONFIDENCE, Floats
+from postprocess.statistics.metrics import CONFIDENCE, Floats, divided
 
 Integers = NDArray[np.int64]
 
@@ -107,6 +107,7 @@ def effects(
     block: ArrayLike | None = None,
     known: Known | None = None,
     occasion: ArrayLike | None = None,
+    alike: ArrayLike | None = None,
 ) -> Effects:
     """Compare the two sides of many cases.
 
@@ -115,14 +116,48 @@ def effects(
     the number of each case's block, (cases,). The same launches measured all cases of a block. Default: each case is a
     block.  known: of what cases with fewer than FEWEST_LAUNCHES learn.  occasion: the number of the occasion on which
     each launch was measured. Cases with FEWEST_LAUNCHES on occasions on which each side has one are compared by these,
-    where this tells more. Default: none is.
+    where this tells more. Default: none is.  alike: the number of the kind of each case, (cases,). Cases of a kind have
+    a variance in common, and so have all those of kinds with fewer than FEWEST_CASES. Default: all are of one kind.
     """
     blocks = np.arange(cases) if block is None else np.asarray(block, np.int64)
     number, sides, values = np.asarray(case, np.int64), np.asarray(side, np.int64), np.asarray(value, np.float64)
+    occasions = None if occasion is None else np.asarray(occasion, np.int64)
+    kinds = _kinds(np.zeros(cases, np.int64) if alike is None else np.asarray(alike, np.int64))
+    parts, order = [], np.argsort(kinds, kind="stable")
+    for kind in np.unique(kinds) if cases else [-1]:
+        chosen = np.flatnonzero(kinds == kind)
+        place = np.full(cases, -1)
+        place[chosen] = np.arange(chosen.size)
+        mine = kinds[number] == kind
+        parts.append(
+            _of_kind(
+                place[number[mine]],
+                sides[mine],
+                values[mine],
+                np.unique(blocks[chosen], return_inverse=True)[1],
+                None if known is None else Known(known.variance[chosen], known.freedom[chosen], known.runs),
+                None if occasions is None else occasions[mine],
+            )
+        )
+    back = np.argsort(order)
+    return Effects(*(np.concatenate([getattr(part, one.name) for part in parts])[back] for one in fields(Effects)))
+
+
+def _kinds(alike: Integers) -> Integers:
+    """The kind of each case, -1 of those with fewer than FEWEST_CASES."""
+    kinds, place, count = np.unique(alike, return_inverse=True, return_counts=True)
+    return np.where(count < FEWEST_CASES, -1, kinds)[place]
+
+
+def _of_kind(
+    number: Integers, sides: Integers, values: Floats, blocks: Integers, known: Known | None, occasion: Integers | None
+) -> Effects:
+    """The effects of cases that are alike."""
+    cases = blocks.size
     by_side = _effects(number, sides, values, cases, blocks, known)
     if occasion is None:
         return by_side
-    first, second = _beside(number, sides, values, np.asarray(occasion, np.int64))
+    first, second = _beside(number, sides, values, occasion)
     pairs = np.bincount(number[first], minlength=cases)
     enough = 2 * pairs >= FEWEST_LAUNCHES
     first, second = first[enough[number[first]]], second[enough[number[second]]]
@@ -190,13 +225,13 @@ def _effects(
     count = np.bincount(group, minlength=2 * cases)
     first = np.cumsum(count) - count
     centre = _medians(values, first, count)
-    mean = _divided(np.bincount(group, values, 2 * cases).astype(np.float64), count)
+    mean = divided(np.bincount(group, values, 2 * cases).astype(np.float64), count)
     residual = values - mean[group]
     squares = np.bincount(group, residual**2, 2 * cases).reshape(cases, 2).sum(axis=1)
     n = count.reshape(cases, 2)
     centres = centre.reshape(cases, 2)
     own_freedom = np.maximum(n - 1, 0).sum(axis=1).astype(np.float64)
-    spread = common_spread(_divided(squares, own_freedom), own_freedom, blocks)
+    spread = common_spread(divided(squares, own_freedom), own_freedom, blocks)
     scale = np.sqrt(moderated_variance(squares, own_freedom, spread.variance, spread.freedom))
     enough = _largest_of_blocks(n.sum(axis=1), blocks).sum() >= FEWEST_RESIDUALS
     drawn_from = _standardised(residual, group, count, scale) if enough else np.empty(0)
@@ -273,7 +308,7 @@ def moderated_variance(squares: ArrayLike, freedoms: ArrayLike, common: ArrayLik
     worth: the degrees of freedom of the common variance; 0 where there is none.
     """
     square, freedom, centre, weight = (np.asarray(part, np.float64) for part in (squares, freedoms, common, worth))
-    return _divided(np.where(weight > 0, weight * centre, 0.0) + square, weight + freedom)
+    return divided(np.where(weight > 0, weight * centre, 0.0) + square, weight + freedom)
 
 
 def inverse_trigamma(value: float) -> float:
@@ -387,9 +422,3 @@ def _standardised(residual: Floats, group: Integers, count: Integers, scale: Flo
     kept = all_[(n > 1) & np.isfinite(all_)]
     size = math.sqrt(float(np.mean(kept**2))) if kept.size else 0.0
     return np.sort(kept / size) if size > 0 else np.empty(0)  # sorted: the order of the sides has no effect
-
-
-def _divided(numerator: Floats, denominator: ArrayLike) -> Floats:
-    below = np.asarray(denominator, np.float64)
-    ratio: Floats = np.divide(numerator, below, out=np.full(below.shape, np.nan), where=below > 0)
-    return ratio

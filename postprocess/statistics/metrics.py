@@ -59,7 +59,7 @@ def r_overhead(t_measured: ArrayLike, t_comp_ref: ArrayLike, t_comm_ref: ArrayLi
     NaN where the shorter reference is not above 0.
     """
     comp, comm = np.asarray(t_comp_ref, dtype=np.float64), np.asarray(t_comm_ref, dtype=np.float64)
-    return _divide(np.asarray(t_measured, dtype=np.float64) - np.maximum(comp, comm), np.minimum(comp, comm))
+    return divided(np.asarray(t_measured, dtype=np.float64) - np.maximum(comp, comm), np.minimum(comp, comm))
 
 
 def r_comm(t_mpi: ArrayLike, t_comm_ref: ArrayLike) -> float:
@@ -68,12 +68,12 @@ def r_comm(t_mpi: ArrayLike, t_comm_ref: ArrayLike) -> float:
     `t_mpi` is t_call + t_wait, and what was spent in MPI_Test where that was called between them. Both arguments hold
     one value per rank, that rank's own median. Ranks whose reference is 0 are left out; NaN if all.
     """
-    return _largest(_divide(t_mpi, t_comm_ref))
+    return _largest(divided(t_mpi, t_comm_ref))
 
 
 def r_comp_slowdown(t_comp: ArrayLike, t_comp_ref: ArrayLike) -> float:
     """Computation slowdown ratio, section 3.2.2, equation (3), of the rank with the largest; arguments as `r_comm`."""
-    return _largest(_divide(t_comp, t_comp_ref))
+    return _largest(divided(t_comp, t_comp_ref))
 
 
 def overlap_osu_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: ArrayLike) -> Floats:
@@ -83,7 +83,7 @@ def overlap_osu_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: Ar
     below 0; here it is not clamped. NaN where t_comm_ref is not above 0.
     """
     measured, comp = np.asarray(t_measured, dtype=np.float64), np.asarray(t_comp, dtype=np.float64)
-    return 100 - 100 * _divide(measured - comp, t_comm_ref)
+    return 100 - 100 * divided(measured - comp, t_comm_ref)
 
 
 def overlap_imb_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: ArrayLike) -> Floats:
@@ -95,7 +95,7 @@ def overlap_imb_percent(t_measured: ArrayLike, t_comp: ArrayLike, t_comm_ref: Ar
     """
     measured, comp = np.asarray(t_measured, dtype=np.float64), np.asarray(t_comp, dtype=np.float64)
     comm = np.asarray(t_comm_ref, dtype=np.float64)
-    return 100 * _divide(comm + comp - measured, np.maximum(comm, comp))
+    return 100 * divided(comm + comp - measured, np.maximum(comm, comp))
 
 
 def largest_rank_ratio_estimate(times: ArrayLike, references: ArrayLike) -> Estimate:
@@ -144,7 +144,7 @@ def work_share(threads: ArrayLike, given_up_cores: ArrayLike) -> Floats:
     Work is the same per thread, so the share is threads / (threads + given_up_cores). 1 where no core was given up.
     """
     computing = np.asarray(threads, dtype=np.float64)
-    return _divide(computing, computing + np.asarray(given_up_cores, dtype=np.float64))
+    return divided(computing, computing + np.asarray(given_up_cores, dtype=np.float64))
 
 
 def per_work_estimate(speedup: Estimate, threads: int, given_up_cores: int) -> Estimate:
@@ -229,7 +229,7 @@ def dependence(series: ArrayLike) -> Floats:
     Hammersley 1946, doi:10.2307/2983560)."""
     values = np.asarray(series, dtype=np.float64)
     ranks = _ranks(values) - (values.shape[-1] + 1) / 2
-    r = _divide((ranks[..., 1:] * ranks[..., :-1]).sum(axis=-1), (ranks**2).sum(axis=-1))
+    r = divided((ranks[..., 1:] * ranks[..., :-1]).sum(axis=-1), (ranks**2).sum(axis=-1))
     r = np.clip(np.nan_to_num(r) + 1 / max(values.shape[-1], 1), 0, MOST_CORRELATED)
     return np.asarray((1 + r) / (1 - r))
 
@@ -278,7 +278,7 @@ def ratio_estimate(numerator: Estimate, denominator: Estimate) -> Estimate:
     x, y = numerator, denominator
     low = _ratio_bound(x.value, x.low, y, -1.0)
     high = _ratio_bound(x.value, x.high, y, +1.0)
-    return Estimate(_divide(x.value, y.value), low, high)
+    return Estimate(divided(x.value, y.value), low, high)
 
 
 def overhead_estimate(measured: Estimate, comp: Estimate, comm: Estimate) -> Estimate:
@@ -309,7 +309,7 @@ def overhead_of_repetitions(t_measured: ArrayLike, t_comp_ref: ArrayLike, t_comm
 
     def factor(reaches: Floats) -> Floats:
         together = np.einsum("i...,ij...,j...->...", reaches, correlations, reaches)
-        factor = np.sqrt(np.maximum(_divide(together, (reaches**2).sum(axis=0)), 0))
+        factor = np.sqrt(np.maximum(divided(together, (reaches**2).sum(axis=0)), 0))
         return np.where(np.isfinite(factor), factor, 1)
 
     low = found.value - (found.value - found.low) * factor(of_terms.value - of_terms.low)
@@ -326,7 +326,7 @@ def _rank_correlations(terms: Floats) -> Floats:
     ranks = _ranks(terms) - (n + 1) / 2
     products = np.einsum("i...n,j...n->ij...", ranks, ranks)
     lengths = np.sqrt((ranks**2).sum(axis=-1))
-    found = np.nan_to_num(_divide(products, lengths[:, None] * lengths[None]))
+    found = np.nan_to_num(divided(products, lengths[:, None] * lengths[None]))
     same = np.eye(len(terms)).reshape((len(terms),) * 2 + (1,) * (terms.ndim - 2))
     return np.asarray(np.where(same == 1, found, found * (1 - 1 / max(n, 1))))
 
@@ -481,7 +481,8 @@ def _parts(estimate: Estimate) -> tuple[Floats, Floats, Floats]:
     return estimate.value, estimate.low, estimate.high
 
 
-def _divide(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
+def divided(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
+    """Quotients; NaN where the denominator is not above 0."""
     x, y = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
     return np.asarray(np.divide(x, y, out=np.full(np.broadcast(x, y).shape, np.nan), where=y > 0))
 

@@ -28,7 +28,7 @@ last partition is ready the join of the threads.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from postprocess.statistics.metrics import Floats
+from postprocess.statistics.metrics import Floats, divided
 
 FLOPS_PER_CYCLE = 8
 """The floating-point operations per cycle of a core in equation 6."""
@@ -162,7 +162,7 @@ def communication_overhead(delay: ArrayLike, after_last: ArrayLike, reference: A
     first partition that is ready to the completion, as long as the next partition is ready before the one before it has
     arrived; where it is not, this is an upper bound. NaN where `reference` is not above 0.
     """
-    return _divide(_sum(delay, after_last), reference)
+    return divided(_sum(delay, after_last), reference)
 
 
 def perceived_bandwidth(message_bytes: ArrayLike, after_last_seconds: ArrayLike) -> Floats:
@@ -179,7 +179,7 @@ def availability(after_last: ArrayLike, reference: ArrayLike) -> Floats:
     1: all communication was hidden. 0: as long after the join as one message takes. Below 0: longer. NaN where
     `reference` is not above 0.
     """
-    return 1 - _divide(after_last, reference)
+    return 1 - divided(after_last, reference)
 
 
 def early_bird_share(delay: ArrayLike, after_last: ArrayLike) -> Floats:
@@ -189,16 +189,11 @@ def early_bird_share(delay: ArrayLike, after_last: ArrayLike) -> Floats:
     It is a share of time, not of data: a library that sends everything after the last partition is ready has the same
     share as one that sends at once, if it takes as long. NaN where both times are 0.
     """
-    return _divide(delay, _sum(delay, after_last))
+    return divided(delay, _sum(delay, after_last))
 
 
 def _sum(one: ArrayLike, other: ArrayLike) -> Floats:
     return np.asarray(one, dtype=np.float64) + np.asarray(other, dtype=np.float64)
-
-
-def _divide(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
-    x, y = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
-    return np.asarray(np.divide(x, y, out=np.full(np.broadcast(x, y).shape, np.nan), where=y > 0))
 
 
 def _parts(partitions: ArrayLike, partition_bytes: ArrayLike, bytes_per_second: ArrayLike) -> tuple[Floats, Floats]:

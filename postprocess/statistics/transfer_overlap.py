@@ -8,7 +8,7 @@ for all arguments. Nothing is clamped. NaN gives NaN, and so does a denominator 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from postprocess.statistics.metrics import Estimate, Floats, ratio_estimate
+from postprocess.statistics.metrics import Estimate, Floats, divided, ratio_estimate
 
 
 def improvement(t_nonoverlap: ArrayLike, t_overlap: ArrayLike) -> Floats:
@@ -18,7 +18,7 @@ def improvement(t_nonoverlap: ArrayLike, t_overlap: ArrayLike) -> Floats:
     give the 73.3 % that table II prints. Its other rows print 4.1 % and -0.4 % for times that give 4.8 % and -0.5 %.
     """
     before, after = np.asarray(t_nonoverlap, np.float64), np.asarray(t_overlap, np.float64)
-    return _divided(before - after, before)
+    return divided(before - after, before)
 
 
 def improvement_estimate(t_nonoverlap: Estimate, t_overlap: Estimate) -> Estimate:
@@ -34,7 +34,7 @@ def improvement_bound(t_comm: ArrayLike, t_comp: ArrayLike) -> Floats:
     the bound shows that the version without overlap does worse than to add up both times.
     """
     comm, comp = np.asarray(t_comm, np.float64), np.asarray(t_comp, np.float64)
-    return _divided(np.minimum(comm, comp), comm + comp)
+    return divided(np.minimum(comm, comp), comm + comp)
 
 
 def parts_of_whole(t_comm: ArrayLike, t_comp: ArrayLike, t_nonoverlap: ArrayLike) -> Floats:
@@ -43,9 +43,4 @@ def parts_of_whole(t_comm: ArrayLike, t_comp: ArrayLike, t_nonoverlap: ArrayLike
     A solve may have more than these parts, so that this is below 1. Above 1, a part took longer alone than in a solve.
     """
     comm, comp = np.asarray(t_comm, np.float64), np.asarray(t_comp, np.float64)
-    return _divided(comm + comp, np.asarray(t_nonoverlap, np.float64))
-
-
-def _divided(numerator: Floats, denominator: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(denominator > 0, numerator / denominator, np.nan)
+    return divided(comm + comp, np.asarray(t_nonoverlap, np.float64))

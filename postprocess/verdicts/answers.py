@@ -123,7 +123,7 @@ def _which(comparison: Comparison, metric: Metric, a: str, b: str) -> tuple[str,
         words = [f"{b} {metric.better_words} than {a} in {found.better} {where}", beside, same]
         of_whom = ""
     median = f"{of_whom}{median_words(metric, found)} in the median of {found.known}"
-    return f"{', '.join(filter(None, words))}: {median} ({_decided_by(found, comparison)})", True
+    return f"{', '.join(filter(None, words))}: {median} ({_decided_by(found, comparison)}{_at_equal(rows)})", True
 
 
 def median_words(metric: Metric, found: Tally) -> str:
@@ -139,6 +139,12 @@ def _decided_by(found: Tally, comparison: Comparison) -> str:
     units = comparison.unit if most == 1 else comparison.units
     unknown = f"; {found.unknown} of {found.total} cannot be told" if found.unknown else ""
     return f"{launches} {units} a side{unknown}"
+
+
+def _at_equal(rows: pd.DataFrame) -> str:
+    """At an equal value of what these rows of a metric are compared; empty where at none."""
+    adjusted = rows.loc[rows["at_equal"] != "", "at_equal"]
+    return f"; {len(adjusted)} at equal {METRICS[adjusted.iloc[0]].title}" if len(adjusted) else ""
 
 
 def _since(comparison: Comparison) -> str:

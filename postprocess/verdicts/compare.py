@@ -22,12 +22,12 @@ from postprocess.drawing.text import plural
 from postprocess.families import registry
 from postprocess.families.axes import PLACEMENT, SIZES
 from postprocess.families.family import Condition, Metric
-from postprocess.statistics import effects
+from postprocess.statistics import covariate, effects
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.metrics import Floats, work_share
 from postprocess.verdicts import maps
 from postprocess.verdicts.earlier import FAMILY, Earlier, like
-from postprocess.verdicts.launches import USUAL_VALUES, with_keys
+from postprocess.verdicts.launches import USUAL_VALUES, numbered, with_keys
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
@@ -41,6 +41,9 @@ KEY = [*(axis.name for axis in registry.AXES if axis.of == "case"), *CELL, "over
 GROUP = [name for name in KEY if name not in CELL]
 """The columns that name a map, except those in which the sides differ. All cases of a map are of the same launches."""
 
+ALIKE = (*FAMILY, "configuration")
+"""The columns that cases have in common whose launches differ by about as much."""
+
 RUN, LAUNCH = "run", "launch"
 PLURAL = {RUN: "runs", LAUNCH: "launches"}
 EARLIER = 2
@@ -53,9 +56,10 @@ USUAL = tuple(name for name, one in METRICS.items() if one.usual)
 
 ROW = [
     *KEY, "placement", "metric", "launches_a", "launches_b", "value_a", "value_b",
-    "effect", "effect_ci95_low", "effect_ci95_high", "p_value", "q_value", "verdict", "reason",
+    "effect", "effect_ci95_low", "effect_ci95_high", "p_value", "q_value", "verdict", "reason", "at_equal",
 ]  # fmt: skip
-"""The columns of `Comparison.rows`. `effect` is B / A of a ratio, B - A of a difference."""
+"""The columns of `Comparison.rows`. `effect` is B / A of a ratio, B - A of a difference. `at_equal` is the covariate at
+whose equal value the sides are compared; empty where they are compared as they are."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,8 @@ def compare(
     The launch is the unit. Where a side has several runs, the run is the unit, because launches of one run share the
     conditions of that run. Where each side is one run, another one, it is so for cases with few launches.
     Where both sides are of the same run, its launches of the same number were measured beside each other, and are
-    compared pair by pair. So are runs where both sides are of the same ones.
+    compared pair by pair. So are runs where both sides are of the same ones. Launches of
+    `basic` that were measured beside each other are compared at equal values of the metric's covariate.
     earlier: launches of runs of the system. Those of other runs tell cases with few units how much units differ.
     a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
@@ -127,9 +132,7 @@ def compare(
     limits = limits or Limits()
     key = [name for name in KEY if name not in differ and name in a]
     of_metrics = {word for name in metrics for word in (name, METRICS[name].state, *METRICS[name].same)}
-    of_metrics |= {
-        metric.condition.name for metric in map(METRICS.__getitem__, metrics) if metric.condition is not None
-    }
+    of_metrics |= {name for metric in map(METRICS.__getitem__, metrics) for name in _needed_by(metric)}
     needed = [name for name in a if name in {*KEY, RUN, LAUNCH, *of_metrics}]
     both = pd.concat([a[needed].assign(side=0), b[needed].assign(side=1)], ignore_index=True)
     runs = [set(one["run"].unique()) for one in (a, b)]
@@ -149,9 +152,9 @@ def compare(
         cells = [name for name in CELL if name in both and name in key]
         of_groups = [name for name in key if name not in cells]
         there = [METRICS[name] for name in metrics if name in both]
-        conditions = [METRICS[one.condition.name] for one in there if one.condition is not None]
-        conditions = [one for one in conditions if one.name in both and one not in there]
-        both = maps.of_maps(both, both["side"].to_numpy(), of_groups, cells, [*there, *conditions])
+        names_beside = dict.fromkeys(name for metric in there for name in _needed_by(metric) if name in both)
+        others = [one for one in map(METRICS.__getitem__, names_beside) if one not in there]
+        both = maps.of_maps(both, both["side"].to_numpy(), of_groups, cells, [*there, *others])
         key = of_groups
     number, names = numbered(with_keys(both), key)
     past, both, number, names = _without_earlier(both, number, names)
@@ -167,7 +170,7 @@ def compare(
         compared = partial(_compared, both, number, names, matched, unit=unit, past=past, apart=apart, beside=beside)
         parts, learnt = zip(*pool.map(compared, map(METRICS.__getitem__, metrics)), strict=True)
     rows = pd.concat(parts, ignore_index=True)
-    remarks = [*_learnt_words(rows, unit, apart, learnt), *remarks]
+    remarks = [*_learnt_words(rows, unit, apart, learnt), *_at_equal_words(rows), *remarks]
     rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
     rows = _judged(rows, limits)
     only_a, only_b = (names[present[:, side] & ~present[:, 1 - side]].reset_index(drop=True) for side in (0, 1))
@@ -202,6 +205,21 @@ def _learnt_words(rows: pd.DataFrame, unit: str, apart: bool, learnt: Sequence[t
     what = f"{PLURAL[RUN if apart else unit]} differ is learnt from {runs} earlier runs of this system"
     others = ", and in no interval of the others" * (apart and cases < len(rows))
     return [f"how much {what}, in {cases} of {plural(len(rows), 'comparison')}{others}"]
+
+
+def _at_equal_words(rows: pd.DataFrame) -> list[str]:
+    """Which metrics are compared at an equal value of their covariate, and how often."""
+    counts = rows[rows["at_equal"] != ""].value_counts(["metric", "at_equal"], sort=False).reset_index()
+    return [
+        f"{METRICS[name].title} in basic is compared at equal {METRICS[other].title}, which tells how fast the cores "
+        f"were in each launch: in {plural(count, 'comparison')}"
+        for name, other, count in counts.itertuples(index=False, name=None)
+    ]
+
+
+def _needed_by(metric: Metric) -> list[str]:
+    """The names of the other metrics that a metric is compared with the help of."""
+    return [*([metric.condition.name] if metric.condition is not None else []), *filter(None, [metric.covariate])]
 
 
 def _runs_of(side: pd.DataFrame) -> tuple[str, ...]:
@@ -279,17 +297,6 @@ def placements(cases: pd.DataFrame) -> pd.Series[str]:
     return by_row
 
 
-def numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[effects.Integers, pd.DataFrame]:
-    """The number of each row's key, and the keys by number. Keys are numbered in the order in which they appear."""
-    number = np.zeros(len(table), np.int64)
-    for name in key:  # one column at a time: pd.groupby holds the codes of all columns at once
-        codes, values = pd.factorize(table[name], use_na_sentinel=False)
-        if len(values) > 1:
-            number = pd.factorize(number * len(values) + codes)[0]
-    first = np.unique(number, return_index=True)[1]
-    return number, table[list(key)].iloc[first].reset_index(drop=True)
-
-
 def group_columns(table: pd.DataFrame) -> list[str]:
     """The columns of a table that name a map."""
     return [name for name in GROUP if name in table]
@@ -329,6 +336,10 @@ def _compared(
     chosen &= place[number] >= 0
     scaled = np.log(value[chosen]) if metric.ratio else value[chosen]
     case, sides = place[number[chosen]], side[chosen]
+    adjusted = _at_equal(both, names.iloc[cases], metric, chosen, scaled, case, sides, beside)
+    follows = np.zeros(cases.size, dtype=bool)
+    follows[case[adjusted != scaled]] = True
+    scaled = adjusted
     of_runs, least_launches = None, 0
     if unit == RUN or apart:
         of_runs, least_launches = _by_run(case, sides, pd.factorize(both[RUN])[0][chosen], scaled)
@@ -339,8 +350,9 @@ def _compared(
         result = effects.effects(*of_runs[:3], cases.size, one_block, learnt, run if beside else None)
     else:
         blocks, _ = numbered(names.iloc[cases], group_columns(names))
+        alike, _ = numbered(names.iloc[cases], [name for name in ALIKE if name in names])
         occasion = both[LAUNCH].to_numpy(np.int64)[chosen] if beside else None
-        result = effects.effects(case, sides, scaled, cases.size, blocks, None if apart else learnt, occasion)
+        result = effects.effects(case, sides, scaled, cases.size, blocks, None if apart else learnt, occasion, alike)
     rests = np.isfinite(result.p_value) & (result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES)
     if apart and learnt is not None and of_runs is not None:
         by_run = effects.effects(*of_runs[:3], cases.size, one_block, learnt)
@@ -385,8 +397,36 @@ def _compared(
         effect_ci95_high=unscaled(result.high),
         p_value=np.where(directed, result.p_value, np.nan),
         reason=reason,
+        at_equal=np.where(follows & known, metric.covariate, ""),
     )
     return table, (int(rests.sum()), learnt.runs if learnt is not None else 0)
+
+
+def _at_equal(
+    both: pd.DataFrame,
+    names: pd.DataFrame,
+    metric: Metric,
+    chosen: NDArray[np.bool_],
+    scaled: Floats,
+    case: effects.Integers,
+    side: effects.Integers,
+    beside: str,
+) -> Floats:
+    """The scaled values of the chosen launches; of cases in `basic` at an equal value of the metric's covariate, if the
+    launches of the sides were measured beside each other.  names: of the cases."""
+    if not (metric.covariate in both and beside == LAUNCH and "configuration" in names):
+        return scaled
+    of_basic = (names["configuration"] == "basic").to_numpy()[case]
+    other = both[metric.covariate].to_numpy(np.float64)[chosen]
+    known = METRICS[metric.covariate].has_effect(other)
+    speed = np.full(other.shape, np.nan)
+    speed[known] = np.log(other[known]) if METRICS[metric.covariate].ratio else other[known]
+    blocks, _ = numbered(names, group_columns(names))
+    occasion, _ = numbered(both[chosen], [RUN, LAUNCH])
+    adjusted: Floats = scaled.copy()
+    places = [one[of_basic] for one in (case, side, blocks[case], occasion)]
+    adjusted[of_basic] = covariate.at_equal(scaled[of_basic], speed[of_basic], *places)
+    return adjusted
 
 
 def _by_run(
@@ -434,7 +474,7 @@ def _of_one_size(
     if not same or not counting.any():
         return counting
     some = both.loc[counting, list(same)].assign(number=number[counting], side=both["side"].to_numpy()[counting])
-    sizes = some.groupby(["number", *same], sort=False).ngroup().to_numpy()
+    sizes, _ = numbered(some, ["number", *same])
     launches = np.bincount(2 * sizes + some["side"].to_numpy(), minlength=2 * (sizes.max() + 1)).reshape(-1, 2)
     ranked = np.lexsort((launches.sum(axis=1), launches.min(axis=1)))  # the best last
     rank = np.empty(ranked.size, dtype=np.int64)

@@ -30,9 +30,9 @@ from postprocess.verdicts.compare import (
     are_ratios,
     group_columns,
     least_differences,
-    numbered,
 )
 from postprocess.verdicts.junit import FAILURE, SKIPPED, TestCase, junit, suites
+from postprocess.verdicts.launches import numbered
 
 POINT_AXES = tuple(axis for axis in registry.AXES if axis.of == "point")
 """The axes in which the cases of one map differ."""

@@ -17,7 +17,7 @@ from postprocess.families.family import Metric
 from postprocess.statistics.effects import Integers, Known
 from postprocess.statistics.known import known
 from postprocess.statistics.metrics import Floats
-from postprocess.verdicts.launches import with_keys
+from postprocess.verdicts.launches import numbered, with_keys
 
 FAMILY = ("benchmark", "network", METHOD.name, "oversubscribed")
 """The columns that cases of a family have in common."""
@@ -47,7 +47,7 @@ class Earlier:
         apart = [name for name in (*self.key, *metric.same) if name in rows] + ["run"] * (not per_run)
         table = rows[list(dict.fromkeys([*apart, "run"]))].assign(state=_states(rows, metric))
         by = [*dict.fromkeys(apart), "state"]
-        group = table.groupby(by, sort=False, observed=True, dropna=False).ngroup().to_numpy()
+        group, _ = numbered(table, by)
         columns = {"case": self.number[used], "run": pd.factorize(table["run"].astype(object), sort=True)[0]}
         scaled = np.log(value[used]) if metric.ratio else value[used]
         launches = pd.DataFrame({**columns, "group": group, "value": scaled})

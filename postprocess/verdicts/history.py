@@ -27,10 +27,10 @@ from postprocess.statistics.limits import HISTORY_RATE, NIGHT_RATE, Limits
 from postprocess.statistics.metrics import Floats
 from postprocess.statistics.newest import Newest, newest
 from postprocess.statistics.nights import NEEDED, NEWER, Contrast, States, Wave, states_of
-from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, numbered, placements
+from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, placements
 from postprocess.verdicts.compare_text import value_words
 from postprocess.verdicts.earlier import FAMILY
-from postprocess.verdicts.launches import USUAL_VALUES, with_keys
+from postprocess.verdicts.launches import USUAL_VALUES, numbered, with_keys
 
 WAVE = "comes and goes"
 """The verdict on a wave. It is no alarm."""

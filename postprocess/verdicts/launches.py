@@ -29,6 +29,7 @@ from postprocess.records.fields import RecordError, fail
 from postprocess.records.header import SIMULATED
 from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
 from postprocess.records.storage import record_files
+from postprocess.statistics.effects import Integers
 from postprocess.verdicts.kept_launches import KeptLaunches
 
 _AXES: Mapping[str, Axis] = {axis.name: axis for axis in (*registry.AXES, *SIZES)}
@@ -72,6 +73,17 @@ def with_keys(launches: pd.DataFrame, sizes: Sequence[str] = ()) -> pd.DataFrame
     }
     keyed: pd.DataFrame = launches.assign(**neutral)
     return keyed
+
+
+def numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[Integers, pd.DataFrame]:
+    """The number of each row's key, and the keys by number. Keys are numbered in the order in which they appear."""
+    number = np.zeros(len(table), np.int64)
+    for name in key:  # one column at a time: pd.groupby holds the codes of all columns at once
+        codes, values = pd.factorize(table[name], use_na_sentinel=False)
+        if len(values) > 1:
+            number = pd.factorize(number * len(values) + codes)[0]
+    first = np.unique(number, return_index=True)[1]
+    return number, table[list(key)].iloc[first].reset_index(drop=True)
 
 
 # Arrow's own allocator does not give memory back: comparing a million points would take half as much memory again.

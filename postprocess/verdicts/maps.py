@@ -15,7 +15,7 @@ from postprocess.families.axes import SIZES
 from postprocess.families.family import STATE, Metric
 from postprocess.statistics.effects import Integers
 from postprocess.statistics.metrics import Floats
-from postprocess.verdicts.launches import with_keys
+from postprocess.verdicts.launches import numbered, with_keys
 
 LEAST_POINTS = 0.5
 """The share of a map's points that a launch must have to count."""
@@ -34,28 +34,24 @@ def of_maps(
     nothing.
     """
     keyed = with_keys(launches).assign(side=side)
-    apart = [*key, "run", "launch", "side"]
-    number = keyed.groupby(apart, sort=False, observed=True, dropna=False).ngroup().to_numpy()
-    first = np.unique(number, return_index=True)[1]
-    table = keyed.iloc[first][apart].reset_index(drop=True)
-    of_map = keyed.groupby(list(key), observed=True, dropna=False).ngroup()
+    number, table = numbered(keyed, [*dict.fromkeys([*key, "oversubscribed", "run", "launch", "side"])])
+    of_map, _ = numbered(keyed, key)
     for metric in metrics:
         value = launches[metric.name].to_numpy(np.float64)
         used = launches[metric.state].to_numpy(bool) & metric.has_effect(value)
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = np.log(value) if metric.ratio else value
         same = {f"{name} ": launches[name] for name in metric.same if name in launches}
-        of_point = keyed.assign(**same).groupby([*key, *points, *same], observed=True, dropna=False).ngroup()
+        of_point, _ = numbered(keyed.assign(**same), [*key, *points, *same])
         found = _over_points(scaled[used], of_point[used], of_map[used], side[used], number[used], len(table))
         table[metric.name] = np.exp(found) if metric.ratio else found
         table[f"{metric.name}{MEASURED}"] = np.bincount(number, np.isfinite(value)) > 0
-    table = table.assign(**{axis.name: 0 for axis in SIZES}, **dict.fromkeys(STATE, True))
-    whole: pd.DataFrame = table.assign(oversubscribed=keyed["oversubscribed"].iloc[first].to_numpy())
+    whole: pd.DataFrame = table.assign(**{axis.name: 0 for axis in SIZES}, **dict.fromkeys(STATE, True))
     return whole
 
 
 def _over_points(
-    value: Floats, point: "pd.Series[int]", of_map: "pd.Series[int]", side: Integers, launch: Integers, launches: int
+    value: Floats, point: Integers, of_map: Integers, side: Integers, launch: Integers, launches: int
 ) -> Floats:
     """The value of each launch over its points; NaN for one that has too few of them."""
     table = pd.DataFrame({"value": value, "point": point, "map": of_map, "side": side, "launch": launch})

@@ -15,9 +15,9 @@ import pandas as pd
 
 from postprocess.drawing.text import clean
 from postprocess.records.run import cases_of
-from postprocess.verdicts.compare import group_columns, numbered, placements
+from postprocess.verdicts.compare import group_columns, placements
 from postprocess.verdicts.history import FEWEST, library_and_version
-from postprocess.verdicts.launches import with_keys
+from postprocess.verdicts.launches import numbered, with_keys
 
 NIGHTS = 3
 """In so many nights in a row a case must be missing to be called silent: a bad night or two do not count."""

@@ -8,10 +8,10 @@ import pandas as pd
 from postprocess.drawing.text import plural
 from postprocess.statistics.known import least_found
 from postprocess.statistics.limits import FALSE_DISCOVERY_RATE, Limits
-from postprocess.verdicts.compare import KEY, METRICS, USUAL, numbered
+from postprocess.verdicts.compare import KEY, METRICS, USUAL
 from postprocess.verdicts.compare_text import value_words
 from postprocess.verdicts.earlier import Earlier
-from postprocess.verdicts.launches import with_keys
+from postprocess.verdicts.launches import numbered, with_keys
 
 POINTS, FOUND = 36, 31
 """At so many of the points of a map a difference is found."""

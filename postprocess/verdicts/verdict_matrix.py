@@ -14,10 +14,11 @@ from postprocess.drawing.matrix import CANNOT_TELL, CONFIGURATIONS, UNKNOWN, Cel
 from postprocess.drawing.matrix_view import MatrixView, matrix_view
 from postprocess.drawing.text import capitalised
 from postprocess.families.family import Metric
-from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, Comparison, group_columns, numbered
+from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, Comparison, group_columns
 from postprocess.verdicts.compare import UNKNOWN as UNDECIDED
 from postprocess.verdicts.compare_text import effect_words, names_of
 from postprocess.verdicts.history import Change, Series
+from postprocess.verdicts.launches import numbered
 from postprocess.verdicts.tallies import Tally, tally
 
 WORDS = {

@@ -21,7 +21,7 @@ from postprocess.families.family import Axis
 from postprocess.statistics.metrics import Floats
 from postprocess.verdicts import compare_text, verdict_matrix
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
-from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns, numbered
+from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns
 from postprocess.verdicts.compare_text import (
     MATRIX_KEY,
     POINT_AXES,
@@ -36,6 +36,7 @@ from postprocess.verdicts.compare_text import (
     value_words,
 )
 from postprocess.verdicts.history import WAVE, Change, Series
+from postprocess.verdicts.launches import numbered
 from postprocess.verdicts.silence import Silence
 
 

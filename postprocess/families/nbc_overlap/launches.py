@@ -25,7 +25,7 @@ from postprocess.statistics.effects import Integers, repetition_medians
 
 METRICS = (
     Metric("t_measured_ns", "time with overlap", ratio=True, same=("message_bytes", "work_size"), usual=True,
-           with_work="time", better_words="is faster with overlap"),
+           with_work="time", better_words="is faster with overlap", covariate="t_comp_ref_ns"),
     Metric("t_comm_ref_ns", "communication alone", ratio=True, same=("message_bytes",), usual=True),
     Metric("t_comp_ref_ns", "computation alone", ratio=True, same=("work_size",), with_work="time"),
     Metric("r_overhead", "overhead ratio", ratio=False, state="sound", usual=True,
