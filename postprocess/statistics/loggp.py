@@ -16,6 +16,7 @@ J. L. Horowitz, B.-Y. Jing, "On Blocking Rules for the Bootstrap with Dependent 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -102,12 +103,12 @@ class Times:
     hot: Floats
     cold: Floats
 
-    @property
+    @cached_property
     def send_overhead(self) -> Floats:
         """o of the sender: (PRTT(n, d, s) - PRTT(1, 0, s)) / (n - 1) - d, where d is longer than a round trip."""
         return (self.delayed - self.round_trip) / (self.messages - 1) - self.delay
 
-    @property
+    @cached_property
     def gap(self) -> Floats:
         """From a message to the next: (PRTT(n, 0, s) - PRTT(1, 0, s)) / (n - 1).
 
@@ -255,7 +256,11 @@ def resampled(rng: np.random.Generator, n: int) -> Indices:
 
 
 def _median(values: Floats) -> float:
-    return float(np.median(values)) if values.size else math.nan
+    """As numpy's, in a tenth of its time for a few values."""
+    ordered, n = np.sort(values), values.size
+    if not n or math.isnan(ordered[-1]):  # NaN is last
+        return math.nan
+    return float((ordered[(n - 1) // 2] + ordered[n // 2]) / 2)
 
 
 def _fit_of(ordered: Sequence[Times], repetitions: Sequence[Indices], fitted: Sequence[bool], sees_gap: bool) -> Floats:
