@@ -15,8 +15,8 @@ from postprocess.statistics.metrics import CONFIDENCE, Floats, divided
 FEWEST_FREEDOM = 30
 """The fewest degrees of freedom for a slope. With fewer, its error would make intervals too narrow."""
 FEWEST_DECIDING = 5
-"""The fewest launches that decide the slope, as many as would have the same weight each. With fewer, a single slow
-launch would explain itself."""
+"""The fewest launches of equal weight that would tell the slope as well. With fewer, a single slow launch decides it,
+and explains itself."""
 
 
 def at_equal(

@@ -256,7 +256,7 @@ def resampled(rng: np.random.Generator, n: int) -> Indices:
 
 
 def _median(values: Floats) -> float:
-    """As numpy's, in a tenth of its time for a few values."""
+    """As numpy's, in a sixth of its time for twenty values."""
     ordered, n = np.sort(values), values.size
     if not n or math.isnan(ordered[-1]):  # NaN is last
         return math.nan

@@ -243,7 +243,7 @@ def _ranks(values: Floats) -> Floats:
     if not (ascending[..., 1:] > ascending[..., :-1]).all():
         return np.asarray(stats.rankdata(values, axis=-1), dtype=np.float64)
     ranks, places = np.empty(values.shape), np.arange(1.0, values.shape[-1] + 1)
-    if values.ndim == 1:  # the same in a tenth of the time
+    if values.ndim == 1:  # the same, sooner
         ranks[order] = places
     else:
         np.put_along_axis(ranks, order, places, axis=-1)

@@ -27,7 +27,7 @@ from postprocess.statistics.limits import Limits
 from postprocess.statistics.metrics import Floats, work_share
 from postprocess.verdicts import maps
 from postprocess.verdicts.earlier import FAMILY, Earlier, like
-from postprocess.verdicts.launches import USUAL_VALUES, numbered, with_keys
+from postprocess.verdicts.launches import USUAL_VALUES, numbered, scaled, with_keys
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
@@ -121,8 +121,8 @@ def compare(
     The launch is the unit. Where a side has several runs, the run is the unit, because launches of one run share the
     conditions of that run. Where each side is one run, another one, it is so for cases with few launches.
     Where both sides are of the same run, its launches of the same number were measured beside each other, and are
-    compared pair by pair. So are runs where both sides are of the same ones. Launches of
-    `basic` that were measured beside each other are compared at equal values of the metric's covariate.
+    compared pair by pair. So are runs where both sides are of the same ones. Launches of `basic` that were measured
+    beside each other are compared at equal values of the metric's covariate.
     earlier: launches of runs of the system. Those of other runs tell cases with few units how much units differ.
     a, b: with the columns of KEY. Both may lack axes and metrics that their families do not have.
     differ: those columns of KEY in which the sides differ by intent.  metrics: names of METRICS.
@@ -219,7 +219,8 @@ def _at_equal_words(rows: pd.DataFrame) -> list[str]:
 
 def _needed_by(metric: Metric) -> list[str]:
     """The names of the other metrics that a metric is compared with the help of."""
-    return [*([metric.condition.name] if metric.condition is not None else []), *filter(None, [metric.covariate])]
+    names = (metric.condition.name if metric.condition is not None else "", metric.covariate)
+    return [name for name in names if name]
 
 
 def _runs_of(side: pd.DataFrame) -> tuple[str, ...]:
@@ -334,25 +335,23 @@ def _compared(
     place = np.full(len(names), -1)
     place[cases] = np.arange(cases.size)
     chosen &= place[number] >= 0
-    scaled = np.log(value[chosen]) if metric.ratio else value[chosen]
+    values = scaled(value[chosen], metric)
     case, sides = place[number[chosen]], side[chosen]
-    adjusted = _at_equal(both, names.iloc[cases], metric, chosen, scaled, case, sides, beside)
-    follows = np.zeros(cases.size, dtype=bool)
-    follows[case[adjusted != scaled]] = True
-    scaled = adjusted
+    blocks, _ = numbered(names.iloc[cases], group_columns(names))
+    occasion = both[LAUNCH].to_numpy(np.int64)[chosen] if beside == LAUNCH else None
+    adjusted = _at_equal(both[chosen], names.iloc[cases], metric, values, case, sides, blocks, occasion)
+    follows = np.bincount(case, adjusted != values, cases.size) > 0
     of_runs, least_launches = None, 0
     if unit == RUN or apart:
-        of_runs, least_launches = _by_run(case, sides, pd.factorize(both[RUN])[0][chosen], scaled)
+        of_runs, least_launches = _by_run(case, sides, pd.factorize(both[RUN])[0][chosen], adjusted)
     learnt = past.known(metric, cases, per_run=least_launches) if past is not None else None
     one_block = np.zeros(cases.size, np.int64)
     if unit == RUN and of_runs is not None:
         *_, run = of_runs
         result = effects.effects(*of_runs[:3], cases.size, one_block, learnt, run if beside else None)
     else:
-        blocks, _ = numbered(names.iloc[cases], group_columns(names))
         alike, _ = numbered(names.iloc[cases], [name for name in ALIKE if name in names])
-        occasion = both[LAUNCH].to_numpy(np.int64)[chosen] if beside else None
-        result = effects.effects(case, sides, scaled, cases.size, blocks, None if apart else learnt, occasion, alike)
+        result = effects.effects(case, sides, adjusted, cases.size, blocks, None if apart else learnt, occasion, alike)
     rests = np.isfinite(result.p_value) & (result.launches.sum(axis=1) < effects.FEWEST_LAUNCHES)
     if apart and learnt is not None and of_runs is not None:
         by_run = effects.effects(*of_runs[:3], cases.size, one_block, learnt)
@@ -403,29 +402,24 @@ def _compared(
 
 
 def _at_equal(
-    both: pd.DataFrame,
+    launches: pd.DataFrame,
     names: pd.DataFrame,
     metric: Metric,
-    chosen: NDArray[np.bool_],
-    scaled: Floats,
+    values: Floats,
     case: effects.Integers,
     side: effects.Integers,
-    beside: str,
+    blocks: effects.Integers,
+    occasion: effects.Integers | None,
 ) -> Floats:
-    """The scaled values of the chosen launches; of cases in `basic` at an equal value of the metric's covariate, if the
-    launches of the sides were measured beside each other.  names: of the cases."""
-    if not (metric.covariate in both and beside == LAUNCH and "configuration" in names):
-        return scaled
+    """The scaled values of launches; of those in `basic` at an equal value of the metric's covariate, where the sides
+    were measured beside each other.  names, blocks: of the cases."""
+    if occasion is None or metric.covariate not in launches or "configuration" not in names:
+        return values
     of_basic = (names["configuration"] == "basic").to_numpy()[case]
-    other = both[metric.covariate].to_numpy(np.float64)[chosen]
-    known = METRICS[metric.covariate].has_effect(other)
-    speed = np.full(other.shape, np.nan)
-    speed[known] = np.log(other[known]) if METRICS[metric.covariate].ratio else other[known]
-    blocks, _ = numbered(names, group_columns(names))
-    occasion, _ = numbered(both[chosen], [RUN, LAUNCH])
-    adjusted: Floats = scaled.copy()
-    places = [one[of_basic] for one in (case, side, blocks[case], occasion)]
-    adjusted[of_basic] = covariate.at_equal(scaled[of_basic], speed[of_basic], *places)
+    speed = scaled(launches[metric.covariate].to_numpy(np.float64), METRICS[metric.covariate])
+    adjusted: Floats = values.copy()
+    given = (values, speed, case, side, blocks[case], occasion)
+    adjusted[of_basic] = covariate.at_equal(*(one[of_basic] for one in given))
     return adjusted
 
 

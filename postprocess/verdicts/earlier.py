@@ -17,7 +17,7 @@ from postprocess.families.family import Metric
 from postprocess.statistics.effects import Integers, Known
 from postprocess.statistics.known import known
 from postprocess.statistics.metrics import Floats
-from postprocess.verdicts.launches import numbered, with_keys
+from postprocess.verdicts.launches import numbered, scaled, with_keys
 
 FAMILY = ("benchmark", "network", METHOD.name, "oversubscribed")
 """The columns that cases of a family have in common."""
@@ -49,8 +49,7 @@ class Earlier:
         by = [*dict.fromkeys(apart), "state"]
         group, _ = numbered(table, by)
         columns = {"case": self.number[used], "run": pd.factorize(table["run"].astype(object), sort=True)[0]}
-        scaled = np.log(value[used]) if metric.ratio else value[used]
-        launches = pd.DataFrame({**columns, "group": group, "value": scaled})
+        launches = pd.DataFrame({**columns, "group": group, "value": scaled(value[used], metric)})
         if per_run:
             by = ["case", "run", "group"]
             first = launches[launches.groupby(by).cumcount() < per_run]

@@ -30,7 +30,7 @@ from postprocess.statistics.nights import NEEDED, NEWER, Contrast, States, Wave,
 from postprocess.verdicts.compare import FASTER, KEY, METRICS, SLOWER, placements
 from postprocess.verdicts.compare_text import value_words
 from postprocess.verdicts.earlier import FAMILY
-from postprocess.verdicts.launches import USUAL_VALUES, numbered, with_keys
+from postprocess.verdicts.launches import USUAL_VALUES, numbered, scaled, with_keys
 
 WAVE = "comes and goes"
 """The verdict on a wave. It is no alarm."""
@@ -316,7 +316,7 @@ def library_and_version(toolchain: str) -> tuple[str, str]:
 
 def searched(series: Sequence[Series]) -> list[Series]:
     """The series with the states that are found in them, and what their newest nights say."""
-    values = [_scaled(one.values, METRICS[one.metric]) for one in series]
+    values = [scaled(one.values, METRICS[one.metric]) for one in series]
     found = states_of(values)
     number = {night: place for place, night in enumerate(sorted({run[:DAY] for one in series for run in one.runs}))}
     nights = [np.array([number[run[:DAY]] for run in one.runs], np.int64) for one in series]
@@ -406,7 +406,7 @@ def _steps(series: Series, contrast: Callable[[int, int], Contrast], limits: Lim
 def _wave(series: Series, wave: Wave, limits: Limits) -> Change:
     """A wave as a change, from its lowest to its highest value. It has no verdict where it is too small to matter."""
     metric, nights = METRICS[series.metric], series.values.size
-    middle = float(np.median(_scaled(series.values, metric)))
+    middle = float(np.median(scaled(series.values, metric)))
     low, high, height = (
         float(_unscaled(part, metric)) for part in (middle - wave.height / 2, middle + wave.height / 2, wave.height)
     )
@@ -421,10 +421,6 @@ def _verdict(effect: float, metric: Metric, limits: Limits) -> str:
     """SLOWER or FASTER; empty where the effect is too small to matter."""
     none = 1.0 if metric.ratio else 0.0
     return SLOWER if metric.is_worse(effect, none, limits) else FASTER if metric.is_worse(none, effect, limits) else ""
-
-
-def _scaled(values: Floats, metric: Metric) -> Floats:
-    return np.asarray(np.log(values)) if metric.ratio else values
 
 
 def _unscaled(values: Any, metric: Metric) -> Floats:

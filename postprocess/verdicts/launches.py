@@ -23,13 +23,14 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from postprocess.drawing.text import clean, plural
 from postprocess.families import registry
 from postprocess.families.axes import SIZES
-from postprocess.families.family import LONGEST_NS, STATE, STATE_OF_POINTS, Axis, Family, Launches
+from postprocess.families.family import LONGEST_NS, STATE, STATE_OF_POINTS, Axis, Family, Launches, Metric
 from postprocess.families.sampled import TOO_WIDE
 from postprocess.records.fields import RecordError, fail
 from postprocess.records.header import SIMULATED
 from postprocess.records.run import MANIFEST_VERSION, Run, failed_records, load_run
 from postprocess.records.storage import record_files
 from postprocess.statistics.effects import Integers
+from postprocess.statistics.metrics import Floats
 from postprocess.verdicts.kept_launches import KeptLaunches
 
 _AXES: Mapping[str, Axis] = {axis.name: axis for axis in (*registry.AXES, *SIZES)}
@@ -84,6 +85,14 @@ def numbered(table: pd.DataFrame, key: Sequence[str]) -> tuple[Integers, pd.Data
             number = pd.factorize(number * len(values) + codes)[0]
     first = np.unique(number, return_index=True)[1]
     return number, table[list(key)].iloc[first].reset_index(drop=True)
+
+
+def scaled(values: Floats, metric: Metric) -> Floats:
+    """Values on a scale on which effects are differences: logarithms for a ratio. NaN where no effect can be formed."""
+    known = metric.has_effect(values)
+    found = np.full(values.shape, np.nan)
+    found[known] = np.log(values[known]) if metric.ratio else values[known]
+    return found
 
 
 # Arrow's own allocator does not give memory back: comparing a million points would take half as much memory again.

@@ -15,7 +15,7 @@ from postprocess.families.axes import SIZES
 from postprocess.families.family import STATE, Metric
 from postprocess.statistics.effects import Integers
 from postprocess.statistics.metrics import Floats
-from postprocess.verdicts.launches import numbered, with_keys
+from postprocess.verdicts.launches import numbered, scaled, with_keys
 
 LEAST_POINTS = 0.5
 """The share of a map's points that a launch must have to count."""
@@ -39,11 +39,11 @@ def of_maps(
     for metric in metrics:
         value = launches[metric.name].to_numpy(np.float64)
         used = launches[metric.state].to_numpy(bool) & metric.has_effect(value)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scaled = np.log(value) if metric.ratio else value
         same = {f"{name} ": launches[name] for name in metric.same if name in launches}
         of_point, _ = numbered(keyed.assign(**same), [*key, *points, *same])
-        found = _over_points(scaled[used], of_point[used], of_map[used], side[used], number[used], len(table))
+        found = _over_points(
+            scaled(value[used], metric), of_point[used], of_map[used], side[used], number[used], len(table)
+        )
         table[metric.name] = np.exp(found) if metric.ratio else found
         table[f"{metric.name}{MEASURED}"] = np.bincount(number, np.isfinite(value)) > 0
     whole: pd.DataFrame = table.assign(**{axis.name: 0 for axis in SIZES}, **dict.fromkeys(STATE, True))
