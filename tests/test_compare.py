@@ -41,13 +41,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_against_the_one_before_it(root: Path, campaign: Command) -> None:
     done = campaign("compare", name_of(3), name_of(4), "--output", str(root))
     assert done.returncode == 1, done.stderr
-    assert f"{name_of(4)} against {name_of(3)}: 16 slower, 0 faster, 8 same" in done.stdout
+    assert f"{name_of(4)} against {name_of(3)}: 16 slower, 0 faster, 0 slightly different, 8 same" in done.stdout
     back = campaign("compare", name_of(4), name_of(3), "--output", str(root))
     assert back.returncode == 0
     assert "0 slower, 16 faster" in back.stdout
     alike = campaign("compare", name_of(2), name_of(3), "--output", str(root))
     assert alike.returncode == 0
-    assert "0 slower, 0 faster, 24 same" in alike.stdout
+    assert "0 slower, 0 faster, 0 slightly different, 24 same" in alike.stdout
 
 
 def test_a_run_says_what_its_launches_can_tell_once_earlier_runs_know_it(tmp_path: Path) -> None:

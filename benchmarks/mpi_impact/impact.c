@@ -11,7 +11,7 @@
 
 /* A slot is this much longer than the work in it is expected to take: who was held up is back in step at the next one.
  */
-static const double slot_margin = 1.1;
+static const double slot_margin = 1.4;
 enum { SLOT_MARGIN_NS = 2000000 };
 
 /* A short work is repeated for at least this long, so that an occasional interruption does not change its median. */

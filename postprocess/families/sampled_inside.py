@@ -70,12 +70,13 @@ def wrong(
 ) -> Iterator[str]:
     """A phrase if a record has wrong data, or is complete without a valid point.
 
+    Beside a progress thread that shares the core of its rank there may be no valid point: that is what was found.
     words: what is wrong then.  reasons: why a point is not valid.
     """
     errors = sum(point.data_errors for point in record.points)
     if errors:
         yield f"{errors} {words}"
-    elif record.complete:
+    elif record.complete and not record.header.shared_core:
         of_points = [reasons(point) for point in record.points]
         if all(of_points):
             named = dict.fromkeys(reason for of_point in of_points for reason in of_point)

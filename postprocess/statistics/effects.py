@@ -10,11 +10,14 @@ same launches measured, a block, may all move together: a slow launch may be slo
    empirical Bayes methods", doi:10.2202/1544-6115.1027): a case with three launches that agree by luck is not believed.
    Each block counts once in how much is known of the others: a thousand cases of the same six launches count as six
    launches. Cases of other kinds, such as those beside a progress thread, have another variance in common.
-2. The effect is the difference of the sides' medians over launches, and t is the effect over its standard error. Where
-   the sides were measured on the same occasions, a launch of each beside one of the other, a machine that drifts moves
-   both. Then the difference on each occasion may count as one launch, and the effect is the median of these: what the
-   occasion did to both sides is in no interval. Occasions that one side lacks are left out. As there are half as many
-   differences as launches, this is done only where it makes the median interval of all cases narrower.
+2. The effect is the median of all differences between a launch of one side and one of the other (Hodges and Lehmann
+   1963, "Estimates of location based on rank tests", doi:10.1214/aoms/1177704172): of six normal launches a side it
+   varies less by 8 % than the difference of the medians, and one wild launch moves it little. t is the effect over
+   its standard error. Where the sides were measured on the same occasions, a launch of each beside one of the other, a
+   machine that drifts moves both. Then the difference on each occasion may count as one launch, and the effect is the
+   median of the means of all pairs of these, each with itself too: what the occasion did to both sides is in no
+   interval. Occasions that one side lacks are left out. As there are half as many differences as launches, this is done
+   only where it makes the median interval of all cases narrower.
 3. The distribution of t where nothing differs comes from a bootstrap of launches. Residuals of all launches, each over
    the scale of its case, are drawn for both sides and multiplied by the root of a variance, which is drawn from the
    common distribution of variances; t is computed from them. One such distribution serves all cases with about as many
@@ -65,8 +68,9 @@ SEED = 20221129
 class Effects:
     """The effects of all cases: arrays in the order of the cases' numbers.
 
-    effect: the median over the launches of side 1 minus that of side 0; low, high: its 95 % interval; p_value: that of
-    no difference. NaN where they are not known. launches: their number, (cases, 2); centres: the medians, (cases, 2).
+    effect: by how much the launches of side 1 are above those of side 0; low, high: its 95 % interval; p_value: that of
+    no difference. NaN where they are not known. launches: their number, (cases, 2); centres: the sides' medians,
+    (cases, 2).
     Of cases that are compared by occasions these are the launches on occasions that both sides have.
     """
 
@@ -243,7 +247,7 @@ def _effects(
         freedom = np.where(few, known.freedom, freedom)
         scale = np.where(few, np.sqrt(moderated_variance(squares, own_freedom, known.variance, known.freedom)), scale)
 
-    effect = centres[:, 1] - (0.0 if differences else centres[:, 0])
+    effect = _shifts(values, first, count, differences=differences)
     error = scale * np.sqrt(np.divide(1.0, n, out=np.zeros(n.shape), where=n > 0).sum(axis=1))
     sure = np.isfinite(effect) & np.isfinite(error) & (error > 0) & (~few | (freedom > 0))
     low, high, p_value = (np.full(cases, np.nan) for _ in range(3))
@@ -339,7 +343,7 @@ def null_distribution(
     scale = np.sqrt(moderated_variance(squares, np.full(draws, float(freedom)), 1.0, common_freedom))
     error = scale * math.sqrt(sum(1 / part.shape[1] for part in sides))
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.abs(_row_medians(b) - (_row_medians(a) if first else 0.0)) / error
+        t = np.abs(_row_shifts(a, b)) / error
     return np.sort(np.where(np.isnan(t), np.inf, t))
 
 
@@ -403,6 +407,30 @@ def _row_medians(table: NDArray[Any]) -> Floats:
     ordered = np.sort(table, axis=1)  # of short rows faster than np.partition
     median: Floats = (ordered[:, low].astype(np.float64) + ordered[:, high]) / 2
     return median
+
+
+def _row_shifts(first: Floats, second: Floats) -> Floats:
+    """By how much the values of the second table are above those of the first, row by row, by Hodges and Lehmann;
+    where the first has no columns, above 0. No value may be NaN."""
+    rows, n = second.shape
+    if first.shape[1]:
+        pairs = second[:, :, None] - first[:, None, :]
+    else:
+        one, other = np.triu_indices(n)
+        pairs = (second[:, one] + second[:, other]) / 2
+    return _row_medians(pairs.reshape(rows, -1))
+
+
+def _shifts(values: Floats, first: Integers, count: Integers, *, differences: bool) -> Floats:
+    """The shift of each case, from the values of both its sides, which lie end to end; NaN where a side has none."""
+    starts, n = first.reshape(-1, 2), count.reshape(-1, 2)
+    shift = np.full(len(n), np.nan)
+    there = n[:, 1] > 0 if differences else (n > 0).all(axis=1)
+    for launches in np.unique(n[there], axis=0):
+        same = np.flatnonzero(there & (n == launches).all(axis=1))
+        a, b = (values[starts[same, side, None] + np.arange(launches[side])] for side in (0, 1))
+        shift[same] = _row_shifts(a, b)
+    return shift
 
 
 def _medians(values: Floats, first: Integers, count: Integers) -> Floats:

@@ -151,7 +151,7 @@ def _since(comparison: Comparison) -> str:
     """Whether something is slower than before."""
     found = tally(comparison.rows)
     where = f"of {found.decided} decided comparisons"
-    counts = f"faster in {found.better}, the same in {found.same}"
+    counts = f"faster in {found.better}, no different by what counts in {found.same}"
     words = f"slower in {found.worse} {where}, {counts}" if found.worse else f"nothing is slower: {counts} {where}"
     return f"{words} ({_decided_by(found, comparison)}){_worst(comparison)}"
 

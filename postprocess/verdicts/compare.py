@@ -29,8 +29,8 @@ from postprocess.verdicts import maps
 from postprocess.verdicts.earlier import FAMILY, Earlier, like
 from postprocess.verdicts.launches import USUAL_VALUES, numbered, scaled, with_keys
 
-SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
-VERDICTS = (SLOWER, FASTER, SAME, UNKNOWN)
+SLOWER, FASTER, SLIGHT, SAME, UNKNOWN = "slower", "faster", "slightly different", "same", "cannot tell"
+VERDICTS = (SLOWER, FASTER, SLIGHT, SAME, UNKNOWN)
 
 CELL = [axis.name for axis in registry.AXES if axis.of == "point"]
 """The columns that name a case on a map."""
@@ -242,8 +242,8 @@ def over_all(comparisons: Sequence[Comparison]) -> list[Comparison]:
 def confirmed(first: Comparison, second: Comparison, run: str) -> Comparison:
     """A comparison in which nothing is called slower that measuring it again refutes.
 
-    It is refuted where it is the same or faster the second time, and where the second time cannot tell, but has its
-    whole interval of the effect on the better side of the first one. Any other slowdown stays.
+    It is refuted where it is the same or faster the second time, and where the second time cannot tell, or differs
+    slightly, but has its whole interval of the effect on the better side of the first one. Any other slowdown stays.
     second: the comparison of the same side A with what was measured again.  run: its name.
     """
     key = [name for name in (*KEY, "metric") if name in first.rows and name in second.rows]
@@ -256,7 +256,7 @@ def confirmed(first: Comparison, second: Comparison, run: str) -> Comparison:
         again["effect_ci95_low"].to_numpy(np.float64) > rows["effect_ci95_high"].to_numpy(np.float64),
         again["effect_ci95_high"].to_numpy(np.float64) < rows["effect_ci95_low"].to_numpy(np.float64),
     )
-    slower, untold = rows["verdict"].to_numpy() == SLOWER, verdict == UNKNOWN
+    slower, untold = rows["verdict"].to_numpy() == SLOWER, np.isin(verdict, [UNKNOWN, SLIGHT])
     refuted = slower & (np.isin(verdict, [SAME, FASTER]) | (untold & apart))
     what = np.where(untold, "nearer to A than the interval says", verdict)
     reason = [f"not confirmed: measured again in {run}, it was {one}" for one in what]
@@ -504,8 +504,8 @@ def _larger_is_better(rows: pd.DataFrame) -> NDArray[np.bool_]:
 def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     """The rows with a column `verdict`.
 
-    A case differs where its q-value is at most the false-discovery rate and its effect is large enough to matter. A
-    case is the same where its whole interval is too small to matter. A case with a reason why not has no verdict.
+    A case differs where its q-value is at most the false-discovery rate: slightly, where its effect is too small to
+    matter. A case is the same where its whole interval is. A case with a reason why not has no verdict.
     """
     ratio, least = are_ratios(rows), least_differences(rows, limits)
     more = np.where(ratio, 1 + limits.least_ratio, least)
@@ -515,8 +515,8 @@ def _judged(rows: pd.DataFrame, limits: Limits) -> pd.DataFrame:
     up, down = significant & (effect >= more), significant & (effect <= less)
     worse, better = np.where(_larger_is_better(rows), [down, up], [up, down])
     verdict = np.select(
-        [rows["reason"].to_numpy(str) != "", worse, better, (low >= less) & (high <= more)],
-        [UNKNOWN, SLOWER, FASTER, SAME],
+        [rows["reason"].to_numpy(str) != "", worse, better, (low >= less) & (high <= more), significant],
+        [UNKNOWN, SLOWER, FASTER, SAME, SLIGHT],
         UNKNOWN,
     )
     table: pd.DataFrame = rows.assign(verdict=verdict)

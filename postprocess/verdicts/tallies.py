@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from postprocess.verdicts.compare import FASTER, SAME, SLOWER, UNKNOWN, are_ratios
+from postprocess.verdicts.compare import FASTER, SAME, SLIGHT, SLOWER, UNKNOWN, are_ratios
 
 
 @dataclass(frozen=True)
 class Tally:
     """The verdicts on B, beside A, of cases of one metric: how many of each.
 
+    same: those that do not differ by what counts; slight: how many of these differ slightly.
     effect, low, high: the median effect of B against A over the `known` cases that have an interval, and its own
     interval; NaN where there is none. All of these cases count: those with a verdict are those with large effects.
     launches: the fewest and the most launches, or runs, of a side of a decided case.
@@ -21,6 +22,7 @@ class Tally:
     better: int
     worse: int
     same: int
+    slight: int
     unknown: int
     known: int
     effect: float
@@ -58,7 +60,8 @@ def tally(rows: pd.DataFrame, *, turned: bool = False) -> Tally:
     return Tally(
         worse if turned else better,
         better if turned else worse,
-        int(counts.get(SAME, 0)),
+        int(counts.get(SAME, 0)) + int(counts.get(SLIGHT, 0)),
+        int(counts.get(SLIGHT, 0)),
         int(counts.get(UNKNOWN, 0)),
         len(known),
         float(effect),

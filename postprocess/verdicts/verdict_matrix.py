@@ -14,7 +14,7 @@ from postprocess.drawing.matrix import CANNOT_TELL, CONFIGURATIONS, UNKNOWN, Cel
 from postprocess.drawing.matrix_view import MatrixView, matrix_view
 from postprocess.drawing.text import capitalised
 from postprocess.families.family import Metric
-from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, Comparison, group_columns
+from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLIGHT, SLOWER, Comparison, group_columns
 from postprocess.verdicts.compare import UNKNOWN as UNDECIDED
 from postprocess.verdicts.compare_text import effect_words, names_of
 from postprocess.verdicts.history import Change, Series
@@ -25,6 +25,7 @@ WORDS = {
     SLOWER: Word("slower", "bad", "is slower", "are slower"),
     FASTER: Word("faster", "good", "is faster", "are faster"),
     SAME: Word("the same", "even", "is the same", "are the same"),
+    SLIGHT: Word(SLIGHT, "even", f"is {SLIGHT}", f"are {SLIGHT}"),
 }
 IN_PARTS = {
     SLOWER: Word("slower in parts", "bad", "is slower in parts", "are slower in parts"),
@@ -112,7 +113,7 @@ def _word(found: Tally) -> Word:
         return MIXED
     differs = SLOWER if found.worse else FASTER
     if not found.worse + found.better:
-        return WORDS[SAME]
+        return WORDS[SLIGHT if found.slight else SAME]
     return WORDS[differs] if found.worse + found.better > found.same else IN_PARTS[differs]
 
 

@@ -21,7 +21,7 @@ from postprocess.families.family import Axis
 from postprocess.statistics.metrics import Floats
 from postprocess.verdicts import compare_text, verdict_matrix
 from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Criteria, Result
-from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLOWER, UNKNOWN, Comparison, group_columns
+from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLIGHT, SLOWER, UNKNOWN, Comparison, group_columns
 from postprocess.verdicts.compare_text import (
     MATRIX_KEY,
     POINT_AXES,
@@ -57,10 +57,10 @@ LARGE, SMALL = Room(rows=5000, drawn=100), Room(rows=500, drawn=8)
 SILENT = "not measured"
 """The word for cases that are not measured any more, in the place of a verdict."""
 CSS = {
-    **dict.fromkeys((SLOWER, FAIL), "bad"), **dict.fromkeys((FASTER, PASS), "good"), SAME: "same",
-    **dict.fromkeys((UNKNOWN, WAVE, NOT_TESTED, SILENT), "unknown"),
+    **dict.fromkeys((SLOWER, FAIL), "bad"), **dict.fromkeys((FASTER, PASS), "good"),
+    **dict.fromkeys((SAME, SLIGHT), "same"), **dict.fromkeys((UNKNOWN, WAVE, NOT_TESTED, SILENT), "unknown"),
 }  # fmt: skip
-_ORDER = (SLOWER, FASTER, UNKNOWN, SAME)
+_ORDER = (SLOWER, FASTER, SLIGHT, UNKNOWN, SAME)
 """The order of a comparison's rows."""
 _FILTERS = ("verdict", "toolchain", "configuration", "collective", "metric")
 _WIDTH, _HEIGHT, _LEFT = 760, 150, 70

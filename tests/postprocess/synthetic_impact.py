@@ -52,9 +52,10 @@ def synthetic(
             "mpi_thread_cpu_ns": [[5], [5]] if program == MPI_IMPACT else [],
             "helper_thread_cpu_ns": [[], []] if program == MPI_IMPACT else [],
         }  # fmt: skip
-        for time_ns in TARGETS_NS:
+        for place, time_ns in enumerate(TARGETS_NS):
+            slot_ns = sum(target(before)["slot_ns"] for before in TARGETS_NS[:place])
             times = [[round(time_of(program, number, rank, time_ns))] * REPETITIONS for rank in range(2)]
-            begins = [BEGIN_NS + late_ns(number, rank) for rank in range(2)]
+            begins = [BEGIN_NS + slot_ns + late_ns(number, rank) for rank in range(2)]
             windows = [[begins[rank], begins[rank] + sum(times[rank])] for rank in range(2)]
             parameters = {
                 "comp_target_ns": time_ns, "work_size": time_ns // 1000, "launch": number, "program": program,

@@ -19,7 +19,18 @@ from postprocess.records.run import load_run
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts import compare_text, verdict_page
 from postprocess.verdicts import launches as launches_module
-from postprocess.verdicts.compare import FASTER, KEY, METRICS, SAME, SLOWER, UNKNOWN, Comparison, compare, confirmed
+from postprocess.verdicts.compare import (
+    FASTER,
+    KEY,
+    METRICS,
+    SAME,
+    SLIGHT,
+    SLOWER,
+    UNKNOWN,
+    Comparison,
+    compare,
+    confirmed,
+)
 from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 from tests.postprocess import synthetic, synthetic_impact
@@ -304,9 +315,12 @@ def test_every_form_says_the_same() -> None:
     found = compare(launches(), after)
     text = compare_text.comparison_text(found, SIDES)
     assert text.count("\nslower") == 24
-    assert "after against before: 24 slower, 0 faster, 12 same, 0 cannot tell, of 36 comparisons" in text
+    assert (
+        "after against before: 24 slower, 0 faster, 0 slightly different, 12 same, 0 cannot tell, of 36 comparisons"
+        in text
+    )
     document = json.loads(compare_text.comparisons_json({SIDES: found}))
-    assert document["verdicts"] == {"slower": 24, "faster": 0, "same": 12, "cannot tell": 0}
+    assert document["verdicts"] == {"slower": 24, "faster": 0, "slightly different": 0, "same": 12, "cannot tell": 0}
     assert document["cases"][0]["effect"] == pytest.approx(1.1, rel=0.02)
     suite = ElementTree.fromstring(compare_text.comparison_junit(found, SIDES))
     assert (suite.get("tests"), suite.get("failures")) == ("36", "24")
@@ -626,3 +640,14 @@ def test_a_map_that_cannot_be_compared_is_told_of(what: str) -> None:
     rows = found[found["metric"] == metric]
     assert len(rows) == 8 and set(rows["verdict"]) == {UNKNOWN}
     assert rows["reason"].str.contains("half of the map's points").all()
+
+
+def test_what_surely_differs_by_less_than_counts_is_slightly_different() -> None:
+    """Between the same and slower: its interval has differences that count, and no equality."""
+    a, b = launches(1, 12, 9, 1, 0.012), launches(1.025, 12, 9, 2, 0.012)
+    rows = compare(a, b, limits=Limits(least_ratio=0.03)).rows
+    rows = rows[rows["metric"] == "t_measured_ns"]
+    slight = rows[rows["verdict"] == SLIGHT]
+    assert len(slight) > len(rows) / 2
+    assert (slight["effect_ci95_low"] > 1).all() and (slight["effect"] < 1.03).all()
+    assert (slight["effect_ci95_high"] > 1.03).all()

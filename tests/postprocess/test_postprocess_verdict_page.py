@@ -111,7 +111,7 @@ def test_a_comparison_is_filtered_and_its_address_keeps_the_choice(
 ) -> None:
     open_at(browser, pages["comparison"])
     assert shown(browser) == 72
-    assert "24 slower, 0 faster, 48 same" in browser.find_element(By.CSS_SELECTOR, ".answer").text
+    assert "24 slower, 0 faster, 0 slightly different, 48 same" in browser.find_element(By.CSS_SELECTOR, ".answer").text
     browser.find_element(By.CSS_SELECTOR, "fieldset[data-name=verdict] input[value=same]").click()
     assert shown(browser) == 24
     assert "24 of 72 rows shown" in browser.find_element(By.ID, "shown").text

@@ -8,8 +8,8 @@ valid       There are at least 2 pairs of launches, so that the ratio has an int
 reliable    Valid, the case did not fail, and
             * the width of the 95 % interval is at most 25 % of the ratio: a wider interval could not tell the 1.27 of
               figure 9 from 1;
-            * the ranks computed at the same time: over all launches, the time during which all ranks were in their
-              counted repetitions is at least 80 % of the time from the first rank's beginning to the last rank's end;
+            * the ranks computed at the same time: all ranks of a host computed, counted or not, works of this size
+              during at least 80 % of their counted time, over all launches;
             * both programs computed on the same CPUs.
 flags       The reference without MPI varies between launches by more than 10 % (noise), or has a trend over them
             (p < 0.01, more than 2 %); or the work takes a time that is more than 20 % off its target.
@@ -28,11 +28,11 @@ from scipy import stats
 from postprocess.drawing.columns import Column, Columns, estimate, number, plain
 from postprocess.drawing.text import change, duration, percent
 from postprocess.families import axes, sampled_table
-from postprocess.families.mpi_impact.record import COMPUTE_ALONE, FAMILY, MPI_IMPACT, ImpactRecord, Launch
+from postprocess.families.mpi_impact.record import COMPUTE_ALONE, FAMILY, MPI_IMPACT, ImpactRecord, Launch, Target
 from postprocess.families.sampled import TOO_WIDE
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
-from postprocess.statistics.metrics import Floats, as_float, r_mpi_impact
+from postprocess.statistics.metrics import Floats, as_float, divided, r_mpi_impact
 
 FIGURE_9_NS = 512_000_000
 """The computation time of figure 9."""
@@ -101,21 +101,29 @@ def rank_times_ns(launch: Launch, index: int) -> Floats:
     return np.array([float(np.median(times)) for times in launch.points[index].t_comp_ns])
 
 
-def together_share(launches: Sequence[Launch], index: int) -> float:
-    """The share of the time spent on the computation time `index` during which all ranks of a host were computing.
+def together_shares(targets: Sequence[Target], launches: Sequence[Launch]) -> Floats:
+    """By computation time, the share of the ranks' counted time in which all ranks of a host computed such works.
 
-    It is summed over hosts and launches; NaN without a launch.
+    A rank computes works of a size, counted or not, from its first warm-up to the end of the timetable's slot, or of
+    its last counted repetition, if that is later. The timetable begins, on each host, as late as all beginnings allow.
+    The counted time is summed over hosts and launches; NaN without a launch.
     """
-    common = longest = 0
+    slots = np.cumsum([0, *(target.slot_ns for target in targets)])
+    warmups = np.array([target.warmup_repetitions for target in targets])
+    common, counted = np.zeros(len(targets)), np.zeros(len(targets))
     for launch in launches:
-        hosts: dict[str, list[tuple[int, int]]] = {}
-        for place, window in zip(launch.places, launch.points[index].windows_utc_ns, strict=True):
-            hosts.setdefault(place.host, []).append(window)
-        for windows in hosts.values():
-            begins, ends = [begin for begin, _ in windows], [end for _, end in windows]
-            common += max(0, min(ends) - max(begins))
-            longest += max(ends) - min(begins)
-    return common / longest if longest > 0 else math.nan
+        windows = np.array([point.windows_utc_ns for point in launch.points], np.float64)
+        works = np.array([rank_times_ns(launch, index) for index in range(len(targets))])
+        hosts = np.array([place.host for place in launch.places])
+        for host in np.unique(hosts):
+            begins, ends = np.moveaxis(windows[:, hosts == host], 2, 0)
+            first = begins - warmups[:, np.newaxis] * works[:, hosts == host]
+            timetable = float((first - slots[:-1, np.newaxis]).min())
+            last = np.maximum(ends, timetable + slots[1:, np.newaxis])
+            all_from, all_to = first.max(axis=1, keepdims=True), last.min(axis=1, keepdims=True)
+            common += np.maximum(np.minimum(ends, all_to) - np.maximum(begins, all_from), 0).sum(axis=1)
+            counted += (ends - begins).sum(axis=1)
+    return divided(common, counted)
 
 
 def same_places(record: ImpactRecord) -> bool:
@@ -129,7 +137,7 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
     case = sampled_table.case_of(header, AXES)
     case["repeat"] = case.pop("launch")
     launches = [launch for pair in pairs for launch in pair]
-    busy = _progress_cpu_share(record)
+    busy, shares = _progress_cpu_share(record), together_shares(record.targets, launches)
     for index, target in enumerate(record.targets):
         passive = np.array([rank_times_ns(mpi, index).max() for mpi, _ in pairs])
         alone = np.array([rank_times_ns(without, index).max() for _, without in pairs])
@@ -138,7 +146,7 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
         reference = geometric_mean(alone)
         spread = float((alone.max() - alone.min()) / np.median(alone)) if alone.size > 1 else math.nan
         drift, p_value = _trend(alone)
-        together = together_share(launches, index)
+        together = float(shares[index])
         reasons = [*failed_reasons(failed), *_unreliable_reasons(record, len(pairs), (high - low) / value, together)]
         yield {
             **case,

@@ -48,16 +48,11 @@ def _facts(records: Sequence[SyncRecord]) -> Details:
 
 def wrong(record: SyncRecord) -> Iterator[str]:
     """A phrase if a record received wrong data, or is complete without a valid point, or without the memory that alone
-    was to be measured.
-
-    Beside a progress thread that shares the core of its rank there may be no valid point: that is what was found.
-    """
-    errors = any(point.data_errors for point in record.points)
-    if record.complete and _never_sends(record) and not errors:
-        if not any(math.isfinite(point.idle_pss_total_bytes) for point in record.points):
-            yield "the kernel does not tell the memory of a process"
-    elif errors or not record.header.shared_core:
+    was to be measured."""
+    if not (record.complete and _never_sends(record)) or any(point.data_errors for point in record.points):
         yield from sampled_inside.wrong(record)
+    elif not any(math.isfinite(point.idle_pss_total_bytes) for point in record.points):
+        yield "the kernel does not tell the memory of a process"
 
 
 def communicated_ns(record: SyncRecord) -> float:
@@ -118,7 +113,11 @@ SYNC_OVERLAP = sampled_family(
     table=sync_table,
     columns=COLUMNS,
     metrics=METRICS,
-    compared=Compared(("asked",), lambda table: table["asked"].astype(bool)),  # other sizes differ between launches
+    # Sizes that were not asked for differ between launches, and what is sent late is the control, the same everywhere.
+    compared=Compared(
+        ("asked", axes.SEND.name),
+        lambda table: table["asked"].astype(bool) & (table[axes.SEND.name] == axes.SEND.usual),
+    ),
     numbers=record_numbers,
     bounds=slower("recv_over_wait", "t_whole_ns"),
     text=(
