@@ -3,6 +3,7 @@
 import itertools
 import re
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -488,7 +489,7 @@ def test_the_suite_of_planted_cases_has_both_networks_and_only_cases_that_show_s
     assert len(sides) == 11 + 9 + 3
     assert {case.parameters["send"] for case in found.to_measure} == {"early"}
     assert options.grid_of(found.options)[1] == {"message_bytes": ("64", "4096", "65536", "1048576")}
-    assert [turn.network for turn in found.rounds] == ["shm"] * 3 + ["wire:2gbit"] * 3
+    assert [turn.network for turn in found.rounds] == ["shm"] * 4 + ["wire:2gbit"] * 3
     folder = run_folders.RunFolder(tmp_path, "local", "RUN")
     over_wire, *_ = (session_words.of_round(folder, found, turn) for turn in found.rounds if turn.network != "shm")
     (name,) = (word.removeprefix("--name=") for word in over_wire if word.startswith("--name="))
@@ -670,8 +671,8 @@ def test_what_differs_between_launches_is_launched_several_times() -> None:
 
     def launches(**asked: Any) -> dict[str, int]:
         found = planned(MPICH, benchmarks=("cpu_overhead", "loggp"), configurations=("basic",), **asked)
-        by_round = [{case.benchmark for case in found.to_measure if turn.has(case)} for turn in found.rounds]
-        return {name: sum(name in names for names in by_round) for name in ("cpu_overhead", "loggp")}
+        launched = {(case.benchmark, case.repeat) for case in found.to_measure}
+        return dict(sorted(Counter(name for name, _ in launched).items()))
 
     assert launches(suite="acceptance") == {"cpu_overhead": 3, "loggp": 6}
     assert launches(suite="acceptance", repeat=8) == {"cpu_overhead": 8, "loggp": 8}
@@ -851,13 +852,18 @@ def test_libraries_take_turns_and_a_session_has_all_configurations_of_one() -> N
     assert [found.begins(turn) for turn in found.rounds] == [True, False, False]
 
 
-@pytest.mark.parametrize(("calibrate", "begun"), [("", [True, False]), ("own", [True, True])])
-def test_a_library_of_which_each_case_is_launched_once_has_a_session_of_its_own(
+@pytest.mark.parametrize(("calibrate", "begun"), [("", [True, True, False]), ("own", [True, True, True])])
+def test_a_library_of_which_each_case_is_launched_once_has_sessions_of_its_own(
     calibrate: str, begun: list[bool]
 ) -> None:
+    """The first one has two, so that its first case is seen soon, in all configurations."""
     found = planned(MPICH, OPENMPI, calibrate=calibrate)
-    assert [one.environments for one in found.rounds] == [(MPICH.environment,), (OPENMPI.environment,)]
+    first, *_ = found.rounds
+    assert [one.environments for one in found.rounds] == [(MPICH.environment,)] * 2 + [(OPENMPI.environment,)]
     assert [found.begins(turn) for turn in found.rounds] == begun
+    assert {case.configuration for case in found.to_measure if first.has(case)} == {"basic", "async"}
+    assert len({case.parameters["collective"] for case in found.to_measure if first.has(case)}) == 1
+    assert all(sum(turn.has(case) for turn in found.rounds) == 1 for case in found.to_measure)
 
 
 def test_old_manifests_say_that_sides_took_turns() -> None:

@@ -126,7 +126,7 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
     kinds = tuple(dict.fromkeys(formats))
     look = rendering.look(asked["palette"], tuple(dict.fromkeys(asked["metrics"])), kinds, dim=dim)
     loaded = rendering.load(folder)
-    answers = answering.of_run(folder)
+    answers = answering.of_run(folder, loaded)
     written = rendering.write_report(
         folder, loaded, answers, target and target.absolute(), maps and maps.absolute(), look
     )

@@ -44,12 +44,14 @@ class Round:
     """What one ReFrame session measures: the cases of one repeat, of these environments in turn, over one network.
 
     axes: the values of the axes that have a single value per session (BY_SESSION), such as the cores per rank.
+    stems: of its cases; None: of all cases that have this in common.
     """
 
     repeat: int
     environments: tuple[str, ...]
     axes: Mapping[str, Value] = field(default_factory=dict, hash=False)
     network: str = ""
+    stems: frozenset[str] | None = None
 
     @property
     def session(self) -> Session:
@@ -58,7 +60,8 @@ class Round:
 
     def has(self, case: Case) -> bool:
         """Whether the round measures the case: to judge it, or as the `basic` of cases to judge."""
-        return (case.repeat, session_of(case)) == (self.repeat, self.session) and case.environment in self.environments
+        mine = (case.repeat, session_of(case)) == (self.repeat, self.session) and case.environment in self.environments
+        return mine and (self.stems is None or case.stem in self.stems)
 
 
 def session_of(case: Case) -> Session:
@@ -113,8 +116,9 @@ class Plan:
 
         Libraries take turns with each case, A B C in one repeat and C B A in the next, so that their launches are
         neighbours in time and a machine that drifts favours none. Where each case has one launch, nothing is told apart
-        by how much these differ, and a library has a session of its own: what it found is shown before the next one. A
-        session has all configurations, so that `basic` is beside what is compared with it.
+        by how much these differ, and a library has a session of its own: what it found is shown before the next one.
+        The first of them is two, so that the first map is seen soon. A session has all configurations, so that `basic`
+        is beside what is compared with it.
         """
         sessions: list[Session] = []
         measured: list[tuple[int, str, Session]] = []
@@ -131,11 +135,19 @@ class Plan:
             for network, axes in sessions
             for names in together
         ]
-        return [
-            replace(turn, environments=turn.environments[:: 1 if turn.repeat % 2 else -1])
-            for turn in turns
-            if turn.environments
-        ]
+        there = [turn for turn in turns if turn.environments]
+        if last == 1:
+            there[:1] = self._first_apart(there[0])
+        return [replace(turn, environments=turn.environments[:: 1 if turn.repeat % 2 else -1]) for turn in there]
+
+    def _first_apart(self, turn: Round) -> list[Round]:
+        """The round as two: its first case in all configurations, then the others, unless these need its `basic`."""
+        cases = [case for case in self.to_measure if turn.has(case)]
+        alike = {case.stem for case in cases if replace(case, configuration=cases[0].configuration) == cases[0]}
+        others = [case for case in cases if case.stem not in alike]
+        if not others or any(case.basic is not None and case.basic.stem in alike for case in others):
+            return [turn]
+        return [replace(turn, stems=frozenset(stems)) for stems in (alike, {case.stem for case in others})]
 
     def placement_of(self, turn: Round) -> Placement:
         """The placement of a round's ranks."""
@@ -152,7 +164,8 @@ class Plan:
             libraries = one.environments if self.options.calibrate == OWN else ()
             return _on_any_nodes(one.session), frozenset(libraries)
 
-        return turn == next(other for other in self.rounds if whose(other) == whose(turn))
+        first = next(other for other in self.rounds if whose(other) == whose(turn))
+        return turn == replace(first, stems=turn.stems)
 
     def first_launches(self, case: Case) -> list[Case]:
         """The first launches of a case and of the same case on other nodes, in their order, its own at last."""

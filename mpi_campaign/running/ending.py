@@ -49,7 +49,7 @@ def close(
     run = rendering.moved(run, folder)
     progress.step("writing the report")
     is_written = True
-    answers = answering.of_run(folder)
+    answers = answering.of_run(folder, run)
     try:
         where = f"report: {rendering.write_report(folder, run, answers)}"
     except CampaignError as error:

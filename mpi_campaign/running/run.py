@@ -19,7 +19,7 @@ from mpi_campaign.doctor.load import Load
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError, explained
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, programs_of
 from mpi_campaign.planning.checks import check
 from mpi_campaign.planning.options import Options, benchmarks_of, grid_of
 from mpi_campaign.planning.placing import choose_network, in_words, partition_of, place
@@ -310,7 +310,7 @@ class Campaign:
             run_folders.harvest(folder)
 
         self.progress.step("building the benchmarks")
-        if builds.all_built(resolved):
+        if builds.all_built(resolved, programs_of(benchmarks_of(plan.options))):
             self.say("nothing has changed since they were built")
         else:
             build, broken = self._build(folder, plan, resolved, harvest)

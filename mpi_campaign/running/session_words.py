@@ -9,7 +9,7 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.networks import registry as networks
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.choice import as_text
-from mpi_campaign.planning.benchmarks.registry import BY_SESSION, loading
+from mpi_campaign.planning.benchmarks.registry import BY_SESSION, loading, programs_of
 from mpi_campaign.planning.cases import Case
 from mpi_campaign.planning.options import Options, axes_of, benchmarks_of, configurations_of, grid_of
 from mpi_campaign.planning.placing import partition_of
@@ -33,7 +33,7 @@ def of_round(
 ) -> list[str]:
     """Measures a round of the plan; by default the first launches of all libraries.  place: the folder of a job in
     which it is carried out; by default it is carried out here."""
-    options, turn = plan.options, turn or replace(plan.rounds[0], environments=plan.environments)
+    options, turn = plan.options, turn or replace(plan.rounds[0], environments=plan.environments, stems=None)
     variables = {
         "ranks": str(plan.placement_of(turn).ranks),
         "threads_per_rank": str(plan.placement_of(turn).threads_per_rank),
@@ -99,7 +99,9 @@ def _session(
     """network: of its tests; by default the plan's.  given: of `reframe_session.command`."""
     options = plan.options
     names = list(environments)
-    of_session = {site.IN_JOB: "1"} if place else {}
+    of_session = {site.NEEDED: ",".join(sorted(programs_of(benchmarks_of(options))))}
+    if place:
+        of_session[site.IN_JOB] = "1"
     if len(names) > 1:
         of_session[site.ORDER] = ",".join(names)
     return reframe_session.command(

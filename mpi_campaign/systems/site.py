@@ -37,6 +37,8 @@ MAX_JOBS = "MPI_CAMPAIGN_MAX_JOBS"
 """A variable with the number of jobs that ReFrame may have in the queue, instead of a partition's own number."""
 ORDER = "MPI_CAMPAIGN_ORDER"
 """A variable with names of environments, in the order in which they take turns with each test."""
+NEEDED = "MPI_CAMPAIGN_PROGRAMS"
+"""A variable with the names of the programs that are needed; without it all are built."""
 NAME = re.compile("[A-Za-z_][A-Za-z0-9_-]*")
 """What ReFrame takes for the name of a partition."""
 WITHOUT_MPI = "builtin"
@@ -46,6 +48,11 @@ WITHOUT_MPI = "builtin"
 def is_in_job() -> bool:
     """Whether this process runs inside of a job that the campaign has submitted."""
     return IN_JOB in os.environ
+
+
+def needed_programs() -> list[str]:
+    """The programs that are needed; empty: all."""
+    return list(filter(None, os.environ.get(NEEDED, "").split(",")))
 
 
 @lru_cache

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from mpi_campaign import ROOT, STATE
@@ -16,7 +16,8 @@ from mpi_campaign.toolchains.spack import installed
 
 SOURCES = ROOT / "benchmarks"
 SHARE = "share/mpi_campaign_benchmarks"
-BUILT = "built_from.sha256"
+BUILT = "built.txt"
+"""In a folder of programs: a digest of what they were made from, and the names of those that were."""
 REQUESTED = "let_in.txt"
 PROGRAMS = "programs.txt"
 
@@ -87,25 +88,38 @@ def made_from(mpicc: str) -> str:
     return hashlib.sha256("\n".join((fingerprint(), *options(mpicc), _requested())).encode()).hexdigest()
 
 
-def note_built(programs: Path, made_from: str) -> None:
-    """Note what the programs of a folder were made from, now that all are built (`made_from` before the build)."""
-    (programs / BUILT).write_text(f"{made_from}\n")
+def note_built(programs: Path, made_from: str, names: Iterable[str]) -> None:
+    """Note what programs of a folder were made from, now that they are built (`made_from` before the build).
+
+    names: of these programs; empty: all. Others that were made from the same stay noted.
+    """
+    before = built(programs)
+    others = before[1:] if before[:1] == [made_from] else []
+    every = dict.fromkeys([*others, *(list(names) or _listed(programs, PROGRAMS))])
+    (programs / BUILT).write_text("".join(f"{word}\n" for word in (made_from, *every)))
 
 
-def is_built(toolchain: Toolchain) -> bool:
-    """Whether a build by hand would compile nothing: nothing has changed, and the programs are there."""
-    programs = folder(toolchain.environment, toolchain.mpicc)
+def built(programs: Path) -> list[str]:
+    """What `note_built` wrote; empty where nothing was built, or a build failed."""
     try:
-        same = (programs / BUILT).read_text().strip() == made_from(toolchain.mpicc)
+        return (programs / BUILT).read_text().split()
     except OSError:
-        return False
-    return same and are_there(programs)
+        return []
 
 
-def are_there(programs: Path) -> bool:
-    """Whether a folder has every program in the list that CMake's `add_benchmark` writes."""
-    names = _listed(programs, PROGRAMS)
-    return bool(names) and all((programs / name).is_file() for name in names)
+def is_built(toolchain: Toolchain, names: Collection[str]) -> bool:
+    """Whether a build by hand would compile nothing: nothing has changed, and the programs are there.  names: of these
+    programs."""
+    programs = folder(toolchain.environment, toolchain.mpicc)
+    noted = built(programs)
+    same = noted[:1] == [made_from(toolchain.mpicc)] and set(names) <= set(noted[1:])
+    return same and are_there(programs, names)
+
+
+def are_there(programs: Path, names: Collection[str]) -> bool:
+    """Whether a folder has these programs; without names, every one in the list that CMake's `add_benchmark` writes."""
+    needed = names or _listed(programs, PROGRAMS)
+    return bool(needed) and all((programs / name).is_file() for name in needed)
 
 
 def missing_functions(build: Path) -> frozenset[str]:
@@ -134,11 +148,11 @@ def _requested() -> str:
     return "".join(f"{name}={inside[name]}\n" for name in sorted(inside) if environ.steers_builds(name))
 
 
-def all_built(resolved: Sequence[Toolchain]) -> bool:
-    """Whether nothing is left to build. Installed libraries always need a look of CMake: they may have changed."""
+def all_built(resolved: Sequence[Toolchain], names: Collection[str]) -> bool:
+    """Whether nothing is left to build of these programs. Installed libraries always need a look of CMake."""
     by_spack = [toolchain.spack for toolchain in resolved if toolchain.spack]
     by_hand = [toolchain for toolchain in resolved if not toolchain.spack]
     sources = fingerprint()
     return not any(installed.to_install(build, sources) for build in by_spack) and all(
-        toolchain.provider == "wheels" and is_built(toolchain) for toolchain in by_hand
+        toolchain.provider == "wheels" and is_built(toolchain, names) for toolchain in by_hand
     )

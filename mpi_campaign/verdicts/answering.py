@@ -16,6 +16,7 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.verdicts import sides
 from mpi_campaign.verdicts.comparing import Found, Manifest, compared
 from mpi_campaign.verdicts.sides import Side
+from postprocess.records.run import Run
 from postprocess.records.storage import record_files
 from postprocess.statistics.limits import LEAST_LAUNCHES, Limits
 from postprocess.verdicts.answers import Answers, Question
@@ -33,9 +34,9 @@ FIRST = (
 )
 
 
-def of_run(folder: RunFolder) -> Answers:
-    """The answers of a run, finished or not."""
-    table, _ = sides.launches_of([folder])
+def of_run(folder: RunFolder, run: Run | None = None) -> Answers:
+    """The answers of a run, finished or not.  run: the run, if it was read already."""
+    table, _ = sides.launches_of([folder], run)
     if table.empty:
         return Answers()
     manifest = run_folders.manifest_or_none(folder)

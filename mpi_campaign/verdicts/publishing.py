@@ -209,7 +209,8 @@ def _write_reports(folders: list[RunFolder], site: Path, progress: Progress) -> 
             if text := _archived_report(folder):
                 page.write(target, text)
             else:
-                rendering.write_report(folder, rendering.load(folder), answering.of_run(folder), target)
+                run = rendering.load(folder)
+                rendering.write_report(folder, run, answering.of_run(folder, run), target)
         except CampaignError as error:
             progress.detail(f"{clean(folder.run)} has no report: {error}")
             continue

@@ -32,6 +32,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.processes.progress import Progress
 from postprocess.drawing.text import clean, first_of, shortened
+from postprocess.records.run import Run
 from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 
@@ -273,7 +274,7 @@ def not_whole(runs: Iterable[RunFolder]) -> list[str]:
     return [f"{len(names)} runs are not complete, {names[0]} to {names[-1]}: what they have counts"] if names else []
 
 
-def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
+def launches_of(runs: Collection[RunFolder], loaded: Run | None = None) -> tuple[pd.DataFrame, list[str]]:
     """The launches of runs, as `launch_table` has them. A person sees how far the reading is."""
     progress = _progress()
     kept = KeptLaunches(STATE / "launches")
@@ -283,7 +284,7 @@ def launches_of(runs: Collection[RunFolder]) -> tuple[pd.DataFrame, list[str]]:
             paths.append(run.path)
         except CampaignError as error:  # a pack that cannot be unpacked
             damaged.append(str(error))
-    table, unread = launch_table(paths, lambda done, of: progress.status(f"reading {done} of {of} runs"), kept)
+    table, unread = launch_table(paths, lambda done, of: progress.status(f"reading {done} of {of} runs"), kept, loaded)
     progress.status("")
     return table, [*damaged, *unread]
 

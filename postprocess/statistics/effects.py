@@ -44,7 +44,7 @@ from postprocess.statistics.metrics import CONFIDENCE, Floats, divided
 
 Integers = NDArray[np.int64]
 
-DRAWS = 100_000
+DRAWS = 40_000
 """The number of draws that make the distribution of t."""
 TAIL_DRAWS = 30
 """The number of draws in the tail. Beyond the least of them the distribution goes on as Student's t, with the launches'

@@ -105,19 +105,20 @@ def launch_table(
     chosen: Iterable[Path],
     tell: Callable[[int, int], object] = lambda _done, _total: None,
     kept: KeptLaunches | None = None,
+    loaded: Run | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """The launches of run folders, with those of COLUMNS that they have, texts as categories; and a line about
     everything that cannot be read.
 
     The other runs are read all the same. The names of runs and systems are those of their folders in the archive.
     tell: is called with the number of runs that are read, and of all.  kept: where launches that are computed from
-    records are kept, so that the next time they are read.
+    records are kept, so that the next time they are read.  loaded: one of the runs, if it was read already.
     """
     folders = list(chosen)
     tables, problems = [], []
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # most of the work is done outside of Python's lock
         tell(0, len(folders))
-        found = pool.map(partial(_launches_or_problem, kept=kept), folders)
+        found = pool.map(partial(_launches_or_problem, kept=kept, loaded=loaded), folders)
         for folder, (table, unread) in zip(folders, found, strict=True):
             tables.append(table)
             tell(len(tables), len(folders))
@@ -127,9 +128,11 @@ def launch_table(
     return table, problems
 
 
-def _launches_or_problem(folder: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tuple[str, ...]]:
+def _launches_or_problem(
+    folder: Path, kept: KeptLaunches | None, loaded: Run | None
+) -> tuple[pa.Table, tuple[str, ...]]:
     try:
-        return _run_launches(folder, kept)
+        return _run_launches(folder, kept, loaded)
     except RecordError as error:
         return _SCHEMA.empty_table(), (str(error),)
 
@@ -152,10 +155,10 @@ def _as_one(tables: Sequence[pa.Table]) -> pa.Table:
 class _Folder:
     """A run folder. Its records are read once, and only where its archived tables do not tell enough."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, loaded: Run | None) -> None:
         self.path = path
         self.partial = path.parent.name == ".partial"
-        self.loaded: Run | None = None
+        self.loaded = loaded
 
     @property
     def system(self) -> str:
@@ -169,7 +172,7 @@ class _Folder:
         return self.loaded
 
 
-def _run_launches(path: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tuple[str, ...]]:
+def _run_launches(path: Path, kept: KeptLaunches | None, loaded: Run | None) -> tuple[pa.Table, tuple[str, ...]]:
     """The launches of one run, with columns of _SCHEMA, and a line about each record that is not read or left out.
 
     They come from the archived tables, whose checksums are checked. Where the tables lack a column, because an older
@@ -177,7 +180,7 @@ def _run_launches(path: Path, kept: KeptLaunches | None) -> tuple[pa.Table, tupl
     and what was simulated.
     Raises RecordError where neither can be read, or the tables are not those of a run.
     """
-    folder = _Folder(path)
+    folder = _Folder(path, loaded if loaded is not None and loaded.path == path else None)
     if kept is not None and not folder.partial and (found := kept.read(path)) is not None:
         return found
     failed = _failed(path)

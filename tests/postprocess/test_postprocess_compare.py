@@ -594,7 +594,8 @@ def in_maps(factor: float, seed: int, **asked: Any) -> pd.DataFrame:
 
 def test_all_points_of_a_map_tell_what_none_of_them_tells() -> None:
     before, after = in_maps(1.0, 1), in_maps(1.08, 2)
-    assert verdicts(compare(before, after)) == {UNKNOWN}
+    of_points = compare(before, after).rows
+    assert (of_points.loc[of_points["metric"] == "t_measured_ns", "verdict"] == SLOWER).mean() < 0.5
     found = compare(before, after, of_maps=True)
     assert len(found.rows[found.rows["metric"] == "t_measured_ns"]) == 8
     assert verdicts(found) == {SLOWER}

@@ -39,6 +39,7 @@ class Benchmark:
 
     test: name of the ReFrame test of reframe/ that launches it.
     tests_file: name of the file that has this test, where it is another name.
+    programs: those of ours that it launches; None: the one of its name.
     choices: the axes in which its cases differ, beside the configuration. Other axes have their usual values.
     point_choices: the axes of the points within a case of which a user can ask for values.
     configurations: the configurations in which it can run.
@@ -64,6 +65,7 @@ class Benchmark:
 
     title: str
     test: str
+    programs: tuple[str, ...] | None = None
     choices: tuple[Choice, ...] = ()
     point_choices: tuple[Choice, ...] = ()
     configurations: tuple[str, ...] = tuple(CONFIGURATIONS)

@@ -3,10 +3,12 @@
 from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.nbc_overlap import COMP_TIMES
+from postprocess.families.mpi_impact.record import PROGRAMS
 
 MPI_IMPACT = Benchmark(
     "what an idle MPI library costs a computation (Denis et al. 2022, section 3.2.1)",
     test="mpi_impact",
+    programs=PROGRAMS,
     choices=choices.of_family("mpi_impact"),
     point_choices=(COMP_TIMES,),
     basic_of="mpi_impact",

@@ -29,6 +29,7 @@ PEERS: Mapping[str, Benchmark] = {
         peer.title,
         test=name,
         tests_file="peers",
+        programs=(),
         choices=choices.of_family("peers"),
         point_choices=TIMES,  # of `basic` of nbc_overlap
         configurations=("basic", "async"),

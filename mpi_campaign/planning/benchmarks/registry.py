@@ -1,7 +1,8 @@
 """All benchmarks, and all axes of their cases."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from mpi_campaign.libraries.settings import BIND_RANK
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.choice import Asked, Choice
@@ -60,6 +61,13 @@ def loading(asked: Asked) -> dict[str, str]:
     """The environment variables with which ReFrame makes tests of the values that were asked for."""
     own = (choice.loading(asked.get(axis, ())) for axis, choice in CHOICES.items())
     return {name: value for variables in own for name, value in variables.items()}
+
+
+def programs_of(benchmarks: Iterable[str]) -> set[str]:
+    """The programs that these benchmarks launch, and those of which they need the `basic`."""
+    needed = {one for name in benchmarks for one in (name, BENCHMARKS[name].basic_of) if one}
+    own = {name: BENCHMARKS[name].programs for name in needed}
+    return {BIND_RANK}.union(*((name,) if programs is None else programs for name, programs in own.items()))
 
 
 def with_axis(name: str) -> list[str]:

@@ -41,7 +41,7 @@ from postprocess.families.cpu_overhead.loggp_record import LogGPRecord, MessageP
 from postprocess.statistics import loggp
 from postprocess.statistics.launches import over_launches
 from postprocess.statistics.limits import LEAST_LAUNCHES
-from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float, series_estimate
+from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float, series_estimate, series_estimates
 
 OF_SIZE = ("round_trip_ns", "o_send_ns", "o_recv_ns", "gap_ns")
 PARAMETERS: Mapping[str, str] = {
@@ -101,7 +101,7 @@ def threshold_of(points: Sequence[MessagePoint]) -> tuple[float, float]:
 def estimates_of(times: loggp.Times) -> dict[str, Estimate]:
     """The estimates of OF_SIZE."""
     values = (times.round_trip, times.send_overhead, times.receive, times.gap)
-    return {name: series_estimate(of) for name, of in zip(OF_SIZE, values, strict=True)}
+    return series_estimates(dict(zip(OF_SIZE, values, strict=True)))
 
 
 def parameters_of(fitted: loggp.Fitted | None) -> dict[str, Estimate]:

@@ -53,7 +53,7 @@ from postprocess.records.header import NAMED
 from postprocess.records.record import Record
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import cpu_use, loggp
-from postprocess.statistics.metrics import UNKNOWN, Estimate, Floats, scaled, series_estimate
+from postprocess.statistics.metrics import UNKNOWN, Estimate, Floats, scaled, series_estimates
 
 _ESTIMATES = (
     "t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "idle_ns", "cpu_share", "thread_cpu_share", "idle_share",
@@ -196,7 +196,8 @@ def estimates_of(
     tick_ns, node_tick_ns, cpus: `kernel_tick_ns`, `node_tick_ns` and `node_cpus` of the record.
     """
     values = values_of(point)
-    found = {name: series_estimate(values[name]) if name in values else UNKNOWN for name in _ESTIMATES}
+    found = dict.fromkeys(_ESTIMATES, UNKNOWN)
+    found |= series_estimates({name: values[name] for name in _ESTIMATES if name in values})
     user, system = float(point.t_user_all_ranks_ns.sum()), float(point.t_system_all_ranks_ns.sum())
     wall = float(point.t_wall_ns.sum()) * point.communicator_ranks
     of_wall = (user + system) / wall if wall > 0 else math.nan

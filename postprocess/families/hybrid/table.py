@@ -50,7 +50,14 @@ from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
 from postprocess.statistics.control import CANNOT_TELL, FASTER, verdict
-from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float, overhead_estimate, series_estimate
+from postprocess.statistics.metrics import (
+    UNKNOWN,
+    Estimate,
+    as_float,
+    overhead_estimate,
+    series_estimate,
+    series_estimates,
+)
 
 _BATCHES: Mapping[str, tuple[str, str, str]] = {
     WHOLE: ("hybrid_whole", "library_whole", "papers_whole"), ALONE: ("hybrid_alone", "library_alone", "papers_alone"),
@@ -178,15 +185,12 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
         point, left_out = state.in_one_state(every)
         for timed, (own, library, papers) in _BATCHES.items():
             t_ns, t_library_ns = (point.t_ns[batch] / point.calls[batch] for batch in (own, library))
+            series = {"t_ns": t_ns, "t_library_ns": t_library_ns, "ratio_to_library": t_ns / t_library_ns}
+            if papers in point.t_ns:
+                series["ratio_to_papers_own"] = t_ns / (point.t_ns[papers] / point.calls[papers])
             found = {
-                "t_ns": series_estimate(t_ns),
-                "t_library_ns": series_estimate(t_library_ns),
-                "ratio_to_library": series_estimate(t_ns / t_library_ns),
-                "ratio_to_papers_own": (
-                    series_estimate(t_ns / (point.t_ns[papers] / point.calls[papers]))
-                    if papers in point.t_ns
-                    else UNKNOWN
-                ),
+                "ratio_to_papers_own": UNKNOWN,
+                **series_estimates(series),
                 **(_of_nodes(point) if timed == ALONE else dict.fromkeys(_OF_NODES, UNKNOWN)),
             }
             doubts = [

@@ -41,7 +41,7 @@ from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import control
 from postprocess.statistics.control import CANNOT_TELL, verdict
-from postprocess.statistics.metrics import Estimate, Floats, series_estimate
+from postprocess.statistics.metrics import Estimate, Floats, series_estimate, series_estimates
 
 TO_MPI, TO_OPENMP = "ratio_to_mpi", "ratio_to_openmp"
 _BASES = {TO_MPI: MPI, TO_OPENMP: OPENMP}
@@ -147,13 +147,13 @@ def _doubts(record: KernelsRecord, point: KernelPoint, variants: Sequence[str], 
 def estimates(point: KernelPoint, name: str) -> dict[str, Estimate]:
     """The medians of a variant, by the names of columns."""
     variant = point.variants[name]
-    return {
-        "t_ns": series_estimate(variant.t_ns),
-        "t_compute_ns": series_estimate(variant.t_compute_ns),
-        "t_collective_ns": series_estimate(variant.t_ns - variant.t_compute_ns),
-        **{column: series_estimate(_ratios(point, name, base)) for column, base in _BASES.items()},
-        CONTROL: _control(point),
+    series = {
+        "t_ns": variant.t_ns,
+        "t_compute_ns": variant.t_compute_ns,
+        "t_collective_ns": variant.t_ns - variant.t_compute_ns,
+        **{column: _ratios(point, name, base) for column, base in _BASES.items()},
     }
+    return {**series_estimates(series), CONTROL: _control(point)}
 
 
 def _control(point: KernelPoint) -> Estimate:

@@ -32,7 +32,7 @@ from postprocess.records.header import NAMED, Header, keeps_apart, named_cores_o
 from postprocess.records.record import GIVEN
 from postprocess.records.run import Run, failed_reasons, failed_records
 from postprocess.statistics import metrics
-from postprocess.statistics.metrics import Estimate, as_float, median_estimate, series_estimate
+from postprocess.statistics.metrics import Estimate, as_float, median_estimate, series_estimate, series_estimates
 
 CASE = [axis.name for axis in AXES if axis.of != "point"]
 """The columns that identify a sweep: all axes except the place in the grid. `launch` counts repeats from 1."""
@@ -94,9 +94,15 @@ class _Measured:
     @classmethod
     def of(cls, record: OverlapRecord, launch: int, failed: str, point: OverlapPoint) -> _Measured:
         slowest = point.t_comp_ns.max
-        series = (point.t_measured_ns, point.t_comm_ref_ns, point.t_comp_ref_ns, slowest, point.t_measured_ns - slowest)
+        series = {
+            "measured": point.t_measured_ns,
+            "comm": point.t_comm_ref_ns,
+            "comp": point.t_comp_ref_ns,
+            "computed": slowest,
+            "outside": point.t_measured_ns - slowest,
+        }
         overhead = metrics.overhead_of_repetitions(point.t_measured_ns, point.t_comp_ref_ns, point.t_comm_ref_ns)
-        return cls(record, launch, failed, point, overhead, *map(series_estimate, series))
+        return cls(record, launch, failed, point, overhead, **series_estimates(series))
 
     @property
     def refs_ns(self) -> tuple[float, float]:

@@ -36,7 +36,7 @@ from postprocess.records.fields import Nanoseconds
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import pipelining
-from postprocess.statistics.metrics import Estimate, Floats, as_float, mean_estimate, series_estimate
+from postprocess.statistics.metrics import Estimate, Floats, as_float, mean_estimate, series_estimate, series_estimates
 
 _NS = 1e-9
 LEAST_OF_MODEL = 1 << 20
@@ -109,9 +109,9 @@ def _rows(record: PartitionedRecord, failed: str) -> Iterator[dict[str, Any]]:
     header, network = record.header, record.network
     case = {**sampled_table.case_of(header, AXES), "threads": header.threads_per_rank}
     for point in sorted(record.points, key=_place):
-        times = {name: series_estimate(getattr(point, name)) for name in _TIMES}
+        times = series_estimates({name: getattr(point, name) for name in _TIMES})
         computing = {name: _known(getattr(point, name), point.t_computing_cpu_ns) for name in OF_COMPUTING}
-        ratios = {name: series_estimate(values) for name, values in ratios_of(point, network).items()}
+        ratios = series_estimates(ratios_of(point, network))
         delay_ratio = measured_delay_ratio(point, network)
         of_network = dict(zip(_OF_NETWORK, (network.latency_ns, network.bytes_per_second, delay_ratio), strict=True))
         estimates = {**times, **computing, **ratios, **of_network}

@@ -36,7 +36,7 @@ from postprocess.families.sync_overlap.record import SyncPoint, SyncRecord
 from postprocess.records.header import NAMED, Header
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import late_receiver
-from postprocess.statistics.metrics import Estimate, Floats, series_estimate
+from postprocess.statistics.metrics import Estimate, Floats, series_estimates
 
 ESTIMATES = (
     "t_recv_ns", "t_wait_ns", "t_after_wait_ns", "t_whole_ns", "t_round_trip_ns", "recv_over_wait",
@@ -102,7 +102,7 @@ def _rows(record: SyncRecord, failed: str) -> Iterator[dict[str, Any]]:
     fragments, fragment_bytes = fragments_of(header)
     pulls = str(header.metadata.get(PULLS, ""))
     points = sorted(record.points, key=lambda point: (point.message_bytes, point.index))
-    found = [{name: series_estimate(values) for name, values in values_of(point).items()} for point in points]
+    found = [series_estimates(values_of(point)) for point in points]
     answered = [answers(point.message_bytes, of) for point, of in zip(points, found, strict=True)]
     known = [
         (point.message_bytes, answer)

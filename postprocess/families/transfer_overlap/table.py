@@ -45,7 +45,7 @@ from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, 
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import transfer_overlap as formulas
-from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, series_estimate
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, series_estimate, series_estimates
 
 RATIOS = ("improvement", "bound", "parts_of_whole")
 _CHANGES = ("reference_change", "improvement_change")
@@ -114,8 +114,7 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
         between = references[point.grid_points, point.unknowns]
         ratios = ratios_of(point)
         found = {
-            **{name: series_estimate(getattr(point, name)) for name in SERIES},
-            **{name: series_estimate(values) for name, values in ratios.items()},
+            **series_estimates({name: getattr(point, name) for name in SERIES} | ratios),
             "reference_change": drift.change_of_times(point.t_nonoverlap_ns),
             "improvement_change": drift.change_of_ratio(ratios["improvement"]),
         }
