@@ -1,4 +1,4 @@
-"""The commands that judge runs: `compare`, `accept`, `baseline`, `history`."""
+"""The commands that judge runs: `compare`, `accept`, `findings`, `baseline`, `history`."""
 
 import sys
 from dataclasses import replace
@@ -105,6 +105,24 @@ def accept(
     files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
     folders = [run_folders.readable(run, output.resolve()) for run in runs]
     return accepting.run(folders, criteria, files, as_json=as_json)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--paper", default="", metavar="NAME", help="Of this paper alone, such as denis2022.")
+@click.option("--all", "every", is_flag=True, help="Those that were not measured too, and how they can be.")
+@json_option(help="One object, for programs.")
+@html_option(help="Write a page to look at too.")
+@output_option
+def findings(runs: tuple[str, ...], paper: str, output: Path, html: Path | None, *, every: bool, as_json: bool) -> int:
+    """What the papers found: whether it holds in RUNS, for each library, with the paper's value beside it.
+
+    docs/adding.md says how a finding is written.
+    """
+    from mpi_campaign.verdicts import finding  # noqa: PLC0415
+
+    folders = [run_folders.readable(run, output.resolve()) for run in runs]
+    return finding.run(folders, paper, html, as_json=as_json, every=every)
 
 
 @click.command()

@@ -1,7 +1,6 @@
 """`campaign accept`: judge runs by the criteria of an acceptance document."""
 
 import json
-import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -51,17 +50,10 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
     for number, folder in enumerate(folders, 1):
         progress.status(f"checking run {folder.run}, {number} of {len(folders)}")
         runs.append(_whole(folder, progress))
-    troubles = [case for folder in folders for case in _troubles(folder)]
-    systems = [folder.system for folder in folders]  # the archive's names of the systems, whatever the manifests say
+    troubles = [case for folder in folders for case in troubles_of(folder)]
     progress.status("computing the ratios and their intervals")
-    tables = {
-        family.name: _joined(zip((registry.found(run, family).table for run in runs), systems, strict=True))
-        for family in registry.FAMILIES
-        if family.metrics
-    }
+    tables, records = evidence(list(zip(folders, runs, strict=True)))
     progress.status("")
-    by_node = [family for family in registry.FAMILIES if family.acceptance.by_node is not None]
-    records = [record for family in by_node for run in runs for record in registry.read(run, family).records]
     results = judge(criteria, tables, records, troubles)
     names = ", ".join(folder.run for folder in folders)
     for kind, target in files.items():
@@ -74,6 +66,18 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
         )
     print(_json(criteria, folders, results) if as_json else _text(criteria, results))
     return EXIT_GOOD if all(result.verdict == PASS for result in results) else EXIT_FAILED
+
+
+def evidence(runs: Sequence[tuple[RunFolder, Run]]) -> tuple[dict[str, pd.DataFrame], list[Any]]:
+    """What runs are judged by: the tables of each family, and the records whose nodes are compared."""
+    tables = {
+        # The archive's names of the systems, whatever the manifests say.
+        family.name: _joined((registry.found(run, family).table, folder.system) for folder, run in runs)
+        for family in registry.FAMILIES
+        if family.metrics
+    }
+    by_node = [family for family in registry.FAMILIES if family.acceptance.by_node is not None]
+    return tables, [record for family in by_node for _, run in runs for record in registry.read(run, family).records]
 
 
 def _whole(folder: RunFolder, progress: Progress) -> Run:
@@ -94,7 +98,7 @@ def _whole(folder: RunFolder, progress: Progress) -> Run:
     return run
 
 
-def _troubles(folder: RunFolder) -> list[dict[str, Any]]:
+def troubles_of(folder: RunFolder) -> list[dict[str, Any]]:
     """The cases of a run that failed, are missing, or were stopped by a CPU limit. A case that missed a reference does
     not count."""
     manifest = run_folders.read_manifest(folder)
@@ -130,23 +134,9 @@ def _json(criteria: Criteria, folders: Sequence[RunFolder], results: Sequence[Re
         "schema_version": 2,
         "title": criteria.title,
         "runs": [{"run": folder.run, "system": folder.system} for folder in folders],
-        "criteria": [
-            {
-                "name": result.criterion.name,
-                "asks": result.criterion.words,
-                "verdict": result.verdict,
-                "value": _number(result.value),
-                "ci95": [_number(result.low), _number(result.high)],
-                "evidence": result.evidence,
-            }
-            for result in results
-        ],
+        "criteria": [result.as_json() for result in results],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _junit(criteria: Criteria, results: Sequence[Result]) -> str:

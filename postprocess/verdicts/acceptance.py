@@ -135,7 +135,10 @@ class Criteria:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of a criterion: a value with its interval, NaN where there is none, and the evidence, a line each."""
+    """The result of a criterion: a value with its interval, NaN where there is none, and the evidence, a line each.
+
+    measured: whether anything of the kind was.
+    """
 
     criterion: Criterion
     verdict: str
@@ -143,6 +146,22 @@ class Result:
     low: float
     high: float
     evidence: tuple[str, ...]
+    measured: bool = True
+
+    def as_json(self) -> Json:
+        """For programs."""
+        return {
+            "name": self.criterion.name,
+            "asks": self.criterion.words,
+            "verdict": self.verdict,
+            "value": _number(self.value),
+            "ci95": [_number(self.low), _number(self.high)],
+            "evidence": list(self.evidence),
+        }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _twice(names: Sequence[str]) -> str | None:
@@ -171,7 +190,7 @@ def read_criteria(path: Path) -> Criteria:
         raise CriteriaError(f"{path.name} has no list 'criteria': see docs/acceptance.md")
     if extra := set(document) - {"title", "criteria"}:
         raise CriteriaError(f"{path.name}: '{clean(extra.pop())}' is unknown; there are: title, criteria")
-    criteria = tuple(_criterion(one, number) for number, one in enumerate(document["criteria"], 1))
+    criteria = tuple(criterion_of(one, number) for number, one in enumerate(document["criteria"], 1))
     twice = _twice([criterion.name for criterion in criteria])
     if twice is not None:
         raise CriteriaError(f"{path.name}: two criteria are named '{clean(twice)}'")
@@ -181,7 +200,8 @@ def read_criteria(path: Path) -> Criteria:
 _KEYS = ("name", "metric", "where", "points", "take", "by", "hosts", "at_most", "at_least")
 
 
-def _criterion(given: Any, number: int) -> Criterion:
+def criterion_of(given: Any, number: int) -> Criterion:
+    """A criterion, the `number`th, from what YAML has of it. Raises CriteriaError."""
     if not isinstance(given, dict):
         raise CriteriaError(f"criterion {number} is no list of names and values")
     name = clean(given.get("name") or f"criterion {number}")
@@ -316,7 +336,7 @@ def _judged(
         table = table[table["comm_target_ns"] == table["comp_target_ns"]]
     chosen, lacking = _where(table, one.where)
     if chosen.empty:
-        return _not_tested(one, f"nothing of the kind was measured{lacking}")
+        return replace(_not_tested(one, f"nothing of the kind was measured{lacking}"), measured=False)
     if chosen["oversubscribed"].any() and one.metric not in family.acceptance.counted:
         return _not_tested(one, "it was measured oversubscribed")
     if "complete" in chosen and not chosen["complete"].all():

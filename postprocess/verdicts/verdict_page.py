@@ -35,6 +35,7 @@ from postprocess.verdicts.compare_text import (
     value_cells,
     value_words,
 )
+from postprocess.verdicts.findings import DEPENDS, DOES_NOT_HOLD, HOLDS, IMPLEMENTED, NOT_MEASURABLE
 from postprocess.verdicts.history import WAVE, Change, Series
 from postprocess.verdicts.launches import numbered
 from postprocess.verdicts.silence import Silence
@@ -57,8 +58,9 @@ LARGE, SMALL = Room(rows=5000, drawn=100), Room(rows=500, drawn=8)
 SILENT = "not measured"
 """The word for cases that are not measured any more, in the place of a verdict."""
 CSS = {
-    **dict.fromkeys((SLOWER, FAIL), "bad"), **dict.fromkeys((FASTER, PASS), "good"),
-    **dict.fromkeys((SAME, SLIGHT), "same"), **dict.fromkeys((UNKNOWN, WAVE, NOT_TESTED, SILENT), "unknown"),
+    **dict.fromkeys((SLOWER, FAIL, DOES_NOT_HOLD), "bad"), **dict.fromkeys((FASTER, PASS, HOLDS), "good"),
+    **dict.fromkeys((SAME, SLIGHT, DEPENDS), "same"),
+    **dict.fromkeys((UNKNOWN, WAVE, NOT_TESTED, SILENT, NOT_MEASURABLE, IMPLEMENTED), "unknown"),
 }  # fmt: skip
 _ORDER = (SLOWER, FASTER, SLIGHT, UNKNOWN, SAME)
 """The order of a comparison's rows."""

@@ -1,0 +1,270 @@
+"""What papers found, written in YAML, held against runs: whether it holds here, library by library, with evidence.
+
+    findings:
+      - name: idle-basic
+        at: section 5.1, figure 9
+        claim: An idle library without a progress thread costs a computation nothing.
+        paper: 1.00 at 512 ms (2 nodes of 36 cores)
+        measure: --benchmark mpi_impact --configuration basic
+        needs: {cores_per_rank: 1}
+        libraries: [openmpi, mpich]
+        decides: {metric: r_mpi_impact, where: {configuration: basic, comp_target_ns: 512000000}, at_most: 1.05}
+        control: {metric: r_mpi_impact, where: {configuration: async, comp_target_ns: 512000000}, at_least: 1.05}
+
+`decides` is a criterion (`acceptance`) that must be met. `control` is another one, of what must come out the other way:
+a finding whose control is not met is no finding. Where nobody can measure it, `not_measurable` says why. What is no
+result but a definition or a method has `implemented_by`, with the place in this project.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from postprocess.drawing.text import clean
+from postprocess.records.fields import Json
+from postprocess.verdicts.acceptance import FAIL, PASS, Criteria, CriteriaError, Criterion, Result, criterion_of, judge
+
+HOLDS, DOES_NOT_HOLD, DEPENDS = "holds", "does not hold", "depends on the library"
+CANNOT_TELL, NOT_MEASURED, NOT_MEASURABLE = "cannot tell", "not measured", "not measurable here"
+IMPLEMENTED = "implemented"
+VERDICTS = (HOLDS, DOES_NOT_HOLD, DEPENDS, CANNOT_TELL, NOT_MEASURED, NOT_MEASURABLE, IMPLEMENTED)
+MEASURED = (HOLDS, DOES_NOT_HOLD, DEPENDS, CANNOT_TELL)
+NEEDS = ("cores", "cores_per_rank", "ranks", "nodes")
+"""What a finding may need of a machine, each at least so many."""
+ONE_OF = ("decides", "implemented_by", "not_measurable")
+_KEYS = ("name", "at", "claim", "paper", "measure", "needs", "libraries", "control", *ONE_OF)
+
+
+class FindingsError(ValueError):
+    """A file of findings is wrong; the message is one line that names the finding."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of a paper.
+
+    at: where it stands there.  claim: in one sentence.  paper: the value there, with its machine; empty where it has
+    none.  measure: the options of `campaign run` that measure it.  needs: by NEEDS, what the machine must have.
+    libraries: the names of the only ones that it is about; empty: all.  decides, control: None where it is not decided
+    by a measurement; `why` then says why not, or what implements it.
+    """
+
+    paper_key: str
+    name: str
+    at: str
+    claim: str
+    paper: str
+    measure: str
+    needs: Mapping[str, int]
+    libraries: tuple[str, ...]
+    decides: Criterion | None
+    control: Criterion | None
+    implemented_by: str
+    not_measurable: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the machine of a run has: cores of a node, and nodes."""
+
+    cores: int
+    nodes: int
+
+    def lacks(self, finding: Finding) -> str:
+        """What the machine lacks for a finding, in words; empty where it has all of it.
+
+        Two ranks are the fewest; they share the cores of a node, unless each has a node of its own.
+        """
+        needs = finding.needs
+        ranks = max(needs.get("ranks", 2), needs.get("nodes", 1))
+        a_node = max(needs.get("cores", 1), -(-ranks // needs.get("nodes", 1)) * needs.get("cores_per_rank", 1))
+        lacking = {"nodes": (needs.get("nodes", 1), self.nodes), "cores in a node": (a_node, self.cores)}
+        words = [f"{needed} {what}, there are {there}" for what, (needed, there) in lacking.items() if needed > there]
+        return f"it needs {' and '.join(words)}" if words else ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A finding and its verdict. of_libraries: the result of each library that has points; why: what lacks."""
+
+    finding: Finding
+    verdict: str
+    of_libraries: Mapping[str, Result]
+    why: str = ""
+
+
+def read_all() -> tuple[Finding, ...]:
+    """The findings of all papers, in the order of their files. Raises FindingsError."""
+    files = (one for one in resources.files("postprocess.papers").iterdir() if one.name.endswith(".yaml"))
+    return tuple(
+        finding
+        for file in sorted(files, key=lambda one: one.name)
+        for finding in read(file.name.removesuffix(".yaml"), file.read_text(encoding="utf-8"))
+    )
+
+
+def read(paper_key: str, text: str) -> tuple[Finding, ...]:
+    """The findings of a paper. Raises FindingsError."""
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise FindingsError(f"{paper_key} is no YAML: {' '.join(str(error).split())[:200]}") from error
+    if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
+        raise FindingsError(f"{paper_key} has no list 'findings'")
+    found = tuple(_finding(paper_key, one) for one in document["findings"])
+    names = [one.name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise FindingsError(f"{paper_key}: two findings are named '{clean(twice)}'")
+    return found
+
+
+def _finding(paper_key: str, given: Any) -> Finding:
+    if not isinstance(given, dict) or not given.get("name"):
+        raise FindingsError(f"{paper_key}: a finding has no name")
+    where = f"{paper_key}, {clean(given['name'])}"
+    if unknown := next((key for key in given if key not in _KEYS), None):
+        raise FindingsError(f"{where}: '{clean(unknown)}' is unknown; there are: {', '.join(_KEYS)}")
+    if lacks := next((key for key in ("at", "claim") if not given.get(key)), None):
+        raise FindingsError(f"{where}: it lacks '{lacks}'")
+    if sum(key in given for key in ONE_OF) != 1:
+        raise FindingsError(f"{where}: it must have one of {', '.join(ONE_OF)}")
+    needs = given.get("needs", {})
+    if any(key not in NEEDS or type(value) is not int for key, value in needs.items()):
+        raise FindingsError(f"{where}: needs takes {', '.join(NEEDS)}, each a whole number")
+    if "decides" in given and not given.get("measure"):
+        raise FindingsError(f"{where}: it lacks 'measure', the options of campaign run that measure it")
+
+    def criterion(key: str) -> Criterion | None:
+        try:
+            return criterion_of({"name": str(given["name"]), **given[key]}, 1) if key in given else None
+        except (CriteriaError, TypeError) as error:
+            raise FindingsError(f"{where}: {key}: {error}") from error
+
+    def text(key: str) -> str:
+        return str(given.get(key, ""))
+
+    return Finding(
+        paper_key,
+        text("name"),
+        text("at"),
+        text("claim"),
+        text("paper"),
+        text("measure"),
+        needs,
+        tuple(given.get("libraries", ())),
+        criterion("decides"),
+        criterion("control"),
+        text("implemented_by"),
+        text("not_measurable"),
+    )
+
+
+def judged(
+    findings: Sequence[Finding],
+    tables: Mapping[str, pd.DataFrame],
+    records: Sequence[Any],
+    machine: Machine,
+    troubles: Sequence[Json] = (),
+) -> list[Judged]:
+    """The verdict of each finding.  tables, records, troubles: as of `acceptance.judge`."""
+    return [_judged(one, tables, records, machine, troubles) for one in findings]
+
+
+def _judged(
+    finding: Finding,
+    tables: Mapping[str, pd.DataFrame],
+    records: Sequence[Any],
+    machine: Machine,
+    troubles: Sequence[Json],
+) -> Judged:
+    if finding.implemented_by:
+        return Judged(finding, IMPLEMENTED, {}, finding.implemented_by)
+    if finding.decides is None:
+        return Judged(finding, NOT_MEASURABLE, {}, finding.not_measurable)
+    results = dict(_of_libraries(finding.decides, finding, tables, records, troubles))
+    measured = {name: one for name, one in results.items() if one.measured}
+    if not measured:
+        lacks = machine.lacks(finding)
+        return Judged(finding, NOT_MEASURABLE if lacks else NOT_MEASURED, {}, lacks or f"measure it: {_run(finding)}")
+    if finding.control is not None:
+        controls = dict(_of_libraries(finding.control, finding, tables, records, troubles))
+        measured = {name: _controlled(one, controls.get(name)) for name, one in measured.items()}
+    verdicts = {one.verdict for one in measured.values()} & {PASS, FAIL}
+    verdict = {(): CANNOT_TELL, (PASS,): HOLDS, (FAIL,): DOES_NOT_HOLD}.get(tuple(verdicts), DEPENDS)
+    return Judged(finding, verdict, measured)
+
+
+def _run(finding: Finding) -> str:
+    return f"./campaign run {finding.measure}"
+
+
+def _of_libraries(
+    criterion: Criterion,
+    finding: Finding,
+    tables: Mapping[str, pd.DataFrame],
+    records: Sequence[Any],
+    troubles: Sequence[Json],
+) -> Iterator[tuple[str, Result]]:
+    """The result of a criterion for each library that was measured, of those that the finding is about."""
+    family = criterion.family.name
+    table = tables.get(family, pd.DataFrame())
+    for name in sorted(table["toolchain"].unique()) if len(table) else ():
+        if finding.libraries and name.partition("@")[0] not in finding.libraries:
+            continue
+        of_library = {family: table[table["toolchain"] == name]}
+        own_records = [record for record in records if record.header.toolchain == name]
+        own_troubles = [case for case in troubles if case.get("toolchain") == name]
+        (result,) = judge(Criteria("", (criterion,)), of_library, own_records, own_troubles)
+        yield name, result
+
+
+def _controlled(result: Result, control: Result | None) -> Result:
+    """The result, which tells nothing where its control does not come out the other way."""
+    if control is None or not control.measured:
+        return replace(result, evidence=(*result.evidence, "its control was not measured"))
+    if control.verdict == PASS:
+        return result
+    how = "comes out the same way" if control.verdict == FAIL else "cannot be told"
+    undecided = f"its control {how}: {control.criterion.words}"
+    return replace(result, verdict=CANNOT_TELL, evidence=(*result.evidence, undecided))
+
+
+def counts(found: Sequence[Judged]) -> dict[str, dict[str, int]]:
+    """By paper, how many findings have which verdict."""
+    return {
+        paper: {verdict: sum(one.verdict == verdict for one in its) for verdict in VERDICTS}
+        for paper, of_paper in itertools.groupby(found, key=lambda one: one.finding.paper_key)
+        if (its := list(of_paper))
+    }
+
+
+def as_json(found: Sequence[Judged], runs: Sequence[Json]) -> str:
+    """One object with every finding."""
+    document = {
+        "schema": "mpi-campaign.findings",
+        "schema_version": 1,
+        "runs": list(runs),
+        "findings": [
+            {
+                "paper": one.finding.paper_key,
+                "name": one.finding.name,
+                "at": one.finding.at,
+                "claim": one.finding.claim,
+                "paper_value": one.finding.paper,
+                "verdict": one.verdict,
+                "why": one.why,
+                "libraries": {name: result.as_json() for name, result in one.of_libraries.items()},
+            }
+            for one in found
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,108 @@
+"""Findings of papers in words: for the terminal, for the end of a run, and as a page."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from postprocess.drawing.matrix import wrapped
+from postprocess.drawing.text import clean, plural
+from postprocess.families import papers
+from postprocess.verdicts.acceptance import FAIL, NOT_TESTED, PASS, Result
+from postprocess.verdicts.findings import (
+    CANNOT_TELL,
+    DEPENDS,
+    DOES_NOT_HOLD,
+    HOLDS,
+    IMPLEMENTED,
+    MEASURED,
+    NOT_MEASURABLE,
+    NOT_MEASURED,
+    VERDICTS,
+    Judged,
+)
+from postprocess.verdicts.verdict_page import Row, View, measured_words
+
+_INDENT = " " * (max(map(len, VERDICTS)) + 4)
+_OF_LIBRARY = {PASS: HOLDS, FAIL: DOES_NOT_HOLD, NOT_TESTED: CANNOT_TELL}
+MORE = "./campaign findings RUN... --all"
+
+
+def lines(found: Sequence[Judged], width: int, *, every: bool) -> list[str]:
+    """A paragraph for each finding, below the paper that it is of.  every: also of findings that were not measured."""
+    told = []
+    for key, of_paper in groupby(found, key=lambda one: one.finding.paper_key):
+        its = list(of_paper)
+        shown = [one for one in its if every or one.verdict in MEASURED]
+        told += ["", *wrapped([cited(key)], width), *wrapped([_counted(its)], width)]
+        told += [line for one in shown for line in _paragraph(one, width)]
+    return [*told[1:], "", *wrapped([summary(found)], width)]
+
+
+def cited(key: str) -> str:
+    """A paper as the report cites it.  key: the name of its file of findings."""
+    return str(getattr(papers, f"{key[:-4]}_{key[-4:]}".upper()))
+
+
+def _counted(found: Sequence[Judged]) -> str:
+    counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in VERDICTS}
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    return f"{plural(len(found), 'finding')}: {words}"
+
+
+def _paragraph(one: Judged, width: int) -> Iterator[str]:
+    said = [f"{one.finding.at}: {one.finding.claim}", *([f"paper: {one.finding.paper}"] if one.finding.paper else [])]
+    said += [f"here: {one.finding.decides.words}"] if one.of_libraries and one.finding.decides else []
+    said += [f"  {of_library(name, result)}" for name, result in one.of_libraries.items()]
+    said += [one.why] if one.why else []
+    first, *others = (line for text in said for line in wrapped([clean(text)], max(width - len(_INDENT), 40)))
+    yield f"  {one.verdict}".ljust(len(_INDENT)) + first
+    yield from (_INDENT + line for line in others)
+
+
+def of_library(name: str, result: Result) -> str:
+    """What a library was found to do."""
+    value = " ".join(filter(None, [name, *measured_words(result)]))
+    why = f": {'; '.join(result.evidence)}" if result.verdict == NOT_TESTED else ""
+    return f"{value}, {_OF_LIBRARY[result.verdict]}{why}"
+
+
+def summary(found: Sequence[Judged]) -> str:
+    """How many findings were measured, and what came of them; what else could be measured."""
+    counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in VERDICTS}
+    decidable = len(found) - counts[IMPLEMENTED]
+    measured = sum(counts[verdict] for verdict in MEASURED)
+    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in MEASURED if counts[verdict])
+    more = f"; {counts[NOT_MEASURED]} more can be measured here ({MORE} says how)" if counts[NOT_MEASURED] else ""
+    return f"{measured} of {decidable} findings of {len({one.finding.paper_key for one in found})} papers measured" + (
+        f": {words}{more}" if words else more
+    )
+
+
+def view(found: Sequence[Judged], runs: str) -> View:
+    """The page of findings."""
+    order = (DOES_NOT_HOLD, DEPENDS, HOLDS, CANNOT_TELL, NOT_MEASURED, NOT_MEASURABLE, IMPLEMENTED)
+    ranked = sorted(found, key=lambda one: order.index(one.verdict))
+    return View(
+        title="What the papers found, here",
+        subtitle=f"runs {runs}",
+        answer=summary(found),
+        table_title="Findings",
+        heads=["verdict", "paper", "at", "claim", "in the paper", "here"],
+        rows=[
+            Row(
+                one.verdict,
+                [
+                    one.finding.paper_key,
+                    one.finding.at,
+                    one.finding.claim,
+                    one.finding.paper,
+                    " · ".join([*(of_library(name, of) for name, of in one.of_libraries.items()), one.why]).strip(" ·"),
+                ],
+                "-",
+            )
+            for one in ranked
+        ],
+        nothing="No findings.",
+        remarks=[
+            f"{cited(key)}: {_counted(list(its))}" for key, its in groupby(found, lambda one: one.finding.paper_key)
+        ],
+    )

@@ -1,0 +1,156 @@
+"""Findings of papers on machines whose truth is planted: each holds, fails, or is open for the right reason."""
+
+import itertools
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from postprocess.families.sampled_table import names_of_estimates
+from postprocess.verdicts import findings, findings_text
+from postprocess.verdicts.acceptance import Criterion
+from postprocess.verdicts.findings import (
+    CANNOT_TELL,
+    DEPENDS,
+    DOES_NOT_HOLD,
+    HOLDS,
+    IMPLEMENTED,
+    NOT_MEASURABLE,
+    NOT_MEASURED,
+    Finding,
+    FindingsError,
+    Judged,
+    Machine,
+)
+
+EVERY = findings.read_all()
+DECIDED = [one for one in EVERY if one.decides is not None]
+LARGE = Machine(cores=1024, nodes=1024)
+LIBRARY = "openmpi@5.0.11"
+
+
+def named(one: Finding) -> str:
+    return f"{one.paper_key}-{one.name}"
+
+
+def planted(one: Criterion, *, meets: bool, library: str = LIBRARY) -> pd.DataFrame:
+    """Points of all that a criterion asks for, that meet it or clearly do not."""
+    low, high = one.bounds
+    inside = (low + high) / 2 if np.isfinite([low, high]).all() else low + 1 if np.isfinite(low) else high - 1
+    beyond = high + 1 if np.isfinite(high) else low - 1
+    value = inside if meets else beyond
+    rows: list[dict[str, Any]] = []
+    for values in itertools.product(*one.where.values()):
+        row: dict[str, Any] = dict.fromkeys(one.family.columns, "")
+        row |= dict.fromkeys((axis.name for axis in one.family.axes if axis.kind != "text"), 1_000_000)
+        row |= dict.fromkeys(names_of_estimates([one.metric]), value) | {one.metric: value}
+        row |= {"toolchain": library, "valid": True, "reliable": True, "doubtful": False, "complete": True}
+        row |= {"oversubscribed": False, "shared_core": False} | dict(zip(one.where, values, strict=True))
+        rows.append({name: of for name, of in row.items() if name in {*one.family.columns, *one.where}})
+    table: pd.DataFrame = pd.DataFrame(rows)
+    return table
+
+
+def verdict(one: Finding, *tables: tuple[Criterion, pd.DataFrame], machine: Machine = LARGE) -> Judged:
+    by_family: dict[str, list[pd.DataFrame]] = {}
+    for criterion, table in tables:
+        by_family.setdefault(criterion.family.name, []).append(table)
+    joined = {name: pd.concat(parts, ignore_index=True) for name, parts in by_family.items()}
+    (found,) = findings.judged([one], joined, [], machine)
+    return found
+
+
+def library_of(one: Finding) -> str:
+    return f"{one.libraries[0]}@1" if one.libraries else LIBRARY
+
+
+@pytest.mark.parametrize("one", DECIDED, ids=named)
+def test_each_holds_where_it_is_planted_and_not_where_the_contrary_is(one: Finding) -> None:
+    assert one.decides is not None
+    library, alone = library_of(one), replace(one, control=None)
+    for meets, told in ((True, HOLDS), (False, DOES_NOT_HOLD)):
+        found = verdict(alone, (one.decides, planted(one.decides, meets=meets, library=library)))
+        assert found.verdict == told, found.of_libraries
+    assert verdict(alone).verdict == NOT_MEASURED
+    assert one.measure in verdict(alone).why
+
+
+@pytest.mark.parametrize("one", [one for one in DECIDED if one.control is not None], ids=named)
+def test_a_finding_whose_control_comes_out_the_same_way_is_none(one: Finding) -> None:
+    assert one.decides is not None and one.control is not None
+    library = library_of(one)
+    own = (one.decides, planted(one.decides, meets=True, library=library))
+    for meets, told in ((True, HOLDS), (False, CANNOT_TELL)):
+        found = verdict(one, own, (one.control, planted(one.control, meets=meets, library=library)))
+        assert found.verdict == told, found.of_libraries
+
+
+def test_libraries_are_judged_one_by_one() -> None:
+    one = replace(DECIDED[0], control=None, libraries=())
+    assert one.decides is not None
+    tables = [(one.decides, planted(one.decides, meets=meets, library=f"{meets}@1")) for meets in (True, False)]
+    found = verdict(one, *tables)
+    assert (found.verdict, set(found.of_libraries)) == (DEPENDS, {"True@1", "False@1"})
+    assert verdict(replace(one, libraries=("True",)), *tables).verdict == HOLDS
+
+
+def test_what_a_machine_lacks_is_named() -> None:
+    one = replace(DECIDED[0], needs={"cores_per_rank": 2, "nodes": 2})
+    found = verdict(one, machine=Machine(cores=1, nodes=1))
+    assert found.verdict == NOT_MEASURABLE
+    assert "2 nodes, there are 1" in found.why and "2 cores in a node, there are 1" in found.why
+    assert verdict(one, machine=Machine(cores=2, nodes=2)).verdict == NOT_MEASURED
+
+
+def test_an_interval_that_holds_the_bound_tells_nothing() -> None:
+    one = replace(DECIDED[0], control=None)
+    assert one.decides is not None
+    wide = planted(one.decides, meets=True).assign(
+        **{f"{one.decides.metric}_ci95_low": -np.inf, f"{one.decides.metric}_ci95_high": np.inf}
+    )
+    assert verdict(one, (one.decides, wide)).verdict == CANNOT_TELL
+
+
+def test_every_entry_says_what_it_is() -> None:
+    for one in EVERY:
+        (found,) = findings.judged([one], {}, [], LARGE)
+        assert found.verdict in (NOT_MEASURED, NOT_MEASURABLE, IMPLEMENTED)
+        assert found.why
+        assert findings_text.cited(one.paper_key)
+    assert len({one.paper_key for one in EVERY}) == 5
+
+
+def test_words_and_json_say_the_same() -> None:
+    one = replace(DECIDED[0], control=None)
+    assert one.decides is not None
+    found = [verdict(one, (one.decides, planted(one.decides, meets=True)))]
+    document = json.loads(findings.as_json(found, [{"run": "r", "system": "s"}]))
+    assert [(entry["name"], entry["verdict"]) for entry in document["findings"]] == [(one.name, HOLDS)]
+    text = "\n".join(findings_text.lines(found, 80, every=False))
+    assert max(map(len, text.splitlines())) <= 80
+    assert LIBRARY in text and HOLDS in text
+    assert findings_text.view(found, "r").rows[0].verdict == HOLDS
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ("{at: a, claim: c, implemented_by: x}", "has no name"),
+        ("{name: n, claim: c, implemented_by: x}", "lacks 'at'"),
+        ("{name: n, at: a, claim: c}", "one of decides"),
+        ("{name: n, at: a, claim: c, implemented_by: x, not_measurable: y}", "one of decides"),
+        ("{name: n, at: a, claim: c, implemented_by: x, colour: y}", "'colour' is unknown"),
+        ("{name: n, at: a, claim: c, decides: {metric: r_overhead, at_most: 1}}", "lacks 'measure'"),
+        ("{name: n, at: a, claim: c, measure: m, decides: {metric: r_overheat, at_most: 1}}", "r_overheat"),
+        ("{name: n, at: a, claim: c, implemented_by: x, needs: {cores: many}}", "a whole number"),
+    ],
+)
+def test_a_wrong_entry_is_named(entry: str, says: str) -> None:
+    with pytest.raises(FindingsError, match=says):
+        findings.read("paper2000", f"findings:\n  - {entry}\n")
+    twice = "findings:\n  - &one {name: n, at: a, claim: c, implemented_by: x}\n  - *one\n"
+    with pytest.raises(FindingsError, match="two findings"):
+        findings.read("paper2000", twice)
