@@ -13,7 +13,7 @@ from mpi_campaign import ROOT
 # Modules of `mpi_campaign` import `postprocess`; never the other way round.
 FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "postprocess": (
-        ("drawing", "statistics"),
+        ("drawing", "statistics", "papers"),
         ("records",),
         ("families.family",),
         ("families.axes", "families.handovers", "families.papers", "families.sampled"),
