@@ -111,10 +111,13 @@ def accept(
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--paper", default="", metavar="NAME", help="Of this paper alone, such as denis2022.")
 @click.option("--all", "every", is_flag=True, help="Those that were not measured too, and how they can be.")
+@click.option("--why", is_flag=True, help="With what decides each of them, and why some cannot be told.")
 @json_option(help="One object, for programs.")
 @html_option(help="Write a page to look at too.")
 @output_option
-def findings(runs: tuple[str, ...], paper: str, output: Path, html: Path | None, *, every: bool, as_json: bool) -> int:
+def findings(
+    runs: tuple[str, ...], paper: str, output: Path, html: Path | None, *, every: bool, why: bool, as_json: bool
+) -> int:
     """What the papers found: whether it holds in RUNS, for each library, with the paper's value beside it.
 
     docs/adding.md says how a finding is written.
@@ -122,7 +125,7 @@ def findings(runs: tuple[str, ...], paper: str, output: Path, html: Path | None,
     from mpi_campaign.verdicts import finding  # noqa: PLC0415
 
     folders = [run_folders.readable(run, output.resolve()) for run in runs]
-    return finding.run(folders, paper, html, as_json=as_json, every=every)
+    return finding.run(folders, paper, html, as_json=as_json, every=every, why=why)
 
 
 @click.command()

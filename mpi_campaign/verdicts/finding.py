@@ -14,7 +14,7 @@ from postprocess.verdicts.findings import Finding, Judged, Machine
 from postprocess.verdicts.verdict_page import render
 
 
-def run(named: Sequence[RunFolder], paper: str, html: Path | None, *, as_json: bool, every: bool) -> int:
+def run(named: Sequence[RunFolder], paper: str, html: Path | None, *, as_json: bool, every: bool, why: bool) -> int:
     """Print the findings, and write them as a page. Raises CampaignError."""
     asked = _of_paper(paper)
     folders, problems = consistency.together(dict.fromkeys(named))
@@ -26,7 +26,7 @@ def run(named: Sequence[RunFolder], paper: str, html: Path | None, *, as_json: b
     if as_json:
         print(findings.as_json(found, [{"run": folder.run, "system": folder.system} for folder in folders]))
     else:
-        print("\n".join(findings_text.lines(found, matrices.window().width, every=every)))
+        print("\n".join(findings_text.lines(found, matrices.window().width, every=every, why=why)))
     return EXIT_GOOD
 
 

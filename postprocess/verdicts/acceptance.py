@@ -40,6 +40,8 @@ from postprocess.families import axes, registry
 from postprocess.families.family import Family, RankTimes
 from postprocess.families.sampled_table import names_of_estimates
 from postprocess.records.fields import Json
+from postprocess.statistics.launches import over_launches
+from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import Floats, median_estimate
 
 PASS, FAIL, NOT_TESTED = "PASS", "FAIL", "NOT TESTED"
@@ -334,6 +336,9 @@ def _judged(
         table = table.assign(**{axes.BENCHMARK.name: family.benchmarks[0]})
     if one.points == "diagonal" and "comm_target_ns" in table:
         table = table[table["comm_target_ns"] == table["comp_target_ns"]]
+    if axes.NETWORK.name in one.where and len(table):
+        networks = table[axes.NETWORK.name].map(lambda network: _as_asked(one, axes.NETWORK.name, network))
+        table = table.assign(**{axes.NETWORK.name: networks})
     chosen, lacking = _where(table, one.where)
     if chosen.empty:
         return replace(_not_tested(one, f"nothing of the kind was measured{lacking}"), measured=False)
@@ -363,9 +368,17 @@ def _judged(
 
 
 def _taken(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
-    """The value of a criterion over some rows, and its interval."""
+    """The value of a criterion over some rows, and its interval.
+
+    A median or mean is made of each launch. From LEAST_LAUNCHES on the interval contains how much these differ; of
+    fewer launches, and of an extreme, it is that of the points.
+    """
     take = TAKE[one.take]
-    names = (name if name in rows else one.metric for name in names_of_estimates([one.metric]))
+    names = [name if name in rows else one.metric for name in names_of_estimates([one.metric])]
+    launch = next((name for name in ("launch", "repeat") if name in rows), "")
+    if launch and one.take not in EXTREMES and rows[launch].nunique() >= LEAST_LAUNCHES:
+        by_launch = [[take(its[name].to_numpy(np.float64)) for name in names] for _, its in rows.groupby(launch)]
+        return over_launches(*np.transpose(by_launch)).numbers
     value, low, high = (take(rows[name].to_numpy(np.float64)) for name in names)
     return value, low, high
 
@@ -424,8 +437,14 @@ def _asks_for(one: Criterion, case: Json) -> bool:
     """Whether a criterion is about a case of a manifest, as far as the manifest tells."""
     family = one.family
     return case.get("benchmark", *registry.MAIN.benchmarks) in family.benchmarks and all(
-        case[key] in values for key, values in one.where.items() if key in case
+        _as_asked(one, key, case[key]) in values for key, values in one.where.items() if key in case
     )
+
+
+def _as_asked(one: Criterion, key: str, value: Any) -> Any:
+    """The value of a column as a criterion asks for it: of a network its kind, where it asks for a kind alone."""
+    kinds = key == axes.NETWORK.name and not any(":" in str(asked) for asked in one.where[key])
+    return str(value).partition(":")[0] if kinds else value
 
 
 def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[pd.DataFrame, str]:
@@ -545,9 +564,9 @@ def _counts(one: Criterion, point: RankTimes) -> bool:
     return asked and on_diagonal and point.good
 
 
-def _is_asked_for(record: Any, where: Mapping[str, tuple[Any, ...]]) -> bool:
-    known = ((_of_whole(record, key), values) for key, values in where.items())
-    return all(value in values for value, values in known if value is not None)
+def _is_asked_for(record: Any, one: Criterion) -> bool:
+    known = ((key, _of_whole(record, key), values) for key, values in one.where.items())
+    return all(_as_asked(one, key, value) in values for key, value, values in known if value is not None)
 
 
 def _of_whole(record: Any, name: str) -> Any:
@@ -557,11 +576,14 @@ def _of_whole(record: Any, name: str) -> Any:
 
 def _by_host(one: Criterion, records: Sequence[Any]) -> Result:
     """The weakest node decides; every node beyond a bound is named."""
-    chosen = [record for record in records if _is_asked_for(record, one.where)]
+    chosen = [record for record in records if _is_asked_for(record, one)]
     lacking = _missing(
         one.where,
         (
-            tuple(point.axes[key] if key in point.axes else _of_whole(record, key) for key in one.where)
+            tuple(
+                point.axes[key] if key in point.axes else _as_asked(one, key, _of_whole(record, key))
+                for key in one.where
+            )
             for record in chosen
             for point in _rank_times(record, one)
         ),

@@ -26,14 +26,15 @@ _OF_LIBRARY = {PASS: HOLDS, FAIL: DOES_NOT_HOLD, NOT_TESTED: CANNOT_TELL}
 MORE = "./campaign findings RUN... --all"
 
 
-def lines(found: Sequence[Judged], width: int, *, every: bool) -> list[str]:
-    """A paragraph for each finding, below the paper that it is of.  every: also of findings that were not measured."""
+def lines(found: Sequence[Judged], width: int, *, every: bool, why: bool) -> list[str]:
+    """A paragraph for each finding, below the paper that it is of.  every: also of findings that were not measured.
+    why: with what decides it, and why it cannot be told."""
     told = []
     for key, of_paper in groupby(found, key=lambda one: one.finding.paper_key):
         its = list(of_paper)
         shown = [one for one in its if every or one.verdict in MEASURED]
         told += ["", *wrapped([cited(key)], width), *wrapped([_counted(its)], width)]
-        told += [line for one in shown for line in _paragraph(one, width)]
+        told += [line for one in shown for line in _paragraph(one, width, why=why)]
     return [*told[1:], "", *wrapped([summary(found)], width)]
 
 
@@ -48,21 +49,29 @@ def _counted(found: Sequence[Judged]) -> str:
     return f"{plural(len(found), 'finding')}: {words}"
 
 
-def _paragraph(one: Judged, width: int) -> Iterator[str]:
-    said = [f"{one.finding.at}: {one.finding.claim}", *([f"paper: {one.finding.paper}"] if one.finding.paper else [])]
-    said += [f"here: {one.finding.decides.words}"] if one.of_libraries and one.finding.decides else []
-    said += [f"  {of_library(name, result)}" for name, result in one.of_libraries.items()]
-    said += [one.why] if one.why else []
-    first, *others = (line for text in said for line in wrapped([clean(text)], max(width - len(_INDENT), 40)))
+def _paragraph(one: Judged, width: int, *, why: bool) -> Iterator[str]:
+    said = [f"{one.finding.at}: {one.finding.claim}"]
+    paper = f"paper: {one.finding.paper}" if one.finding.paper else ""
+    if why:
+        said += [paper, f"here: {one.finding.decides.words}" if one.of_libraries and one.finding.decides else ""]
+        said += [f"  {of_library(name, result)}{_evidence(result)}" for name, result in one.of_libraries.items()]
+        said += [one.why]
+    else:
+        here = "; ".join(of_library(name, result) for name, result in one.of_libraries.items())
+        said += [" ".join(filter(None, [paper, f"here: {here}" if here else one.why]))]
+    first, *others = (line for text in said if text for line in wrapped([clean(text)], max(width - len(_INDENT), 40)))
     yield f"  {one.verdict}".ljust(len(_INDENT)) + first
     yield from (_INDENT + line for line in others)
 
 
 def of_library(name: str, result: Result) -> str:
     """What a library was found to do."""
-    value = " ".join(filter(None, [name, *measured_words(result)]))
-    why = f": {'; '.join(result.evidence)}" if result.verdict == NOT_TESTED else ""
-    return f"{value}, {_OF_LIBRARY[result.verdict]}{why}"
+    return f"{' '.join(filter(None, [name, *measured_words(result)]))} {_OF_LIBRARY[result.verdict]}"
+
+
+def _evidence(result: Result) -> str:
+    """Why nothing can be told; empty where something is."""
+    return f": {'; '.join(result.evidence)}" if result.verdict == NOT_TESTED else ""
 
 
 def summary(found: Sequence[Judged]) -> str:

@@ -36,7 +36,7 @@ def named(one: Finding) -> str:
     return f"{one.paper_key}-{one.name}"
 
 
-def planted(one: Criterion, *, meets: bool, library: str = LIBRARY) -> pd.DataFrame:
+def planted(one: Criterion, *, meets: bool, library: str = LIBRARY, network: str = "shm") -> pd.DataFrame:
     """Points of all that a criterion asks for, that meet it or clearly do not."""
     low, high = one.bounds
     inside = (low + high) / 2 if np.isfinite([low, high]).all() else low + 1 if np.isfinite(low) else high - 1
@@ -48,7 +48,11 @@ def planted(one: Criterion, *, meets: bool, library: str = LIBRARY) -> pd.DataFr
         row |= dict.fromkeys((axis.name for axis in one.family.axes if axis.kind != "text"), 1_000_000)
         row |= dict.fromkeys(names_of_estimates([one.metric]), value) | {one.metric: value}
         row |= {"toolchain": library, "valid": True, "reliable": True, "doubtful": False, "complete": True}
-        row |= {"oversubscribed": False, "shared_core": False} | dict(zip(one.where, values, strict=True))
+        row |= {"oversubscribed": False, "shared_core": False, "network": network} | dict(
+            zip(one.where, values, strict=True)
+        )
+        if one.points == "diagonal":
+            row["comp_target_ns"] = row["comm_target_ns"]
         rows.append({name: of for name, of in row.items() if name in {*one.family.columns, *one.where}})
     table: pd.DataFrame = pd.DataFrame(rows)
     return table
@@ -63,16 +67,18 @@ def verdict(one: Finding, *tables: tuple[Criterion, pd.DataFrame], machine: Mach
     return found
 
 
-def library_of(one: Finding) -> str:
-    return f"{one.libraries[0]}@1" if one.libraries else LIBRARY
+def place_of(one: Finding) -> dict[str, str]:
+    """A library and a network that a finding is about."""
+    library = f"{one.libraries[0]}@1" if one.libraries else LIBRARY
+    return {"library": library, "network": f"{one.networks[0]}:2gbit" if one.networks else "shm"}
 
 
 @pytest.mark.parametrize("one", DECIDED, ids=named)
 def test_each_holds_where_it_is_planted_and_not_where_the_contrary_is(one: Finding) -> None:
     assert one.decides is not None
-    library, alone = library_of(one), replace(one, control=None)
+    alone, of = replace(one, control=None), place_of(one)
     for meets, told in ((True, HOLDS), (False, DOES_NOT_HOLD)):
-        found = verdict(alone, (one.decides, planted(one.decides, meets=meets, library=library)))
+        found = verdict(alone, (one.decides, planted(one.decides, meets=meets, **of)))
         assert found.verdict == told, found.of_libraries
     assert verdict(alone).verdict == NOT_MEASURED
     assert one.measure in verdict(alone).why
@@ -81,11 +87,21 @@ def test_each_holds_where_it_is_planted_and_not_where_the_contrary_is(one: Findi
 @pytest.mark.parametrize("one", [one for one in DECIDED if one.control is not None], ids=named)
 def test_a_finding_whose_control_comes_out_the_same_way_is_none(one: Finding) -> None:
     assert one.decides is not None and one.control is not None
-    library = library_of(one)
-    own = (one.decides, planted(one.decides, meets=True, library=library))
+    of = place_of(one)
+    own, control = one.decides, one.control
     for meets, told in ((True, HOLDS), (False, CANNOT_TELL)):
-        found = verdict(one, own, (one.control, planted(one.control, meets=meets, library=library)))
+        mine = planted(own, meets=True, **of)
+        others = planted(control, meets=meets, **of)
+        if own.family is control.family and own.metric != control.metric:
+            mine = mine.assign(**values_of(others, control.metric))
+            others = others.assign(**values_of(mine, own.metric))
+        found = verdict(one, (own, mine), (control, others))
         assert found.verdict == told, found.of_libraries
+
+
+def values_of(rows: pd.DataFrame, metric: str) -> dict[str, Any]:
+    """The value of a metric, with its ends."""
+    return {name: rows.iloc[0][name] for name in (metric, *names_of_estimates([metric])) if name in rows}
 
 
 def test_libraries_are_judged_one_by_one() -> None:
@@ -129,7 +145,7 @@ def test_words_and_json_say_the_same() -> None:
     found = [verdict(one, (one.decides, planted(one.decides, meets=True)))]
     document = json.loads(findings.as_json(found, [{"run": "r", "system": "s"}]))
     assert [(entry["name"], entry["verdict"]) for entry in document["findings"]] == [(one.name, HOLDS)]
-    text = "\n".join(findings_text.lines(found, 80, every=False))
+    text = "\n".join(findings_text.lines(found, 80, every=False, why=True))
     assert max(map(len, text.splitlines())) <= 80
     assert LIBRARY in text and HOLDS in text
     assert findings_text.view(found, "r").rows[0].verdict == HOLDS

@@ -279,7 +279,7 @@ def test_planted_answers_that_a_setting_without_effect_would_get_are_told_from_t
 
 
 TARGETS = ROOT / "docs" / "benchmarks" / "sync_overlap-targets.yaml"
-WIRE = "wire:2gbit"
+WIRE = "wire:2gbit:duplex"
 AS_PLANTED = {
     **{("shm", "basic", protocol): EAGER for protocol in ("default", "eager", "copied")},
     ("shm", "basic", "rendezvous"): replace(EAGER, full_up_to=4096),
