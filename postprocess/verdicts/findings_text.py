@@ -23,6 +23,13 @@ from postprocess.verdicts.verdict_page import Row, View, measured_words
 
 _INDENT = " " * (max(map(len, VERDICTS)) + 4)
 _OF_LIBRARY = {PASS: HOLDS, FAIL: DOES_NOT_HOLD, NOT_TESTED: CANNOT_TELL}
+_OF_SEVERAL = {
+    HOLDS: "hold",
+    DOES_NOT_HOLD: "do not hold",
+    DEPENDS: "depend on the library",
+    CANNOT_TELL: "cannot be told",
+}
+"""The words of a verdict after a number."""
 MORE = "./campaign findings RUN... --all"
 
 
@@ -44,9 +51,17 @@ def cited(key: str) -> str:
 
 
 def _counted(found: Sequence[Judged]) -> str:
-    counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in VERDICTS}
-    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    return f"{plural(len(found), 'finding')}: {words}"
+    return f"{plural(len(found), 'finding')}: {_words(found, VERDICTS)}"
+
+
+def _words(found: Sequence[Judged], verdicts: Sequence[str]) -> str:
+    """How many findings have each of these verdicts."""
+    counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in verdicts}
+    return ", ".join(
+        f"{count} {verdict if count == 1 else _OF_SEVERAL.get(verdict, verdict)}"
+        for verdict, count in counts.items()
+        if count
+    )
 
 
 def _paragraph(one: Judged, width: int, *, why: bool) -> Iterator[str]:
@@ -76,11 +91,10 @@ def _evidence(result: Result) -> str:
 
 def summary(found: Sequence[Judged]) -> str:
     """How many findings were measured, and what came of them; what else could be measured."""
-    counts = {verdict: sum(one.verdict == verdict for one in found) for verdict in VERDICTS}
-    decidable = len(found) - counts[IMPLEMENTED]
-    measured = sum(counts[verdict] for verdict in MEASURED)
-    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in MEASURED if counts[verdict])
-    more = f"; {counts[NOT_MEASURED]} more can be measured here ({MORE} says how)" if counts[NOT_MEASURED] else ""
+    decidable = sum(one.verdict != IMPLEMENTED for one in found)
+    measured = sum(one.verdict in MEASURED for one in found)
+    words, lacking = _words(found, MEASURED), sum(one.verdict == NOT_MEASURED for one in found)
+    more = f"; {lacking} more can be measured here ({MORE} says how)" if lacking else ""
     return f"{measured} of {decidable} findings of {len({one.finding.paper_key for one in found})} papers measured" + (
         f": {words}{more}" if words else more
     )
@@ -95,13 +109,12 @@ def view(found: Sequence[Judged], runs: str) -> View:
         subtitle=f"runs {runs}",
         answer=summary(found),
         table_title="Findings",
-        heads=["verdict", "paper", "at", "claim", "in the paper", "here"],
+        heads=["verdict", "at", "claim", "in the paper", "here"],
         rows=[
             Row(
                 one.verdict,
                 [
-                    one.finding.paper_key,
-                    one.finding.at,
+                    f"{one.finding.paper_key}, {one.finding.at}",
                     one.finding.claim,
                     one.finding.paper,
                     " · ".join([*(of_library(name, of) for name, of in one.of_libraries.items()), one.why]).strip(" ·"),
@@ -111,7 +124,5 @@ def view(found: Sequence[Judged], runs: str) -> View:
             for one in ranked
         ],
         nothing="No findings.",
-        remarks=[
-            f"{cited(key)}: {_counted(list(its))}" for key, its in groupby(found, lambda one: one.finding.paper_key)
-        ],
+        remarks=[f"{key}: {_counted(list(its))}" for key, its in groupby(found, lambda one: one.finding.paper_key)],
     )
