@@ -111,12 +111,21 @@ def accept(
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--paper", default="", metavar="NAME", help="Of this paper alone, such as denis2022.")
 @click.option("--all", "every", is_flag=True, help="Those that were not measured too, and how they can be.")
+@click.option("--commands", is_flag=True, help="Only the commands that measure what was not measured and can be here.")
 @click.option("--why", is_flag=True, help="With what decides each of them, and why some cannot be told.")
 @json_option(help="One object, for programs.")
 @html_option(help="Write a page to look at too.")
 @output_option
 def findings(
-    runs: tuple[str, ...], paper: str, output: Path, html: Path | None, *, every: bool, why: bool, as_json: bool
+    runs: tuple[str, ...],
+    paper: str,
+    output: Path,
+    html: Path | None,
+    *,
+    every: bool,
+    why: bool,
+    commands: bool,
+    as_json: bool,
 ) -> int:
     """What the papers found: whether it holds in RUNS, for each library, with the paper's value beside it.
 
@@ -125,7 +134,8 @@ def findings(
     from mpi_campaign.verdicts import finding  # noqa: PLC0415
 
     folders = [run_folders.readable(run, output.resolve()) for run in runs]
-    return finding.run(folders, paper, html, as_json=as_json, every=every, why=why)
+    form = "json" if as_json else "commands" if commands else "why" if why else ""
+    return finding.run(folders, paper, html, form, every=every)
 
 
 @click.command()

@@ -14,8 +14,11 @@ from postprocess.verdicts.findings import Finding, Judged, Machine
 from postprocess.verdicts.verdict_page import render
 
 
-def run(named: Sequence[RunFolder], paper: str, html: Path | None, *, as_json: bool, every: bool, why: bool) -> int:
-    """Print the findings, and write them as a page. Raises CampaignError."""
+def run(named: Sequence[RunFolder], paper: str, html: Path | None, form: str, *, every: bool) -> int:
+    """Print the findings, and write them as a page. Raises CampaignError.
+
+    form: json, commands (that measure what was not), why (each in full), or empty: each in short.
+    """
     asked = _of_paper(paper)
     folders, problems = consistency.together(dict.fromkeys(named))
     complain(problems)
@@ -23,10 +26,12 @@ def run(named: Sequence[RunFolder], paper: str, html: Path | None, *, as_json: b
     names = ", ".join(folder.run for folder in folders)
     if html is not None:
         write(html, render(findings_text.view(found, names)))
-    if as_json:
+    if form == "json":
         print(findings.as_json(found, [{"run": folder.run, "system": folder.system} for folder in folders]))
+    elif form == "commands":
+        print(*findings_text.commands(found), sep="\n")
     else:
-        print("\n".join(findings_text.lines(found, matrices.window().width, every=every, why=why)))
+        print(*findings_text.lines(found, matrices.window().width, every=every, why=form == "why"), sep="\n")
     return EXIT_GOOD
 
 

@@ -82,6 +82,11 @@ class Finding:
     implemented_by: str
     not_measurable: str
 
+    @property
+    def command(self) -> str:
+        """What measures it."""
+        return f"./campaign run {self.measure}"
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -209,17 +214,13 @@ def _judged(
     measured = {name: one for name, one in results.items() if one.measured}
     if not measured:
         lacks = machine.lacks(finding)
-        return Judged(finding, NOT_MEASURABLE if lacks else NOT_MEASURED, {}, lacks or f"measure it: {_run(finding)}")
+        return Judged(finding, NOT_MEASURABLE if lacks else NOT_MEASURED, {}, lacks or f"measure it: {finding.command}")
     if finding.control is not None:
         controls = dict(_of_libraries(finding.control, finding, tables, records, troubles))
         measured = {name: _controlled(one, controls.get(name)) for name, one in measured.items()}
     verdicts = {one.verdict for one in measured.values()} & {PASS, FAIL}
     verdict = {(): CANNOT_TELL, (PASS,): HOLDS, (FAIL,): DOES_NOT_HOLD}.get(tuple(verdicts), DEPENDS)
     return Judged(finding, verdict, measured)
-
-
-def _run(finding: Finding) -> str:
-    return f"./campaign run {finding.measure}"
 
 
 def _of_libraries(

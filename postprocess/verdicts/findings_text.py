@@ -1,5 +1,6 @@
 """Findings of papers in words: for the terminal, for the end of a run, and as a page."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -30,7 +31,7 @@ _OF_SEVERAL = {
     CANNOT_TELL: "cannot be told",
 }
 """The words of a verdict after a number."""
-MORE = "./campaign findings RUN... --all"
+MORE = "./campaign findings RUN... --commands"
 
 
 def lines(found: Sequence[Judged], width: int, *, every: bool, why: bool) -> list[str]:
@@ -94,10 +95,16 @@ def summary(found: Sequence[Judged]) -> str:
     decidable = sum(one.verdict != IMPLEMENTED for one in found)
     measured = sum(one.verdict in MEASURED for one in found)
     words, lacking = _words(found, MEASURED), sum(one.verdict == NOT_MEASURED for one in found)
-    more = f"; {lacking} more can be measured here ({MORE} says how)" if lacking else ""
+    more = f"; {lacking} more can be measured here ({MORE})" if lacking else ""
     return f"{measured} of {decidable} findings of {len({one.finding.paper_key for one in found})} papers measured" + (
         f": {words}{more}" if words else more
     )
+
+
+def commands(found: Sequence[Judged]) -> list[str]:
+    """The commands that measure what was not measured and can be here, each once, with the number of its findings."""
+    asked = Counter(one.finding.command for one in found if one.verdict == NOT_MEASURED)
+    return [f"{command}  # {plural(count, 'finding')}" for command, count in asked.items()]
 
 
 def view(found: Sequence[Judged], runs: str) -> View:

@@ -148,6 +148,7 @@ def test_words_and_json_say_the_same() -> None:
     text = "\n".join(findings_text.lines(found, 80, every=False, why=True))
     assert max(map(len, text.splitlines())) <= 80
     assert LIBRARY in text and HOLDS in text
+    assert findings_text.commands([*found, verdict(one), verdict(one)]) == [f"{one.command}  # 2 findings"]
     assert findings_text.view(found, "r").rows[0].verdict == HOLDS
 
 
