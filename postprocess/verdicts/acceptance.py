@@ -452,14 +452,16 @@ def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[p
 
     Where there are no rows, the words tell what was measured instead.
     """
-    chosen = table
+    asked = np.ones(len(table), dtype=bool)
     for key, values in where.items():
-        measured = chosen.get(key, ())
-        if not any(value in values for value in measured):
-            what = ", ".join(sorted({clean(value) for value in measured}))
-            return chosen.iloc[:0], f"; {key} is {what} there" if what else ""
-        chosen = chosen[chosen[key].isin(values)]
-    combinations = chosen[list(where)].itertuples(index=False, name=None) if where else ()
+        column = table[key] if key in table else pd.Series(index=table.index, dtype=object)
+        having = asked & column.isin(values).to_numpy()
+        if not having.any():
+            what = ", ".join(sorted({clean(value) for value in column[asked].unique()})) if key in table else ""
+            return table.iloc[:0], f"; {key} is {what} there" if what else ""
+        asked = having
+    chosen = table[asked] if where else table
+    combinations = chosen[list(where)].drop_duplicates().itertuples(index=False, name=None) if where else ()
     return chosen, _missing(where, combinations)
 
 

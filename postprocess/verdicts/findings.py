@@ -196,27 +196,40 @@ def judged(
     troubles: Sequence[Json] = (),
 ) -> list[Judged]:
     """The verdict of each finding.  tables, records, troubles: as of `acceptance.judge`."""
-    return [_judged(one, tables, records, machine, troubles) for one in findings]
+    there = {family: table for family, table in tables.items() if len(table)}
+    names = sorted({name for table in there.values() for name in table["toolchain"].unique()})
+    libraries = {
+        name: _Library(
+            {family: table[table["toolchain"] == name] for family, table in there.items()},
+            [record for record in records if record.header.toolchain == name],
+            [case for case in troubles if case.get("toolchain") == name],
+        )
+        for name in names
+    }
+    return [_judged(one, libraries, machine) for one in findings]
 
 
-def _judged(
-    finding: Finding,
-    tables: Mapping[str, pd.DataFrame],
-    records: Sequence[Any],
-    machine: Machine,
-    troubles: Sequence[Json],
-) -> Judged:
+@dataclass(frozen=True)
+class _Library:
+    """What `acceptance.judge` needs, of one library."""
+
+    tables: Mapping[str, pd.DataFrame]
+    records: Sequence[Any]
+    troubles: Sequence[Json]
+
+
+def _judged(finding: Finding, libraries: Mapping[str, _Library], machine: Machine) -> Judged:
     if finding.implemented_by:
         return Judged(finding, IMPLEMENTED, {}, finding.implemented_by)
     if finding.decides is None:
         return Judged(finding, NOT_MEASURABLE, {}, finding.not_measurable)
-    results = dict(_of_libraries(finding.decides, finding, tables, records, troubles))
+    results = dict(_of_libraries(finding.decides, finding, libraries))
     measured = {name: one for name, one in results.items() if one.measured}
     if not measured:
         lacks = machine.lacks(finding)
         return Judged(finding, NOT_MEASURABLE if lacks else NOT_MEASURED, {}, lacks or f"measure it: {finding.command}")
     if finding.control is not None:
-        controls = dict(_of_libraries(finding.control, finding, tables, records, troubles))
+        controls = dict(_of_libraries(finding.control, finding, libraries))
         measured = {name: _controlled(one, controls.get(name)) for name, one in measured.items()}
     verdicts = {one.verdict for one in measured.values()} & {PASS, FAIL}
     verdict = {(): CANNOT_TELL, (PASS,): HOLDS, (FAIL,): DOES_NOT_HOLD}.get(tuple(verdicts), DEPENDS)
@@ -224,25 +237,17 @@ def _judged(
 
 
 def _of_libraries(
-    criterion: Criterion,
-    finding: Finding,
-    tables: Mapping[str, pd.DataFrame],
-    records: Sequence[Any],
-    troubles: Sequence[Json],
+    criterion: Criterion, finding: Finding, libraries: Mapping[str, _Library]
 ) -> Iterator[tuple[str, Result]]:
     """The result of a criterion for each library that was measured, of those that the finding is about."""
     family = criterion.family.name
-    table = tables.get(family, pd.DataFrame())
-    if finding.networks and len(table):
-        table = table[table["network"].str.partition(":")[0].isin(finding.networks)]
-    for name in sorted(table["toolchain"].unique()) if len(table) else ():
-        if finding.libraries and name.partition("@")[0] not in finding.libraries:
-            continue
-        of_library = {family: table[table["toolchain"] == name]}
-        own_records = [record for record in records if record.header.toolchain == name]
-        own_troubles = [case for case in troubles if case.get("toolchain") == name]
-        (result,) = judge(Criteria("", (criterion,)), of_library, own_records, own_troubles)
-        yield name, result
+    for name, library in libraries.items():
+        table = library.tables.get(family, pd.DataFrame())
+        if finding.networks and len(table):
+            table = table[table["network"].str.partition(":")[0].isin(finding.networks)]
+        if len(table) and (not finding.libraries or name.partition("@")[0] in finding.libraries):
+            (result,) = judge(Criteria("", (criterion,)), {family: table}, library.records, library.troubles)
+            yield name, result
 
 
 def _controlled(result: Result, control: Result | None) -> Result:
