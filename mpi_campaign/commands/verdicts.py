@@ -133,6 +133,8 @@ def findings(
     """
     from mpi_campaign.verdicts import finding  # noqa: PLC0415
 
+    if as_json + commands + why > 1:
+        raise CampaignError("--json, --commands and --why: ask for one of them")
     folders = [run_folders.readable(run, output.resolve()) for run in runs]
     form = "json" if as_json else "commands" if commands else "why" if why else ""
     return finding.run(folders, paper, html, form, every=every)

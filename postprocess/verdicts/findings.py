@@ -31,6 +31,7 @@ import yaml
 
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Json
+from postprocess.records.header import SIMULATED
 from postprocess.verdicts.acceptance import (
     FAIL,
     NOT_TESTED,
@@ -195,8 +196,10 @@ def judged(
     machine: Machine,
     troubles: Sequence[Json] = (),
 ) -> list[Judged]:
-    """The verdict of each finding.  tables, records, troubles: as of `acceptance.judge`."""
-    there = {family: table for family, table in tables.items() if len(table)}
+    """The verdict of each finding.  tables, records, troubles: as of `acceptance.judge`. What was simulated does not
+    count."""
+    real = {family: table[table["network"] != SIMULATED] for family, table in tables.items() if len(table)}
+    there = {family: table for family, table in real.items() if len(table)}
     names = sorted({name for table in there.values() for name in table["toolchain"].unique()})
     libraries = {
         name: _Library(

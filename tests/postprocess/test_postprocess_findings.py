@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from postprocess.families.sampled_table import names_of_estimates
+from postprocess.records.header import SIMULATED
 from postprocess.verdicts import findings, findings_text
 from postprocess.verdicts.acceptance import Criterion
 from postprocess.verdicts.findings import (
@@ -111,6 +112,13 @@ def test_libraries_are_judged_one_by_one() -> None:
     found = verdict(one, *tables)
     assert (found.verdict, set(found.of_libraries)) == (DEPENDS, {"True@1", "False@1"})
     assert verdict(replace(one, libraries=("True",)), *tables).verdict == HOLDS
+
+
+def test_what_was_simulated_does_not_count() -> None:
+    one = replace(DECIDED[0], control=None, networks=())
+    assert one.decides is not None
+    simulated = planted(one.decides, meets=True).assign(network=SIMULATED)
+    assert verdict(one, (one.decides, simulated)).verdict == NOT_MEASURED
 
 
 def test_what_a_machine_lacks_is_named() -> None:
