@@ -156,7 +156,7 @@ def _own_sections(
 ) -> list[Shown]:
     """The sections that do not depend on a family of benchmarks."""
     troubles = [case for case in cases if case["result"] != "pass"]
-    passed = sum(case["result"] == "pass" for case in cases)
+    without = (_alike(troubles), len(cases), sum(case["result"] == "pass" for case in cases))
     verified = verified_of(observed)
     measured = any(not registry.found(run, family).table.empty for family in registry.FAMILIES)
     notes = [str(note) for note in _list(run.manifest.get("notes"))]
@@ -170,11 +170,19 @@ def _own_sections(
     )  # fmt: skip
     return [
         Shown("found", "Why, and what to do", 0, "found.html", found),
-        *([Shown("not-measured", "Not measured", 50, "not_measured.html", (troubles, passed))] if troubles else []),
+        *([Shown("not-measured", "Not measured", 50, "not_measured.html", without)] if troubles else []),
         *([Shown("verified", "Progress and placement", 60, "verified.html", verified)] if verified else []),
         Shown("reading", "How to read this", 80, "reading.html", (parts["reading"], _methods(run))),
         Shown("provenance", "Provenance", 90, "provenance.html", origin),
     ]
+
+
+def _alike(troubles: Iterable[Mapping[str, Any]]) -> list[tuple[list[str], Mapping[str, Any]]]:
+    """The names of cases without a result, and the first of them: those that are skipped for one reason together."""
+    found: dict[Any, list[Mapping[str, Any]]] = {}
+    for number, case in enumerate(troubles):
+        found.setdefault(case["reason"] if case["result"] == "skip" else number, []).append(case)
+    return [([str(one["case"]) for one in alike], alike[0]) for alike in found.values()]
 
 
 def _methods(run: Run) -> Details:
