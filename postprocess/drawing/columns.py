@@ -11,6 +11,9 @@ import pandas as pd
 
 from postprocess.drawing.text import clean, interval, ratio
 
+OF_MANY = 40
+"""The rows that a page shows of a table that it has no room for: enough to see what it has."""
+
 
 def circumstances(point: Mapping[Any, Any], prefix: str = "") -> list[str]:
     """The remarks that every table makes on a point, reliable or not. `prefix` precedes the names of its columns."""
@@ -122,9 +125,10 @@ class Columns:
         return "\n".join([shown, *(f"  {number}: {clean(remark)}" for remark, number in numbers.items())])
 
     def view(self, table: pd.DataFrame, most_rows: int) -> PointsView:
-        """The table as the template `curves.html` shows it, with at most so many rows."""
+        """The table as the template `curves.html` shows it: whole with at most so many rows, else its first OF_MANY."""
         heads = [(column.head, column.right) for column in self.columns]
-        return PointsView(heads, list(map(self.cells, rows_of(table.head(most_rows)))), len(table))
+        shown = table if len(table) <= most_rows else table.head(min(most_rows, OF_MANY))
+        return PointsView(heads, list(map(self.cells, rows_of(shown))), len(table))
 
     def narrow_view(self, table: pd.DataFrame, most_rows: int, leading: int) -> PointsView:
         """The same without columns that are empty, and without those of the first `leading` ones that have the same
