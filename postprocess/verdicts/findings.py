@@ -19,7 +19,6 @@ result but a definition or a method has `implemented_by`, with the place in this
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +39,7 @@ from postprocess.verdicts.acceptance import (
     CriteriaError,
     Criterion,
     Result,
+    UniqueKeys,
     criterion_of,
     judge,
 )
@@ -132,9 +132,7 @@ def read_all() -> tuple[Finding, ...]:
 def read(paper_key: str, text: str) -> tuple[Finding, ...]:
     """The findings of a paper. Raises FindingsError."""
     try:
-        document = yaml.load(
-            text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )  # the first is ten times as fast
+        document = yaml.load(text, Loader=UniqueKeys)
     except yaml.YAMLError as error:
         raise FindingsError(f"{paper_key} is no YAML: {' '.join(str(error).split())[:200]}") from error
     if not isinstance(document, dict) or not isinstance(document.get("findings"), list):
@@ -263,15 +261,6 @@ def _controlled(result: Result, control: Result | None) -> Result:
         how = "comes out the same way" if control.verdict == FAIL else "cannot be told"
         undecided = f"its control {how}: {control.criterion.words}"
     return replace(result, verdict=NOT_TESTED, evidence=(*result.evidence, undecided))
-
-
-def counts(found: Sequence[Judged]) -> dict[str, dict[str, int]]:
-    """By paper, how many findings have which verdict."""
-    return {
-        paper: {verdict: sum(one.verdict == verdict for one in its) for verdict in VERDICTS}
-        for paper, of_paper in itertools.groupby(found, key=lambda one: one.finding.paper_key)
-        if (its := list(of_paper))
-    }
 
 
 def as_json(found: Sequence[Judged], runs: Sequence[Json]) -> str:

@@ -96,9 +96,8 @@ def summary(found: Sequence[Judged]) -> str:
     measured = sum(one.verdict in MEASURED for one in found)
     words, lacking = _words(found, MEASURED), sum(one.verdict == NOT_MEASURED for one in found)
     more = f"; {lacking} more can be measured here ({MORE})" if lacking else ""
-    return f"{measured} of {decidable} findings of {len({one.finding.paper_key for one in found})} papers measured" + (
-        f": {words}{more}" if words else more
-    )
+    papers_words = plural(len({one.finding.paper_key for one in found}), "paper")
+    return f"{measured} of {decidable} findings of {papers_words} measured" + (f": {words}{more}" if words else more)
 
 
 def commands(found: Sequence[Judged]) -> list[str]:

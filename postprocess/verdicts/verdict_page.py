@@ -35,7 +35,7 @@ from postprocess.verdicts.compare_text import (
     value_cells,
     value_words,
 )
-from postprocess.verdicts.findings import DEPENDS, DOES_NOT_HOLD, HOLDS, IMPLEMENTED, NOT_MEASURABLE
+from postprocess.verdicts.findings import DEPENDS, DOES_NOT_HOLD, HOLDS, IMPLEMENTED, NOT_MEASURABLE, NOT_MEASURED
 from postprocess.verdicts.history import WAVE, Change, Series
 from postprocess.verdicts.launches import numbered
 from postprocess.verdicts.silence import Silence
@@ -60,7 +60,7 @@ SILENT = "not measured"
 CSS = {
     **dict.fromkeys((SLOWER, FAIL, DOES_NOT_HOLD), "bad"), **dict.fromkeys((FASTER, PASS, HOLDS), "good"),
     **dict.fromkeys((SAME, SLIGHT, DEPENDS), "same"),
-    **dict.fromkeys((UNKNOWN, WAVE, NOT_TESTED, SILENT, NOT_MEASURABLE, IMPLEMENTED), "unknown"),
+    **dict.fromkeys((UNKNOWN, WAVE, NOT_TESTED, SILENT, NOT_MEASURED, NOT_MEASURABLE, IMPLEMENTED), "unknown"),
 }  # fmt: skip
 _ORDER = (SLOWER, FASTER, SLIGHT, UNKNOWN, SAME)
 """The order of a comparison's rows."""
