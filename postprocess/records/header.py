@@ -44,7 +44,12 @@ def version_in_short(text: str) -> str:
 
 def keeps_apart(network: str) -> bool:
     """Whether ranks of one node communicate over a network, such as wire:2gbit, as those of different nodes do."""
-    return network.partition(":")[0] in KEEPING_APART
+    return kind_of(network) in KEEPING_APART
+
+
+def kind_of(network: str) -> str:
+    """The kind of a network: wire of wire:2gbit."""
+    return network.partition(":")[0]
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from postprocess.families import axes, registry
 from postprocess.families.family import Family, RankTimes
 from postprocess.families.sampled_table import names_of_estimates
 from postprocess.records.fields import Json
+from postprocess.records.header import kind_of
 from postprocess.statistics.launches import over_launches
 from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import Floats, median_estimate
@@ -448,7 +449,7 @@ def _asks_for(one: Criterion, case: Json) -> bool:
 def _as_asked(one: Criterion, key: str, value: Any) -> Any:
     """The value of a column as a criterion asks for it: of a network its kind, where it asks for a kind alone."""
     kinds = key == axes.NETWORK.name and not any(":" in str(asked) for asked in one.where[key])
-    return str(value).partition(":")[0] if kinds else value
+    return kind_of(value) if kinds else value
 
 
 def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[pd.DataFrame, str]:

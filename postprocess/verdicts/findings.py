@@ -30,7 +30,7 @@ import yaml
 
 from postprocess.drawing.text import clean
 from postprocess.records.fields import Json
-from postprocess.records.header import SIMULATED
+from postprocess.records.header import SIMULATED, kind_of
 from postprocess.verdicts.acceptance import (
     FAIL,
     NOT_TESTED,
@@ -245,7 +245,7 @@ def _of_libraries(
     for name, library in libraries.items():
         table = library.tables.get(family, pd.DataFrame())
         if finding.networks and len(table):
-            table = table[table["network"].str.partition(":")[0].isin(finding.networks)]
+            table = table[table["network"].map(kind_of).isin(finding.networks)]
         if len(table) and (not finding.libraries or name.partition("@")[0] in finding.libraries):
             (result,) = judge(Criteria("", (criterion,)), {family: table}, library.records, library.troubles)
             yield name, result
