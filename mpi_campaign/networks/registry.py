@@ -43,6 +43,11 @@ def rate(network: str) -> str:
     return rate_and_version.removesuffix(f":{version}") if version else rate_and_version
 
 
+def without_version(network: str) -> str:
+    """A network such as wire:2gbit:duplex as a person asks for it: wire:2gbit."""
+    return ":".join(filter(None, (kind(network), rate(network))))
+
+
 def with_rate(name: str, rate: str = "") -> str:
     """The network of that name with a rate, by default the usual one, where it has one."""
     network = NETWORKS[name]

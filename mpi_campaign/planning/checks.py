@@ -132,6 +132,8 @@ def _check_numbers(options: Options) -> None:
     names = [name for name, benchmark in benchmarks.items() if benchmark.fewest_ranks == fewest]
     verb = "needs" if len(names) == 1 else "need"
     numbers = [nodes * each for nodes, each in shapes(options)]
+    if suites.SUITES[options.suite].ranks_per_node and not (options.ranks or options.ranks_per_node):
+        numbers = [max(numbers)]  # the suite's own: each benchmark has those that suffice
     ranks = min(numbers)
     need = f"{' and '.join(names)} {verb} at least {fewest}{_benchmarks_for(ranks)}"
     in_pairs = [name for name, benchmark in benchmarks.items() if benchmark.pairs]

@@ -120,7 +120,7 @@ def grid_of(options: Options) -> tuple[str, Asked]:
     """The name of the grid, and what replaces its values: what was asked for of axes of points, else the suite's."""
     suite = suites.SUITES[options.suite]
     asked = {name: texts for name, texts in options.asked.items() if name in POINT_CHOICES}
-    return suite.grid, {**suite.points, **asked}
+    return suite.grid, {**{key: of for key, of in suite.points.items() if key.rpartition(".")[2] not in asked}, **asked}
 
 
 def benchmarks_of(options: Options) -> dict[str, Benchmark]:

@@ -38,7 +38,8 @@ def shapes(options: Options) -> list[tuple[int, int]]:
     if options.ranks_per_node:
         return list(itertools.product(asked, options.ranks_per_node))
     if not options.ranks:
-        return [(nodes, usual_ranks(nodes)) for nodes in asked]
+        of_suite = suites.SUITES[options.suite].ranks_per_node if asked == (1,) else ()
+        return [(nodes, ranks) for nodes in asked for ranks in of_suite or (usual_ranks(nodes),)]
     for nodes in asked:
         if options.ranks % nodes:
             raise CampaignError(
@@ -160,7 +161,8 @@ def networks_of(options: Options, benchmark: Benchmark, network: str) -> tuple[s
         return (_network_of(options, benchmark, network),)
     partitions = known_systems.load(options.system, options.partition).partitions
     had = {name: name for name in several if name in partitions and not NETWORKS[name].usual_rate}
-    had |= {kind: network}
+    of_kind = (name for name in several if networks.kind(name) == kind and networks.rate(name))
+    had |= {name: networks.with_rate(kind, networks.rate(name)) for name in of_kind} | {kind: network}
     return tuple(had[name] for name in several if name in had)
 
 

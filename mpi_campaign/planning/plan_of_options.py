@@ -10,6 +10,7 @@ from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Impossible, Request
+from mpi_campaign.networks import registry as networks
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks import placed
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
@@ -23,7 +24,7 @@ from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import builds
 from mpi_campaign.toolchains.resolving import Toolchain
 from postprocess.drawing.text import plural
-from postprocess.families.axes import library_settings
+from postprocess.families.axes import RANKS_PER_NODE, library_settings
 from postprocess.families.family import Value
 
 
@@ -55,14 +56,21 @@ def make_plan(
     cases = []
     skipped = {}
     suite = suites.SUITES[options.suite]
+    not_looked_at = _asked_for(options)
     grid, asked = grid_of(options)
     for placement, toolchain, (name, benchmark) in itertools.product(
         placements, resolved, benchmarks_of(options).items()
     ):
-        for its_network, (configuration, cell) in itertools.product(
-            networks_of(options, benchmark, network), _combinations(options, benchmark)
-        ):
+        if placement.ranks < benchmark.fewest_ranks and suite.ranks_per_node:
+            continue
+        its_networks = networks_of(options, benchmark, network)
+        alone = {"network"} if len(its_networks) == 1 and not suite.fixed else set()
+        for its_network, (configuration, cell) in itertools.product(its_networks, _combinations(options, benchmark)):
             parameters = {**cell, **placed.values_of(placement, placements)}
+            called = networks.kind(its_network) if its_network == network else networks.without_version(its_network)
+            of_case = {**parameters, "configuration": configuration, "network": called}
+            if not suite.has(name, of_case, not_looked_at | alone):
+                continue
             question = Question(
                 toolchain,
                 parameters,
@@ -75,7 +83,6 @@ def make_plan(
                 _memory_of_a_rank(options, its_network, placement),
             )
             reason = _why_impossible(options, question, benchmark, configuration, its_network, placement)
-            reason = reason or suite.left_out(its_network, configuration, parameters)
             for repeat in range(1, benchmark.launches(options.repeat, suite.launches) + 1):
                 case = Case(
                     toolchain=toolchain.toolchain,
@@ -96,6 +103,16 @@ def make_plan(
         reasons = "; ".join(_reasons(options, cases, skipped))
         raise CampaignError(f"nothing can run: {reasons} (what can: ./campaign list)")
     return plan
+
+
+def _asked_for(options: Options) -> set[str]:
+    """What a person asked for: names of axes, `configuration`, `network`."""
+    given = {
+        "configuration": options.configurations,
+        "network": options.network,
+        RANKS_PER_NODE.name: options.ranks or options.ranks_per_node or options.nodes,
+    }
+    return {name for name, asked in given.items() if asked} | set(options.asked)
 
 
 def _reasons(options: Options, cases: Sequence[Case], skipped: Mapping[str, str]) -> list[str]:

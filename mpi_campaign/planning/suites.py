@@ -4,16 +4,29 @@ A suite is a ReFrame mode, which sets grid, budget and time limit, and a tag, wh
 `reframe --mode=smoke --tag=smoke`. `campaign run` divides the budget of the whole suite among its cases itself.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
-from postprocess.families.axes import APPROACH, COLLECTIVE, GRID_POINTS, INTRANODE, OPERATION, PROTOCOL, SEND, UNKNOWNS
+from postprocess.families.axes import (
+    APPROACH,
+    COLLECTIVE,
+    GRID_POINTS,
+    INTRANODE,
+    NOISE,
+    OPERATION,
+    PROTOCOL,
+    RANKS_PER_NODE,
+    SEND,
+    TEST_INTERVAL,
+    UNKNOWNS,
+    VIRTUAL_NODE_RANKS,
+)
 from postprocess.families.family import Axis, Value
 from postprocess.records.description import descriptions
-from postprocess.records.header import keeps_apart
 from postprocess.statistics.limits import LEAST_LAUNCHES
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
@@ -76,15 +89,72 @@ _USUAL_VALUES: Mapping[str, tuple[Value, ...]] = {
 """The values that a suite measures unless it says otherwise."""
 
 
-def _nothing_left_out(_network: str, _configuration: str, _parameters: Mapping[str, Value]) -> str:
-    return ""
+Row: TypeAlias = Mapping[str, tuple[Value, ...]]
+"""Cases by the values that they have of axes, of `configuration` and of `network`; any value of what is not in it."""
 
+_BASIC, _THREAD = ("basic",), ("async",)
+_WITHIN, _WIRE = ("shm",), ("wire",)
+_ONE_SIDED = tuple(name for name in APPROACH.values if name.startswith("rma_") and name != "rma_fence")
+_TESTED_EVERY_NS = 100_000
+_ONE_RANK, _TWO_RANKS = 1, 2
 
-def _not_planted(network: str, configuration: str, parameters: Mapping[str, Value]) -> str:
-    """Why a case of the suite `planted` shows nothing that another one does not; empty where it shows something."""
-    if configuration == "basic" or (keeps_apart(network) and parameters[PROTOCOL.name] == PROTOCOL.usual):
-        return ""
-    return "the suite has progress threads over the wire and with the protocol default only"
+_PLANTED: Mapping[str, tuple[Row, ...]] = {
+    "sync_overlap": (
+        {"configuration": _BASIC},
+        {"configuration": _THREAD, "network": _WIRE, PROTOCOL.name: ("default",)},
+    )
+}
+"""Progress threads over the wire and with the usual protocol only: the others show nothing that `basic` does not."""
+
+_OF_PAPERS: Mapping[str, tuple[Row, ...]] = {
+    "nbc_overlap": (
+        {"network": _WIRE, TEST_INTERVAL.name: (0,)},
+        {
+            "network": _WIRE,
+            TEST_INTERVAL.name: (_TESTED_EVERY_NS,),
+            "configuration": _BASIC,
+            COLLECTIVE.name: ("ibcast",),
+        },
+        {
+            "network": ("wire:50mbit",),
+            TEST_INTERVAL.name: (0,),
+            "configuration": _BASIC,
+            COLLECTIVE.name: ("ialltoall",),
+        },
+    ),
+    "mpi_impact": (
+        {
+            "network": _WIRE,
+            RANKS_PER_NODE.name: (_ONE_RANK,),
+            "configuration": ("basic", "async", "dedicated", "dedicated_unbound"),
+        },
+    ),
+    "partitioned": (
+        {"network": _WIRE, NOISE.name: ("last",), "configuration": _BASIC},
+        {"network": _WIRE, NOISE.name: ("none",), "configuration": _BASIC, APPROACH.name: ("many",)},
+        {"network": _WIRE, NOISE.name: ("last",), APPROACH.name: FIRST_APPROACHES},
+    ),
+    "cpu_overhead": ({"network": _WIRE, "configuration": _BASIC},),
+    "loggp": ({"network": _WIRE, "configuration": _BASIC},),
+    "sync_overlap": (
+        {"network": _WITHIN, "configuration": _BASIC, SEND.name: ("early",)},
+        {
+            "network": _WIRE,
+            "configuration": _BASIC,
+            SEND.name: ("early",),
+            PROTOCOL.name: ("default", "eager", "rendezvous"),
+        },
+        {"network": (*_WITHIN, *_WIRE), "configuration": _BASIC, PROTOCOL.name: ("default",)},
+        {"network": _WIRE, "configuration": _THREAD, PROTOCOL.name: ("default",), SEND.name: ("early",)},
+    ),
+    "transfer_overlap": (
+        {"network": _WIRE, "configuration": _BASIC, GRID_POINTS.name: FIRST_GRIDS, UNKNOWNS.name: UNKNOWNS_OF_SOLVERS},
+        {"network": _WIRE, GRID_POINTS.name: (1600,), UNKNOWNS.name: (256,)},
+    ),
+    "hybrid": ({"network": _WITHIN},),
+    "hybrid_kernels": ({"network": _WITHIN, VIRTUAL_NODE_RANKS.name: (0,)},),
+}
+"""What the findings of the papers need (`postprocess/papers/`)."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +171,12 @@ class Suite:
     how much they differ.
     networks: the kinds of networks that it measures over, as far as the machine has them, where a run asks for none and
     has one node; empty: over one network.
-    points: the values of axes of points that it measures in place of the grid's, by `Choice.name`.
-    left_out: from the network, the configuration and the values of the axes of a case, why it does not measure it.
+    points: the values of axes of points that it measures in place of the grid's, by `Choice.name`, or of one benchmark
+    by its name and that: `mpi_impact.comp_times`.
+    ranks_per_node: of a run on one node that asks for none; empty: as of any run.
+    rows: by benchmark, the only cases that it has, each in one of these rows at least; all where there is no entry. A
+    network without a rate is the run's own of that kind. What a person asked for is not looked at, nor, unless the suite
+    is fixed, the network of a run that has but one.
     fixed: it is about the answers of its own benchmarks and values of axes: others cannot be asked for in it.
     grows: the suite may exceed its budget, so that each case of nbc_overlap gets its `least_seconds`. More cores mean
     more configurations, and each of their points has to be measured.
@@ -121,9 +195,15 @@ class Suite:
     launches: int = LEAST_LAUNCHES
     networks: tuple[str, ...] = ()
     points: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    left_out: Callable[[str, str, Mapping[str, Value]], str] = _nothing_left_out
+    ranks_per_node: tuple[int, ...] = ()
+    rows: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)
     fixed: bool = False
     grows: bool = False
+
+    def has(self, benchmark: str, case: Mapping[str, Value], not_looked_at: Collection[str]) -> bool:
+        """Whether one of its rows has a case.  case: its values of axes, `configuration` and `network`."""
+        rows = self.rows.get(benchmark, ({},))
+        return any(all(case[name] in row[name] for name in row.keys() - not_looked_at) for row in rows)
 
     def values(self, axis: Axis) -> tuple[Value, ...]:
         """The values of an axis that the suite measures."""
@@ -194,9 +274,40 @@ SUITES: Mapping[str, Suite] = {
         axes={**_USUAL_VALUES, SEND.name: ("early",), PROTOCOL.name: tuple(PROTOCOL.values)},
         networks=("shm", "wire"),
         points={"message_bytes": ("64", "4096", "65536", "1048576")},
-        left_out=_not_planted,
+        rows=_PLANTED,
         launches=1,
         fixed=True,
+    ),
+    "papers": Suite(
+        purpose="what the papers found: is it so here? campaign findings tells it",
+        benchmarks=("nbc_overlap", "mpi_impact", *SHORT_BENCHMARKS),
+        grid="nightly",
+        budget_seconds=4000,
+        case_seconds=130,
+        limit="20m",
+        toolchains=THREE_LIBRARIES,
+        axes={
+            COLLECTIVE.name: PAPERS_FOUR,
+            TEST_INTERVAL.name: (0, _TESTED_EVERY_NS),
+            APPROACH.name: ("single", *FIRST_APPROACHES, *_ONE_SIDED),
+            NOISE.name: ("last", "none"),
+            OPERATION.name: FEWEST_OPERATIONS,
+            SEND.name: SENDS,
+            PROTOCOL.name: tuple(PROTOCOL.values),
+            GRID_POINTS.name: (1600, *FIRST_GRIDS),
+            UNKNOWNS.name: (*UNKNOWNS_OF_SOLVERS, 256),
+            VIRTUAL_NODE_RANKS.name: (0, 1),
+        },
+        networks=("shm", "wire", "wire:50mbit"),
+        ranks_per_node=(_ONE_RANK, _TWO_RANKS),
+        points={
+            "comm_times": ("2ms", "4ms", "16ms", "32ms"),
+            "comp_times": ("2ms", "4ms", "16ms", "32ms"),
+            "mpi_impact.comp_times": ("4ms", "64ms", "512ms"),
+            "sync_overlap.message_bytes": ("64", "4096", "65536", "1048576", "16777216"),
+        },
+        rows=_OF_PAPERS,
+        grows=True,
     ),
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",

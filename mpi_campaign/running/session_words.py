@@ -110,9 +110,15 @@ def _session(
         partition=f"{options.system}:{partition_of(options, network or plan.network).name}",
         environments=names,
         mode=options.suite,
-        loading={**loading(options.asked), **of_session},
+        loading={**loading(_planned(plan)), **of_session},
         **given,
     )
+
+
+def _planned(plan: Plan) -> dict[str, dict[Value, None]]:
+    """The values of each axis that the run measures."""
+    names = dict.fromkeys(name for case in plan.to_measure for name in case.parameters)
+    return {name: dict.fromkeys(case.parameters[name] for case in plan.to_measure) for name in names}
 
 
 def _values(options: Options, benchmark: Benchmark, axis: str, cases: Iterable[Case]) -> list[Value]:

@@ -168,7 +168,6 @@ def test_words_and_json_say_the_same() -> None:
         ("{name: n, at: a, claim: c}", "one of decides"),
         ("{name: n, at: a, claim: c, implemented_by: x, not_measurable: y}", "one of decides"),
         ("{name: n, at: a, claim: c, implemented_by: x, colour: y}", "'colour' is unknown"),
-        ("{name: n, at: a, claim: c, decides: {metric: r_overhead, at_most: 1}}", "lacks 'measure'"),
         ("{name: n, at: a, claim: c, measure: m, decides: {metric: r_overheat, at_most: 1}}", "r_overheat"),
         ("{name: n, at: a, claim: c, implemented_by: x, needs: {cores: many}}", "a whole number"),
     ],

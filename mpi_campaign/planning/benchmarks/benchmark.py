@@ -1,7 +1,7 @@
 """What planning and launching need to know of a benchmark."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
@@ -127,8 +127,12 @@ class Benchmark:
 
     def point_values(self, asked: Asked, parameters: Mapping[str, Value]) -> dict[str, tuple[Value, ...]]:
         """The values that were asked for of axes of points, as far as a case with these parameters has them."""
-        own = (choice for choice in self.point_choices if asked.get(choice.name) and choice.has(parameters))
-        return {choice.name: choice.values_of(asked[choice.name]) for choice in own}
+        own = ((choice, self.asked_of(choice, asked)) for choice in self.point_choices if choice.has(parameters))
+        return {choice.name: choice.values_of(texts) for choice, texts in own if texts}
+
+    def asked_of(self, choice: Choice, asked: Asked) -> Sequence[str]:
+        """What was asked for of one of its axes of points, by its own name or by that of all benchmarks."""
+        return asked.get(f"{self.test}.{choice.name}") or asked.get(choice.name, ())
 
     def point_words(self, asked: Asked, parameters: Mapping[str, Value]) -> list[str]:
         """The words of the program's command line for them."""

@@ -8,6 +8,7 @@ from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark, Question
 from mpi_campaign.planning.benchmarks.choice import point_choice
 from mpi_campaign.planning.benchmarks.hybrid import too_large_nodes
+from postprocess.statistics.limits import MIN_REPETITIONS
 
 KERNELS = point_choice("hybrid_kernels", "kernel")
 _SIZES = {"summa_order": "summa", "poisson_rows": "poisson", "bpmf_items": "bpmf"}
@@ -57,6 +58,7 @@ HYBRID_KERNELS = Benchmark(
     configurations=("basic",),
     within_a_node=True,
     most_seconds={"smoke": 20, "nightly": 30, "full": 300},
+    own_launches=MIN_REPETITIONS,
     point_choices=(KERNELS, *(point_choice("hybrid_kernels", name.replace("_", "-")) for name in _SIZES)),
     impossible=impossible,
 )

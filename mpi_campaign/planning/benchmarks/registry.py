@@ -57,9 +57,9 @@ def values_of(suite: str, choice: Choice, asked: Asked) -> tuple[Value, ...]:
     return choice.values_of(asked.get(choice.name, ()), suites.SUITES[suite].values(choice.axis))
 
 
-def loading(asked: Asked) -> dict[str, str]:
-    """The environment variables with which ReFrame makes tests of the values that were asked for."""
-    own = (choice.loading(asked.get(axis, ())) for axis, choice in CHOICES.items())
+def loading(planned: Mapping[str, Iterable[Value]]) -> dict[str, str]:
+    """The environment variables with which ReFrame makes tests of the values that a run measures."""
+    own = (choice.loading(list(planned.get(axis, ()))) for axis, choice in CHOICES.items())
     return {name: value for variables in own for name, value in variables.items()}
 
 
@@ -78,9 +78,10 @@ def with_axis(name: str) -> list[str]:
 def points_name(benchmark: str, grid: str, asked: Asked) -> str:
     """The name of the points of a case, under which its references are kept: of the map, and of what was asked for of
     other axes."""
-    own = [choice for choice in BENCHMARKS[benchmark].point_choices if asked.get(choice.name) and choice not in TIMES]
-    texts = ["-".join(map(choice.text, choice.values_of(asked[choice.name]))) for choice in own]
-    return map_name(grid, asked) + "".join(f"_{choice.name}_{text}" for choice, text in zip(own, texts, strict=True))
+    entry = BENCHMARKS[benchmark]
+    own = [(choice, entry.asked_of(choice, asked)) for choice in entry.point_choices if choice not in TIMES]
+    texts = [(choice, "-".join(map(choice.text, choice.values_of(given)))) for choice, given in own if given]
+    return map_name(grid, asked) + "".join(f"_{choice.name}_{text}" for choice, text in texts)
 
 
 def suites_of(benchmark: str, configuration: str, parameters: Mapping[str, Value]) -> set[str]:

@@ -1,0 +1,81 @@
+"""The suite `papers` measures what the findings need, and docs/papers/ is what the command writes."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.networks import registry as networks
+from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
+from mpi_campaign.planning.cases import Case
+from mpi_campaign.planning.options import Options, grid_of
+from mpi_campaign.planning.plan import Plan
+from mpi_campaign.planning.plan_of_options import make_plan
+from postprocess.verdicts import findings
+from postprocess.verdicts.acceptance import Criterion
+from postprocess.verdicts.findings import Finding, Machine
+from tests.test_plan import INTEL, MPICH, OPENMPI
+
+CORES = 16
+WIRE = networks.with_rate("wire")
+COLUMNS = {"comm_times": "comm_target_ns", "comp_times": "comp_target_ns", "partitions_per_thread": "partitions_send"}
+"""The columns of axes of points that have other names there, where a rank has one thread."""
+
+
+@pytest.fixture(scope="module")
+def plans() -> Mapping[int, Plan]:
+    """The suite by the number of cores of the node."""
+    both = {cores: [Placement(1, ranks, cores // ranks) for ranks in (1, 2)] for cores in (2, CORES)}
+    return {
+        cores: make_plan(Options(suite="papers"), [OPENMPI, MPICH, INTEL], WIRE, *placed)
+        for cores, placed in both.items()
+    }
+
+
+def points_of(plan: Plan, case: Case) -> Mapping[str, set[Any]]:
+    """The values that the points of a case have, by column."""
+    grid, asked = grid_of(plan.options)
+    given = BENCHMARKS[case.benchmark].point_values(asked, case.parameters)
+    return {
+        COLUMNS.get(choice.name, choice.name.removesuffix("s") if choice.name == "ways" else choice.name): set(
+            given.get(choice.name) or choice.program.grids.get(grid) or choice.legal
+        )
+        for choice in BENCHMARKS[case.benchmark].point_choices
+        if choice.has(case.parameters)
+    }
+
+
+def measured(plan: Plan, finding: Finding, criterion: Criterion) -> bool:
+    """Whether a run of the plan has points for all values that a criterion asks for."""
+    benchmark = str(criterion.where.get("benchmark", (criterion.family.name,))[0])
+    lacking = {(name, value) for name, values in criterion.where.items() for value in values}
+    for case in plan.to_measure:
+        network = networks.kind(case.network)
+        about = not finding.libraries or case.toolchain.partition("@")[0] in finding.libraries
+        if case.benchmark != benchmark or not about or (finding.networks and network not in finding.networks):
+            continue
+        there = {name: {value} for name, value in case.parameters.items()} | dict(points_of(plan, case))
+        there["nodes"] = {Placement(1, 2, 1).ranks // int(case.parameters["virtual_node_ranks"] or 2)}
+        there |= {"configuration": {case.configuration}, "network": {case.network, network}, "benchmark": {benchmark}}
+        known = {name: set(values) & there[name] for name, values in criterion.where.items() if name in there}
+        if all(known.values()):
+            lacking -= {(name, value) for name, values in known.items() for value in values}
+            lacking = {(name, value) for name, value in lacking if name in there}
+    return not lacking
+
+
+BY_THE_SUITE = [one for one in findings.read_all() if "--suite papers" in one.measure]
+
+
+@pytest.mark.parametrize("one", BY_THE_SUITE, ids=lambda one: f"{one.paper_key}-{one.name}")
+def test_what_says_no_command_of_its_own_is_measured_by_the_suite(one: Finding, plans: Mapping[int, Plan]) -> None:
+    plan = plans[CORES if Machine(2, 1).lacks(one) else 2]
+    assert all(measured(plan, one, criterion) for criterion in (one.decides, one.control) if criterion is not None)
+
+
+def test_what_the_suite_cannot_show_on_two_cores_needs_more_or_another_library_or_sizes() -> None:
+    others = [one for one in findings.read_all() if one.decides is not None and one not in BY_THE_SUITE]
+    here = [one for one in others if not Machine(2, 1).lacks(one)]
+    assert all(re.search("--toolchain|--comm-time", one.measure) for one in here)
