@@ -114,6 +114,7 @@ def accept(
 @click.option("--commands", is_flag=True, help="Only the commands that measure what was not measured and can be here.")
 @click.option("--why", is_flag=True, help="With what decides each of them, and why some cannot be told.")
 @json_option(help="One object, for programs.")
+@click.option("--markdown", is_flag=True, help="As a page of docs/papers.")
 @html_option(help="Write a page to look at too.")
 @output_option
 def findings(
@@ -126,6 +127,7 @@ def findings(
     why: bool,
     commands: bool,
     as_json: bool,
+    markdown: bool,
 ) -> int:
     """What the papers found: whether it holds in RUNS, for each library, with the paper's value beside it.
 
@@ -133,10 +135,12 @@ def findings(
     """
     from mpi_campaign.verdicts import finding  # noqa: PLC0415
 
-    if as_json + commands + why > 1:
-        raise CampaignError("--json, --commands and --why: ask for one of them")
+    forms = {"json": as_json, "markdown": markdown, "commands": commands, "why": why}
+    asked = [name for name, is_asked in forms.items() if is_asked]
+    if len(asked) > 1:
+        raise CampaignError(f"{in_words([f'--{name}' for name in asked], 'and')}: ask for one of them")
     folders = [run_folders.readable(run, output.resolve()) for run in runs]
-    form = "json" if as_json else "commands" if commands else "why" if why else ""
+    form = "".join(asked)
     return finding.run(folders, paper, html, form, every=every)
 
 

@@ -175,8 +175,8 @@ class Suite:
     by its name and that: `mpi_impact.comp_times`.
     ranks_per_node: of a run on one node that asks for none; empty: as of any run.
     rows: by benchmark, the only cases that it has, each in one of these rows at least; all where there is no entry. A
-    network without a rate is the run's own of that kind. What a person asked for is not looked at, nor, unless the suite
-    is fixed, the network of a run that has but one.
+    network without a rate is the run's own of that kind. What a person asked for is not looked at, nor, unless it is
+    fixed, the network of a run that has but one.
     fixed: it is about the answers of its own benchmarks and values of axes: others cannot be asked for in it.
     grows: the suite may exceed its budget, so that each case of nbc_overlap gets its `least_seconds`. More cores mean
     more configurations, and each of their points has to be measured.
@@ -299,12 +299,11 @@ SUITES: Mapping[str, Suite] = {
             VIRTUAL_NODE_RANKS.name: (0, 1),
         },
         networks=("shm", "wire", "wire:50mbit"),
-        ranks_per_node=(_ONE_RANK, _TWO_RANKS),
+        ranks_per_node=(_TWO_RANKS, _ONE_RANK),
         points={
             "comm_times": ("2ms", "4ms", "16ms", "32ms"),
             "comp_times": ("2ms", "4ms", "16ms", "32ms"),
             "mpi_impact.comp_times": ("4ms", "64ms", "512ms"),
-            "sync_overlap.message_bytes": ("64", "4096", "65536", "1048576", "16777216"),
         },
         rows=_OF_PAPERS,
         grows=True,

@@ -116,16 +116,21 @@ class Criterion:
         return -math.inf if self.at_least is None else self.at_least, math.inf if self.at_most is None else self.at_most
 
     @property
-    def words(self) -> str:
-        """What the criterion asks, for people."""
-        conditions = (f"{key} {' or '.join(map(str, values))}" for key, values in self.where.items())
-        cases = ", ".join(conditions) or "all cases"
+    def asked(self) -> str:
+        """The value and its bounds, for people: `median r_overhead at most 0.2`."""
         what = f"{self.metric} of each node over the median node" if self.by_host else f"{self.take} {self.metric}"
         bounds = [f"at most {self.at_most:g}"] if self.at_most is not None else []
         bounds += [f"at least {self.at_least:g}"] if self.at_least is not None else []
+        return f"{what} {' and '.join(bounds)}"
+
+    @property
+    def words(self) -> str:
+        """What the criterion asks, and of which cases."""
+        conditions = (f"{key} {' or '.join(map(str, values))}" for key, values in self.where.items())
+        cases = ", ".join(conditions) or "all cases"
         nodes = self.hosts if isinstance(self.hosts, int) else len(self.hosts)
         of_nodes = f", {nodes} nodes" if nodes else ""
-        return f"{what} {' and '.join(bounds)}: {cases}{', on the diagonal' * (self.points == 'diagonal')}{of_nodes}"
+        return f"{self.asked}: {cases}{', on the diagonal' * (self.points == 'diagonal')}{of_nodes}"
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,48 @@ def _evidence(result: Result) -> str:
     return f": {'; '.join(result.evidence)}" if result.verdict == NOT_TESTED else ""
 
 
+def markdown(found: Sequence[Judged], command: str, where: Sequence[str]) -> Iterator[str]:
+    """The findings as a page of docs/papers: what was measured, those first that do not hold; then what could not be.
+
+    command: what writes the page.  where: where the runs were made, a line for each.
+    """
+    for key, of_paper in groupby(found, key=lambda one: one.finding.paper_key):
+        its = list(of_paper)
+        yield from (f"# {cited(key)}", "", f"Written by `{command}`.", "", *(f"- {line}" for line in where), "")
+        yield from (f"{_counted(its)}.", "", *_markdown_table(its))
+        for verdict in (NOT_MEASURED, NOT_MEASURABLE):
+            reasons: dict[str, list[str]] = {}
+            for one in its:
+                if one.verdict == verdict:
+                    reasons.setdefault(_cell(one.why), []).append(one.finding.at)
+            if reasons:
+                yield from ("", f"## {verdict.capitalize()}", "")
+                yield from (f"- {why}: {'; '.join(dict.fromkeys(ats))}" for why, ats in reasons.items())
+
+
+def _markdown_table(found: Sequence[Judged]) -> Iterator[str]:
+    yield from ("| verdict | at | claim | in the paper | here |", "| --- | --- | --- | --- | --- |")
+    for verdict in (DOES_NOT_HOLD, DEPENDS, HOLDS, CANNOT_TELL):
+        for one in found:
+            if one.verdict == verdict:
+                cells = (verdict, one.finding.at, one.finding.claim, one.finding.paper, "<br>".join(_here(one)))
+                yield f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _here(one: Judged) -> Iterator[str]:
+    """What was measured, a line for each library, below what it must be."""
+    assert one.finding.decides is not None
+    yield f"{one.finding.decides.asked}:"
+    for name, result in one.of_libraries.items():
+        own = _OF_LIBRARY[result.verdict]
+        yield " ".join(filter(None, [name, *measured_words(result), f"({own})" * (own != one.verdict)]))
+
+
+def _cell(text: str) -> str:
+    """A text as it may stand in a cell of a table."""
+    return clean(text).replace("|", "\\|")
+
+
 def summary(found: Sequence[Judged]) -> str:
     """How many findings were measured, and what came of them; what else could be measured."""
     decidable = sum(one.verdict != IMPLEMENTED for one in found)
