@@ -21,12 +21,21 @@ from mpi_campaign.schedulers import registry as schedulers
 from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack import matrix, tool
+from postprocess.records import fields_text
 
 
 @click.command("list")
+@click.option(
+    "--fields", default="", metavar="PROGRAM", help="The fields of its record instead; `record`: of every one."
+)
 @json_option(help="For programs.")
-def command(*, as_json: bool) -> int:
+def command(fields: str, *, as_json: bool) -> int:
     """Systems, toolchains, benchmarks, configurations, suites: available, or why not."""
+    if fields:
+        if fields not in fields_text.names():
+            raise CampaignError(f"--fields {fields}: one of {', '.join(fields_text.names())}")
+        print(*fields_text.lines(fields), sep="\n")
+        return EXIT_GOOD
     print(json.dumps(everything(), indent=1) if as_json else as_text(everything()))
     return EXIT_GOOD
 

@@ -1,0 +1,62 @@
+"""The fields of a record in words, as the programs describe them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from postprocess.records.description import Described, Description, Points, descriptions, record_description
+
+EVERY = "record"
+"""The name of what the records of all programs have."""
+
+_PARTS = {
+    "parameters": "parameters of a point beside the axes", "series": "series", "spreads": "spreads",
+    "rank_medians": "rank_medians", "thread_medians": "thread_medians", "own": "own of a point",
+}  # fmt: skip
+
+
+def names() -> list[str]:
+    """Of what `lines` knows the fields."""
+    return [EVERY, *descriptions()]
+
+
+def lines(name: str) -> Iterator[str]:
+    """The fields of the record of a program, or of EVERY, below the part of the record that has them."""
+    if name == EVERY:
+        record = record_description()
+        for title, fields in (("header", record.header), ("point", record.point), ("footer", record.footer)):
+            yield from _table(title, _rows(fields))
+        return
+    description = descriptions()[name]
+    yield from _table("axes, in plan.parameters", _axes(description))
+    yield from _table("plan.own", _rows(description.plan))
+    yield from _table("own of the header", _rows(description.header))
+    for part, title in _PARTS.items():
+        yield from _table(title, _rows(_each_once(description.points, part)))
+
+
+def _table(title: str, rows: Iterable[str]) -> Iterator[str]:
+    body = list(rows)
+    if body:
+        yield from (f"{title}:", *(f"  {row}" for row in body))
+
+
+def _rows(fields: Iterable[Described], prefix: str = "") -> Iterator[str]:
+    before: tuple[Described, ...] = ()  # an object after one of the same fields does not repeat them
+    for field in fields:
+        kind = f"{field.kind}{' or null' * field.or_null}{', may be left out' * field.may_lack}"
+        yield f"{prefix}{field.name} ({kind}): {field.help}"
+        if field.members != before:
+            yield from _rows(field.members, f"{prefix}{field.name}.")
+        before = field.members
+
+
+def _axes(description: Description) -> Iterator[str]:
+    for option in description.options:
+        if option.parameter:
+            also = f": {', '.join(option.choices)}" if option.choices else ""
+            yield f"{option.parameter}: --{option.name}{also}"
+
+
+def _each_once(kinds: Sequence[Points], part: str) -> list[Described]:
+    """The fields of a part of the points, each once: kinds of points differ in a few. A field stands where the first
+    kind that has it has it."""
+    return list({field.name: field for kind in kinds for field in getattr(kind, part)}.values())
