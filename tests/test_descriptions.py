@@ -46,11 +46,17 @@ def test_the_description_of_a_program_is_its_print(built: Path) -> None:
             _held(_place(program, json.loads(text)["family"]), text)
 
 
-def test_each_field_of_each_program_is_told() -> None:
-    for name in fields_text.names():
-        told = "\n".join(fields_text.lines(name))
-        assert told
-    every = {option.parameter for of in descriptions().values() for option in of.options if option.parameter}
-    assert all(
-        f"  {parameter}: --" in "".join(map("\n".join, map(fields_text.lines, descriptions()))) for parameter in every
-    )
+@pytest.mark.parametrize("name", fields_text.names())
+def test_each_field_of_a_program_is_told_once_below_its_part(name: str) -> None:
+    told = list(fields_text.lines(name))
+    parts: list[set[str]] = []
+    for line in told:
+        if line.startswith("  "):
+            assert line not in parts[-1]
+            parts[-1].add(line)
+        else:
+            parts.append(set())
+    assert all(parts)
+    if name in descriptions():
+        every = {option.parameter for option in descriptions()[name].options if option.parameter}
+        assert every <= {line.split()[0].rstrip(":") for part in parts for line in part}

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -136,6 +137,38 @@ def test_an_interval_that_holds_the_bound_tells_nothing() -> None:
         **{f"{one.decides.metric}_ci95_low": -np.inf, f"{one.decides.metric}_ci95_high": np.inf}
     )
     assert verdict(one, (one.decides, wide)).verdict == CANNOT_TELL
+
+
+PRINTED = {
+    "denis2022": {"figure": 25, "equation": 4, "algorithm": 1},
+    "gillis2023": {"figure": 8, "table": 2, "equation": 9},
+    "hoefler2006": {"figure": 3, "table": 1, "equation": 6},
+    "white1999": {"figure": 11, "table": 2},
+    "zhou2020": {"figure": 19, "table": 2},
+}
+"""How many figures, tables, numbered equations and algorithms a paper has."""
+ROMAN = {"I": 1, "II": 2}
+
+
+def told_of(at: str, kind: str) -> set[int]:
+    """The numbers of the figures, or of another kind, that the place of a finding names."""
+
+    def number(text: str) -> int:
+        return ROMAN.get(text) or int(re.sub(r"\D", "", text))
+
+    numbers: set[int] = set()
+    one = r"\(?[\dIV]+\w?\)?"
+    for listed in re.findall(rf"{kind} ({one})|{kind}s ({one}(?:(?:, | and | to ){one})*)", at):
+        ends = [[number(end) for end in part.split(" to ")] for part in re.split(", | and ", "".join(listed))]
+        numbers |= {one for end in ends for one in range(end[0], end[-1] + 1)}
+    return numbers
+
+
+@pytest.mark.parametrize("paper", PRINTED)
+def test_each_figure_table_and_equation_of_a_paper_has_a_finding(paper: str) -> None:
+    for kind, count in PRINTED[paper].items():
+        told = {one for found in EVERY if found.paper_key == paper for one in told_of(found.at, kind)}
+        assert told == set(range(1, count + 1)), kind
 
 
 def test_every_entry_says_what_it_is() -> None:
