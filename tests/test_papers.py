@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mpi_campaign import ROOT
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.networks import registry as networks
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS
@@ -16,6 +18,7 @@ from mpi_campaign.planning.plan_of_options import make_plan
 from postprocess.verdicts import findings
 from postprocess.verdicts.acceptance import Criterion
 from postprocess.verdicts.findings import Finding, Machine
+from tests.support import Command
 from tests.test_plan import INTEL, MPICH, OPENMPI
 
 CORES = 16
@@ -79,3 +82,14 @@ def test_what_the_suite_cannot_show_on_two_cores_needs_more_or_another_library_o
     others = [one for one in findings.read_all() if one.decides is not None and one not in BY_THE_SUITE]
     here = [one for one in others if not Machine(2, 1).lacks(one)]
     assert all(re.search("--toolchain|--comm-time|--message-bytes", one.measure) for one in here)
+
+
+@pytest.mark.slow
+def test_the_pages_of_the_papers_are_what_the_command_writes(campaign: Command, tmp_path: Path) -> None:
+    """A finding that is written anew, or a formula that changes, makes them old: the command of each page mends it."""
+    pages = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "papers").glob("*.md")}
+    assert set(pages) == {f"{one.paper_key}.md" for one in findings.read_all()}
+    (command,) = {re.findall(r"Written by `\./campaign (.*)`", text)[0] for text in pages.values()}
+    done = campaign(*command.replace("docs/papers", str(tmp_path)).split())
+    assert done.returncode == 0, done.stderr
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*.md")} == pages

@@ -114,7 +114,13 @@ def accept(
 @click.option("--commands", is_flag=True, help="Only the commands that measure what was not measured and can be here.")
 @click.option("--why", is_flag=True, help="With what decides each of them, and why some cannot be told.")
 @json_option(help="One object, for programs.")
-@click.option("--markdown", is_flag=True, help="As a page of docs/papers.")
+@click.option(
+    "--markdown",
+    "pages",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Write a page for each paper, as in docs/papers.",
+)
 @html_option(help="Write a page to look at too.")
 @output_option
 def findings(
@@ -122,12 +128,12 @@ def findings(
     paper: str,
     output: Path,
     html: Path | None,
+    pages: Path | None,
     *,
     every: bool,
     why: bool,
     commands: bool,
     as_json: bool,
-    markdown: bool,
 ) -> int:
     """What the papers found: whether it holds in RUNS, for each library, with the paper's value beside it.
 
@@ -135,13 +141,13 @@ def findings(
     """
     from mpi_campaign.verdicts import finding  # noqa: PLC0415
 
-    forms = {"json": as_json, "markdown": markdown, "commands": commands, "why": why}
+    forms = {"json": as_json, "commands": commands, "why": why}
     asked = [name for name, is_asked in forms.items() if is_asked]
     if len(asked) > 1:
         raise CampaignError(f"{in_words([f'--{name}' for name in asked], 'and')}: ask for one of them")
     folders = [run_folders.readable(run, output.resolve()) for run in runs]
     form = "".join(asked)
-    return finding.run(folders, paper, html, form, every=every)
+    return finding.run(folders, paper, html, pages, form, every=every)
 
 
 @click.command()

@@ -21,9 +21,11 @@ def close(
         matrices,
         rendering,
     )
-    from mpi_campaign.verdicts import answering, finding  # noqa: PLC0415 - likewise
+    from mpi_campaign.verdicts import answering  # noqa: PLC0415 - likewise
     from postprocess.families import registry  # noqa: PLC0415 - likewise
     from postprocess.verdicts.answers import lines  # noqa: PLC0415 - likewise
+    from postprocess.verdicts.findings import of_run  # noqa: PLC0415 - likewise
+    from postprocess.verdicts.findings_text import summary  # noqa: PLC0415 - likewise
 
     # This takes a few seconds. An interrupt would leave an archive with half of its files.
     signals.handle(signal.SIG_IGN)
@@ -61,7 +63,7 @@ def close(
     measured = [case for case in cases if case["record"]]
     if measured:
         progress.line(*earlier_launches.tellable_lines(folder.system, folder.root, measured), "")
-        progress.line(f"{finding.in_short(folder, run)}: ./campaign findings {folder.run}", "")
+        progress.line(f"{summary(of_run(run))}: ./campaign findings {folder.run}", "")
     progress.line(*failure_lines(cases), *not_had)
     if not complete:
         progress.line(f"incomplete, what was measured is kept: {run_folders.resume_words(folder)}")

@@ -17,8 +17,8 @@ from postprocess.drawing.columns import aligned
 from postprocess.drawing.text import clean
 from postprocess.families import registry
 from postprocess.records.header import SIMULATED
-from postprocess.records.host_limits import limits_words, starved_words
-from postprocess.records.run import Run, is_as_asked
+from postprocess.records.host_limits import limits_words
+from postprocess.records.run import Run
 from postprocess.verdicts.acceptance import (
     FAIL,
     NOT_TESTED,
@@ -28,6 +28,7 @@ from postprocess.verdicts.acceptance import (
     Result,
     judge,
     read_criteria,
+    troubles_of,
 )
 from postprocess.verdicts.junit import FAILURE, SKIPPED, TestCase, junit
 from postprocess.verdicts.verdict_page import acceptance_answer, acceptance_view, measured_words, render
@@ -50,7 +51,7 @@ def run(named: Sequence[RunFolder], path: Path, files: Mapping[str, Path], *, as
     for number, folder in enumerate(folders, 1):
         progress.status(f"checking run {folder.run}, {number} of {len(folders)}")
         runs.append(_whole(folder, progress))
-    troubles = [case for folder in folders for case in troubles_of(folder)]
+    troubles = [case for folder in folders for case in troubles_of(run_folders.read_manifest(folder))]
     progress.status("computing the ratios and their intervals")
     tables, records = evidence(list(zip(folders, runs, strict=True)))
     progress.status("")
@@ -96,19 +97,6 @@ def _whole(folder: RunFolder, progress: Progress) -> Run:
     if simulated is not None:
         raise CampaignError(f"run {folder.run}: {simulated.name} is simulated; only measured times are accepted")
     return run
-
-
-def troubles_of(folder: RunFolder) -> list[dict[str, Any]]:
-    """The cases of a run that failed, are missing, or were stopped by a CPU limit. A case that missed a reference does
-    not count."""
-    manifest = run_folders.read_manifest(folder)
-    judged = [case for case in manifest.get("cases") or [] if case.get("result") != "skip"]
-    stopped = [
-        {**case, "result": "not measured on whole cores", "reason": why}
-        for case in judged
-        if is_as_asked(case) and (why := starved_words(manifest, case))
-    ]
-    return [case for case in judged if not is_as_asked(case)] + stopped
 
 
 def _joined(given: Iterable[tuple[pd.DataFrame, str]]) -> pd.DataFrame:

@@ -1,47 +1,53 @@
 """`campaign findings`: what the papers found, judged on runs of this machine."""
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from mpi_campaign.archive import consistency, matrices, rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_GOOD, CampaignError
-from mpi_campaign.verdicts.accepting import evidence, troubles_of
+from mpi_campaign.verdicts.accepting import evidence
 from mpi_campaign.verdicts.comparing import complain, write
 from postprocess.drawing.text import plural
-from postprocess.records.run import Run
-from postprocess.verdicts import findings, findings_text
-from postprocess.verdicts.findings import Finding, Judged, Machine
+from postprocess.records.fields import Json
+from postprocess.verdicts import findings, findings_pictures, findings_text
+from postprocess.verdicts.acceptance import troubles_of
+from postprocess.verdicts.findings import Finding
 from postprocess.verdicts.verdict_page import render
 
 
-def run(named: Sequence[RunFolder], paper: str, html: Path | None, form: str, *, every: bool) -> int:
+def run(
+    named: Sequence[RunFolder], paper: str, html: Path | None, pages: Path | None, form: str, *, every: bool
+) -> int:
     """Print the findings, and write them as a page. Raises CampaignError.
 
-    form: json, markdown, commands (that measure what was not), why (each in full), or empty: each in short.
+    pages: a folder for a page of each paper, in Markdown.  form: json, commands (that measure what was not), why (each
+    in full), or empty: each in short.
     """
     asked = _of_paper(paper)
     folders, problems = consistency.together(dict.fromkeys(named))
     complain(problems)
-    found = _judged(asked, [(folder, rendering.load(folder)) for folder in folders])
+    runs = [(folder, rendering.load(folder)) for folder in folders]
+    tables, _ = evidence(runs)
+    manifests = [run_folders.read_manifest(folder) for folder in folders]
+    troubles = [case for manifest in manifests for case in troubles_of(manifest)]
+    found = findings.judged(asked, tables, findings.machine_of(manifests), troubles)
     names = ", ".join(folder.run for folder in folders)
     if html is not None:
-        write(html, render(findings_text.view(found, names)))
+        maps = list(findings_pictures.maps(found, tables))
+        charts = list(findings_pictures.charts(found, [loaded for _, loaded in runs]))
+        write(html, render(findings_text.view(found, names, maps, charts)))
+    if pages is not None:
+        words = f"./campaign findings {' '.join(folder.run for folder in folders)} --markdown docs/papers"
+        for key, text in findings_text.markdown(found, words, _where(manifests)):
+            write(pages / f"{key}.md", text)
     if form == "json":
         print(findings.as_json(found, [{"run": folder.run, "system": folder.system} for folder in folders]))
-    elif form == "markdown":
-        print(*findings_text.markdown(found, " ".join(["./campaign", *sys.argv[1:]]), _where(folders)), sep="\n")
     elif form == "commands":
         print(*findings_text.commands(found), sep="\n")
     else:
         print(*findings_text.lines(found, matrices.window().width, every=every, why=form == "why"), sep="\n")
     return EXIT_GOOD
-
-
-def in_short(folder: RunFolder, loaded: Run) -> str:
-    """What a run says of the findings, in a line."""
-    return findings_text.summary(_judged(findings.read_all(), [(folder, loaded)]))
 
 
 def _of_paper(paper: str) -> list[Finding]:
@@ -52,27 +58,10 @@ def _of_paper(paper: str) -> list[Finding]:
     return [one for one in every if paper in ("", one.paper_key)]
 
 
-def _judged(asked: Sequence[Finding], runs: Sequence[tuple[RunFolder, Run]]) -> list[Judged]:
-    tables, records = evidence(runs)
-    troubles = [case for folder, _ in runs for case in troubles_of(folder)]
-    return findings.judged(asked, tables, records, _machine(folder for folder, _ in runs), troubles)
-
-
-def _where(folders: Sequence[RunFolder]) -> list[str]:
-    """Where the runs were made, and with what, a line for each."""
-    manifests = {folder.run: run_folders.read_manifest(folder) for folder in folders}
+def _where(manifests: Sequence[Json]) -> list[str]:
+    """Where runs were made, and with what, a line for each."""
     return [
-        f"`{run}`: {manifest['host']['cpu']}, {plural(manifest['host']['cores'], 'core')}, {manifest['host']['os']}, "
-        f"{manifest['started_utc'][:10]}, commit `{manifest['campaign']['commit'][:8]}`"
-        for run, manifest in manifests.items()
+        f"`{one['run']}`: {one['host']['cpu']}, {plural(one['host']['cores'], 'core')}, {one['host']['os']}, "
+        f"{one['started_utc'][:10]}, commit `{one['campaign']['commit'][:8]}`"
+        for one in manifests
     ]
-
-
-def _machine(folders: Iterable[RunFolder]) -> Machine:
-    """The largest machine of the runs."""
-    cores, nodes = 1, 1
-    for folder in folders:
-        manifest = run_folders.read_manifest(folder)
-        cores = max(cores, int((manifest.get("host") or {}).get("cores") or 1))
-        nodes = max([nodes, *(int(case.get("nodes") or 1) for case in manifest.get("cases") or [])])
-    return Machine(cores, nodes)

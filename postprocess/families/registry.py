@@ -22,6 +22,7 @@ from postprocess.families.sync_overlap.entry import SYNC_OVERLAP
 from postprocess.families.timing_selfcheck.entry import TIMING_SELFCHECK
 from postprocess.families.transfer_overlap.entry import TRANSFER_OVERLAP
 from postprocess.records.fields import Json
+from postprocess.records.header import NAMED
 from postprocess.records.parquet import write_table
 from postprocess.records.reading import load_record, load_valid_record, validate_lines
 from postprocess.records.record import Record
@@ -94,10 +95,13 @@ def found(run: Run, family: Family) -> Found:
 
 
 def _table(run: Run, family: Family) -> pd.DataFrame:
-    """The table. Its texts are Python's: those of Arrow take twice as long where a table is cut into small parts."""
+    """The table. Its texts are Python's: those of Arrow take twice as long where a table is cut into small parts. A run
+    names its cases by their cores per rank; where those of a family have one number, nothing is named by it."""
     beside = (found(run, family.beside).table,) if family.beside is not None else ()
     table: pd.DataFrame = family.table(run, read(run, family).records, *beside)
     made: pd.DataFrame = table.astype(dict.fromkeys(table.select_dtypes("str").columns, object)).copy()
+    if NAMED in made and made[NAMED].nunique() == 1:
+        made[NAMED] = 0
     return made
 
 

@@ -25,8 +25,10 @@ from postprocess.records.host_limits import limits_words, value_words
 from postprocess.records.run import Run, cases_of, load_run
 from postprocess.records.run_words import RESULT_WORDS, ran_words, run_name, together
 from postprocess.report.verified import Observed, builds_of, environments_of, observed_in, verified_of
+from postprocess.verdicts import findings_text
 from postprocess.verdicts.answers import NOT_ASKED, Answers, matrices, sentences, undecided
 from postprocess.verdicts.compare_text import MATRIX_KEY
+from postprocess.verdicts.findings import MEASURED, of_run
 
 _PANEL = ("toolchain", "network", "configuration", "collective")
 _CASE_FIELDS = ("case", *_PANEL, "result", "reason")
@@ -168,9 +170,16 @@ def _own_sections(
         [*_ran(run, observed, cases), *_provenance(run), *checked], _commands(run),
         _toolchains(run), builds_of(observed), environments_of(observed),
     )  # fmt: skip
+    judged = of_run(run) if run.manifest.get("status") == "complete" else []
+    told = findings_text.rows([one for one in judged if one.verdict in MEASURED])
     return [
         Shown("found", "Why, and what to do", 0, "found.html", found),
         *([Shown("not-measured", "Not measured", 50, "not_measured.html", without)] if troubles else []),
+        *(
+            [Shown("findings", "What the papers found", 55, "findings.html", (findings_text.summary(judged), told))]
+            if told
+            else []
+        ),
         *([Shown("verified", "Progress and placement", 60, "verified.html", verified)] if verified else []),
         Shown("reading", "How to read this", 80, "reading.html", (parts["reading"], _methods(run))),
         Shown("provenance", "Provenance", 90, "provenance.html", origin),

@@ -35,12 +35,14 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from postprocess.drawing.text import clean
+from postprocess.drawing.text import clean, plural
 from postprocess.families import axes, registry
 from postprocess.families.family import Family, RankTimes
 from postprocess.families.sampled_table import names_of_estimates
 from postprocess.records.fields import Json
 from postprocess.records.header import kind_of
+from postprocess.records.host_limits import starved_words
+from postprocess.records.run import cases_of, is_as_asked
 from postprocess.statistics.launches import over_launches
 from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import Floats, median_estimate
@@ -321,6 +323,18 @@ def _is_number(value: Any) -> bool:
         return False
 
 
+def troubles_of(manifest: Json) -> list[Json]:
+    """The cases of a run that failed, are missing, or were stopped by a CPU limit. A case that missed a reference does
+    not count."""
+    judged = [case for case in cases_of(manifest) if case.get("result") != "skip"]
+    stopped = [
+        {**case, "result": "not measured on whole cores", "reason": why}
+        for case in judged
+        if is_as_asked(case) and (why := starved_words(manifest, case))
+    ]
+    return [case for case in judged if not is_as_asked(case)] + stopped
+
+
 def judge(
     criteria: Criteria, tables: Mapping[str, pd.DataFrame], records: Sequence[Any], troubles: Sequence[Json] = ()
 ) -> tuple[Result, ...]:
@@ -371,24 +385,35 @@ def _judged(
             return _not_tested(one, why)
         return Result(one, NOT_TESTED, *_taken(one, every), (why, "the value is that of all points"))
     value, low, high = _taken(one, reliable)
-    evidence = [f"{len(reliable)} of {len(chosen)} points are {state} and count{without}"]
+    launch = _launch_of(reliable)
+    launches = f", of {plural(reliable[launch].nunique(), 'launch')}" if launch else ""
+    evidence = [f"{len(reliable)} of {len(chosen)} points{launches} are {state} and count{without}"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
     evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family, one.metric)}")
+    below_0 = next((metric.below_0 for metric in family.metrics if metric.name == one.metric), "")
+    if below_0 and value < 0:
+        return Result(one, NOT_TESTED, value, low, high, (f"below 0: {below_0}", *evidence))
     return _result(one, value, low, high, evidence)
+
+
+def _launch_of(rows: pd.DataFrame) -> str:
+    """The column that numbers launches; empty where there is none."""
+    return next((name for name in ("launch", "repeat") if name in rows), "")
 
 
 def _taken(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
     """The value of a criterion over some rows, and its interval.
 
     A median or mean is made of each launch. From LEAST_LAUNCHES on the interval contains how much these differ; of
-    fewer launches, and of an extreme, it is that of the points.
+    fewer launches, of an extreme, and of what has the same value in all launches, it is that of the points.
     """
     take = TAKE[one.take]
     names = [name if name in rows else one.metric for name in names_of_estimates([one.metric])]
-    launch = next((name for name in ("launch", "repeat") if name in rows), "")
+    launch = _launch_of(rows)
     if launch and one.take not in EXTREMES and rows[launch].nunique() >= LEAST_LAUNCHES:
         by_launch = [[take(its[name].to_numpy(np.float64)) for name in names] for _, its in rows.groupby(launch)]
-        return over_launches(*np.transpose(by_launch)).numbers
+        if len({value for value, *_ in by_launch}) > 1:
+            return over_launches(*np.transpose(by_launch)).numbers
     value, low, high = (take(rows[name].to_numpy(np.float64)) for name in names)
     return value, low, high
 

@@ -20,7 +20,7 @@ result but a definition or a method has `implemented_by`, with the place in this
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
@@ -29,8 +29,10 @@ import pandas as pd
 import yaml
 
 from postprocess.drawing.text import clean
+from postprocess.families import registry
 from postprocess.records.fields import Json
 from postprocess.records.header import SIMULATED, kind_of
+from postprocess.records.run import Run, cases_of
 from postprocess.verdicts.acceptance import (
     FAIL,
     NOT_TESTED,
@@ -42,6 +44,7 @@ from postprocess.verdicts.acceptance import (
     UniqueKeys,
     criterion_of,
     judge,
+    troubles_of,
 )
 
 HOLDS, DOES_NOT_HOLD, DEPENDS = "holds", "does not hold", "depends on the library"
@@ -168,7 +171,9 @@ def _finding(paper_key: str, given: Any) -> Finding:
     def text(key: str) -> str:
         return str(given.get(key, ""))
 
-    decides = criterion("decides")
+    decides, control = criterion("decides"), criterion("control")
+    if any(one is not None and one.by_host for one in (decides, control)):
+        raise FindingsError(f"{where}: 'by: host' is for campaign accept")
     return Finding(
         paper_key,
         text("name"),
@@ -180,7 +185,7 @@ def _finding(paper_key: str, given: Any) -> Finding:
         tuple(given.get("libraries", ())),
         tuple(given.get("networks", ())),
         decides,
-        criterion("control"),
+        control,
         text("implemented_by"),
         text("not_measurable"),
     )
@@ -197,19 +202,16 @@ def _by_the_suite(decides: Criterion | None) -> str:
 def judged(
     findings: Sequence[Finding],
     tables: Mapping[str, pd.DataFrame],
-    records: Sequence[Any],
     machine: Machine,
     troubles: Sequence[Json] = (),
 ) -> list[Judged]:
-    """The verdict of each finding.  tables, records, troubles: as of `acceptance.judge`. What was simulated does not
-    count."""
+    """The verdict of each finding.  tables, troubles: as of `acceptance.judge`. What was simulated does not count."""
     real = {family: table[table["network"] != SIMULATED] for family, table in tables.items() if len(table)}
     there = {family: table for family, table in real.items() if len(table)}
     names = sorted({name for table in there.values() for name in table["toolchain"].unique()})
     libraries = {
         name: _Library(
             {family: table[table["toolchain"] == name] for family, table in there.items()},
-            [record for record in records if record.header.toolchain == name],
             [case for case in troubles if case.get("toolchain") == name],
         )
         for name in names
@@ -222,8 +224,26 @@ class _Library:
     """What `acceptance.judge` needs, of one library."""
 
     tables: Mapping[str, pd.DataFrame]
-    records: Sequence[Any]
     troubles: Sequence[Json]
+
+
+def of_run(run: Run) -> list[Judged]:
+    """The verdict of each finding in a run; made once per run."""
+
+    def make() -> list[Judged]:
+        tables = {family.name: registry.found(run, family).table for family in registry.FAMILIES if family.metrics}
+        return judged(read_all(), tables, machine_of([run.manifest]), troubles_of(run.manifest))
+
+    return run.once("findings", make)
+
+
+def machine_of(manifests: Iterable[Json]) -> Machine:
+    """The largest machine of runs, by their manifests."""
+    cores, nodes = 1, 1
+    for manifest in manifests:
+        cores = max(cores, int((manifest.get("host") or {}).get("cores") or 1))
+        nodes = max([nodes, *(int(case.get("nodes") or 1) for case in cases_of(manifest))])
+    return Machine(cores, nodes)
 
 
 def _judged(finding: Finding, libraries: Mapping[str, _Library], machine: Machine) -> Judged:
@@ -251,11 +271,19 @@ def _of_libraries(
     family = criterion.family.name
     for name, library in libraries.items():
         table = library.tables.get(family, pd.DataFrame())
-        if finding.networks and len(table):
-            table = table[table["network"].map(kind_of).isin(finding.networks)]
+        if len(table):
+            table = rows_of(table, finding, name)
         if len(table) and (not finding.libraries or name.partition("@")[0] in finding.libraries):
-            (result,) = judge(Criteria("", (criterion,)), {family: table}, library.records, library.troubles)
+            (result,) = judge(Criteria("", (criterion,)), {family: table}, (), library.troubles)
             yield name, result
+
+
+def rows_of(table: pd.DataFrame, finding: Finding, library: str) -> pd.DataFrame:
+    """The rows of a library, over the networks that a finding is about."""
+    its: pd.DataFrame = table[table["toolchain"] == library]
+    if finding.networks:
+        its = its[its["network"].map(kind_of).isin(finding.networks)]
+    return its
 
 
 def _controlled(result: Result, control: Result | None) -> Result:

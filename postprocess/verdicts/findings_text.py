@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from types import SimpleNamespace
 
 from postprocess.drawing.matrix import wrapped
 from postprocess.drawing.text import clean, plural
@@ -20,7 +21,7 @@ from postprocess.verdicts.findings import (
     VERDICTS,
     Judged,
 )
-from postprocess.verdicts.verdict_page import Row, View, measured_words
+from postprocess.verdicts.verdict_page import Grid, Row, View, measured_words
 
 _INDENT = " " * (max(map(len, VERDICTS)) + 4)
 _OF_LIBRARY = {PASS: HOLDS, FAIL: DOES_NOT_HOLD, NOT_TESTED: CANNOT_TELL}
@@ -90,32 +91,33 @@ def _evidence(result: Result) -> str:
     return f": {'; '.join(result.evidence)}" if result.verdict == NOT_TESTED else ""
 
 
-def markdown(found: Sequence[Judged], command: str, where: Sequence[str]) -> Iterator[str]:
-    """The findings as a page of docs/papers: what was measured, those first that do not hold; then what could not be.
+def markdown(found: Sequence[Judged], command: str, where: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """For each paper the name of its file of findings, and its page in Markdown: what was measured, those first that do
+    not hold; then what could not be.
 
-    command: what writes the page.  where: where the runs were made, a line for each.
+    command: what writes the pages.  where: where the runs were made, a line for each.
     """
     for key, of_paper in groupby(found, key=lambda one: one.finding.paper_key):
         its = list(of_paper)
-        yield from (f"# {cited(key)}", "", f"Written by `{command}`.", "", *(f"- {line}" for line in where), "")
-        yield from (f"{_counted(its)}.", "", *_markdown_table(its))
+        lines = [f"# {cited(key)}", "", f"Written by `{command}`.", "", *(f"- {line}" for line in where), ""]
+        lines += [f"{_counted(its)}.", "", *_markdown_table(its)]
         for verdict in (NOT_MEASURED, NOT_MEASURABLE):
             reasons: dict[str, list[str]] = {}
             for one in its:
                 if one.verdict == verdict:
                     reasons.setdefault(_cell(one.why), []).append(one.finding.at)
             if reasons:
-                yield from ("", f"## {verdict.capitalize()}", "")
-                yield from (f"- {why}: {'; '.join(dict.fromkeys(ats))}" for why, ats in reasons.items())
+                lines += ["", f"## {verdict.capitalize()}", ""]
+                lines += [f"- {why}: {'; '.join(dict.fromkeys(ats))}" for why, ats in reasons.items()]
+        yield key, "\n".join(lines) + "\n"
 
 
 def _markdown_table(found: Sequence[Judged]) -> Iterator[str]:
     yield from ("| verdict | at | claim | in the paper | here |", "| --- | --- | --- | --- | --- |")
-    for verdict in (DOES_NOT_HOLD, DEPENDS, HOLDS, CANNOT_TELL):
-        for one in found:
-            if one.verdict == verdict:
-                cells = (verdict, one.finding.at, one.finding.claim, one.finding.paper, "<br>".join(_here(one)))
-                yield f"| {' | '.join(map(_cell, cells))} |"
+    for one in _ranked(found):
+        if one.verdict in MEASURED:
+            cells = (one.verdict, one.finding.at, one.finding.claim, one.finding.paper, "<br>".join(_here(one)))
+            yield f"| {' | '.join(map(_cell, cells))} |"
 
 
 def _here(one: Judged) -> Iterator[str]:
@@ -148,29 +150,48 @@ def commands(found: Sequence[Judged]) -> list[str]:
     return [f"{command}  # {plural(count, 'finding')}" for command, count in asked.items()]
 
 
-def view(found: Sequence[Judged], runs: str) -> View:
-    """The page of findings."""
+HEADS = ("verdict", "at", "claim", "in the paper", "here")
+"""Of the columns of `rows`."""
+
+
+def rows(found: Sequence[Judged]) -> list[Row]:
+    """A row for each finding: those first that do not hold."""
+    return [
+        Row(
+            one.verdict,
+            [
+                f"{one.finding.paper_key}, {one.finding.at}",
+                one.finding.claim,
+                one.finding.paper,
+                " · ".join(_here(one)) if one.of_libraries else one.why,
+            ],
+            "-",
+        )
+        for one in _ranked(found)
+    ]
+
+
+def _ranked(found: Sequence[Judged]) -> list[Judged]:
+    """Findings in the order in which a reader wants to know of them."""
     order = (DOES_NOT_HOLD, DEPENDS, HOLDS, CANNOT_TELL, NOT_MEASURED, NOT_MEASURABLE, IMPLEMENTED)
-    ranked = sorted(found, key=lambda one: order.index(one.verdict))
+    return sorted(found, key=lambda one: order.index(one.verdict))
+
+
+def view(
+    found: Sequence[Judged], runs: str, grids: Sequence[Grid] = (), charts: Sequence[SimpleNamespace] = ()
+) -> View:
+    """The page of findings.  grids, charts: the counterparts of figures (`findings_pictures`)."""
     return View(
         title="What the papers found, here",
         subtitle=f"runs {runs}",
         answer=summary(found),
         table_title="Findings",
-        heads=["verdict", "at", "claim", "in the paper", "here"],
-        rows=[
-            Row(
-                one.verdict,
-                [
-                    f"{one.finding.paper_key}, {one.finding.at}",
-                    one.finding.claim,
-                    one.finding.paper,
-                    " · ".join([*(of_library(name, of) for name, of in one.of_libraries.items()), one.why]).strip(" ·"),
-                ],
-                "-",
-            )
-            for one in ranked
-        ],
+        heads=HEADS,
+        rows=rows(found),
         nothing="No findings.",
         remarks=[f"{key}: {_counted(list(its))}" for key, its in groupby(found, lambda one: one.finding.paper_key)],
+        grids=grids,
+        grids_key="Blue and bold: as the paper found; red and bold: not; dashed: not reliable. The time of the "
+        "communication grows to the right, that of the computation upwards.",
+        charts=charts,
     )

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,8 @@ class Matrix:
 class View:
     """The content of a page, or of a part of a page, which has an `id` of its own.
 
-    frames: the first picture, a matrix for each metric.  links: (name, address) of other pages.  runs: the address of
+    frames: the first picture, a matrix for each metric.  grids_key: what the colours of `grids` mean.  charts: as
+    `curve_view.chart_view` makes them.  links: (name, address) of other pages.  runs: the address of
     the folder with a page for each run, if there is one.
     """
 
@@ -136,6 +138,8 @@ class View:
     remarks: Sequence[str] = ()
     filters: Mapping[str, Sequence[str]] = field(default_factory=dict)
     grids: Sequence[Grid] = ()
+    grids_key: str = "Red and bold: slower; blue and bold: faster; dashed: cannot tell."
+    charts: Sequence[SimpleNamespace] = ()
     series: Sequence[Plot] = ()
     facts: Sequence[tuple[str, str]] = ()
     signatures: Sequence[str] = ()

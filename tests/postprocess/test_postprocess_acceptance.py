@@ -212,7 +212,7 @@ def test_rows_of_a_kind_that_cannot_have_the_metric_do_not_count(tmp_path: Path)
 
     assert verdict(table).verdict == PASS
     assert verdict(table).evidence[0] == (
-        "6 of 6 points are reliable and count; 3 more are of a kind that has no ratio_to_mpi"
+        "6 of 6 points, of 1 launch, are reliable and count; 3 more are of a kind that has no ratio_to_mpi"
     )
     asked_for = verdict(table, "where: {variant: [mpi, hybrid]}")
     assert asked_for.evidence[0] == "only 3 of 6 points are reliable, all are needed"

@@ -12,7 +12,8 @@ import pytest
 
 from postprocess.families.sampled_table import names_of_estimates
 from postprocess.records.header import SIMULATED
-from postprocess.verdicts import findings, findings_text
+from postprocess.records.run import load_run
+from postprocess.verdicts import findings, findings_pictures, findings_text
 from postprocess.verdicts.acceptance import Criterion
 from postprocess.verdicts.findings import (
     CANNOT_TELL,
@@ -27,6 +28,8 @@ from postprocess.verdicts.findings import (
     Judged,
     Machine,
 )
+from postprocess.verdicts.verdict_page import render
+from tests.support import example
 
 EVERY = findings.read_all()
 DECIDED = [one for one in EVERY if one.decides is not None]
@@ -65,7 +68,7 @@ def verdict(one: Finding, *tables: tuple[Criterion, pd.DataFrame], machine: Mach
     for criterion, table in tables:
         by_family.setdefault(criterion.family.name, []).append(table)
     joined = {name: pd.concat(parts, ignore_index=True) for name, parts in by_family.items()}
-    (found,) = findings.judged([one], joined, [], machine)
+    (found,) = findings.judged([one], joined, machine)
     return found
 
 
@@ -173,7 +176,7 @@ def test_each_figure_table_and_equation_of_a_paper_has_a_finding(paper: str) -> 
 
 def test_every_entry_says_what_it_is() -> None:
     for one in EVERY:
-        (found,) = findings.judged([one], {}, [], LARGE)
+        (found,) = findings.judged([one], {}, LARGE)
         assert found.verdict in (NOT_MEASURED, NOT_MEASURABLE, IMPLEMENTED)
         assert found.why
         assert findings_text.cited(one.paper_key)
@@ -193,6 +196,45 @@ def test_words_and_json_say_the_same() -> None:
     assert findings_text.view(found, "r").rows[0].verdict == HOLDS
 
 
+def test_a_figure_with_maps_has_one_of_each_library_that_says_where_the_bound_is_met() -> None:
+    one = next(one for one in DECIDED if one.name == "figure-6-openmpi-ibcast")
+    assert one.decides is not None
+    rows = planted(one.decides, meets=True)
+    rows = pd.concat([rows.assign(comm_target_ns=time_ns) for time_ns in (1_000_000, 2_000_000)], ignore_index=True)
+    rows.loc[1, one.decides.metric] = 0.0
+    rows = pd.concat([rows, rows.iloc[:1].assign(comp_target_ns=4_000_000, reliable=False)], ignore_index=True)
+    tables = {one.decides.family.name: rows}
+    found = findings.judged([replace(one, control=None)], tables, LARGE)
+    (grid,) = findings_pictures.maps(found, tables)
+    assert (grid.columns, [name for name, _ in grid.rows]) == (["1 ms", "2 ms"], ["4 ms", "1 ms"])
+    (above, below) = ([css for css, _, _ in cells] for _, cells in grid.rows)
+    assert (above, below) == (["unknown", ""], ["good", "bad"])
+    assert LIBRARY in grid.title and one.claim in grid.title
+
+
+def test_a_kept_run_has_the_charts_of_the_papers_figures() -> None:
+    """Each is of a figure of the paper that is asked for, and the page shows it."""
+    run = load_run(example("20261126T135831Z-6c52f8"))
+    found = [one for one in findings.of_run(run) if one.finding.paper_key == "gillis2023"]
+    charts = list(findings_pictures.charts(found, [run]))
+    assert charts and all("Gillis et al. 2023" in chart.figures for chart in charts)
+    text = render(findings_text.view(found, "RUN", charts=charts))
+    assert all(chart.title in text for chart in charts)
+    assert not list(findings_pictures.charts([one for one in findings.of_run(run) if one not in found][:1], [run]))
+
+
+def test_the_page_of_the_docs_has_what_was_measured_and_why_the_rest_was_not() -> None:
+    run = load_run(example("20261126T135831Z-6c52f8"))
+    found = findings.of_run(run)
+    pages = dict(findings_text.markdown(found, "COMMAND", ["PLACE"]))
+    for one in found:
+        text = pages[one.finding.paper_key]
+        shown = one.finding.claim.replace("|", "\\|") in text
+        assert shown == (one.verdict in findings.MEASURED)
+        assert one.why in text or shown or one.verdict == IMPLEMENTED
+    assert all("COMMAND" in text and "PLACE" in text for text in pages.values())
+
+
 @pytest.mark.parametrize(
     ("entry", "says"),
     [
@@ -203,6 +245,7 @@ def test_words_and_json_say_the_same() -> None:
         ("{name: n, at: a, claim: c, implemented_by: x, colour: y}", "'colour' is unknown"),
         ("{name: n, at: a, claim: c, measure: m, decides: {metric: r_overheat, at_most: 1}}", "r_overheat"),
         ("{name: n, at: a, claim: c, implemented_by: x, needs: {cores: many}}", "a whole number"),
+        ("{name: n, at: a, claim: c, decides: {metric: t_comp_ref_ns, by: host, at_most: 1}}", "campaign accept"),
     ],
 )
 def test_a_wrong_entry_is_named(entry: str, says: str) -> None:

@@ -1,0 +1,76 @@
+"""Counterparts of the papers' figures, drawn from what was measured here: maps, and charts of the families."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+
+from postprocess.drawing.look import Room
+from postprocess.drawing.text import duration, ratio
+from postprocess.families import registry
+from postprocess.families.family import Page
+from postprocess.records.run import Run
+from postprocess.verdicts.acceptance import Criterion
+from postprocess.verdicts.findings import Finding, Judged, rows_of
+from postprocess.verdicts.verdict_page import Grid
+
+ACROSS, UP = "comm_target_ns", "comp_target_ns"
+"""The axes of the maps of Denis et al. 2022."""
+
+
+def maps(found: Sequence[Judged], tables: Mapping[str, pd.DataFrame]) -> Iterator[Grid]:
+    """For each finding about a figure with maps, a map of each library that was judged: the median over its launches at
+    each point, and whether it is within the bounds that decide."""
+    for one in found:
+        criterion = one.finding.decides
+        if criterion is None or "figure" not in one.finding.at or ACROSS not in criterion.family.columns:
+            continue
+        for library in one.of_libraries:
+            rows = rows_of(tables[criterion.family.name], one.finding, library)
+            yield _map(one.finding, criterion, library, _of_case(rows, criterion))
+
+
+def _of_case(rows: pd.DataFrame, criterion: Criterion) -> pd.DataFrame:
+    """The rows that a criterion is about, at all points of the map."""
+    for name, values in criterion.where.items():
+        if name in rows and name not in (ACROSS, UP):
+            rows = rows[rows[name].isin(values)]
+    return rows
+
+
+def _map(finding: Finding, criterion: Criterion, library: str, rows: pd.DataFrame) -> Grid:
+    columns = sorted(rows[ACROSS].unique())
+    cells = {place: _cell(of, criterion) for place, of in rows.groupby([ACROSS, UP])}
+    lines = [
+        (duration(up), [cells.get((across, up), ("", "", "")) for across in columns])
+        for up in sorted(rows[UP].unique(), reverse=True)
+    ]
+    return Grid(f"{finding.at}: {finding.claim} {library}: {criterion.words}", list(map(duration, columns)), lines, "-")
+
+
+def _cell(rows: pd.DataFrame, criterion: Criterion) -> tuple[str, str, str]:
+    """Of a point: its CSS class, its value and a title."""
+    reliable = rows[rows["reliable"].astype(bool)]
+    counting = reliable if len(reliable) else rows
+    value = float(counting[criterion.metric].median())
+    low, high = criterion.bounds
+    css = "unknown" if reliable.empty else "good" if low <= value <= high else "bad"
+    return css, ratio(value), f"{len(reliable)} of {len(rows)} reliable"
+
+
+def charts(found: Sequence[Judged], runs: Sequence[Run]) -> Iterator[SimpleNamespace]:
+    """The charts of the families that have the same curves as figures of the papers of these findings."""
+    papers = {one.finding.paper_key for one in found}
+    for run in runs:
+        for family in registry.FAMILIES:
+            for section in family.sections:
+                view: Any = section.view(Page(run, room=Room(rows=1)), registry.found(run, family))
+                for chart in getattr(view, "charts", ()):
+                    if any(_is_of(chart.figures, paper) for paper in papers):
+                        yield chart
+
+
+def _is_of(figures: str, paper_key: str) -> bool:
+    """Whether a chart's words about figures, such as `figure 15 of Zhou et al. 2020`, name a paper."""
+    return paper_key[:-4] in figures.lower() and paper_key[-4:] in figures
