@@ -75,13 +75,14 @@ BY_THE_SUITE = [one for one in findings.read_all() if "--suite papers" in one.me
 @pytest.mark.parametrize("one", BY_THE_SUITE, ids=lambda one: f"{one.paper_key}-{one.name}")
 def test_what_says_no_command_of_its_own_is_measured_by_the_suite(one: Finding, plans: Mapping[int, Plan]) -> None:
     plan = plans[CORES if Machine(2, 1).lacks(one) else 2]
-    assert all(measured(plan, one, criterion) for criterion in (one.decides, one.control) if criterion is not None)
+    needed = [one.decides, one.control, *(each.over for each in (one.decides, one.control) if each is not None)]
+    assert all(measured(plan, one, criterion) for criterion in needed if criterion is not None)
 
 
 def test_what_the_suite_cannot_show_on_two_cores_needs_more_or_another_library_or_sizes() -> None:
     others = [one for one in findings.read_all() if one.decides is not None and one not in BY_THE_SUITE]
     here = [one for one in others if not Machine(2, 1).lacks(one)]
-    assert all(re.search("--toolchain|--comm-time|--message-bytes", one.measure) for one in here)
+    assert all(re.search("--toolchain|--comm-time|--message-bytes|--library-setting", one.measure) for one in here)
 
 
 @pytest.mark.slow

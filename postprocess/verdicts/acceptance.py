@@ -98,7 +98,8 @@ class Criterion:
     """One criterion of an acceptance document. Bounds are inclusive, and None where there is none.
 
     family: whose metric it is.  where: column -> the values that it may have.  by_host: whether nodes are compared.
-    hosts: how many nodes there must be then, or their names.
+    hosts: how many nodes there must be then, or their names.  over: what the value is divided by, launch by launch;
+    None where it stands for itself.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Criterion:
     at_most: float | None
     at_least: float | None
     hosts: int | tuple[str, ...] = ()
+    over: Criterion | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -123,7 +125,17 @@ class Criterion:
         what = f"{self.metric} of each node over the median node" if self.by_host else f"{self.take} {self.metric}"
         bounds = [f"at most {self.at_most:g}"] if self.at_most is not None else []
         bounds += [f"at least {self.at_least:g}"] if self.at_least is not None else []
-        return f"{what} {' and '.join(bounds)}"
+        return f"{what}{self._over_words} {' and '.join(bounds)}"
+
+    @property
+    def _over_words(self) -> str:
+        """What the value is divided by: ` over that with approach many`, ` over L_ns`."""
+        if self.over is None:
+            return ""
+        other = {key: values for key, values in self.over.where.items() if self.where.get(key) != values}
+        conditions = " and ".join(f"{key} {' or '.join(map(str, values))}" for key, values in other.items())
+        metric = "that" if self.over.metric == self.metric else self.over.metric
+        return f" over {metric}{f' with {conditions}' if conditions else ''}"
 
     @property
     def words(self) -> str:
@@ -211,7 +223,7 @@ def read_criteria(path: Path) -> Criteria:
     return Criteria(str(document.get("title") or path.stem), criteria)
 
 
-_KEYS = ("name", "metric", "where", "points", "take", "by", "hosts", "at_most", "at_least")
+_KEYS = ("name", "metric", "where", "points", "take", "over", "by", "hosts", "at_most", "at_least")
 
 
 def criterion_of(given: Any, number: int) -> Criterion:
@@ -240,8 +252,26 @@ def criterion_of(given: Any, number: int) -> Criterion:
     names = where_by_node(family) if by else where_of(family)
     where, (most, least) = _conditions(given, names, refuse), _bounds(given, refuse)
     named = str(given.get("name") or f"criterion {number}")
-    hosts = _hosts(given, refuse)
-    return Criterion(named, str(metric), family, where, str(points), str(take), by == "host", most, least, hosts)
+    hosts, over = _hosts(given, refuse), _over(given, family, refuse)
+    return Criterion(named, str(metric), family, where, str(points), str(take), by == "host", most, least, hosts, over)
+
+
+def _over(given: Mapping[str, Any], family: Family, refuse: Callable[[str], CriteriaError]) -> Criterion | None:
+    """What the value of a criterion is divided by: `over` has what differs there, conditions of `where` or `metric`.
+    Raises CriteriaError."""
+    differs = given.get("over")
+    if differs is None:
+        return None
+    if not isinstance(differs, dict) or not differs:
+        raise refuse("over takes metric and conditions as of where: what differs in what the value is divided by")
+    if given.get("by") or given.get("take", "median") in EXTREMES:
+        raise refuse("over is for medians and means, not for nodes")
+    where = {**(given.get("where") or {}), **{key: value for key, value in differs.items() if key != "metric"}}
+    metric = differs.get("metric", given["metric"])
+    same = {key: value for key, value in given.items() if key not in ("over", "at_most", "at_least")}
+    if family not in FAMILIES_OF.get(str(metric), ()):
+        raise refuse(f"over: {family.title} has no metric '{clean(metric)}'")
+    return criterion_of({**same, "metric": metric, "where": where, "at_least": 0}, 1)
 
 
 def _family_of(metric: str, given: Mapping[str, Any], refuse: Callable[[str], CriteriaError]) -> Family:
@@ -354,6 +384,29 @@ def _judged(
         return _not_tested(one, f"{trouble.get('case') or 'a case'}: {trouble.get('result')}, {trouble.get('reason')}")
     if one.by_host:
         return _by_host(one, records)
+    found = _counted(one, tables)
+    if isinstance(found, Result):
+        return found
+    rows, evidence = found
+    value, low, high = _taken(one, rows)
+    below_0 = next((metric.below_0 for metric in one.family.metrics if metric.name == one.metric), "")
+    if below_0 and value < 0:
+        return Result(one, NOT_TESTED, value, low, high, (f"below 0: {below_0}", *evidence))
+    if one.over is None:
+        return _result(one, value, low, high, evidence)
+    below = _judged(replace(one.over, at_least=-math.inf), tables, records, troubles)
+    if below.verdict != PASS:
+        return replace(_not_tested(one, f"what it is divided by: {below.evidence[0]}"), measured=below.measured)
+    others = _counted(one.over, tables)
+    assert not isinstance(others, Result)  # it passed
+    value, low, high = _quotient(one, rows, others[0])
+    if math.isnan(value):
+        return _not_tested(one, f"what it is divided by is not surely above 0: {below.value:.3g}")
+    return _result(one, value, low, high, [*evidence, f"divided by: {below.evidence[0]}"])
+
+
+def _counted(one: Criterion, tables: Mapping[str, pd.DataFrame]) -> Result | tuple[pd.DataFrame, list[str]]:
+    """The rows that a criterion is decided by, and the evidence; a result where they are too few."""
     family = one.family
     table = tables[family.name]
     if axes.BENCHMARK.name not in table:
@@ -384,16 +437,12 @@ def _judged(
         if every.empty:
             return _not_tested(one, why)
         return Result(one, NOT_TESTED, *_taken(one, every), (why, "the value is that of all points"))
-    value, low, high = _taken(one, reliable)
     launch = _launch_of(reliable)
     launches = f", of {plural(reliable[launch].nunique(), 'launch')}" if launch else ""
     evidence = [f"{len(reliable)} of {len(chosen)} points{launches} are {state} and count{without}"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
     evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family, one.metric)}")
-    below_0 = next((metric.below_0 for metric in family.metrics if metric.name == one.metric), "")
-    if below_0 and value < 0:
-        return Result(one, NOT_TESTED, value, low, high, (f"below 0: {below_0}", *evidence))
-    return _result(one, value, low, high, evidence)
+    return reliable, evidence
 
 
 def _launch_of(rows: pd.DataFrame) -> str:
@@ -407,15 +456,46 @@ def _taken(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
     A median or mean is made of each launch. From LEAST_LAUNCHES on the interval contains how much these differ; of
     fewer launches, of an extreme, and of what has the same value in all launches, it is that of the points.
     """
-    take = TAKE[one.take]
-    names = [name if name in rows else one.metric for name in names_of_estimates([one.metric])]
-    launch = _launch_of(rows)
-    if launch and one.take not in EXTREMES and rows[launch].nunique() >= LEAST_LAUNCHES:
-        by_launch = [[take(its[name].to_numpy(np.float64)) for name in names] for _, its in rows.groupby(launch)]
-        if len({value for value, *_ in by_launch}) > 1:
-            return over_launches(*np.transpose(by_launch)).numbers
-    value, low, high = (take(rows[name].to_numpy(np.float64)) for name in names)
+    by_launch = _by_launch(one, rows)
+    if len(by_launch) >= LEAST_LAUNCHES and len({value for value, *_ in by_launch.values()}) > 1:
+        return over_launches(*np.transpose(list(by_launch.values()))).numbers
+    return _estimate(one, rows)
+
+
+def _estimate(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
+    """The statistic of the values of some rows, and of the ends of their intervals."""
+    names = (name if name in rows else one.metric for name in names_of_estimates([one.metric]))
+    value, low, high = (TAKE[one.take](rows[name].to_numpy(np.float64)) for name in names)
     return value, low, high
+
+
+def _by_launch(one: Criterion, rows: pd.DataFrame) -> dict[Hashable, tuple[float, float, float]]:
+    """That of each launch; nothing of an extreme, and where launches have no numbers."""
+    launch = _launch_of(rows)
+    if not launch or one.take in EXTREMES:
+        return {}
+    return {number: _estimate(one, its) for number, its in rows.groupby(launch)}
+
+
+def _quotient(one: Criterion, rows: pd.DataFrame, others: pd.DataFrame) -> tuple[float, float, float]:
+    """The value of a criterion with `over`, and its interval: of launches that both have, as of `_taken`. NaN where a
+    divisor is not surely above 0."""
+    assert one.over is not None
+    above, below = _by_launch(one, rows), _by_launch(one.over, others)
+    quotients = [_divided(above[number], below[number]) for number in above if number in below]
+    if len(quotients) >= LEAST_LAUNCHES:
+        if any(math.isnan(value) for value, *_ in quotients):
+            return math.nan, math.nan, math.nan
+        return over_launches(*np.transpose(quotients)).numbers
+    return _divided(_taken(one, rows), _taken(one.over, others))
+
+
+def _divided(above: tuple[float, float, float], below: tuple[float, float, float]) -> tuple[float, float, float]:
+    """A quotient, and its interval: that of numbers above 0. NaN where the divisor may be 0 or less."""
+    if not below[1] > 0:
+        return math.nan, math.nan, math.nan
+    value, low, high = above
+    return value / below[0], low / below[2 if low >= 0 else 1], high / below[1 if high >= 0 else 2]
 
 
 def _counting(rows: pd.DataFrame, one: Criterion) -> tuple[pd.Series[bool], str]:

@@ -12,9 +12,9 @@
         control: {metric: r_mpi_impact, where: {configuration: async, comp_target_ns: 512000000}, at_least: 1.05}
 
 `decides` is a criterion (`acceptance`) that must be met. The suite `papers` measures it, unless `measure` has other
-options of `campaign run`. `control` is another one, of what must come out the other way:
-a finding whose control is not met is no finding. Where nobody can measure it, `not_measurable` says why. What is no
-result but a definition or a method has `implemented_by`, with the place in this project.
+options of `campaign run`. `control` is another one, of what must come out the other way: a finding whose control is
+not met is no finding. Where nobody can measure it, `not_measurable` says why. What is no result but a definition or a
+method has `implemented_by`, with the place in this project.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Acceptance criteria: read with care, held against points and nodes; what was not measured is not passed."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,62 @@ def test_an_extreme_of_points_needs_all_of_them(run: Path, tmp_path: Path) -> No
     assert judged(run, found).verdict == PASS
     table = points_of(load_run(run))
     assert judged(run, found, reliable=table.index != 3).verdict == NOT_TESTED
+
+
+QUOTIENT = ("metric: t_wall_ns", "where: {operation: alltoall}", "over: {operation: allreduce}")
+
+
+def of_launches(alltoall: Sequence[float], allreduce: Sequence[float], **changes: Any) -> dict[str, pd.DataFrame]:
+    """Times of two operations, a launch each, with intervals of 1 % to either side."""
+    rows = [
+        dict.fromkeys(FAMILIES_OF["t_wall_ns"][0].columns, "")
+        | {"operation": operation, "launch": launch, "repeat": launch, "t_wall_ns": value}
+        | {"t_wall_ns_ci95_low": 0.99 * value, "t_wall_ns_ci95_high": 1.01 * value}
+        | {"valid": True, "reliable": True, "complete": True, "oversubscribed": False}
+        for operation, values in (("alltoall", alltoall), ("allreduce", allreduce))
+        for launch, value in enumerate(values, 1)
+    ]
+    return {"cpu_overhead": pd.DataFrame(rows).assign(**changes)}
+
+
+def test_a_quotient_is_of_launches_side_by_side(tmp_path: Path) -> None:
+    """Launches that differ by much, in which one is always twice the other: so is the value, and sure."""
+    twice = of_launches([200.0, 400.0, 800.0, 300.0], [100.0, 200.0, 400.0, 150.0])
+    for bound, verdict in (("at_least: 1.9", PASS), ("at_most: 1.9", FAIL)):
+        (result,) = judge(one(tmp_path, *QUOTIENT, bound), twice, [])
+        assert (result.verdict, result.value) == (verdict, 2.0)
+    (few,) = judge(one(tmp_path, *QUOTIENT, "at_least: 1.9"), of_launches([200.0], [100.0]), [])
+    assert (few.low, few.high) == pytest.approx((2 * 0.99 / 1.01, 2 * 1.01 / 0.99))
+
+
+@pytest.mark.parametrize(
+    ("tables", "why"),
+    [
+        (of_launches([200.0, 210.0, 220.0], []), "nothing of the kind"),
+        (of_launches([200.0, 210.0, 220.0], [-1.0, 1.0, 0.5]), "not surely above 0"),
+        (of_launches([200.0, 210.0, 220.0], [100.0, 100.0, 110.0], reliable=False), "only 0 of 3 points"),
+    ],
+)
+def test_a_quotient_of_what_is_not_known_is_not_tested(
+    tmp_path: Path, tables: dict[str, pd.DataFrame], why: str
+) -> None:
+    (result,) = judge(one(tmp_path, *QUOTIENT, "at_least: 1"), tables, [])
+    assert result.verdict == NOT_TESTED
+    assert why in result.evidence[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (("over: {}",), "over takes metric and conditions"),
+        (("over: {operation: allreduce}", "take: max"), "medians and means"),
+        (("over: {metric: r_overhead}",), "has no metric 'r_overhead'"),
+        (("over: {colour: red}",), "'colour' is unknown"),
+    ],
+)
+def test_a_quotient_that_cannot_be_meant_is_refused(tmp_path: Path, lines: tuple[str, ...], says: str) -> None:
+    with pytest.raises(CriteriaError, match=says):
+        one(tmp_path, *QUOTIENT[:2], *lines, "at_least: 1")
 
 
 def nodes(tmp_path: Path, factors: list[float]) -> tuple[OverlapRecord, ...]:

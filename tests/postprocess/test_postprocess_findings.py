@@ -60,6 +60,13 @@ def planted(one: Criterion, *, meets: bool, library: str = LIBRARY, network: str
             row["comp_target_ns"] = row["comm_target_ns"]
         rows.append({name: of for name, of in row.items() if name in {*one.family.columns, *one.where}})
     table: pd.DataFrame = pd.DataFrame(rows)
+    if one.over is not None:  # what it is divided by is 1
+        names = [one.over.metric, *names_of_estimates([one.over.metric])]
+        if one.over.where == one.where:
+            return table.assign(**dict.fromkeys((name for name in names if name in one.family.columns), 1.0))
+        others = table.assign(**{name: values[0] for name, values in one.over.where.items()})
+        others = others.assign(**dict.fromkeys((name for name in names if name in table), 1.0))
+        return pd.concat([table, others], ignore_index=True)
     return table
 
 
