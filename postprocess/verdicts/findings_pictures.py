@@ -24,11 +24,22 @@ def maps(found: Sequence[Judged], tables: Mapping[str, pd.DataFrame]) -> Iterato
     each point, and whether it is within the bounds that decide."""
     for one in found:
         criterion = one.finding.decides
-        if criterion is None or "figure" not in one.finding.at or ACROSS not in criterion.family.columns:
+        if criterion is None or not has_map(one.finding):
             continue
-        for library in one.of_libraries:
+        for number, library in enumerate(one.of_libraries):
             rows = rows_of(tables[criterion.family.name], one.finding, library)
-            yield _map(one.finding, criterion, library, _of_case(rows, criterion))
+            place = anchor(one.finding) if number == 0 else ""
+            yield _map(one.finding, criterion, library, _of_case(rows, criterion), place)
+
+
+def has_map(finding: Finding) -> bool:
+    """Whether a finding is about a figure with maps."""
+    return finding.decides is not None and "figure" in finding.at and ACROSS in finding.decides.family.columns
+
+
+def anchor(finding: Finding) -> str:
+    """The id of the first map of a finding on the page."""
+    return f"{finding.paper_key}-{finding.name}"
 
 
 def _of_case(rows: pd.DataFrame, criterion: Criterion) -> pd.DataFrame:
@@ -39,14 +50,16 @@ def _of_case(rows: pd.DataFrame, criterion: Criterion) -> pd.DataFrame:
     return rows
 
 
-def _map(finding: Finding, criterion: Criterion, library: str, rows: pd.DataFrame) -> Grid:
+def _map(finding: Finding, criterion: Criterion, library: str, rows: pd.DataFrame, place: str) -> Grid:
     columns = sorted(rows[ACROSS].unique())
     cells = {place: _cell(of, criterion) for place, of in rows.groupby([ACROSS, UP])}
     lines = [
         (duration(up), [cells.get((across, up), ("", "", "")) for across in columns])
         for up in sorted(rows[UP].unique(), reverse=True)
     ]
-    return Grid(f"{finding.at}: {finding.claim} {library}: {criterion.words}", list(map(duration, columns)), lines, "-")
+    return Grid(
+        f"{finding.at}: {finding.claim} {library}: {criterion.words}", list(map(duration, columns)), lines, "-", place
+    )
 
 
 def _cell(rows: pd.DataFrame, criterion: Criterion) -> tuple[str, str, str]:

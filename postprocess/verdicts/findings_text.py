@@ -21,6 +21,7 @@ from postprocess.verdicts.findings import (
     VERDICTS,
     Judged,
 )
+from postprocess.verdicts.findings_pictures import anchor, has_map
 from postprocess.verdicts.verdict_page import Grid, Row, View, measured_words
 
 _INDENT = " " * (max(map(len, VERDICTS)) + 4)
@@ -120,13 +121,14 @@ def _markdown_table(found: Sequence[Judged]) -> Iterator[str]:
             yield f"| {' | '.join(map(_cell, cells))} |"
 
 
-def _here(one: Judged) -> Iterator[str]:
-    """What was measured, a line for each library, below what it must be."""
+def _here(one: Judged, *, points: bool = False) -> Iterator[str]:
+    """What was measured, a line for each library, below what it must be.  points: with how many points decided."""
     assert one.finding.decides is not None
     yield f"{one.finding.decides.asked}:"
     for name, result in one.of_libraries.items():
         own = _OF_LIBRARY[result.verdict]
-        yield " ".join(filter(None, [name, *measured_words(result), f"({own})" * (own != one.verdict)]))
+        told = [name, *measured_words(result), f"({own})" * (own != one.verdict)]
+        yield " ".join(filter(None, [*told, f"({result.evidence[0]})" if points and result.evidence else ""]))
 
 
 def _cell(text: str) -> str:
@@ -154,8 +156,8 @@ HEADS = ("verdict", "at", "claim", "in the paper", "here")
 """Of the columns of `rows`."""
 
 
-def rows(found: Sequence[Judged]) -> list[Row]:
-    """A row for each finding: those first that do not hold."""
+def rows(found: Sequence[Judged], *, linked: bool = False) -> list[Row]:
+    """A row for each finding: those first that do not hold.  linked: to its map, on a page that has it."""
     return [
         Row(
             one.verdict,
@@ -163,9 +165,10 @@ def rows(found: Sequence[Judged]) -> list[Row]:
                 f"{one.finding.paper_key}, {one.finding.at}",
                 one.finding.claim,
                 one.finding.paper,
-                " · ".join(_here(one)) if one.of_libraries else one.why,
+                " · ".join(_here(one, points=True)) if one.of_libraries else one.why,
             ],
             "-",
+            link=f"#{anchor(one.finding)}" if linked and one.of_libraries and has_map(one.finding) else "",
         )
         for one in _ranked(found)
     ]
@@ -187,7 +190,7 @@ def view(
         answer=summary(found),
         table_title="Findings",
         heads=HEADS,
-        rows=rows(found),
+        rows=rows(found, linked=bool(grids)),
         nothing="No findings.",
         remarks=[f"{key}: {_counted(list(its))}" for key, its in groupby(found, lambda one: one.finding.paper_key)],
         grids=grids,

@@ -71,12 +71,14 @@ _WIDTH, _HEIGHT, _LEFT = 760, 150, 70
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table.  filters: the place of its value in each filter.  bar: low, value, high, from 0 to 100."""
+    """A row of the table.  filters: the place of its value in each filter.  bar: low, value, high, from 0 to 100.
+    link: the address of its picture; empty where there is none."""
 
     verdict: str
     cells: Sequence[str]
     filters: str
     bar: tuple[float, float, float] | None = None
+    link: str = ""
 
     @property
     def css(self) -> str:
@@ -92,6 +94,7 @@ class Grid:
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[tuple[str, str, str]]]]
     filters: str
+    id: str = ""
 
 
 @dataclass(frozen=True)

@@ -63,10 +63,11 @@ def planted(one: Criterion, *, meets: bool, library: str = LIBRARY, network: str
     if one.over is not None:  # what it is divided by is 1
         names = [one.over.metric, *names_of_estimates([one.over.metric])]
         if one.over.where == one.where:
-            return table.assign(**dict.fromkeys((name for name in names if name in one.family.columns), 1.0))
-        others = table.assign(**{name: values[0] for name, values in one.over.where.items()})
-        others = others.assign(**dict.fromkeys((name for name in names if name in table), 1.0))
-        return pd.concat([table, others], ignore_index=True)
+            table = table.assign(**dict.fromkeys((name for name in names if name in one.family.columns), 1.0))
+        else:
+            others = table.assign(**{name: values[0] for name, values in one.over.where.items()})
+            others = others.assign(**dict.fromkeys((name for name in names if name in table), 1.0))
+            table = pd.concat([table, others], ignore_index=True)
     return table
 
 
@@ -217,6 +218,8 @@ def test_a_figure_with_maps_has_one_of_each_library_that_says_where_the_bound_is
     (above, below) = ([css for css, _, _ in cells] for _, cells in grid.rows)
     assert (above, below) == (["unknown", ""], ["good", "bad"])
     assert LIBRARY in grid.title and one.claim in grid.title
+    (row,) = findings_text.view(found, "r", [grid]).rows
+    assert row.link == f"#{grid.id}"
 
 
 def test_a_kept_run_has_the_charts_of_the_papers_figures() -> None:
