@@ -1,6 +1,7 @@
 """Toolchains: the forms a person types, prefixes that are found, hashes that are pinned."""
 
 import os
+import re
 import subprocess
 import zipfile
 from pathlib import Path
@@ -95,6 +96,52 @@ def test_a_version_that_begins_so_is_the_newest_of_them(
         return
     with pytest.raises(CampaignError, match=asked):
         resolving.existing(spec)
+
+
+RELEASES = "mpich (5.0.2)\nAvailable versions: 5.1.0rc1, 5.0.2, 5.0.1.post1, 5.0.1, 4.3.2, 4.2.3, 3.4.3, 0.0.0\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("mpich@*", ["3.4.3", "4.2.3", "4.3.2", "5.0.1.post1", "5.0.2"]),
+        ("mpich@:", ["3.4.3", "4.2.3", "4.3.2", "5.0.1.post1", "5.0.2"]),
+        ("mpich@4.3:", ["4.3.2", "5.0.1.post1", "5.0.2"]),
+        ("mpich@:4.2", ["3.4.3", "4.2.3"]),
+        ("mpich@4:5.0.1", ["4.2.3", "4.3.2", "5.0.1.post1"]),
+        ("mpich@4.2.3:4.2.3", ["4.2.3"]),
+        ("mpich@6:", []),
+        ("mpich@5:4", []),
+        ("madmpi@*", []),
+    ],
+)
+def test_a_range_is_its_releases(monkeypatch: pytest.MonkeyPatch, asked: str, found: list[str]) -> None:
+    monkeypatch.setattr(resolving, "_pip", lambda *_words: asking.Answer(0, RELEASES))
+    said: list[str] = []
+    if found:
+        assert resolving.expanded(asked, said.append) == [f"mpich@{version}" for version in found]
+    else:
+        with pytest.raises(CampaignError, match=re.escape(asked)):
+            resolving.expanded(asked, said.append)
+    assert not said
+
+
+def test_without_a_registry_a_range_is_what_was_fetched(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
+    monkeypatch.setattr(resolving, "_pip", lambda *_words: asking.Answer(1))
+    said: list[str] = []
+    with pytest.raises(CampaignError, match="there are: none"):
+        resolving.expanded("mpich@*", said.append)
+    for version in ("5.0.2", "4.2.3"):
+        prefix = str(state / version)
+        Path(prefix).mkdir()
+        resolving._remember(resolving.Toolchain(f"mpich@{version}", "mpich", version, "wheels", prefix, "cc", "run"))
+    assert resolving.expanded("mpich@*", said.append) == ["mpich@4.2.3", "mpich@5.0.2"]
+    assert all("no package registry answers" in line for line in said)
+
+
+@pytest.mark.parametrize("text", ["openmpi@5.0.11", "openmpi@5.0", "openmpi@latest", "openmpi@4.1.4=/usr", "a@b:c"])
+def test_what_is_no_range_stands_for_itself(text: str) -> None:
+    assert resolving.expanded(text, print) == [text]
 
 
 def program(path: Path, text: str) -> None:

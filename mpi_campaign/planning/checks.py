@@ -53,7 +53,8 @@ def _check_toolchains(options: Options) -> None:
             matrix.choose(text, rows)
         return
     for text in options.toolchains:
-        resolving.parse(text)
+        if not resolving.RANGE.fullmatch(text):
+            resolving.parse(text)
 
 
 def _check_names(options: Options) -> None:

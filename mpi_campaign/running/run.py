@@ -207,7 +207,8 @@ class Campaign:
             )
         resolved: dict[str, Toolchain] = {}  # by environment: `mpich@5.0` and `mpich@5.0.2` may be the same one
         names: list[str] = []
-        for text in options.toolchains or suites.SUITES[options.suite].toolchains:
+        asked = options.toolchains or suites.SUITES[options.suite].toolchains
+        for text in dict.fromkeys(one for each in asked for one in resolving.expanded(each, self.say)):
             spec = resolving.parse(text)
             try:
                 toolchain = resolving.resolve(spec, self.say)

@@ -51,9 +51,11 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 PIP_SECONDS = 3600.0
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,31}")
 NEWEST = "latest"
+RANGE = re.compile(rf"(?P<name>{NAME.pattern})@(?:\*|(?P<low>[0-9][0-9.]*)?:(?P<high>[0-9][0-9.]*)?)")
+"""Releases as Spack writes a range: 4.1: from 4.1 on, :5.0 up to the last 5.0, 4.1:5.0.9; * is all of them."""
 FORMS = (
-    f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}; 5.0 or {NEWEST} is the newest) or "
-    "NAME@VERSION=PREFIX (installed)"
+    f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}; 5.0 or {NEWEST} is the newest), "
+    "NAME@FIRST:LAST (its releases; either end may be left out), NAME@* (all) or NAME@VERSION=PREFIX (installed)"
 )
 
 
@@ -109,6 +111,43 @@ def parse(text: str) -> Spec:
     if not at or not NAME.fullmatch(name) or not VERSION.fullmatch(version) or (equals and not prefix):
         raise CampaignError(f"toolchain '{text}' is not of the form {FORMS}")
     return Spec(name, version, Path(prefix).expanduser().resolve() if equals else None)
+
+
+def expanded(text: str, say: Callable[[str], None]) -> list[str]:
+    """NAME@VERSION of each release in a range, ascending; a text that is no range stands for itself.
+
+    Of releases that differ in what follows their numbers, such as 5.0.1.post1, it is the last.  say: is told where they
+    are only those that were fetched earlier.  Raises CampaignError where there is none.
+    """
+    if (match := RANGE.fullmatch(text)) is None:
+        return [text]
+    family, low, high = match["name"], *(numbers(match[end]) if match[end] else () for end in ("low", "high"))
+    if family not in WHEELS:
+        raise CampaignError(f"toolchain '{text}': ranges are of wheels, of {', '.join(WHEELS)}")
+    released, is_listed = _released(family)
+    if not is_listed:
+        say(f"{text}: no package registry answers, so these are the releases that were fetched earlier")
+    final = [version for version in released if _is_final(version) and numbers(version) > (0, 0, 0)]
+    last = {numbers(version): version for version in reversed(final)}
+    chosen = [last[one] for one in sorted(last) if low <= one and (not high or one[: len(high)] <= high)]
+    if not chosen:
+        raise CampaignError(f"toolchain '{text}': no release is in it; there are: {', '.join(final) or 'none'}")
+    return [f"{family}@{version}" for version in chosen]
+
+
+def _released(family: str) -> tuple[list[str], bool]:
+    """The versions of a library's wheels, the newest first, and whether a registry listed them: else they are those
+    that were fetched."""
+    answer = _pip("index", "versions", "--pre", "--only-binary", ":all:", WHEELS[family][0])
+    listed = re.search(r"Available versions: (.*)", answer.stdout)
+    if listed:
+        return listed[1].split(", "), True
+    fetched = [other.version for other in load() if (other.family, other.provider) == (family, "wheels")]
+    return sorted(fetched, key=numbers, reverse=True), False
+
+
+def _is_final(version: str) -> bool:
+    return not re.search("a|b|rc|dev", version)
 
 
 def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
@@ -302,24 +341,17 @@ def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spe
     where there is none.
     """
     fetched = [other for other in load() if (other.family, other.provider) == (spec.family, "wheels")]
-    wheels = WHEELS.get(spec.family)
     names = (*KNOWN_TOOLCHAINS, *(toolchain.toolchain for toolchain in fetched))
     if spec.prefix and spec.version == NEWEST:
         raise CampaignError(f"{spec.toolchain}={spec.prefix}: say which version is installed there")
-    if spec.prefix or wheels is None or spec.toolchain in names:
+    if spec.prefix or spec.family not in WHEELS or spec.toolchain in names:
         return spec
-    answer = _pip("index", "versions", "--pre", "--only-binary", ":all:", wheels[0])
-    listed = re.search(r"Available versions: (.*)", answer.stdout)
-    released = (
-        listed[1].split(", ")
-        if listed
-        else sorted((toolchain.version for toolchain in fetched), key=numbers, reverse=True)
-    )
+    released, is_listed = _released(spec.family)
     asked = spec.version.removeprefix("v")
-    final = [version for version in released if not re.search("a|b|rc|dev", version)]
+    final = list(filter(_is_final, released))
     fits = [version for version in final if asked == NEWEST or version.startswith(f"{asked}.")]
     if not fits and asked not in released:
-        if listed or asked == NEWEST:
+        if is_listed or asked == NEWEST:
             raise CampaignError(lacking_wheel(f"(from versions: {', '.join(released) or 'none'})", spec))
         return spec  # pip says why it cannot be had
     newest = Spec(spec.family, asked if asked in released else fits[0], None)
