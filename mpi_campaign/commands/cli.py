@@ -37,7 +37,15 @@ def campaign() -> None:
 for command in (
     *(click.Command(name, short_help=words) for name, words in LATE.items()),
     *(runs.show, runs.report, runs.reproduce, runs.cancel),
-    *(verdicts.compare, verdicts.accept, verdicts.findings, verdicts.baseline, verdicts.history, verdicts.publish),
+    *(
+        verdicts.compare,
+        verdicts.accept,
+        verdicts.findings,
+        verdicts.versions,
+        verdicts.baseline,
+        verdicts.history,
+        verdicts.publish,
+    ),
     *(machines.doctor, machines.figures, machines.systems, machines.cluster),
     *(results.results, testing.test),
 ):

@@ -1,4 +1,4 @@
-"""The commands that judge runs: `compare`, `accept`, `findings`, `baseline`, `history`."""
+"""The commands that judge runs: `compare`, `accept`, `findings`, `versions`, `baseline`, `history`."""
 
 import sys
 from dataclasses import replace
@@ -148,6 +148,37 @@ def findings(
     folders = [run_folders.readable(run, output.resolve()) for run in runs]
     form = "".join(asked)
     return finding.run(folders, paper, html, pages, form, every=every)
+
+
+@click.command()
+@click.argument("library")
+@click.argument("runs", nargs=-1)
+@click.option("--since", default="", metavar="VERSION", help="Releases from this one on.")
+@metric_option(words=_metrics, cls=MetricOption)
+@click.option("--all", "every", is_flag=True, help="Every case, not only those with a step.")
+@json_option(help="One object, for programs.")
+@html_option(help="Write a page to look at too.")
+@output_option
+def versions(
+    library: str,
+    runs: tuple[str, ...],
+    since: str,
+    metrics: tuple[str, ...],
+    output: Path,
+    html: Path | None,
+    *,
+    every: bool,
+    as_json: bool,
+) -> int:
+    """The releases of LIBRARY in RUNS (the last one), each against the one before it: which of them changed what.
+
+    campaign run --toolchain 'LIBRARY@*' --suite nightly measures them in turn.
+    """
+    from mpi_campaign.verdicts import versioning  # noqa: PLC0415
+
+    folders = [run_folders.readable(run, output.resolve()) for run in runs or ("last",)]
+    form = "json" if as_json else "all" if every else ""
+    return versioning.run(library, folders, since, metrics, html, form=form)
 
 
 @click.command()

@@ -1,0 +1,192 @@
+"""Releases of a library side by side: what each case was with every one of them, and where it changed."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from postprocess.drawing.matrix import wrapped
+from postprocess.drawing.text import plural
+from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, UNKNOWN
+from postprocess.verdicts.compare_text import (
+    POINT_AXES,
+    Pairs,
+    effect_words,
+    interval_words,
+    names_of,
+    sides_of,
+    target_words,
+    value_words,
+)
+from postprocess.verdicts.verdict_page import Plot, Row, View, plot_of
+
+KEY = "in brackets: against the release before; ?: it cannot be told whether it differs from that"
+MOST_DRAWN = 40
+"""The most cases that a page draws."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A case with a release, against the one before it.  row: of `Comparison.rows`."""
+
+    before: str
+    after: str
+    row: Mapping[Any, Any]
+
+    @property
+    def changed(self) -> bool:
+        return self.row["verdict"] in (SLOWER, FASTER)
+
+    @property
+    def mark(self) -> str:
+        """What stands after a value."""
+        if self.changed:
+            effect = effect_words(self.row["metric"], self.row["effect"])
+            return f" ({self.row['verdict']}, {effect} {interval_words(self.row)})"
+        return " ?" if self.row["verdict"] == UNKNOWN else ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case, or the map of one, by one metric.  names: network, configuration, collective or benchmark, the values of
+    points, and the metric.  values: by release.  steps: by the release after it."""
+
+    names: tuple[str, ...]
+    metric: str
+    values: dict[str, float] = field(default_factory=dict)
+    steps: dict[str, Step] = field(default_factory=dict)
+
+    @property
+    def changes(self) -> list[Step]:
+        return [step for step in self.steps.values() if step.changed]
+
+
+def cases_of(pairs: Pairs) -> list[Case]:
+    """The cases of the comparisons of neighbours, those with the largest steps first."""
+    found: dict[tuple[str, ...], Case] = {}
+    for (before, after), comparison in pairs.items():
+        axes = [axis for axis in POINT_AXES if axis.name in comparison.rows]
+        for row in comparison.rows.to_dict("records"):
+            _toolchain, *names = names_of(row)
+            key = (*names, " ".join(filter(None, target_words(row, axes))), METRICS[row["metric"]].title)
+            case = found.setdefault(key, Case(key, row["metric"]))
+            case.values.setdefault(before, row["value_a"])
+            case.values[after] = row["value_b"]
+            case.steps[after] = Step(before, after, row)
+    return sorted(found.values(), key=lambda case: -max(map(_size, case.changes), default=0.0))
+
+
+def _size(step: Step) -> float:
+    """How large a step is, so that steps of all metrics can be put in order: how often what counts."""
+    effect, metric = step.row["effect"], METRICS[step.row["metric"]]
+    return float(abs(np.log(effect)) / 0.05 if metric.ratio else abs(effect) / (metric.least or 0.05))
+
+
+def summary(library: str, pairs: Pairs) -> str:
+    """How many steps there are, and in how many cases nothing can be told."""
+    cases = cases_of(pairs)
+    releases = sides_of(pairs)
+    steps = [step for case in cases for step in case.changes]
+    slower = sum(step.row["verdict"] == SLOWER for step in steps)
+    told = sum(step.row["verdict"] != UNKNOWN for case in cases for step in case.steps.values())
+    every = sum(len(case.steps) for case in cases)
+    return (
+        f"{library}: {plural(len(releases), 'release')}, from {releases[0].partition('@')[2]} to "
+        f"{releases[-1].partition('@')[2]}; of {plural(every, 'step')} {slower} slower, {len(steps) - slower} faster, "
+        f"{told - len(steps)} the same, {every - told} cannot be told"
+    )
+
+
+def lines(library: str, pairs: Pairs, width: int, *, every: bool) -> list[str]:
+    """The summary, and a paragraph for each case with a step: its value with every release, and the steps.
+
+    every: also the cases without a step.
+    """
+    cases = cases_of(pairs)
+    shown = cases if every else [case for case in cases if case.changes]
+    parts = wrapped([summary(library, pairs)], width)
+    for case in shown:
+        told = "; ".join(_cell(case, name) for name in sides_of(pairs) if name in case.values)
+        parts += ["", *wrapped([f"{', '.join(filter(None, case.names))}: {told}"], width)]
+    return [*parts, "", *wrapped([KEY if shown else "no step; --all shows every case"], width)]
+
+
+def _cell(case: Case, release: str) -> str:
+    step = case.steps.get(release)
+    value = value_words(case.metric, case.values[release])
+    return f"{release.partition('@')[2]} {value}{step.mark if step else ''}"
+
+
+def as_json(library: str, pairs: Pairs, runs: Sequence[str]) -> str:
+    """One object with every case."""
+    document = {
+        "schema": "mpi-campaign.versions",
+        "schema_version": 1,
+        "library": library,
+        "runs": list(runs),
+        "releases": sides_of(pairs),
+        "cases": [
+            {
+                "case": [name for name in case.names if name],
+                "metric": case.metric,
+                "values": {name: _number(value) for name, value in case.values.items()},
+                "steps": [
+                    {
+                        "before": step.before,
+                        "after": step.after,
+                        "verdict": step.row["verdict"],
+                        "effect": _number(step.row["effect"]),
+                        "ci95": [_number(step.row[f"effect_ci95_{end}"]) for end in ("low", "high")],
+                        "reason": step.row["reason"],
+                    }
+                    for step in case.steps.values()
+                ],
+            }
+            for case in cases_of(pairs)
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def view(library: str, pairs: Pairs, runs: str) -> View:
+    """The page of a library's releases: each step, and the cases over the releases."""
+    cases = cases_of(pairs)
+    changed = [(case, step) for case in cases for step in case.changes]
+    return View(
+        title=f"{library}, release by release",
+        subtitle=f"runs {runs}; each release against the one before it",
+        answer=summary(library, pairs),
+        table_title="Steps",
+        heads=["verdict", "release", "case", "before", "after", "step", "95 %"],
+        rows=[
+            Row(
+                step.row["verdict"],
+                [
+                    step.after, ", ".join(filter(None, case.names)),
+                    *(value_words(case.metric, step.row[f"value_{side}"]) for side in "ab"),
+                    effect_words(case.metric, step.row["effect"]), interval_words(step.row),
+                ],
+                "-",
+            )
+            for case, step in changed
+        ],
+        nothing="No release changed anything that was measured.",
+        remarks=sorted({remark for comparison in pairs.values() for remark in comparison.remarks}),
+        series=[_plot(case, number) for number, case in enumerate(cases[:MOST_DRAWN])],
+    )  # fmt: skip
+
+
+def _plot(case: Case, number: int) -> Plot:
+    known = {name: value for name, value in case.values.items() if np.isfinite(value)}
+    title = ", ".join(filter(None, case.names))
+    words = partial(value_words, case.metric)
+    if not known:
+        return plot_of([""], np.zeros(1), title, words, id=f"v{number}")
+    return plot_of(list(known), np.asarray(list(known.values())), title, words, id=f"v{number}")

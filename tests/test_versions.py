@@ -1,0 +1,67 @@
+"""The releases of a library, each against the one before it: planted steps are found, and nothing else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.verdicts import versioning
+from postprocess.verdicts import versions
+from postprocess.verdicts.compare import FASTER, SLOWER
+from tests.archives import archived, name_of
+from tests.support import Command
+
+RELEASES = ("mpich@3.4.3", "mpich@4.3.2", "mpich@5.0.2", "mpich@10.0.1")
+SLOWER_BY = {"mpich@4.3.2": 1.2, "mpich@5.0.2": 1.2, "openmpi@5.0.11": 1.5}
+"""The second release is slower by a fifth, and the fourth is as fast as the first."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    root = tmp_path_factory.mktemp("archive")
+    return archived(root, name_of(1), toolchains=(*RELEASES, "openmpi@5.0.11"), slower=SLOWER_BY, launches=5)
+
+
+def test_a_step_is_between_the_releases_where_it_was_planted(run: RunFolder, inside: Command) -> None:
+    done = inside("versions", "mpich", str(run.path), "--metric", "t_measured_ns", "--json")
+    document = json.loads(done.stdout)
+    assert document["releases"] == list(RELEASES) and document["cases"]
+    for case in document["cases"]:
+        assert list(case["values"]) == list(RELEASES)
+        verdicts = {step["after"]: step["verdict"] for step in case["steps"]}
+        assert verdicts[RELEASES[1]] == SLOWER
+        assert verdicts[RELEASES[2]] not in (SLOWER, FASTER)
+        assert verdicts[RELEASES[3]] == FASTER
+        assert case["steps"][0]["ci95"][0] < 1.2 < case["steps"][0]["ci95"][1]
+
+
+def test_each_case_is_told_with_every_release_in_order_within_the_window(run: RunFolder, tmp_path: Path) -> None:
+    pairs = versioning._steps("mpich", [run], "", ("t_measured_ns",))
+    text = versions.lines("mpich", pairs, 80, every=True)
+    assert max(map(len, text)) <= 80
+    assert len(versions.cases_of(pairs)) == 2
+    said = " ".join(" ".join(text).split())
+    for case in versions.cases_of(pairs):
+        told = said.partition(", ".join(filter(None, case.names)))[2]
+        places = [told.find(f" {name.partition('@')[2]} ") for name in RELEASES]
+        assert -1 not in places and places == sorted(places)
+    page = versions.view("mpich", pairs, "RUN")
+    assert {row.verdict for row in page.rows} == {SLOWER, FASTER}
+    assert len(page.series) == 2
+    assert versioning.run("mpich", [run], "", (), tmp_path / "page.html", form="") == 0
+    assert "release by release" in (tmp_path / "page.html").read_text()
+
+
+def test_since_a_release_the_older_ones_are_left_out(run: RunFolder) -> None:
+    pairs = versioning._steps("mpich", [run], "5", ("t_measured_ns",))
+    assert list(pairs) == [(RELEASES[2], RELEASES[3])]
+
+
+@pytest.mark.parametrize(("library", "since"), [("openmpi", ""), ("mpich", "10"), ("intel", "")])
+def test_one_release_alone_is_refused_with_the_command_that_measures_more(
+    run: RunFolder, library: str, since: str
+) -> None:
+    with pytest.raises(CampaignError, match=rf"two releases of {library}.*'{library}@\*'"):
+        versioning._steps(library, [run], since, ("t_measured_ns",))
