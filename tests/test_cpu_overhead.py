@@ -94,8 +94,8 @@ def test_a_rank_comes_late_and_the_others_wait_for_it(built: Path, tmp_path: Pat
     whose messages are waited for by its progress engine.
     """
     words = (
-        "--collective", "barrier,bcast,alltoall", "--message-bytes", "8,64", "--ways", "blocking,late,once",
-        "--lateness-ms", "12,30",
+        "--collective", "barrier,bcast,alltoall", "--message-bytes", "8,64",
+        "--ways", "blocking,late,late_working,once", "--lateness-ms", "12,30",
     )  # fmt: skip
     yields = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
     found = measured(built, tmp_path / "record.jsonl", MPICH, *words, env=yields)
@@ -106,13 +106,20 @@ def test_a_rank_comes_late_and_the_others_wait_for_it(built: Path, tmp_path: Pat
     assert [(one.operation, one.message_bytes, one.lateness_ns) for one in late] == [
         *(("barrier", 0, time) for time in times), *(("alltoall", 8, time) for time in times), ("alltoall", 64, first),
     ]  # fmt: skip
-    assert [(one.operation, one.way) for one in found.points if one.way != "late" and one.message_bytes <= 8] == [
+    working = [one for one in found.points if one.way == "late_working"]
+    assert [(one.operation, one.message_bytes, one.lateness_ns) for one in working] == [
+        (one.operation, one.message_bytes, one.lateness_ns) for one in late
+    ]
+    assert [(one.operation, one.way) for one in found.points if one.lateness_ns == 0 and one.message_bytes <= 8] == [
         ("barrier", "blocking"), ("barrier", "once"), ("bcast", "blocking"), ("bcast", "once"),
         ("alltoall", "blocking"),
     ]  # fmt: skip
     for one in found.points:
         assert one.t_node_ranks_ns.sum() <= 1.1 * 2 * one.t_node_window_ns.sum()
         assert (one.t_node_window_ns > 0).all() == (one.way != "once")
+    for one in working:  # all ranks work for as long, at the same time
+        assert (one.t_wall_ns > 0.5 * one.lateness_ns).all()
+        assert np.median(one.t_cpu_ns) > 0.5 * one.lateness_ns
     for one in late:
         assert one.calls == 1
         assert np.median(one.t_work_ns) > 0.5 * one.lateness_ns

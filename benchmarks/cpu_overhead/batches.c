@@ -75,15 +75,21 @@ static const struct way *reference_way(const struct way *way) {
     return way->once ? way : &way_table[way->works ? WAY_NONBLOCKING : WAY_BLOCKING];
 }
 
-/* The rank that comes late to the calls of `late`. */
-static bool is_late(const struct batches *o) {
-    return o->point.way->late && o->program->rank + 1 == o->cells.communicators[o->cell.at[AXIS_COMMUNICATOR]];
+/* Whether this rank comes late to the calls of a way. */
+static bool is_late(const struct batches *o, const struct way *way) {
+    return way->late && o->program->rank + 1 == o->cells.communicators[o->cell.at[AXIS_COMMUNICATOR]];
 }
 
 static void spend(struct batches *o, const struct way *way, int64_t calls) {
+    void (*spend_one)(exchange *, int64_t) = is_late(o, way) ? way->spend_late : way->spend;
     for (int64_t i = 0; i < calls; i++) {
-        way->spend(o->exchange, o->point.units);
+        spend_one(o->exchange, o->point.units);
     }
+}
+
+/* Of a way with a late rank, who works for as long as that is late: it alone, or, beside a nonblocking call, all. */
+static bool works_meanwhile(const struct batches *o, const struct way *way) {
+    return is_late(o, way) || (way->late && way->nonblocking);
 }
 
 struct calls_of_way {
@@ -210,7 +216,7 @@ static void time_way(void *context, start_line *line, struct repetition *r) {
     close_window(o, &opened, r);
     r->terms[WALL] = r->terms[END] - r->terms[BEGIN];
     /* Of a call for which a rank comes late, only what waiting costs the others counts. */
-    const bool waits = !is_late(o);
+    const bool waits = !is_late(o, o->point.way);
     r->terms[CPU] = waits ? after.process_ns - before.process_ns - soaked : 0;
     r->terms[THREAD_CPU] = waits ? after.thread_ns - before.thread_ns : 0;
     /* The kernel counts the soaker's own code, and the work of a late rank, with the rest. */
@@ -353,7 +359,7 @@ static bool begin(void *context, struct sampler_point *p) {
     o->point.reference =
         reference_way(way)->nonblocking ? &o->cells.nonblocking[operation] : &o->cells.blocking[operation];
     o->point.message_bytes = (uint64_t)cells_message(&o->cells, o->cell.at);
-    o->point.units = is_late(o) ? work_units(cells_lateness(&o->cells, o->cell.at)) : 0;
+    o->point.units = works_meanwhile(o, way) ? work_units(cells_lateness(&o->cells, o->cell.at)) : 0;
     phase_collective(o->point.own->mpi_name);
     phase_enter(PHASE_CALL);
     int64_t shortest = 0;
@@ -401,7 +407,7 @@ static const struct field parameter_fields[] = {
           "bcast, reduce, allreduce, scan: the buffer. gather, allgather: one rank's contribution. scatter, alltoall, "
           "reduce_scatter_block: one destination's block. barrier: 0"),
     FIELD(struct row, way, "how a rank spends the time of the collective"),
-    FIELD_MAY_LACK(struct row, lateness_ns, "of the way late: by how much the last rank comes late"),
+    FIELD_MAY_LACK(struct row, lateness_ns, "of the ways late and late_working: by how much the last rank comes late"),
     FIELDS_END,
 };
 
@@ -409,7 +415,7 @@ static const struct field own_fields[] = {
     FIELD(struct row, calls, "calls of a batch, searched once"),
     FIELD(struct row, reference_calls, "calls of the reference's batch"),
     FIELD(struct row, work_units,
-          "work beside a call on rank 0, in units of the program; 0 for other ways than working"),
+          "work beside a call on rank 0, in units of the program; 0 for other ways than working and late_working"),
     FIELDS_END,
 };
 
@@ -459,8 +465,8 @@ static const struct repetition_series series[] = {
     {.name = "t_cpu_ns",
      .over = OVER_LARGEST,
      .term = CPU,
-     .help = "CPU time of the process (CLOCK_PROCESS_CPUTIME_ID), the largest over ranks; of the way late, over the "
-             "ranks that wait, as t_thread_cpu_ns and the context switches are"},
+     .help = "CPU time of the process (CLOCK_PROCESS_CPUTIME_ID), the largest over ranks; of the ways late and "
+             "late_working, over the other ranks, as t_thread_cpu_ns and the context switches are"},
     {.name = "t_reference_cpu_ns",
      .over = OVER_LARGEST,
      .term = REFERENCE_CPU,
@@ -473,7 +479,7 @@ static const struct repetition_series series[] = {
      .over = OVER_SUM,
      .term = USER,
      .help = "CPU time of the processes in their own code, all ranks together (getrusage, ru_utime); 0 for the ways "
-             "soaking and late"},
+             "soaking, late and late_working"},
     {.name = "t_system_all_ranks_ns", .over = OVER_SUM, .term = SYSTEM, .help = "the same in the kernel (ru_stime)"},
     {.name = "voluntary_switches",
      .over = OVER_LARGEST,
@@ -490,7 +496,7 @@ static const struct repetition_series series[] = {
     {.name = "t_work_ns",
      .over = OVER_LARGEST,
      .term = WORK,
-     .help = "the work of a batch of the ways working and late, done alone, on the slowest rank"},
+     .help = "the work of a batch of the ways working, late and late_working, done alone, on the slowest rank"},
     {.name = "t_node_window_ns",
      .over = OVER_LARGEST,
      .term = NODE_WINDOW,

@@ -79,6 +79,11 @@ static void come_late(exchange *x, int64_t units) {
     exchange_call(x);
 }
 
+static void come_late_and_wait(exchange *x, int64_t units) {
+    come_late(x, units);
+    exchange_wait(x);
+}
+
 const struct way way_table[WAY_COUNT] = {
     [WAY_BLOCKING] = {.name = "blocking", .help = "as the library waits in the blocking call", .spend = block},
     [WAY_NONBLOCKING] = {.name = "nonblocking",
@@ -109,7 +114,14 @@ const struct way way_table[WAY_COUNT] = {
     [WAY_LATE] = {.name = "late",
                   .help = "the blocking call, to which the last rank comes late",
                   .late = true,
-                  .spend = come_late},
+                  .spend = block,
+                  .spend_late = come_late},
+    [WAY_LATE_WORKING] = {.name = "late_working",
+                          .help = "work beside the nonblocking call, to which the last rank comes late by as much work",
+                          .nonblocking = true,
+                          .late = true,
+                          .spend = work_meanwhile,
+                          .spend_late = come_late_and_wait},
 };
 
 OPTION_CHOICES_FROM(way_choices, way_table, WAY_COUNT, help)

@@ -18,10 +18,11 @@ struct way {
     bool nonblocking; /* it makes the nonblocking call */
     bool works;       /* it does a fixed amount of work of its own while the call is open */
     bool soaks;       /* a thread of the lowest priority computes meanwhile on the same core (soaker.h) */
-    bool late;        /* the last rank works before it calls, and the others wait for it */
+    bool late;        /* the last rank works before it calls: it spends the time by spend_late */
     bool once;        /* a batch is one call, and so is its reference */
     /* Makes one call and completes it. units: its work (work.h). */
     void (*spend)(exchange *x, int64_t units);
+    void (*spend_late)(exchange *x, int64_t units);
 };
 
 enum {
@@ -33,6 +34,7 @@ enum {
     WAY_WORKING,
     WAY_ONCE,
     WAY_LATE,
+    WAY_LATE_WORKING,
     WAY_COUNT
 };
 extern const struct way way_table[WAY_COUNT];

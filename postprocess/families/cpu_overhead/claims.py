@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import first_of
-from postprocess.drawing.text import duration, percent, plural, size
+from postprocess.drawing.text import duration, percent, plural, ratio, size
 from postprocess.families import axes, sampled_table
 from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.loggp_table import PARAMETERS
-from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WORKING
+from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKING, WITH_LATE, WORKING
 from postprocess.families.cpu_overhead.table import BY_TICKS
 from postprocess.families.sampled_table import estimate_of, having
 from postprocess.statistics import cpu_use, launches, limits
@@ -207,7 +207,7 @@ def _cell(row: pd.Series[Any]) -> str:
 
 def _of_ways(rows: pd.DataFrame) -> Iterator[str]:
     """A sentence per way: the largest saving of CPU time that is sure, or that there is none."""
-    others = rows[~rows["way"].isin([BLOCKING, WORKING, ONCE, LATE]) & rows["valid"].astype(bool)]
+    others = rows[~rows["way"].isin([BLOCKING, WORKING, ONCE, *WITH_LATE]) & rows["valid"].astype(bool)]
     for way, of_way in others.groupby("way", sort=False):
         known = of_way[of_way["cpu_change_ci95_high"].notna()]
         if way == SOAKING:
@@ -270,6 +270,25 @@ def _of_late_ranks(rows: pd.DataFrame) -> Iterator[str]:
         yield (
             f"ranks that wait {duration(float(str(lateness)))} for one that comes late take so much of the CPU "
             f"meanwhile, in {plural(len(of_lateness), 'reliable point')}: {', '.join(each)}"
+        )
+    yield from _of_work_meanwhile(rows)
+
+
+def _of_work_meanwhile(rows: pd.DataFrame) -> Iterator[str]:
+    """How much longer it takes when the others work, beside a nonblocking call, while a rank is late."""
+    reliable = rows[rows["reliable"].astype(bool)]
+    waiting, working = (reliable[reliable["way"] == way] for way in WITH_LATE)
+    both = working.merge(waiting, on=[name for name in _POINT if name != "way"], suffixes=("", "_waiting"))
+    for lateness, of_lateness in both.groupby("lateness_ns"):
+        ratios = of_lateness["t_wall_ns"] / of_lateness["t_wall_ns_waiting"]
+        each = (
+            f"{operation} {ratio(float(of_operation.median()))}"
+            for operation, of_operation in ratios.groupby(of_lateness[axes.OPERATION.name], sort=False)
+        )
+        yield (
+            f"while a rank is late by {duration(float(str(lateness)))}, as much work beside the nonblocking call "
+            f"takes so many times as long as waiting in the blocking one, in "
+            f"{plural(len(of_lateness), 'reliable point')} (2: nothing of it is hidden): {', '.join(each)}"
         )
 
 

@@ -17,8 +17,12 @@ from postprocess.records.header import Header
 from postprocess.records.reading import loads
 from postprocess.records.record import Point, Record, RecordFile, record_as
 
-BLOCKING, WORKING, SOAKING, ONCE, LATE = "blocking", "working", "soaking", "once", "late"
+BLOCKING, WORKING, SOAKING, ONCE, LATE, LATE_WORKING = (
+    "blocking", "working", "soaking", "once", "late", "late_working",
+)  # fmt: skip
 """Ways of spending the time of a collective that differ in what can be said of them."""
+WITH_LATE = (LATE, LATE_WORKING)
+"""Those in which a rank comes late."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +91,6 @@ def _point(point: Point, header: Header) -> CpuPoint:
         CpuPoint,
         point,
         ("operation", "message_bytes", "communicator_ranks", "way"),
-        lateness_ns=late.positive("lateness_ns") if point.parameters.get("way") == LATE else 0,
+        lateness_ns=late.positive("lateness_ns") if point.parameters.get("way") in WITH_LATE else 0,
         cpu_all_ranks_ns=float(np.sum(cpu_ns)) if point.repetitions else float("nan"),
     )

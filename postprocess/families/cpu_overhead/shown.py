@@ -13,7 +13,7 @@ from postprocess.families import sampled_table
 from postprocess.families.cpu_overhead.axes import AXES
 from postprocess.families.cpu_overhead.claims import of_all_ranks, sentences
 from postprocess.families.cpu_overhead.loggp_table import run_remarks
-from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, WORKING
+from postprocess.families.cpu_overhead.record import BLOCKING, ONCE, WITH_LATE, WORKING
 from postprocess.families.sampled_table import LAST, REMARKS, having, leading, same_case
 
 
@@ -117,10 +117,10 @@ WAYS = Columns((
     *estimate("CPU change", "cpu_change"), *estimate("soaked", "soaked_share"), *LAST,
 ))  # fmt: skip
 LATE_RANKS = Columns((
-    *_POINT, number("late by", "lateness_ns", duration), _TIME, *estimate("CPU share", "cpu_share"), _IDLE, _THREAD,
-    *_SWITCHES, *LAST,
+    *_POINT, plain("way"), number("late by", "lateness_ns", duration), _TIME, *estimate("CPU share", "cpu_share"),
+    _IDLE, _THREAD, *_SWITCHES, *LAST,
 ))  # fmt: skip
-"""Times are those of the ranks that wait for the late one."""
+"""Times are those of the other ranks."""
 NODES = Columns((
     *_POINT, *estimate("of ranks", "ranks_cpus"), *estimate("of the node", "node_cpus"),
     *estimate("soft interrupts", "softirq_cpus"), *LAST,
@@ -165,9 +165,9 @@ def tables(table: pd.DataFrame) -> Iterator[tuple[str, Columns, int, pd.DataFram
         ("Blocking collectives", BLOCKING_CALLS, of_case, blocking),
         (
             "Other ways of spending the time of a collective", WAYS, of_case,
-            table[~way.isin([BLOCKING, WORKING, ONCE, LATE, ""])],
+            table[~way.isin([BLOCKING, WORKING, ONCE, *WITH_LATE, ""])],
         ),
-        ("Waiting for a rank that comes late", LATE_RANKS, of_case, table[way == LATE]),
+        ("While a rank comes late", LATE_RANKS, of_case, table[way.isin(WITH_LATE)]),
         (
             "CPUs that are busy on the node of rank 0 during blocking collectives", NODES, of_case,
             having(of_all_ranks(blocking), "node_cpus"),
