@@ -62,20 +62,26 @@ def builds_of(observed: Iterable[Observed]) -> list[tuple[str, Json]]:
 
 
 def environments_of(observed: Iterable[Observed]) -> list[tuple[str, list[str], list[str]]]:
-    """The name, the variables and the commands of each configuration, without duplicates: of each program the first
-    command, and how many others its records have."""
-    found = []
+    """The name, the variables and the commands of the configurations of a library that have the same variables: of each
+    program the first command, and how many others its records have."""
+    alike: dict[tuple[str, tuple[str, ...]], dict[str, Observed]] = {}
     for name, same in _configurations(observed).items():
         variables = sorted({f"{key}={value}" for r in same.records for key, value in r.header.environment.items()})
+        alike.setdefault((same.records[0].header.toolchain, tuple(variables)), {})[name] = same
+    found = []
+    for (_, of_all), by_name in alike.items():
         of_program: dict[tuple[str, ...], dict[str, None]] = {}
-        for command in (record.header.command_line for record in same.records):
+        for record in (one for same in by_name.values() for one in same.records):
+            command = record.header.command_line
             of_program.setdefault(command[:1], {})[" ".join(command)] = None
         lines = []
         for first, *others in of_program.values():
             lines.append(first)
             if others:
                 lines.append(f"# {plural(len(others), 'other command')} of this program: see its records")
-        found.append((name, variables, lines))
+        name, *more = by_name
+        title = f"{name}, and {plural(len(more), 'more configuration')}" if more else name
+        found.append((title, list(of_all), lines))
     return found
 
 
