@@ -60,7 +60,8 @@ def measured(plan: Plan, finding: Finding, criterion: Criterion) -> bool:
         if case.benchmark != benchmark or not about or (finding.networks and network not in finding.networks):
             continue
         there = {name: {value} for name, value in case.parameters.items()} | dict(points_of(plan, case))
-        there["nodes"] = {Placement(1, 2, 1).ranks // int(case.parameters["virtual_node_ranks"] or 2)}
+        ranks = int(case.parameters["ranks_per_node"])
+        there |= {"nodes": {1}, "ranks": {ranks}, "communicator_ranks": {ranks}}
         there |= {"configuration": {case.configuration}, "network": {case.network, network}, "benchmark": {benchmark}}
         known = {name: set(values) & there[name] for name, values in criterion.where.items() if name in there}
         if all(known.values()):
@@ -69,7 +70,7 @@ def measured(plan: Plan, finding: Finding, criterion: Criterion) -> bool:
     return not lacking
 
 
-BY_THE_SUITE = [one for one in findings.read_all() if "--suite papers" in one.measure]
+BY_THE_SUITE = [one for one in findings.read_all() if re.fullmatch(r"--suite papers --benchmark \w+", one.measure)]
 
 
 @pytest.mark.parametrize("one", BY_THE_SUITE, ids=lambda one: f"{one.paper_key}-{one.name}")

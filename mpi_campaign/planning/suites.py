@@ -23,7 +23,6 @@ from postprocess.families.axes import (
     SEND,
     TEST_INTERVAL,
     UNKNOWNS,
-    VIRTUAL_NODE_RANKS,
 )
 from postprocess.families.family import Axis, Value
 from postprocess.records.description import descriptions
@@ -130,7 +129,7 @@ _OF_PAPERS: Mapping[str, tuple[Row, ...]] = {
         },
     ),
     "partitioned": (
-        {"network": _WIRE, NOISE.name: ("last",), "configuration": _BASIC},
+        {"network": (*_WITHIN, *_WIRE), NOISE.name: ("last",), "configuration": _BASIC},
         {"network": _WIRE, NOISE.name: ("none",), "configuration": _BASIC, APPROACH.name: ("many",)},
         {"network": _WIRE, NOISE.name: ("last",), APPROACH.name: FIRST_APPROACHES},
     ),
@@ -152,7 +151,7 @@ _OF_PAPERS: Mapping[str, tuple[Row, ...]] = {
         {"network": _WIRE, GRID_POINTS.name: (1600,), UNKNOWNS.name: (256,)},
     ),
     "hybrid": ({"network": _WITHIN},),
-    "hybrid_kernels": ({"network": _WITHIN, VIRTUAL_NODE_RANKS.name: (0,)},),
+    "hybrid_kernels": ({"network": _WITHIN},),
 }
 """What the findings of the papers need (`postprocess/papers/`)."""
 
@@ -296,7 +295,6 @@ SUITES: Mapping[str, Suite] = {
             PROTOCOL.name: tuple(PROTOCOL.values),
             GRID_POINTS.name: (1600, *FIRST_GRIDS),
             UNKNOWNS.name: (*UNKNOWNS_OF_SOLVERS, 256),
-            VIRTUAL_NODE_RANKS.name: (0, 1),
         },
         networks=("shm", "wire", "wire:50mbit"),
         ranks_per_node=(_TWO_RANKS, _ONE_RANK),
