@@ -438,7 +438,7 @@ def _counted(one: Criterion, tables: Mapping[str, pd.DataFrame]) -> Result | tup
             return _not_tested(one, why)
         return Result(one, NOT_TESTED, *_taken(one, every), (why, "the value is that of all points"))
     launch = _launch_of(reliable)
-    launches = f", of {plural(reliable[launch].nunique(), 'launch')}" if launch else ""
+    launches = f", of {plural(reliable[launch].nunique(), 'launch')}," if launch else ""
     evidence = [f"{len(reliable)} of {len(chosen)} points{launches} are {state} and count{without}"]
     worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
     evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family, one.metric)}")

@@ -165,13 +165,18 @@ def rows(found: Sequence[Judged], *, linked: bool = False) -> list[Row]:
                 f"{one.finding.paper_key}, {one.finding.at}",
                 one.finding.claim,
                 one.finding.paper,
-                " · ".join(_here(one, points=True)) if one.of_libraries else one.why,
+                _in_a_line(one) if one.of_libraries else one.why,
             ],
             "-",
             link=f"#{anchor(one.finding)}" if linked and one.of_libraries and has_map(one.finding) else "",
         )
         for one in _ranked(found)
     ]
+
+
+def _in_a_line(one: Judged) -> str:
+    asked, *libraries = _here(one, points=True)
+    return f"{asked} {' · '.join(libraries)}"
 
 
 def _ranked(found: Sequence[Judged]) -> list[Judged]:

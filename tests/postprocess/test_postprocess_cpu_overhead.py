@@ -201,7 +201,7 @@ def test_a_rank_that_comes_late_shows_what_waiting_costs_the_others(tmp_path: Pa
     assert list(table[table["way"] == "late"]["lateness_ns"]) == 2 * [10_000_000, 2_000_000_000]
     assert set(table[table["way"] != "late"]["lateness_ns"]) == {0}
     text = cpu_text(table)
-    assert "Waiting for a rank that comes late:" in text
+    assert "While a rank comes late:" in text
     usual, usual_long, yielding, yielding_long, changed, _ = of_the_process(table)
     waits = "ranks that wait {} for one that comes late take so much of the CPU meanwhile, in 1 reliable point: bcast"
     assert f"{waits.format('10 ms')} 100 % [100 %, 100 %]" in usual

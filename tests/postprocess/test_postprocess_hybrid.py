@@ -409,7 +409,7 @@ def test_accept_counts_a_ratio_to_the_best_setting_once_and_names_this_setting(t
     if doubt:
         assert result.evidence[0] == "only 4 of 5 points are without doubts, all are needed"
     else:
-        assert result.evidence[0] == "5 of 5 points are without doubts and count"
+        assert result.evidence[0] == "5 of 5 points, of 1 launch, are without doubts and count"
         assert "1.5, " in result.evidence[1] and "intranode shared_memory" in result.evidence[1]
         assert "message_bytes 16384" in result.evidence[1]
 
