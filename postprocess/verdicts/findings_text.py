@@ -202,4 +202,5 @@ def view(
         grids_key="Blue and bold: as the paper found; red and bold: not; dashed: not reliable. The time of the "
         "communication grows to the right, that of the computation upwards.",
         charts=charts,
+        rows_first=True,
     )

@@ -128,7 +128,7 @@ class View:
 
     frames: the first picture, a matrix for each metric.  grids_key: what the colours of `grids` mean.  charts: as
     `curve_view.chart_view` makes them.  links: (name, address) of other pages.  runs: the address of
-    the folder with a page for each run, if there is one.
+    the folder with a page for each run, if there is one.  rows_first: the table stands before the maps.
     """
 
     title: str
@@ -152,6 +152,7 @@ class View:
     parts: Sequence[View] = ()
     links: Sequence[tuple[str, str]] = ()
     runs: str = ""
+    rows_first: bool = False
 
 
 def render(view: View) -> str:
