@@ -6,9 +6,22 @@ A suite is a ReFrame mode, which sets grid, budget and time limit, and a tag, wh
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
+from mpi_campaign.planning.suite_rows import (
+    FIRST_APPROACHES,
+    FIRST_GRIDS,
+    FIRST_UNKNOWNS,
+    GRIDS_OF_SOLVERS,
+    OF_PAPERS,
+    ONE_RANK,
+    ONE_SIDED,
+    PLANTED,
+    TESTED_EVERY_NS,
+    TWO_RANKS,
+    UNKNOWNS_OF_SOLVERS,
+    Row,
+)
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.peers import PEERS
 from postprocess.families.axes import (
@@ -19,7 +32,6 @@ from postprocess.families.axes import (
     NOISE,
     OPERATION,
     PROTOCOL,
-    RANKS_PER_NODE,
     SEND,
     TEST_INTERVAL,
     UNKNOWNS,
@@ -37,8 +49,6 @@ _OVERLAP = descriptions()["nbc_overlap"]
 COLLECTIVES = tuple(_OVERLAP.option("collective").choices)
 """All collectives that can be measured: the nonblocking ones of MPI-3, and their persistent forms of MPI-4."""
 
-# The approaches of partitioned communication that a first look compares: MPI's own, and the two that need no MPI 4.
-FIRST_APPROACHES = ("part", "many", "layer")
 # Measured on request: known faults of a library would fail a whole run; more neighbours need more ranks than two.
 FAULTY_SOMEWHERE = ("part_coarse", "part_startall", "part_polling")
 MANY_NEIGHBOURS = ("part_neighbours_4", "part_neighbours_6")
@@ -54,13 +64,6 @@ FIRST_WAYS = ("blocking", "nonblocking", "sleeping")
 SENDS = ("early", "late")
 # A library's collectives within a node at their best, which may be any of its settings.
 INTRANODES = tuple(INTRANODE.values)
-
-# The grids of solvers, by their points: that of White & Bova 1999, and one whose parts do not fit into caches.
-FIRST_GRIDS = (10_000,)
-GRIDS_OF_SOLVERS = (*FIRST_GRIDS, 1_000_000)
-# One unknown per point; and sixteen, whose messages on the larger grid are too long for most libraries' eager protocol.
-FIRST_UNKNOWNS = (1,)
-UNKNOWNS_OF_SOLVERS = (*FIRST_UNKNOWNS, 16)
 
 # What measures communication beside the overlap of collectives: a case takes seconds, and at most a few minutes.
 SHORT_BENCHMARKS = (
@@ -86,74 +89,6 @@ _USUAL_VALUES: Mapping[str, tuple[Value, ...]] = {
     UNKNOWNS.name: UNKNOWNS_OF_SOLVERS,
 }
 """The values that a suite measures unless it says otherwise."""
-
-
-Row: TypeAlias = Mapping[str, tuple[Value, ...]]
-"""Cases by the values that they have of axes, of `configuration` and of `network`; any value of what is not in it."""
-
-_BASIC, _THREAD = ("basic",), ("async",)
-_WITHIN, _WIRE = ("shm",), ("wire",)
-_ONE_SIDED = tuple(name for name in APPROACH.values if name.startswith("rma_") and name != "rma_fence")
-_TESTED_EVERY_NS = 100_000
-_ONE_RANK, _TWO_RANKS = 1, 2
-
-_PLANTED: Mapping[str, tuple[Row, ...]] = {
-    "sync_overlap": (
-        {"configuration": _BASIC},
-        {"configuration": _THREAD, "network": _WIRE, PROTOCOL.name: ("default",)},
-    )
-}
-"""Progress threads over the wire and with the usual protocol only: the others show nothing that `basic` does not."""
-
-_OF_PAPERS: Mapping[str, tuple[Row, ...]] = {
-    "nbc_overlap": (
-        {"network": _WIRE, TEST_INTERVAL.name: (0,)},
-        {
-            "network": _WIRE,
-            TEST_INTERVAL.name: (_TESTED_EVERY_NS,),
-            "configuration": _BASIC,
-            COLLECTIVE.name: ("ibcast",),
-        },
-        {
-            "network": ("wire:50mbit",),
-            TEST_INTERVAL.name: (0,),
-            "configuration": _BASIC,
-            COLLECTIVE.name: ("ialltoall",),
-        },
-    ),
-    "mpi_impact": (
-        {
-            "network": _WIRE,
-            RANKS_PER_NODE.name: (_ONE_RANK,),
-            "configuration": ("basic", "async", "dedicated", "dedicated_unbound"),
-        },
-    ),
-    "partitioned": (
-        {"network": (*_WITHIN, *_WIRE), NOISE.name: ("last",), "configuration": _BASIC},
-        {"network": _WIRE, NOISE.name: ("none",), "configuration": _BASIC, APPROACH.name: ("many",)},
-        {"network": _WIRE, NOISE.name: ("last",), APPROACH.name: FIRST_APPROACHES},
-    ),
-    "cpu_overhead": ({"network": _WIRE, "configuration": _BASIC},),
-    "loggp": ({"network": _WIRE, "configuration": _BASIC},),
-    "sync_overlap": (
-        {"network": _WITHIN, "configuration": _BASIC, SEND.name: ("early",)},
-        {
-            "network": _WIRE,
-            "configuration": _BASIC,
-            SEND.name: ("early",),
-            PROTOCOL.name: ("default", "eager", "rendezvous"),
-        },
-        {"network": (*_WITHIN, *_WIRE), "configuration": _BASIC, PROTOCOL.name: ("default",)},
-        {"network": _WIRE, "configuration": _THREAD, PROTOCOL.name: ("default",), SEND.name: ("early",)},
-    ),
-    "transfer_overlap": (
-        {"network": _WIRE, "configuration": _BASIC, GRID_POINTS.name: FIRST_GRIDS, UNKNOWNS.name: UNKNOWNS_OF_SOLVERS},
-        {"network": _WIRE, GRID_POINTS.name: (1600,), UNKNOWNS.name: (256,)},
-    ),
-    "hybrid": ({"network": _WITHIN},),
-    "hybrid_kernels": ({"network": _WITHIN},),
-}
-"""What the findings of the papers need (`postprocess/papers/`)."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +208,7 @@ SUITES: Mapping[str, Suite] = {
         axes={**_USUAL_VALUES, SEND.name: ("early",), PROTOCOL.name: tuple(PROTOCOL.values)},
         networks=("shm", "wire"),
         points={"message_bytes": ("64", "4096", "65536", "1048576")},
-        rows=_PLANTED,
+        rows=PLANTED,
         launches=1,
         fixed=True,
     ),
@@ -287,8 +222,8 @@ SUITES: Mapping[str, Suite] = {
         toolchains=THREE_LIBRARIES,
         axes={
             COLLECTIVE.name: PAPERS_FOUR,
-            TEST_INTERVAL.name: (0, _TESTED_EVERY_NS),
-            APPROACH.name: ("single", *FIRST_APPROACHES, *_ONE_SIDED),
+            TEST_INTERVAL.name: (0, TESTED_EVERY_NS),
+            APPROACH.name: ("single", *FIRST_APPROACHES, *ONE_SIDED),
             NOISE.name: ("last", "none"),
             OPERATION.name: FEWEST_OPERATIONS,
             SEND.name: SENDS,
@@ -297,13 +232,13 @@ SUITES: Mapping[str, Suite] = {
             UNKNOWNS.name: (*UNKNOWNS_OF_SOLVERS, 256),
         },
         networks=("shm", "wire", "wire:50mbit"),
-        ranks_per_node=(_TWO_RANKS, _ONE_RANK),
+        ranks_per_node=(TWO_RANKS, ONE_RANK),
         points={
             "comm_times": ("2ms", "4ms", "16ms", "32ms"),
             "comp_times": ("2ms", "4ms", "16ms", "32ms"),
             "mpi_impact.comp_times": ("4ms", "64ms", "512ms"),
         },
-        rows=_OF_PAPERS,
+        rows=OF_PAPERS,
         grows=True,
     ),
     "full": Suite(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.settings import Impossible
-from mpi_campaign.planning import suites
+from mpi_campaign.planning import suite_rows, suites
 from mpi_campaign.planning.benchmarks.choice import Choice, Where
 from mpi_campaign.toolchains import builds
 from postprocess.families import axes
@@ -86,13 +86,13 @@ _ENTRIES = (
     ),
     Choice(
         axes.GRID_POINTS,
-        tests=suites.GRIDS_OF_SOLVERS,
+        tests=suite_rows.GRIDS_OF_SOLVERS,
         about="Points of the grid on which a solver is measured, such as 10000.",
         metavar="N",
     ),
     Choice(
         axes.UNKNOWNS,
-        tests=suites.UNKNOWNS_OF_SOLVERS,
+        tests=suite_rows.UNKNOWNS_OF_SOLVERS,
         about="Unknowns per point of that grid.",
         metavar="N",
     ),
