@@ -39,6 +39,7 @@ def run(
         write(html, render(findings_text.view(found, names, maps, charts)))
     if pages is not None:
         words = f"./campaign findings {' '.join(folder.run for folder in folders)} --markdown docs/papers"
+        _make(pages)
         for key, text in findings_text.markdown(found, words, _where(manifests)):
             write(pages / f"{key}.md", text)
     if form == "json":
@@ -48,6 +49,13 @@ def run(
     else:
         print(*findings_text.lines(found, matrices.window().width, every=every, why=form == "why"), sep="\n")
     return EXIT_GOOD
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CampaignError(f"{folder} cannot be made ({error.strerror}): give another folder") from error
 
 
 def _of_paper(paper: str) -> list[Finding]:
