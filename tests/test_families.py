@@ -55,6 +55,7 @@ ALLOWED: Mapping[str, str] = {
     "mpi_campaign/doctor/busy_clock.py": "what reads the records of these launches",
     "mpi_campaign/launching/impact_launches.py": "what launches mpi_impact and compute_alone in turn",
     "mpi_campaign/planning/benchmarks/registry.py": "one line per benchmark",
+    "mpi_campaign/planning/suite_rows.py": "which of their cases some suites have",
     "mpi_campaign/planning/suites.py": "which benchmarks a suite runs",
     "mpi_campaign/planning/checks.py": "where programs of others are looked for is an option of every run",
     "mpi_campaign/running/run.py": "programs of others are provided before a run",
