@@ -176,13 +176,14 @@ class Result:
             "name": self.criterion.name,
             "asks": self.criterion.words,
             "verdict": self.verdict,
-            "value": _number(self.value),
-            "ci95": [_number(self.low), _number(self.high)],
+            "value": finite(self.value),
+            "ci95": [finite(self.low), finite(self.high)],
             "evidence": list(self.evidence),
         }
 
 
-def _number(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The number for JSON; None where it is not finite."""
     return value if math.isfinite(value) else None
 
 
@@ -379,9 +380,8 @@ def judge(
 def _judged(
     one: Criterion, tables: Mapping[str, pd.DataFrame], records: Sequence[Any], troubles: Sequence[Json]
 ) -> Result:
-    trouble = next((case for case in troubles if _asks_for(one, case)), None)
-    if trouble is not None:
-        return _not_tested(one, f"{trouble.get('case') or 'a case'}: {trouble.get('result')}, {trouble.get('reason')}")
+    if (troubled := _troubled(one, troubles)) is not None:
+        return troubled
     if one.by_host:
         return _by_host(one, records)
     found = _counted(one, tables)
@@ -394,15 +394,23 @@ def _judged(
         return Result(one, NOT_TESTED, value, low, high, (f"below 0: {below_0}", *evidence))
     if one.over is None:
         return _result(one, value, low, high, evidence)
-    below = _judged(replace(one.over, at_least=-math.inf), tables, records, troubles)
-    if below.verdict != PASS:
+    below = _troubled(one.over, troubles) or _counted(one.over, tables)
+    if isinstance(below, Result):
         return replace(_not_tested(one, f"what it is divided by: {below.evidence[0]}"), measured=below.measured)
-    others = _counted(one.over, tables)
-    assert not isinstance(others, Result)  # it passed
-    value, low, high = _quotient(one, rows, others[0])
+    others, evidence_below = below
+    value, low, high = _quotient(one, rows, others)
     if math.isnan(value):
-        return _not_tested(one, f"what it is divided by is not surely above 0: {below.value:.3g}")
-    return _result(one, value, low, high, [*evidence, f"divided by: {below.evidence[0]}"])
+        divisor = _taken(one.over, others)[0]
+        return _not_tested(one, f"what it is divided by is not surely above 0: {divisor:.3g}")
+    return _result(one, value, low, high, [*evidence, f"divided by: {evidence_below[0]}"])
+
+
+def _troubled(one: Criterion, troubles: Sequence[Json]) -> Result | None:
+    """The result of a criterion that asks for a case that failed or is missing; None where it asks for none."""
+    trouble = next((case for case in troubles if _asks_for(one, case)), None)
+    if trouble is None:
+        return None
+    return _not_tested(one, f"{trouble.get('case') or 'a case'}: {trouble.get('result')}, {trouble.get('reason')}")
 
 
 def _counted(one: Criterion, tables: Mapping[str, pd.DataFrame]) -> Result | tuple[pd.DataFrame, list[str]]:

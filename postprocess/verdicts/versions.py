@@ -10,6 +10,8 @@ import numpy as np
 
 from postprocess.drawing.matrix import wrapped
 from postprocess.drawing.text import plural
+from postprocess.statistics.limits import Limits
+from postprocess.verdicts.acceptance import finite
 from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, UNKNOWN
 from postprocess.verdicts.compare_text import (
     POINT_AXES,
@@ -81,8 +83,10 @@ def cases_of(pairs: Pairs) -> list[Case]:
 
 def _size(step: Step) -> float:
     """How large a step is, so that steps of all metrics can be put in order: how often what counts."""
-    effect, metric = step.row["effect"], METRICS[step.row["metric"]]
-    return float(abs(np.log(effect)) / 0.05 if metric.ratio else abs(effect) / (metric.least or 0.05))
+    effect, metric, limits = step.row["effect"], METRICS[step.row["metric"]], Limits()
+    if metric.ratio:
+        return float(abs(np.log(effect)) / np.log1p(limits.least_ratio))
+    return float(abs(effect) / metric.least_difference(limits))
 
 
 def summary(library: str, pairs: Pairs) -> str:
@@ -96,7 +100,7 @@ def summary(library: str, pairs: Pairs) -> str:
     return (
         f"{library}: {plural(len(releases), 'release')}, from {releases[0].partition('@')[2]} to "
         f"{releases[-1].partition('@')[2]}; of {plural(every, 'step')} {slower} slower, {len(steps) - slower} faster, "
-        f"{told - len(steps)} the same, {every - told} cannot be told"
+        f"{told - len(steps)} too small to count, {every - told} cannot be told"
     )
 
 
@@ -132,14 +136,14 @@ def as_json(library: str, pairs: Pairs, runs: Sequence[str]) -> str:
             {
                 "case": [name for name in case.names if name],
                 "metric": case.metric,
-                "values": {name: _number(value) for name, value in case.values.items()},
+                "values": {name: finite(value) for name, value in case.values.items()},
                 "steps": [
                     {
                         "before": step.before,
                         "after": step.after,
                         "verdict": step.row["verdict"],
-                        "effect": _number(step.row["effect"]),
-                        "ci95": [_number(step.row[f"effect_ci95_{end}"]) for end in ("low", "high")],
+                        "effect": finite(step.row["effect"]),
+                        "ci95": [finite(step.row[f"effect_ci95_{end}"]) for end in ("low", "high")],
                         "reason": step.row["reason"],
                     }
                     for step in case.steps.values()
@@ -149,10 +153,6 @@ def as_json(library: str, pairs: Pairs, runs: Sequence[str]) -> str:
         ],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def view(library: str, pairs: Pairs, runs: str) -> View:
@@ -179,14 +179,16 @@ def view(library: str, pairs: Pairs, runs: str) -> View:
         ],
         nothing="No release changed anything that was measured.",
         remarks=sorted({remark for comparison in pairs.values() for remark in comparison.remarks}),
-        series=[_plot(case, number) for number, case in enumerate(cases[:MOST_DRAWN])],
+        series=[_plot(case, number) for number, case in enumerate(_with_values(cases)[:MOST_DRAWN])],
     )  # fmt: skip
+
+
+def _with_values(cases: Sequence[Case]) -> list[Case]:
+    """The cases that have a value with some release."""
+    return [case for case in cases if np.isfinite(list(case.values.values())).any()]
 
 
 def _plot(case: Case, number: int) -> Plot:
     known = {name: value for name, value in case.values.items() if np.isfinite(value)}
-    title = ", ".join(filter(None, case.names))
-    words = partial(value_words, case.metric)
-    if not known:
-        return plot_of([""], np.zeros(1), title, words, id=f"v{number}")
-    return plot_of(list(known), np.asarray(list(known.values())), title, words, id=f"v{number}")
+    title, values = ", ".join(filter(None, case.names)), np.asarray(list(known.values()))
+    return plot_of(list(known), values, title, partial(value_words, case.metric), id=f"v{number}")
