@@ -44,7 +44,8 @@ PLANTED: Mapping[str, tuple[Row, ...]] = {
 
 OF_PAPERS: Mapping[str, tuple[Row, ...]] = {
     "nbc_overlap": (
-        {"network": _WIRE, TEST_INTERVAL.name: (0,)},
+        {"network": _WIRE, TEST_INTERVAL.name: (0,), "configuration": _BASIC},
+        {"network": _WIRE, TEST_INTERVAL.name: (0,), COLLECTIVE.name: ("ibcast", "ireduce", "ialltoall")},
         {
             "network": _WIRE,
             TEST_INTERVAL.name: (TESTED_EVERY_NS,),
@@ -62,25 +63,30 @@ OF_PAPERS: Mapping[str, tuple[Row, ...]] = {
         {
             "network": _WIRE,
             RANKS_PER_NODE.name: (ONE_RANK,),
-            "configuration": ("basic", "async", "dedicated", "dedicated_unbound"),
+            "configuration": ("basic", "async", "dedicated"),
         },
     ),
     "partitioned": (
-        {"network": (*_WITHIN, *_WIRE), NOISE.name: ("last",), "configuration": _BASIC},
+        {"network": _WITHIN, NOISE.name: ("last",), "configuration": _BASIC},
         {"network": _WIRE, NOISE.name: ("none",), "configuration": _BASIC, APPROACH.name: ("many",)},
         {"network": _WIRE, NOISE.name: ("last",), APPROACH.name: FIRST_APPROACHES},
     ),
     "cpu_overhead": ({"network": _WIRE, "configuration": _BASIC},),
     "loggp": ({"network": _WIRE, "configuration": _BASIC},),
     "sync_overlap": (
-        {"network": _WITHIN, "configuration": _BASIC, SEND.name: ("early",)},
+        {
+            "network": _WITHIN,
+            "configuration": _BASIC,
+            SEND.name: ("early",),
+            PROTOCOL.name: ("default", "eager", "copied"),
+        },
         {
             "network": _WIRE,
             "configuration": _BASIC,
             SEND.name: ("early",),
             PROTOCOL.name: ("default", "eager", "rendezvous"),
         },
-        {"network": (*_WITHIN, *_WIRE), "configuration": _BASIC, PROTOCOL.name: ("default",)},
+        {"network": _WITHIN, "configuration": _BASIC, PROTOCOL.name: ("default",)},
         {"network": _WIRE, "configuration": _THREAD, PROTOCOL.name: ("default",), SEND.name: ("early",)},
     ),
     "transfer_overlap": (
