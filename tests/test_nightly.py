@@ -1,5 +1,6 @@
 """The examples of docs/nightly.md: they are what their programs read, and the command in them works."""
 
+import itertools
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from mpi_campaign import ROOT
+from mpi_campaign.commands import judge
 from mpi_campaign.toolchains import resolving
 
 pytestmark = pytest.mark.beside_others
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.beside_others
 EXAMPLES = ROOT / "docs" / "nightly"
 SCRIPT = EXAMPLES / "nightly.sh"
 COMMAND = "docs/nightly/nightly.sh public --suite nightly"
-STEPS = ("run", "compare", "publish")
+STEPS = ("run", "compare", "versions", "publish")
 BEFORE, RUN = "20261031T020000Z-00000b", "20261101T020000Z-00000a"
 # A stand-in for `campaign`: it writes the pages that it is asked for, names its run, and ends as CODE_<command> says.
 STAND_IN = f"""#!/bin/sh
@@ -69,7 +71,8 @@ def night(folder: Path, *words: str, **codes: int) -> subprocess.CompletedProces
 
 
 def called(folder: Path) -> list[str]:
-    return [line.split()[0] for line in (folder / "calls").read_text().splitlines()]
+    names = [line.split()[0] for line in (folder / "calls").read_text().splitlines()]
+    return [name for name, _ in itertools.groupby(names)]
 
 
 def test_gitlab_measures_on_a_schedule_and_publishes_a_bad_night_too() -> None:
@@ -91,6 +94,15 @@ def test_github_measures_on_the_machine_and_publishes_a_bad_night_too() -> None:
     assert measure["steps"][-1]["with"]["path"] == "public"
     assert measure["steps"][-1]["if"] == publish["if"] == "${{ !cancelled() }}"
     assert publish["needs"] == "measure"
+
+
+def test_pull_requests_are_judged_with_options_that_there_are() -> None:
+    steps = read("github-judge.yml")["jobs"]["judge"]["steps"]
+    lines = [*(step["run"] for step in steps if "run" in step), *read("gitlab-judge.yml")["judge"]["script"]]
+    options = {option for parameter in judge.command.params for option in parameter.opts}
+    for line in lines:
+        assert " judge " in line
+        assert set(re.findall(r"--[a-z]+", line)) <= options
 
 
 def test_cron_runs_the_script_and_says_something_only_after_a_bad_night(tmp_path: Path) -> None:
@@ -155,7 +167,7 @@ def test_the_first_night_says_what_tomorrows_is_compared_with(tmp_path: Path) ->
     (other / "manifest.json").write_text(' "suite": "smoke",\n')  # by hand, of another suite
     done = night(folder, "pages")
     assert done.returncode == 0
-    assert called(folder) == ["run", "publish"]
+    assert called(folder) == ["run", "versions", "publish"]
     assert f"tomorrow's is compared with {RUN}" in done.stdout
     assert f"./campaign baseline {RUN} --output results" in done.stdout
     index = (tmp_path / "pages" / "index.html").read_text()

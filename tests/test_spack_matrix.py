@@ -63,6 +63,9 @@ BUILD = spack_build(
         ("intel@2021.17.0", "intel-oneapi-mpi@2021.17.0"),
         ("madmpi", "nmad +mpi"),
         ("cray-mpich@8.1", "cray-mpich@8.1"),
+        ("openmpi@5.0.8^ucx@1.18", "openmpi@5.0.8 fabrics=ucx ^ucx@1.18"),
+        ("openmpi@5.0.8 ^ucx@1.18", "openmpi@5.0.8 fabrics=ucx ^ucx@1.18"),
+        ("mpich@5.0+vci^libfabric@2.1", "mpich@5.0 device=ch4 +vci ^libfabric@2.1 fabrics=tcp"),
     ],
 )
 def test_a_name_means_a_line_of_the_matrix_or_refines_one(text: str, spec: str) -> None:
@@ -111,9 +114,22 @@ def test_which_versions_a_spec_contains(versions: str, inside: list[str], outsid
     assert [one for one in outside if matrix.contains(versions, one)] == []
 
 
-@pytest.mark.parametrize("text", ["mpich@5.0", "mpich@5.0+vci", "mpich@5.0.1+vci", "mpich@4.2.3+vci", "openmpi@4.1.6"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mpich@5.0", "mpich@5.0+vci", "mpich@5.0.1+vci", "mpich@4.2.3+vci", "openmpi@4.1.6", "openmpi@5.0.8^ucx@1.18",
+        "mpich@5.0+vci^libfabric@2.1",
+    ],
+)  # fmt: skip
 def test_a_variant_that_was_asked_for_stays_in_the_name(text: str) -> None:
     assert ROWS.name(matrix.choose(text, ROWS)) == text
+
+
+def test_lines_that_differ_in_a_dependency_are_two_libraries() -> None:
+    lines = tuple(Line(f"openmpi@5.0.10 fabrics=ucx ^ucx@{version} ^pmix@5") for version in ("1.18", "1.19"))
+    rows = Matrix(Path("systems/here/spack"), lines, ())
+    assert [rows.name(line) for line in lines] == ["openmpi@5.0.10^ucx@1.18", "openmpi@5.0.10^ucx@1.19"]
+    assert [matrix.choose(rows.name(line), rows) for line in lines] == list(lines)
 
 
 def test_a_library_is_called_by_its_version_without_what_its_packager_added() -> None:

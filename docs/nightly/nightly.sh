@@ -8,6 +8,7 @@
 # site. Variables:
 #   NIGHTLY_ARCHIVE   folder of the archive, outside of what a CI runner cleans; default: results
 #   NIGHTLY_SYSTEM    the system that is measured; default: local
+#   NIGHTLY_LIBRARIES a new release of these is measured beside the one before it; default: openmpi mpich intel
 #   NIGHTLY_AGAIN     for about so many seconds what is slower is measured again, before it alarms anybody; default: 900
 #
 # The exit code is the largest of all steps: 0 good; 1 a case failed or is slower, a library could
@@ -108,6 +109,11 @@ if [ -n "$side" ]; then
         --html "$pages/compare.html" --junit "$pages/compare.xml"
 else
     echo "nightly: the first night: tomorrow's is compared with $run"
+fi
+if [ "$system" = local ]; then # on a cluster, whose jobs need more options: ./campaign judge
+    for library in ${NIGHTLY_LIBRARIES:-openmpi mpich intel}; do
+        step ./campaign versions "$library" --new --output "$archive"
+    done
 fi
 [ -e "$baseline" ] || echo "nightly: no baseline yet; if this was a good night: ./campaign baseline $run --output $archive"
 step ./campaign publish "$pages/nights" --output "$archive"

@@ -47,6 +47,10 @@ LAST = re.compile(r"last(?:~(\d{1,6}))?")
 REPORT = "reframe-report.json"
 AGAIN_OF = "again_of"
 """In a manifest: the run of which this one measures some cases again."""
+JUDGED = "judged"
+"""In a manifest: what is asked of a run that ends as soon as it can tell its two libraries apart (`judging.Asked`)."""
+MARKS = (AGAIN_OF, JUDGED)
+"""Keys that only manifests of such runs have."""
 JUNIT = "junit.xml"
 SESSION_FILES = (REPORT, JUNIT)
 

@@ -9,6 +9,8 @@ from mpi_campaign import __version__
 from mpi_campaign.commands import machines, results, runs, testing, verdicts
 
 LATE = {
+    "bisect": "Which release or revision made it slower?",
+    "judge": "Is B slower than A? Both in turn, and no longer than it takes to know.",
     "list": "Systems, toolchains, benchmarks, configurations, suites: available, or why not.",
     "run": "Build, measure, archive and report.",
     "setup": "Fetch or build MPI libraries and the benchmarks; measure nothing.",

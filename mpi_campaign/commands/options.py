@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,6 +63,16 @@ json_option = functools.partial(click.option, "--json", "as_json", is_flag=True)
 html_option = functools.partial(click.option, "--html", type=Kept(dir_okay=False))
 junit_option = click.option("--junit", type=Kept(dir_okay=False), help="Write a JUnit file too.")
 metric_option = functools.partial(click.option, "--metric", "metrics", multiple=True)
+
+
+def _metrics() -> str:
+    from postprocess.families.registry import METRICS  # noqa: PLC0415
+
+    unusual = [name for name, metric in METRICS.items() if not metric.usual]
+    return f"{in_words([*METRICS], 'or')}. May be repeated. Default: all but {in_words(unusual, 'and')}."
+
+
+metrics_option = metric_option(words=_metrics, cls=MetricOption)
 output_option = click.option(
     "--output",
     type=Kept(file_okay=False),
@@ -109,6 +120,24 @@ def job_options(usual_limit: str) -> Callable[[Function], Function]:
     )  # fmt: skip
 
 
+build_options = together(
+    click.option("--build", default="", metavar="COMMAND", help="Builds {revision} into {prefix}, in the repository."),
+    click.option(
+        "--repository",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        default=".",
+        help="With --build: whose revisions are meant. Default: this folder.",
+    ),
+    click.option("--library", default="", metavar="NAME", help="With --build: what it builds, such as openmpi."),
+)
+"""Options of commands that build revisions of a library."""
+
+
+def say(text: str) -> None:
+    """Tell a person how far it is, beside the answer on standard output."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def limits_options(usual: Limits) -> Callable[[Function], Function]:
     """Options that say what counts as a difference: `least_ratio`, `least_difference` and `rate`."""
     limit = functools.partial(click.option, type=float, show_default=True)
@@ -122,3 +151,12 @@ def limits_options(usual: Limits) -> Callable[[Function], Function]:
 def was_given(name: str) -> bool:
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
+
+
+def forms_of(junit: Path | None, html: Path | None, *, as_json: bool, as_markdown: bool) -> tuple[str, dict[str, Path]]:
+    """The form in which verdicts are printed, and the files in which they are written, by form. Raises
+    CampaignError."""
+    if as_json and as_markdown:
+        raise CampaignError("--json and --markdown: ask for one of them")
+    files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
+    return "json" if as_json else "markdown" if as_markdown else "", files

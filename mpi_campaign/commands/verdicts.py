@@ -10,24 +10,18 @@ import click
 from mpi_campaign.archive import run_folders
 from mpi_campaign.commands.options import (
     Kept,
-    MetricOption,
+    forms_of,
     html_option,
     in_words,
     json_option,
     junit_option,
     limits_options,
     metric_option,
+    metrics_option,
     output_option,
 )
 from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from postprocess.statistics.limits import HISTORY_RATE, Limits
-
-
-def _metrics() -> str:
-    from postprocess.families.registry import METRICS  # noqa: PLC0415
-
-    unusual = [name for name, metric in METRICS.items() if not metric.usual]
-    return f"{in_words([*METRICS], 'or')}. May be repeated. Default: all but {in_words(unusual, 'and')}."
 
 
 @click.command()
@@ -35,7 +29,7 @@ def _metrics() -> str:
 @click.option(
     "--within", default="", metavar="SIDE", help="Compare these runs only: a run, dates or a system, as for a side."
 )
-@metric_option(words=_metrics, cls=MetricOption)
+@metrics_option
 @limits_options(Limits())
 @click.option("--all", "every", is_flag=True, help="Every case, not only those that changed.")
 @click.option(
@@ -70,16 +64,13 @@ def compare(
     """
     from mpi_campaign.verdicts import comparing  # noqa: PLC0415
 
-    if as_json and as_markdown:
-        raise CampaignError("--json and --markdown: ask for one of them")
-    form = "json" if as_json else "markdown" if as_markdown else ""
+    form, files = forms_of(junit, html, as_json=as_json, as_markdown=as_markdown)
     request = comparing.ComparisonRequest(words=sides, **asked)
     if again:
         from mpi_campaign.running import again as measuring  # noqa: PLC0415
 
         words = ["./campaign", *sys.argv[1:]]
         request = replace(request, again=measuring.measure(request, output.resolve(), again, words))
-    files = {kind: path for kind, path in (("junit", junit), ("html", html)) if path is not None}
     return comparing.run(request, output.resolve(), form, files)
 
 
@@ -154,7 +145,8 @@ def findings(
 @click.argument("library")
 @click.argument("runs", nargs=-1)
 @click.option("--since", default="", metavar="VERSION", help="Releases from this one on.")
-@metric_option(words=_metrics, cls=MetricOption)
+@click.option("--new", is_flag=True, help="Measure the newest release, if no run has it yet, beside the one before it.")
+@metrics_option
 @click.option("--all", "every", is_flag=True, help="Every case, not only those with a step.")
 @json_option(help="One object, for programs.")
 @html_option(help="Write a page to look at too.")
@@ -167,6 +159,7 @@ def versions(
     output: Path,
     html: Path | None,
     *,
+    new: bool,
     every: bool,
     as_json: bool,
 ) -> int:
@@ -174,8 +167,18 @@ def versions(
 
     campaign run --toolchain 'LIBRARY@*' --suite nightly measures them in turn.
     """
-    from mpi_campaign.verdicts import versioning  # noqa: PLC0415
+    from mpi_campaign.verdicts import comparing, versioning  # noqa: PLC0415
 
+    if new:
+        from mpi_campaign.running import judged  # noqa: PLC0415
+        from mpi_campaign.verdicts import judging  # noqa: PLC0415
+
+        words = ["./campaign", *sys.argv[1:]]
+        folder = judged.newest(library, tuple(comparing.metrics(metrics)), output.resolve(), words)
+        if folder is None:
+            print(f"{library}: no release is newer than those that were measured")
+            return EXIT_GOOD
+        return judging.answer(folder, "json" if as_json else "", {"html": html} if html else {})
     folders = [run_folders.readable(run, output.resolve()) for run in runs or ("last",)]
     form = "json" if as_json else "all" if every else ""
     return versioning.run(library, folders, since, metrics, html, form=form)

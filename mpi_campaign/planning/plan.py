@@ -105,6 +105,10 @@ class Plan:
         basics = [case.basic for case in not_skipped if case.basic is not None]
         return list({case.stem: case for case in [*basics, *not_skipped]}.values())
 
+    def up_to(self, repeat: int) -> "Plan":
+        """The plan without its later repeats."""
+        return replace(self, cases=tuple(case for case in self.cases if case.repeat <= repeat))
+
     @property
     def environments(self) -> tuple[str, ...]:
         """The ReFrame names of the libraries, in the order in which they were asked for."""

@@ -39,6 +39,7 @@ from postprocess.families.axes import (
 from postprocess.families.family import Axis, Value
 from postprocess.records.description import descriptions
 from postprocess.statistics.limits import LEAST_LAUNCHES
+from postprocess.statistics.looks import LOOKS
 
 # The collectives that the paper measures everywhere (section 5.3), and one whose result every rank waits for.
 PAPERS_FOUR = ("ibcast", "ireduce", "iallgather", "ialltoall")
@@ -240,6 +241,17 @@ SUITES: Mapping[str, Suite] = {
         },
         rows=OF_PAPERS,
         grows=True,
+    ),
+    "judge": Suite(
+        purpose="which of two libraries is slower? campaign judge ends it as soon as that is known",
+        grid="nightly",
+        budget_seconds=540,
+        case_seconds=5,
+        limit="5m",
+        configurations=("basic", "async"),
+        axes={COLLECTIVE.name: ("ibcast", "ialltoall")},
+        launches=LOOKS[-1],
+        points={"comm_times": ("4ms", "16ms"), "comp_times": ("4ms", "16ms")},
     ),
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",

@@ -38,7 +38,9 @@ def measure(asked: ComparisonRequest, root: Path, seconds: float, command_line: 
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CampaignError(f"--again: what run {run.run} was asked for cannot be read: {error}") from error
     with redirect_stdout(sys.stderr):  # standard output has the comparison alone
-        campaign = Campaign(narrowed(options, slower, seconds), root, list(command_line), again_of=run.run)
+        campaign = Campaign(
+            narrowed(options, slower, seconds), root, list(command_line), marks={run_folders.AGAIN_OF: run.run}
+        )
         if campaign.run(dry_run=False) == EXIT_INTERRUPTED:
             raise KeyboardInterrupt
     assert campaign.folder is not None

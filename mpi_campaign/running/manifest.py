@@ -33,7 +33,7 @@ def of_run(
 ) -> dict[str, Any]:
     """The manifest at the beginning.  before: what it was before the run was resumed; empty for a new run.  later_run:
     a run of a later time than now: then the clock was set back."""
-    names = ("started_utc", "later_run", "command_line", "campaign", "host", "environment")
+    names = ("started_utc", "later_run", "command_line", "campaign", "host", "environment", *run_folders.MARKS)
     began: dict[str, Any] = {name: before[name] for name in names if name in before}
     now = of_session(command_line)
     # Of a run in jobs, `host` is a node.

@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+import time
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from mpi_campaign.running.job import Description
 from mpi_campaign.running.reframe_session import Event, Outcome
 from mpi_campaign.running.session_progress import Watch
 from mpi_campaign.running.sessions import Order
+from postprocess.drawing.text import plural
+from postprocess.statistics.looks import LOOKS
 
 
 @dataclass
@@ -29,7 +32,8 @@ class Rounds:
     command_line: of the campaign, as it was typed.  sizes_of: the run whose sizes are taken over.  request: what is
     asked of the batch system; None where the rounds are carried out on this machine.  unchecked: stems of cases whose
     records an earlier campaign of the run did not check.  outcomes, interrupted, cut_off: how the tests ended, whether
-    an interrupt ended them, and why cases were cut off, by stem.
+    an interrupt ended them, and why cases were cut off, by stem. The plan loses what need not be measured any more
+    where the run ends once its libraries are told apart.
     """
 
     folder: RunFolder
@@ -48,12 +52,18 @@ class Rounds:
 
     def carry_out(self, manifest: dict[str, Any], watch: Watch) -> None:
         """Raises CampaignError where the batch system takes no job."""
-        planned = "".join(f"{case.stem}\n" for case in self.plan.to_measure)
-        files.write_atomically(self.folder.session / session_words.PLANNED, planned)
+        self._write_plan()
         if self.request is None:
             self._here(manifest, watch)
         else:
             self._in_jobs(self.request, manifest, watch)
+
+    def _is_recorded(self, stem: str) -> bool:
+        return run_folders.is_complete(self.folder.partial / "records" / f"{stem}.jsonl")
+
+    def _write_plan(self) -> None:
+        planned = "".join(f"{case.stem}\n" for case in self.plan.to_measure)
+        files.write_atomically(self.folder.session / session_words.PLANNED, planned)
 
     def _order(self, turn: Round, place: Path | None = None) -> Order:
         """A round as a session. place: as of `session_words.of_round`."""
@@ -71,6 +81,8 @@ class Rounds:
             watch.turn = plan.rounds[number]
             watch.on_event(event)
 
+        began = time.monotonic()
+        before = set(filter(self._is_recorded, (case.stem for case in plan.to_measure)))
         orders = [self._order(turn) for turn in plan.rounds]
         carried_out = sessions.carry_out(orders, folder.session, self.progress.detail, on_event, watch.on_tick)
         for turn, done in zip(plan.rounds, carried_out, strict=False):
@@ -92,12 +104,34 @@ class Rounds:
                 self.cut_off = self._cut_off_by_full_disk() or dict.fromkeys(
                     (case.stem for case in plan.to_measure), done.broken
                 )
-            elif turn.repeat == 1 and turn != plan.rounds[-1] and not self.interrupted:
-                self._show({case.benchmark for case in plan.to_measure if turn.has(case)})
+            elif self.interrupted or turn == plan.rounds[-1]:
+                continue
+            elif run_folders.JUDGED in manifest and (why := self.why_enough(turn, time.monotonic() - began)):
+                self.progress.line(f"      {why} after {plural(turn.repeat, 'launch')} of each case")
+                self.plan = plan.up_to(turn.repeat)
+                self._write_plan()
+                break
+            elif turn.repeat == 1:
+                new = [case for case in plan.to_measure if turn.has(case) and case.stem not in before]
+                self._show({case.benchmark for case in new})
+
+    def why_enough(self, turn: Round, seconds: float) -> str:
+        """Why a run that is to tell its libraries apart ends with this round; empty where it goes on. The next session
+        waits for the answer.  seconds: since the first round began."""
+        last = [other for other in self.plan.rounds if other.repeat == turn.repeat][-1]
+        if turn != last or turn.repeat < LOOKS[0]:
+            return ""
+        from mpi_campaign.verdicts import judging  # noqa: PLC0415 - pandas takes a second to load
+
+        if turn.repeat in LOOKS and judging.is_decided(self.folder):
+            return "decided"
+        return "not decided, but the time is over," if seconds > self.plan.options.budget_seconds > 0 else ""
 
     def _show(self, benchmarks: Collection[str]) -> None:
-        """Show what these benchmarks found so far, and write the report of it. The next session waits for both, so that
-        nothing is measured then."""
+        """Show what these benchmarks found so far, if there are any, and write the report of it. The next session waits
+        for both, so that nothing is measured then."""
+        if not benchmarks:
+            return
         from mpi_campaign.archive import matrices, rendering  # noqa: PLC0415 - pandas takes a second to load
         from postprocess.verdicts.answers import NOT_ASKED  # noqa: PLC0415 - likewise
 
@@ -119,7 +153,7 @@ class Rounds:
         folder = self.folder
 
         def is_done(stem: str) -> bool:
-            return stem not in self.unchecked and run_folders.is_complete(folder.partial / "records" / f"{stem}.jsonl")
+            return stem not in self.unchecked and self._is_recorded(stem)
 
         jobs = batch.jobs_of(self.plan, first, is_done)
         descriptions = [

@@ -5,10 +5,11 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mpi_campaign import files
@@ -48,8 +49,7 @@ SETUP_STEPS = 3
 class Campaign:
     """One invocation of `campaign run`. With `resume`, it goes on with that interrupted run.
 
-    again_of: the run of which some cases are measured again; empty where that is not so.  folder: the run, once there
-    is one.
+    marks: what the manifest says of the run besides, by `run_folders.MARKS`.  folder: the run, once there is one.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class Campaign:
         output: Path,
         words: list[str],
         resume: RunFolder | None = None,
-        again_of: str = "",
+        marks: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.options = options
         self.output = output
         self.words = words
         self.resume = resume
-        self.again_of = again_of
+        self.marks = marks
         self.folder: RunFolder | None = None
         self.progress = Progress(STEPS)
         self.say = self.progress.detail
@@ -220,7 +220,8 @@ class Campaign:
                     f"{other.toolchain} and {toolchain.toolchain} have the same name in ReFrame: two runs"
                 )
             names.append(text if spec.prefix else toolchain.toolchain)
-        if self.not_had and (self.resume or not resolved):  # what was begun with a library does not end without it
+        needs_all = self.resume or run_folders.JUDGED in self.marks
+        if self.not_had and (needs_all or not resolved):  # what was begun with a library does not end without it
             raise next(iter(self.not_had.values()))
         self.say(*self._skipped())
         self.options = replace(options, toolchains=tuple(dict.fromkeys(names)))
@@ -296,8 +297,7 @@ class Campaign:
             before=before,
             later_run=self.later,
         )
-        if self.again_of:
-            manifest[run_folders.AGAIN_OF] = self.again_of
+        manifest |= self.marks
         unchecked = manifests.unchecked(before, plan)
         manifest["cases"] = list(results(folder, plan, []))
         run_folders.write_manifest(folder, manifest)
@@ -329,6 +329,7 @@ class Campaign:
         self.progress.step(f"measuring {plural(launches, 'case')}{cells}{time}")
         done = self._rounds(folder, plan, unchecked)
         done.carry_out(manifest, Watch(self.progress, plan, folder, harvest))
+        plan = done.plan
         manifest["cases"] = list(
             results(folder, plan, done.outcomes, interrupted=done.interrupted, cut_off=done.cut_off)
         )

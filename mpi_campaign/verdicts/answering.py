@@ -34,6 +34,11 @@ FIRST = (
 )
 
 
+def limits_of(manifest: Manifest) -> Limits:
+    """What counts as a difference in the answers of a run. Of one that was asked several times, less counts."""
+    return Limits(**manifest[run_folders.JUDGED]["limits"]) if run_folders.JUDGED in manifest else LIMITS
+
+
 def of_run(folder: RunFolder, run: Run | None = None) -> Answers:
     """The answers of a run, finished or not.  run: the run, if it was read already."""
     table, _ = sides.launches_of([folder], run)
@@ -94,7 +99,8 @@ def _within(
     of_maps = LAUNCH in table and table[LAUNCH].nunique() >= LEAST_LAUNCHES
     found = {name: Found(side, side.launches(table, [folder]), {folder.run: manifest}) for name, side in asked.items()}
     more = _command(folder, *(side.words for side in asked.values()), "--within", folder.run)
-    judged = {(a, b): compared(found[a], found[b], counts=LIMITS, earlier=earlier, of_maps=of_maps) for a, b in pairs}
+    counts = limits_of(manifest)
+    judged = {(a, b): compared(found[a], found[b], counts=counts, earlier=earlier, of_maps=of_maps) for a, b in pairs}
     return Question(title, more, judged)
 
 
@@ -109,7 +115,7 @@ def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Que
     methods = _methods(folder)
     runs = [one for one in run_folders.runs(folder.root) if one.system == folder.system and one.run < folder.run]
     for other, theirs in sides.manifests(reversed(runs)):
-        if run_folders.AGAIN_OF in theirs or not (
+        if not theirs.keys().isdisjoint(run_folders.MARKS) or not (
             other.is_complete and _cases(theirs) & _cases(manifest) and _machine(theirs) == _machine(manifest)
         ):
             continue
@@ -155,7 +161,7 @@ def _beside(
     now = Found(this, this.launches(table, [folder]), {folder.run: manifest})
     if before.launches.empty or now.launches.empty:
         return None
-    comparison = compared(before, now, counts=LIMITS, earlier=earlier)
+    comparison = compared(before, now, counts=limits_of(manifest), earlier=earlier)
     return {(other.words, this.words): comparison} if len(comparison.rows) else None
 
 

@@ -87,10 +87,18 @@ def run(asked: ComparisonRequest, root: Path, form: str, files: Mapping[str, Pat
         pairs = _confirmed(asked, pairs, root)
     if all(comparison.rows.empty for comparison in pairs.values()):
         raise CampaignError(_why_nothing(asked, pairs))
+    return show(pairs, facts, form, files, every=asked.every)
+
+
+def show(
+    pairs: Pairs, facts: Sequence[tuple[str, str]], form: str, files: Mapping[str, Path], *, every: bool = False
+) -> int:
+    """Print comparisons, and write them to files, as `run` does.  facts: what a page says of them beside.  every: every
+    case, not only those that changed."""
     forms: Mapping[str, Callable[[Pairs], str]] = {
-        "": partial(_as_text, every=asked.every),
+        "": partial(_as_text, every=every),
         "json": compare_text.comparisons_json,
-        "markdown": partial(compare_text.comparisons_markdown, every=asked.every),
+        "markdown": partial(compare_text.comparisons_markdown, every=every),
         "junit": compare_text.comparisons_junit,
         "html": lambda pairs: render(comparisons_view(pairs, facts)),
     }

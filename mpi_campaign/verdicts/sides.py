@@ -36,7 +36,7 @@ from postprocess.records.run import Run
 from postprocess.verdicts.kept_launches import KeptLaunches
 from postprocess.verdicts.launches import launch_table
 
-TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+-]+")
+TOOLCHAIN = re.compile(r"[A-Za-z][\w.+-]*@[\w.+^@-]+")
 BASELINE = "baseline"
 DATES = re.compile(r"(?P<first>\d{4}-\d{2}-\d{2})?\.\.(?P<last>\d{4}-\d{2}-\d{2})?")
 

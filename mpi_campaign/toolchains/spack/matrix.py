@@ -20,13 +20,19 @@ DEFINITIONS = "definitions.yaml"
 PACKAGE = "mpi-overlap-benchmarks"
 
 SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)(?:@=?(?P<version>[\w.,:-]+))?(?P<rest>.*)", re.DOTALL)
+ASKED = re.compile(
+    r"(?P<name>[a-z][a-z0-9-]*)(?:@(?P<version>[\w.,:-]+?))?(?P<variants>(?:[+~][\w-]+)*)"
+    r"(?P<dependencies>(?:\^[a-z][a-z0-9-]*@[\w.:-]+)*)"
+)
+"""What a person asks for: NAME[@VERSION][+VARIANT][^DEPENDENCY@VERSION]."""
+DEPENDENCY = re.compile(r"\^\s*(?P<name>[a-z][a-z0-9-]*)(?:@(?P<version>[\w.,:-]+))?")
 VARIANT = re.compile(r"\s*[+~][\w-]+")
 
 
 @dataclass(frozen=True)
 class Line:
     """One MPI library of the matrix, as a spec: `mpich@5.0 device=ch4 +vci`.  asked: of a line that the matrix does not
-    have, the suffix by which a person asked for it: `+vci`."""
+    have, the suffix by which a person asked for it: `+vci`, `^ucx@1.18`."""
 
     spec: str
     asked: str = ""
@@ -54,9 +60,11 @@ class Line:
         return registry.family_of_package(self.package)
 
     @property
-    def switched_on(self) -> frozenset[str]:
-        """Its variants that are switches and on: `+vci`."""
-        return frozenset(re.findall(r"\+[\w-]+", self.rest.partition("^")[0]))
+    def told_by(self) -> frozenset[str]:
+        """What tells it from others in a name: its variants that are switches and on, `+vci`, and the versions of its
+        dependencies, `^ucx@1.18`."""
+        dependencies = {f"^{name}@{version}" for name, version in DEPENDENCY.findall(self.rest) if version}
+        return frozenset(re.findall(r"\+[\w-]+", self.rest.partition("^")[0])) | dependencies
 
 
 @dataclass(frozen=True)
@@ -72,8 +80,8 @@ class Matrix:
         if line not in self.lines:
             return line.asked
         same = [other for other in self.lines if (other.package, other.version) == (line.package, line.version)]
-        others = [other.switched_on for other in same if other != line]
-        return "".join(sorted(line.switched_on - frozenset.intersection(*others))) if others else ""
+        others = [other.told_by for other in same if other != line]
+        return "".join(sorted(line.told_by - frozenset.intersection(*others))) if others else ""
 
     def name(self, line: Line) -> str:
         """The name by which a person asks for a line: FAMILY@VERSION, with its suffix."""
@@ -145,7 +153,7 @@ def _check_names(path: Path, matrix_: Matrix) -> None:
         if other is not line:
             raise CampaignError(
                 f"{path}: '{other.spec}' and '{line.spec}' are both called {matrix_.name(line)}: leave one out, or let "
-                "them differ in version or in a variant that is a switch (+vci)"
+                "them differ in version, in a variant that is a switch (+vci), or in a dependency's version (^ucx@1.18)"
             )
 
 
@@ -172,14 +180,20 @@ def choose(text: str, matrix_: Matrix) -> Line:
 
     A new line takes over the variants of the line whose version it refines: `5.0.8` refines `openmpi@5.0`, `openmpi@5:`
     and `openmpi`. The end of a version from a dash on may be left out: `2.3.7` means `mvapich2@2.3.7-1`. NAME is this
-    project's name of a library, or Spack's.  Raises CampaignError for any other text.
+    project's name of a library, or Spack's. Versions of dependencies take the place of those that the line has.  Raises
+    CampaignError for any other text.
     """
-    match = re.fullmatch(r"(?P<name>[a-z][a-z0-9-]*)(?:@(?P<version>[\w.,:-]+?))?(?P<suffix>(?:[+~][\w-]+)*)", text)
+    match = ASKED.fullmatch(re.sub(r"\s*\^\s*", "^", text))
     if match is None:
         raise CampaignError(
-            f"toolchain '{text}' is not of the form NAME[@VERSION][+VARIANT], such as openmpi@5.0.8 or mpich@5.0+vci"
+            f"toolchain '{text}' is not of the form NAME[@VERSION][+VARIANT][^DEPENDENCY@VERSION], such as "
+            "openmpi@5.0.8, mpich@5.0+vci or openmpi@5.0.8^ucx@1.18"
         )
-    name, version, suffix = match["name"], match["version"] or "", match["suffix"]
+    if match["dependencies"]:
+        whole = match[0]
+        named = next((line for line in matrix_.lines if whole == matrix_.name(line)), None)
+        return named or _with(choose(whole.removesuffix(match["dependencies"]), matrix_), match, matrix_)
+    name, version, suffix = match["name"], match["version"] or "", match["variants"]
     package = registry.package_of_family(name)
     same = [line for line in matrix_.lines if line.package == package]
     for candidate in same:
@@ -196,3 +210,14 @@ def choose(text: str, matrix_: Matrix) -> Line:
         model = max(refines, key=lambda line: len(line.version))  # openmpi@5.0 rather than openmpi
         return Line(f"{package}@{version}{' ' if model.rest else ''}{model.rest}", suffix)
     return Line(f"{package}{f'@{version}' if version else ''}{f' {suffix}' if suffix else ''}", suffix)
+
+
+def _with(line: Line, asked: re.Match[str], matrix_: Matrix) -> Line:
+    """A line with dependencies of the versions that were asked for."""
+    spec = line.spec
+    for name, version in DEPENDENCY.findall(asked["dependencies"]):
+        wanted = f"^{name}@{version}"
+        there = re.compile(rf"\^\s*{name}(?:@[\w.,:-]+)?(?![\w-])")
+        spec = there.sub(wanted, spec, count=1) if there.search(spec) else f"{spec} {wanted}"
+    dependencies = sorted(set(re.findall(r"\^[^^]+", asked["dependencies"])))
+    return Line(spec, matrix_.suffix(line) + "".join(dependencies))

@@ -1,0 +1,51 @@
+"""A run of two libraries in turn that ends as soon as it is known which of them is slower."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import EXIT_INTERRUPTED, CampaignError
+from mpi_campaign.planning.options import Options
+from mpi_campaign.running.run import Campaign
+from mpi_campaign.toolchains import resolving
+from mpi_campaign.verdicts.judging import Asked
+from postprocess.statistics.limits import Limits
+
+SUITE = "judge"
+
+
+def of_sides(sides: tuple[str, str]) -> dict[str, Any]:
+    """What is asked of a run of two toolchains, as keywords of `Options`. Raises CampaignError where they are one."""
+    if sides[0] == sides[1]:
+        raise CampaignError(f"both sides are {sides[0]}: give two libraries, versions or NAME@VERSION=PREFIX")
+    return {"suite": SUITE, "toolchains": sides}
+
+
+def measure(question: Asked, options: Options, root: Path, command_line: Sequence[str]) -> RunFolder:
+    """Measure both sides of a question until it is answered. Standard output stays free for the answer. Raises
+    CampaignError where nothing can be measured."""
+    with redirect_stdout(sys.stderr):
+        campaign = Campaign(options, root, list(command_line), marks=question.marks)
+        if campaign.run(dry_run=False) == EXIT_INTERRUPTED:
+            raise KeyboardInterrupt
+    assert campaign.folder is not None
+    return campaign.folder
+
+
+def newest(library: str, metrics: tuple[str, ...], root: Path, command_line: Sequence[str]) -> RunFolder | None:
+    """A run of the newest release of a library beside the one before it; None unless the archive has a release of the
+    library, and not this one. Raises CampaignError where one of them cannot be had."""
+    *_, before, last = ["", "", *resolving.expanded(f"{library}@*", print)]
+    there = set().union(*map(_toolchains, run_folders.runs(root)))
+    if not before or last in there or not any(name.partition("@")[0] == library for name in there):
+        return None
+    question = Asked.among(1, Limits(), sides=(before, last), metrics=metrics)
+    return measure(question, Options(**of_sides((before, last))), root, command_line)
+
+
+def _toolchains(run: RunFolder) -> set[str]:
+    return {str(toolchain.get("toolchain")) for toolchain in run_folders.manifest_or_none(run).get("toolchains", [])}

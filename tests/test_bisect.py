@@ -1,0 +1,194 @@
+"""The search for the first slower one of a series: the planted one is named, and none where none is."""
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.planning.options import Options
+from mpi_campaign.running import judged as measuring
+from mpi_campaign.running.bisecting import Bisection
+from mpi_campaign.toolchains import resolving, series
+from mpi_campaign.toolchains.series import Builder, Series
+from mpi_campaign.verdicts import judging
+from postprocess.statistics.limits import Limits
+from postprocess.statistics.looks import LOOKS
+from postprocess.verdicts.blame import Blame
+from postprocess.verdicts.compare import USUAL
+from tests.archives import archived
+from tests.support import MPI, Command, refused
+from tests.test_judge import slowed
+
+NAMES = tuple(f"mpich@{number}" for number in range(200))
+
+
+class Machine:
+    """Stands in for what measures: libraries that are slower by what is planted, from each of these positions on.
+
+    broken: those that do not build.  drift: how much slower each run finds its second library than the run before.
+    """
+
+    def __init__(self, planted: Mapping[int, float], broken: Sequence[int] = (), drift: float = 0.0) -> None:
+        self.planted, self.broken, self.drift = planted, broken, drift
+        self.runs = 0
+
+    def have(self, name: str) -> str:
+        if NAMES.index(name) in self.broken:
+            raise CampaignError(f"{name} does not build")
+        return name
+
+    def time(self, name: str) -> float:
+        return float(np.prod([1 + by for first, by in self.planted.items() if NAMES.index(name) >= first]))
+
+    def measure(self, question: judging.Asked, _options: Options, root: Path, _words: Sequence[str]) -> RunFolder:
+        self.runs += 1
+        one, other = question.sides
+        slower = self.time(other) / self.time(one) * (1 + self.drift) ** self.runs
+        run = f"20261101T{self.runs:06d}Z-{self.runs:06x}"
+
+        def launched(place: Path, launches: int) -> RunFolder:
+            return archived(
+                place, run, toolchains=question.sides, slower={other: slower}, launches=launches, noise=0.01,
+                manifest=question.marks,
+            )  # fmt: skip
+
+        looks = (n for n in LOOKS if judging.is_decided(launched(root / "looks" / str(n), n)))
+        return launched(root, next(looks, LOOKS[-1]))
+
+
+@pytest.fixture
+def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Machine], Blame]:
+    def search(machine: Machine) -> Blame:
+        monkeypatch.setattr(measuring, "measure", machine.measure)
+        names = Series(NAMES, machine.have)
+        words = ["./campaign", "bisect"]
+        return Bisection(names, Options(suite="judge"), tmp_path, words, USUAL, Limits(), lambda _: None).search()
+
+    return search
+
+
+def test_the_planted_one_is_named_with_its_effect(searched: Callable[[Machine], Blame]) -> None:
+    found = searched(Machine({137: 0.1}))
+    assert (found.last_good, found.first_bad, found.between) == (NAMES[136], NAMES[137], ())
+    assert found.effect is not None
+    assert found.effect["effect_ci95_low"] <= 1.1 <= found.effect["effect_ci95_high"]
+    assert found.rest is None
+    assert found.had <= 10
+
+
+def test_the_first_of_two_is_named_and_that_there_is_another(searched: Callable[[Machine], Blame]) -> None:
+    found = searched(Machine({60: 0.1, 150: 0.1}))
+    assert found.first_bad == NAMES[60]
+    assert found.rest is not None
+
+
+def test_where_none_is_slower_none_is_named(searched: Callable[[Machine], Blame]) -> None:
+    machine = Machine({})
+    assert searched(machine).effect is None
+    assert machine.runs == 1
+
+
+def test_all_that_may_be_to_blame_are_named_where_they_do_not_build(searched: Callable[[Machine], Blame]) -> None:
+    found = searched(Machine({100: 0.1}, broken=range(96, 103)))
+    assert (found.last_good, found.first_bad) == (NAMES[95], NAMES[103])
+    assert found.between == NAMES[96:103]
+
+
+def test_what_drifts_is_not_blamed_on_anyone(searched: Callable[[Machine], Blame]) -> None:
+    """Nothing is planted; each run finds its second library slower than the one before, and the ends differ."""
+    machine = Machine({}, drift=0.0)
+    machine.time = lambda name: 1.1 if machine.runs == 1 and name == NAMES[-1] else 1.0  # type: ignore[method-assign]
+    found = searched(machine)
+    assert found.effect is None
+    assert found.why_none
+
+
+def test_a_search_is_taken_up_where_it_was_left(searched: Callable[[Machine], Blame]) -> None:
+    first, second = Machine({20: 0.1}), Machine({20: 0.1})
+    found = searched(first)
+    assert first.runs > 1
+    assert searched(second) == found
+    assert second.runs == 0
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository of five revisions. The file `works` of the third one says no."""
+    place = tmp_path / "sources"
+    place.mkdir()
+
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
+        subprocess.run(["git", "-C", place, *who, *words], check=True, capture_output=True)
+
+    git("init", "--initial-branch=main")
+    for number in range(5):
+        (place / "works").write_text("no" if number == 2 else f"yes {number}")
+        git("add", "works")
+        git("commit", "-m", f"number {number}")
+        git("tag", f"v{number}")
+    return place
+
+
+BUILD = "git show {revision}:works | grep yes >{prefix}/said"
+
+
+def test_revisions_are_built_once_and_failures_are_remembered(repository: Path) -> None:
+    told: list[str] = []
+    builder = Builder(repository, "mpich", BUILD, told.append)
+    revisions = builder.series(["v0", "main"], between=True)
+    assert len(revisions.names) == 5
+    for _ in range(2):
+        text = revisions.have(revisions.names[4])
+        assert (Path(text.partition("=")[2]) / "said").read_text() == "yes 4\n"
+        with pytest.raises(CampaignError, match=f"{revisions.names[2]} does not build"):
+            revisions.have(revisions.names[2])
+    assert len(told) == 2
+    assert resolving.parse(text).family == "mpich"
+
+
+@pytest.mark.parametrize(
+    ("ends", "why"), [(("main", "v0"), "not before"), (("v0", "v0"), "same"), (("v0", "v9"), "v9"), (("v0",), "two")]
+)
+def test_revisions_that_are_no_series_are_refused(repository: Path, ends: tuple[str, ...], why: str) -> None:
+    with pytest.raises(CampaignError, match=why):
+        Builder(repository, "mpich", BUILD, lambda _: None).series(ends, between=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("mpich@5.0.2", "mpich@5.0.1"), "not before"),
+        (("mpich@5.0.2", "mpich@5.0.2"), "once"),
+        (("mpich@5.0.2",), "bad one"),
+        (("mpich@5.0.2", "openmpi@5.0.8"), "two releases"),
+        (("mpich@a=/opt/a", "mpich@b=/opt/b"), "--build"),
+    ],
+)
+def test_words_that_are_no_series_are_refused(words: tuple[str, ...], why: str) -> None:
+    with pytest.raises(CampaignError, match=why):
+        series.of_toolchains(words, "wheels", lambda _: None)
+
+
+def test_the_command_refuses_in_one_line(campaign: Command) -> None:
+    refused(campaign("bisect", "mpich@5.0.2", "mpich@5.0.1"), "not before")
+
+
+@pytest.mark.rare
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+@pytest.mark.timeout(1200)
+def test_a_library_that_a_series_made_slower_is_found(campaign: Command, tmp_path: Path) -> None:
+    name = MPI.partition("@")[0]
+    slower = {"b": 0.0, "c": 1 / 3, "d": 1 / 3}
+    prefixes = [f"{name}@{letter}={slowed(tmp_path / letter, share)}" for letter, share in slower.items()]
+    done = campaign(
+        "bisect", MPI, *prefixes, "--collective", "ibcast", "--configuration", "basic", "--comm-time", "4ms",
+        "--comp-time", "4ms", "--minutes", "2", "--json", "--output", str(tmp_path / "archive"), timeout=1100,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert '"first_bad": "' + prefixes[1] in done.stdout

@@ -1,0 +1,149 @@
+"""Two libraries in turn until it is known which is slower: the run ends then, and its answers keep their rate."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mpi_campaign.archive import run_folders
+from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.libraries.placement import Placement
+from mpi_campaign.planning.options import Options
+from mpi_campaign.planning.plan_of_options import make_plan
+from mpi_campaign.processes.progress import Progress
+from mpi_campaign.running.rounds import Rounds
+from mpi_campaign.toolchains import resolving
+from mpi_campaign.verdicts import answering, judging
+from postprocess.statistics.effects import effects, false_discovery_adjusted
+from postprocess.statistics.limits import Limits
+from postprocess.statistics.looks import LOOKS, rate_of_each
+from postprocess.verdicts.compare import USUAL
+from tests.archives import archived, name_of
+from tests.support import MPI, Command, refused
+from tests.test_plan import MPICH, OPENMPI
+
+MAPS, SEARCHES = 8, 200
+SLOW_WAIT = """#include <mpi.h>
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+    const double began = PMPI_Wtime();
+    const int code = PMPI_Wait(request, status);
+    const double until = PMPI_Wtime() + (PMPI_Wtime() - began) * SLOWER;
+    while (PMPI_Wtime() < until) {}
+    return code;
+}
+"""
+
+
+def judged(root: Path, sides: tuple[str, str], launches: int, slower: float, question: judging.Asked) -> RunFolder:
+    """A run of two libraries, the second one slower by a factor."""
+    return archived(
+        root, name_of(1), toolchains=sides, slower={sides[1]: slower}, launches=launches, noise=0.01,
+        manifest=question.marks,
+    )  # fmt: skip
+
+
+SIDES = ("mpich@5.0.2", "mpich@5.0.1")
+QUESTION = judging.Asked.among(1, Limits(), sides=SIDES, metrics=USUAL)
+
+
+def test_a_slower_library_is_told_by_a_few_launches_and_not_by_one(tmp_path: Path) -> None:
+    several, one = (judged(tmp_path / str(n), SIDES, n, 1.2, QUESTION) for n in (8, 1))
+    assert judging.is_decided(several)
+    assert not judging.is_decided(one)
+    assert judging.answer(several, "", {}) == 1
+
+
+def test_the_second_side_is_held_against_the_first_whatever_their_names_are(tmp_path: Path) -> None:
+    faster = judged(tmp_path, SIDES, 8, 1 / 1.2, QUESTION)
+    assert judging.answer(faster, "", {}) == 0
+    assert judging.compared(faster).count("faster") > 0
+
+
+def test_a_run_that_is_looked_at_often_has_a_part_of_the_rate_in_its_report_too(tmp_path: Path) -> None:
+    folder = judged(tmp_path, SIDES, 3, 1.0, QUESTION)
+    counts = answering.limits_of(run_folders.read_manifest(folder))
+    assert counts.rate * len(LOOKS) <= Limits.rate
+    assert judging.compared(folder).limits == counts
+
+
+def test_looking_several_times_keeps_the_rate_of_false_alarms() -> None:
+    rng = np.random.default_rng(5)
+    rate, alarms = 0.2, 0
+    side = np.tile([0, 1], MAPS * LOOKS[-1])
+    case = np.repeat(np.arange(MAPS), 2 * LOOKS[-1])
+    launch = np.tile(np.repeat(np.arange(LOOKS[-1]), 2), MAPS)
+    for _ in range(SEARCHES):
+        value = rng.standard_normal(side.size)
+        looks = [effects(case[launch < n], side[launch < n], value[launch < n], MAPS).p_value for n in LOOKS]
+        alarms += any(np.nanmin(false_discovery_adjusted(p)) <= rate_of_each(rate) for p in looks)
+    assert alarms / SEARCHES <= rate
+
+
+def test_a_plan_is_cut_after_the_launches_that_decided() -> None:
+    plan = make_plan(Options(suite="judge"), [OPENMPI, MPICH], "shm", Placement(1, 2, 1))
+    cut = plan.up_to(3)
+    assert {case.repeat for case in plan.to_measure} == set(range(1, LOOKS[-1] + 1))
+    assert cut.rounds == [turn for turn in plan.rounds if turn.repeat <= 3]
+    assert plan.expected_measuring_seconds <= 600
+
+
+def test_a_run_ends_when_its_time_is_over_but_not_before_launches_can_tell(tmp_path: Path) -> None:
+    plan = make_plan(Options(suite="judge", budget_seconds=60), [OPENMPI, MPICH], "shm", Placement(1, 2, 1))
+    rounds = Rounds(RunFolder(tmp_path, "here", name_of(1)), plan, Progress(1), [])
+    last = {turn.repeat: turn for turn in plan.rounds}
+    assert rounds.why_enough(last[LOOKS[0] - 1], seconds=61) == ""
+    assert rounds.why_enough(plan.rounds[0], seconds=61) == ""
+    assert rounds.why_enough(last[4], seconds=59) == ""
+    assert "not decided" in rounds.why_enough(last[4], seconds=61)
+
+
+def test_two_sides_that_are_one_are_refused(campaign: Command) -> None:
+    refused(campaign("judge", MPI, MPI), MPI, "two")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--build", "make {revision}"), "{prefix}"),
+        (("--build", "make {revision} {prefix}"), "--library"),
+        (("--build", "make {revision} {prefix}", "--library", "mpich"), "git says"),
+        (("--rate", "2"), "rate"),
+        (("--metric", "speed"), "metric"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(campaign: Command, tmp_path: Path, words: tuple[str, ...], why: str) -> None:
+    refused(campaign("judge", "v1", "v2", "--repository", str(tmp_path), *words), why)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+@pytest.mark.timeout(900)
+def test_a_library_that_was_made_slower_is_found_before_all_is_measured(campaign: Command, tmp_path: Path) -> None:
+    slower = slowed(tmp_path / "slow", 1 / 3)
+    done = campaign(
+        "judge", MPI, f"{MPI.partition('@')[0]}@slow={slower}", "--collective", "ibcast",
+        "--configuration", "basic", "--comm-time", "4ms", "--comp-time", "4ms", "--minutes", "4",
+        "--output", str(tmp_path / "archive"), timeout=800,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "slower" in done.stdout
+    (run,) = run_folders.runs(tmp_path / "archive")
+    repeats = {case["repeat"] for case in run_folders.read_manifest(run)["cases"]}
+    assert repeats in [set(range(1, looks + 1)) for looks in LOOKS[:-1]]
+    assert run.is_complete
+
+
+def slowed(prefix: Path, share: float) -> Path:
+    """A prefix with the library of MPI, whose programs wait longer in MPI_Wait than they need, by a share of that."""
+    real = Path(resolving.resolve(resolving.parse(MPI), lambda *_: None).prefix)
+    shutil.copytree(real, prefix, symlinks=True, dirs_exist_ok=True)
+    source, library, launcher = prefix / "slow.c", prefix / "slow.so", prefix / "bin" / "mpiexec"
+    source.write_text(SLOW_WAIT)
+    words = ("-shared", "-fPIC", f"-DSLOWER={share}", str(source), "-o", str(library))
+    subprocess.run([str(real / "bin" / "mpicc"), *words], check=True)
+    launcher.unlink()
+    launcher.write_text(f'#!/bin/sh\nLD_PRELOAD={library} exec {real}/bin/mpiexec "$@"\n')
+    launcher.chmod(0o755)
+    return prefix
