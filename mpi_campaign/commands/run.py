@@ -36,7 +36,7 @@ class ByBenchmark(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
         for option in self.get_params(ctx):
-            record = option.get_help_record(ctx)
+            record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
             if record is not None:
                 benchmarks = option.benchmarks if isinstance(option, AxisOption) else []
                 title = f"Options of {', '.join(benchmarks)}" if benchmarks else "Options"
