@@ -9,10 +9,12 @@ import pytest
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import CampaignError
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.options import Options
 from mpi_campaign.planning.plan_of_options import make_plan
 from mpi_campaign.processes.progress import Progress
+from mpi_campaign.running import judged as measuring
 from mpi_campaign.running.rounds import Rounds
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.verdicts import answering, judging
@@ -97,6 +99,35 @@ def test_a_run_ends_when_its_time_is_over_but_not_before_launches_can_tell(tmp_p
     assert rounds.why_enough(plan.rounds[0], seconds=61) == ""
     assert rounds.why_enough(last[4], seconds=59) == ""
     assert "not decided" in rounds.why_enough(last[4], seconds=61)
+
+
+@pytest.mark.parametrize(
+    ("there", "measured"),
+    [("mpich@5.0.1", ("mpich@5.0.1", "mpich@5.0.2")), ("mpich@5.0.2", None), ("openmpi@5.0.8", None)],
+)
+def test_a_release_that_is_new_is_measured_once_beside_the_one_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str, measured: tuple[str, str] | None
+) -> None:
+    asked = []
+    releases = ["mpich@4.3.2", "mpich@5.0.1", "mpich@5.0.2"]
+    monkeypatch.setattr(resolving, "expanded", lambda *_: releases)
+    monkeypatch.setattr(measuring, "measure", lambda question, *_: asked.append(question.sides))
+    archived(tmp_path, name_of(1), toolchains=(there,))
+    measuring.newest("mpich", USUAL, tmp_path, [])
+    assert asked == ([measured] if measured else [])
+
+
+def test_a_release_that_cannot_be_had_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def lacking(*_: object) -> None:
+        raise CampaignError("no wheel for this machine")
+
+    monkeypatch.setattr(resolving, "expanded", lambda *_: ["mpich@5.0.1", "mpich@5.0.2"])
+    monkeypatch.setattr(measuring, "measure", lacking)
+    archived(tmp_path, name_of(1), toolchains=("mpich@5.0.1",))
+    assert measuring.newest("mpich", USUAL, tmp_path, []) is None
+    assert "skipped mpich@5.0.2: no wheel" in capsys.readouterr().out
 
 
 def test_two_sides_that_are_one_are_refused(campaign: Command) -> None:

@@ -61,7 +61,10 @@ def command(
         libraries = series.Builder(repository.resolve(), library, build, say).series(words, between=True)
     else:
         libraries = series.of_toolchains(words, asked["provider"], say)
-    options = options_asked(output.resolve(), budget_seconds=60 * minutes, suite=judged.SUITE, **asked)
+    fetched = () if build else libraries.names  # before this process becomes a cluster in a box
+    options = options_asked(
+        output.resolve(), budget_seconds=60 * minutes, suite=judged.SUITE, toolchains=fetched, **asked
+    )
     command_line = ["./campaign", *sys.argv[1:]]
     found = Bisection(libraries, options, output.resolve(), command_line, chosen, counts, say).search()
     print(blame.as_json(found) if as_json else "\n".join(blame.lines(found)))

@@ -176,7 +176,7 @@ def versions(
         words = ["./campaign", *sys.argv[1:]]
         folder = judged.newest(library, tuple(comparing.metrics(metrics)), output.resolve(), words)
         if folder is None:
-            print(f"{library}: no release is newer than those that were measured")
+            print(f"{library}: no newer release than those that runs have was measured")
             return EXIT_GOOD
         return judging.answer(folder, "json" if as_json else "", {"html": html} if html else {})
     folders = [run_folders.readable(run, output.resolve()) for run in runs or ("last",)]

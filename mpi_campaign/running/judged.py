@@ -38,13 +38,18 @@ def measure(question: Asked, options: Options, root: Path, command_line: Sequenc
 
 def newest(library: str, metrics: tuple[str, ...], root: Path, command_line: Sequence[str]) -> RunFolder | None:
     """A run of the newest release of a library beside the one before it; None unless the archive has a release of the
-    library, and not this one. Raises CampaignError where one of them cannot be had."""
+    library, and not this one, or where nothing can be measured, which is said. Raises CampaignError for a name of no
+    library that has releases."""
     *_, before, last = ["", "", *resolving.expanded(f"{library}@*", print)]
     there = set().union(*map(_toolchains, run_folders.runs(root)))
     if not before or last in there or not any(name.partition("@")[0] == library for name in there):
         return None
     question = Asked.among(1, Limits(), sides=(before, last), metrics=metrics)
-    return measure(question, Options(**of_sides((before, last))), root, command_line)
+    try:
+        return measure(question, Options(**of_sides((before, last))), root, command_line)
+    except CampaignError as error:
+        print(f"skipped {last}: {error}")
+        return None
 
 
 def _toolchains(run: RunFolder) -> set[str]:
