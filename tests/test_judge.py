@@ -134,6 +134,14 @@ def test_two_sides_that_are_one_are_refused(campaign: Command) -> None:
     refused(campaign("judge", MPI, MPI), MPI, "two")
 
 
+def test_two_words_for_one_library_are_refused_before_anything_is_measured(campaign: Command, tmp_path: Path) -> None:
+    same = f"{MPI}={resolving.resolve(resolving.parse(MPI), lambda *_: None).prefix}"
+    done = campaign("judge", MPI, same, "--output", str(tmp_path / "archive"))
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(f"campaign: both sides are {MPI}:")
+    assert not list(run_folders.runs(tmp_path / "archive"))
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

@@ -190,6 +190,11 @@ class Campaign:
     def _find_toolchains(self) -> list[Toolchain]:
         self.progress.step("finding the toolchains")
         resolved = self._resolve()
+        names = {toolchain.toolchain for toolchain in resolved}
+        if run_folders.JUDGED in self.marks and len(names) == 1:
+            raise CampaignError(
+                f"both sides are {names.pop()}: give two libraries, or two names (NAME@old=PREFIX, NAME@new=PREFIX)"
+            )
         peers.provide(list(benchmarks_of(self.options)), resolved, self.say)
         return resolved
 

@@ -12,7 +12,6 @@ from mpi_campaign.errors import CampaignError
 from mpi_campaign.verdicts import answering, comparing, sides
 from mpi_campaign.verdicts.comparing import Found
 from mpi_campaign.verdicts.sides import Side
-from postprocess.records.run import Run
 from postprocess.statistics import looks
 from postprocess.statistics.limits import LEAST_LAUNCHES, Limits
 from postprocess.verdicts.compare import LAUNCH, UNKNOWN, Comparison
@@ -43,10 +42,10 @@ class Asked:
         return {run_folders.JUDGED: asdict(self) | {"sides": list(self.sides), "metrics": list(self.metrics)}}
 
 
-def compared(folder: RunFolder, run: Run | None = None) -> Comparison:
+def compared(folder: RunFolder) -> Comparison:
     """The second library of a run against the first, by map where there are enough launches to tell how much they
-    differ.  run: the run, if it was read already.  Raises CampaignError where nothing of one of them was measured."""
-    table, _ = sides.launches_of([folder], run)
+    differ. Raises CampaignError where nothing of one of them was measured."""
+    table, _ = sides.launches_of([folder])
     manifest = run_folders.read_manifest(folder)
     libraries = names(manifest)
     if table.empty or not set(libraries) <= set(table["toolchain"].unique()):
