@@ -20,7 +20,7 @@ static const struct option_choice interfaces_choices[] = {
 enum { PAPER_REPETITIONS = 150 };
 
 /* Short messages need hundreds for a gain that is known to a few percent. */
-enum { MOST_REPETITIONS = 1000 };
+enum { MOST_REPETITIONS = 200 };
 
 static struct points_plan asked = {.noise_relative = 0.27, .seed = 1};
 
@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
             "  t_ns      from the start to the completion at the receiver, without the computation\n"
             "  t_ref_ns  the same for one message when all partitions are ready (approach single)\n"
             "  gain      t_ref / t: above 1, sending early pays\n\n"
-            "A point has at most 1000 repetitions, or --max-repetitions. Long messages are measured first.\n",
+            "A point has at most 200 repetitions, or --max-repetitions. Long messages are measured first.\n",
         .describe = describe_options,
         .check_options = check_options,
         .run = run,

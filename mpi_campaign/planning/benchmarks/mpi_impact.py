@@ -4,6 +4,7 @@ from mpi_campaign.planning.benchmarks import choices
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.nbc_overlap import COMP_TIMES
 from postprocess.families.mpi_impact.record import PROGRAMS
+from postprocess.statistics.limits import MIN_REPETITIONS
 
 MPI_IMPACT = Benchmark(
     "what an idle MPI library costs a computation (Denis et al. 2022, section 3.2.1)",
@@ -15,4 +16,6 @@ MPI_IMPACT = Benchmark(
     fixture="mpi_impact_basic",
     fewest_ranks=1,
     most_seconds={"nightly": 60, "full": 360},
+    # The fewest launches whose median has an interval: its two programs differ from launch to launch.
+    own_launches=MIN_REPETITIONS,
 )
