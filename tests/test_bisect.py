@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +90,15 @@ def test_the_first_of_two_is_named_and_that_there_is_another(searched: Callable[
     found = searched(Machine({20: 0.1, 45: 0.1}))
     assert found.first_bad == NAMES[20]
     assert found.rest is not None
+
+
+def test_a_step_that_was_interrupted_goes_on(tmp_path: Path) -> None:
+    question = judging.Asked.among(3, Limits(), sides=(NAMES[0], NAMES[1]), metrics=USUAL, search="a search")
+    run = archived(tmp_path, "20261101T000001Z-000001", toolchains=question.sides, manifest=question.marks)
+    assert measuring.interrupted(question, tmp_path) is None
+    run.archived.rename(run.partial)
+    assert measuring.interrupted(question, tmp_path) == run
+    assert measuring.interrupted(replace(question, search="another"), tmp_path) is None
 
 
 def test_where_none_is_slower_none_is_named(searched: Callable[[Machine], Blame]) -> None:

@@ -49,6 +49,7 @@ def test_the_description_of_a_program_is_its_print(built: Path) -> None:
 @pytest.mark.parametrize("name", fields_text.names())
 def test_each_field_of_a_program_is_told_once_below_its_part(name: str) -> None:
     told = list(fields_text.lines(name))
+    assert json.loads(fields_text.as_json(name))
     parts: list[set[str]] = []
     for line in told:
         if line.startswith("  "):

@@ -61,6 +61,7 @@ ALLOWED: Mapping[str, str] = {
     "mpi_campaign/running/run.py": "programs of others are provided before a run",
     "mpi_campaign/commands/setup.py": "the same",
     "mpi_campaign/commands/runs.py": "the short forms of `show`",
+    "mpi_campaign/standalone/programs.py": "which of them a program of one file can show, an entry each",
     "mpi_campaign/toolchains/spack/matrix.py": "a key of spack.yaml, for packages of others",
 }  # fmt: skip
 

@@ -54,7 +54,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("planning",),
         ("systems", "archive", "doctor"),
         ("verdicts",),
-        ("running", "site"),
+        ("running", "site", "standalone"),
         ("commands",),
         ("__main__",),
     ),

@@ -207,7 +207,7 @@ def test_what_a_library_says_too_early_is_found_every_time(build_for: Build, tmp
     shown = launch(tmp_path / "reproducer", toolchain=OPENMPI)
     assert shown.returncode == 1, shown.stdout + shown.stderr
     assert "MPI_Parrived said yes for partition" in shown.stdout
-    assert "wrong data" in shown.stdout.splitlines()
+    assert "FAIL: wrong data" in shown.stdout.splitlines()
 
 
 @pytest.mark.rare

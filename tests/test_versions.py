@@ -1,6 +1,7 @@
 """The releases of a library, each against the one before it: planted steps are found, and nothing else."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.verdicts import versioning
+from postprocess.records.reading import load_header
 from postprocess.verdicts import versions
 from postprocess.verdicts.compare import FASTER, SLOWER
 from tests.archives import archived, name_of
@@ -39,7 +41,7 @@ def test_a_step_is_between_the_releases_where_it_was_planted(run: RunFolder, ins
 
 def test_each_case_is_told_with_every_release_in_order_within_the_window(run: RunFolder, tmp_path: Path) -> None:
     pairs = versioning._steps("mpich", [run], "", ("t_measured_ns",))
-    text = versions.lines("mpich", pairs, 80, every=True)
+    text = versions.lines("mpich", pairs, {}, 80, every=True)
     assert max(map(len, text)) <= 80
     assert len(versions.cases_of(pairs)) == 2
     said = " ".join(" ".join(text).split())
@@ -47,7 +49,7 @@ def test_each_case_is_told_with_every_release_in_order_within_the_window(run: Ru
         told = said.partition(", ".join(filter(None, case.names)))[2]
         places = [told.find(f" {name.partition('@')[2]} ") for name in RELEASES]
         assert -1 not in places and places == sorted(places)
-    page = versions.view("mpich", pairs, "RUN")
+    page = versions.view("mpich", pairs, {}, "RUN")
     assert {row.verdict for row in page.rows} == {SLOWER, FASTER}
     assert len(page.series) == 2
     assert versioning.run("mpich", [run], "", (), tmp_path / "page.html", form="") == 0
@@ -65,3 +67,12 @@ def test_one_release_alone_is_refused_with_the_command_that_measures_more(
 ) -> None:
     with pytest.raises(CampaignError, match=rf"two releases of {library}.*'{library}@\*'"):
         versioning._steps(library, [run], since, ("t_measured_ns",))
+
+
+def test_what_a_release_tells_of_itself_is_compared_case_by_case(run: RunFolder) -> None:
+    header = load_header(next((run.path / "records").glob("*.jsonl")))
+    old = replace(header, mpi_standard="4.0", mpi_variables={"A": "0", "B": "1"})
+    new = replace(header, mpi_standard="4.1", mpi_variables={"A": "2", "C": ""})
+    assert versions.own_changes([old], [new]) == ["A 0 -> 2", "B 1 -> none", "C none -> empty", "MPI 4.0 -> 4.1"]
+    assert versions.own_changes([old], [old]) == []
+    assert versions.own_changes([old], [replace(new, network="tcp")]) == []

@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "partitioned",
         .family = "partitioned",
-        .method = 4,
+        .method = 5,
         .thread_level = MPI_THREAD_MULTIPLE,
         .configurations = true,
         .repeats = true,

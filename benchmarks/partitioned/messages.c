@@ -9,9 +9,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A message up to so many bytes is preceded by one that is not timed. */
-enum { MOST_LEAD_IN_BYTES = 256 << 10 };
-
 /* What a thread does with a delay is read where it is planned so long: reading takes some microseconds. */
 enum { LEAST_ACCOUNTED_NS = 1000000 };
 
@@ -221,16 +218,4 @@ void messages_close(struct channel *c) {
         approach_close(c);
         MPI_CHECK(MPI_Comm_free(&comm));
     }
-}
-
-void messages_open_single(struct pipeline *o, struct single *single, struct messages_shape shape) {
-    messages_open(o, &single->message, &approach_table[APPROACH_SINGLE], shape);
-    if (shape.message_bytes * (int64_t)shape.neighbours <= MOST_LEAD_IN_BYTES) {
-        messages_open(o, &single->before, &approach_table[APPROACH_SINGLE], shape);
-    }
-}
-
-void messages_close_single(struct single *single) {
-    messages_close(&single->message);
-    messages_close(&single->before);
 }

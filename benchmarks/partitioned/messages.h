@@ -24,10 +24,6 @@ enum { MESSAGES_PROVOKING_NS = 1000000 };
 void messages_open(struct pipeline *o, struct channel *c, const struct approach *approach, struct messages_shape shape);
 void messages_close(struct channel *c);
 
-/* The same of what sends one message, and for short messages of the channel of the message before each. */
-void messages_open_single(struct pipeline *o, struct single *single, struct messages_shape shape);
-void messages_close_single(struct single *single);
-
 /* The single steps of a transfer, which all ranks of the channel make: its contents and its work; the transfer, from a
  * common start (line NULL: at once); then the receivers learn what their senders timed, and check what arrived. */
 void messages_prepare(struct pipeline *o, const struct channel *c);

@@ -9,21 +9,18 @@
 
 #include <stdio.h>
 
-/* One message that is not timed, before either part of a repetition: otherwise the approach would be the first after
- * the ranks' agreement and the reference the second, and the first of two short messages can be slower. It is the same
- * before both: on a channel of its own, because a second message in a row on one channel can be faster; and all ranks
- * begin it together on an idle network, because how it went can show in the next message. */
-static void lead_in(struct pipeline *o) {
-    struct channel *before = &o->one_message->before;
-    if (before->approach != NULL) {
-        o->leads_in = true;
-        messages_prepare(o, before);
-        phase_enter(PHASE_START);
-        start_untimed(o->line);
-        messages_run(o, before, NULL);
-        messages_settle(o, before);
-        o->leads_in = false;
-    }
+/* Prepares a transfer of a channel, after one of the same channel that is not timed: so each part finds what it left
+ * itself, in caches and in the library, as where it is repeated alone, and not what the other part left. All ranks begin
+ * the untimed one together on an idle network, because how it went can show in the next one. */
+static void prepare_after_another(struct pipeline *o, struct channel *own) {
+    o->leads_in = true;
+    messages_prepare(o, own);
+    phase_enter(PHASE_START);
+    start_untimed(o->line);
+    messages_run(o, own, NULL);
+    messages_settle(o, own);
+    o->leads_in = false;
+    messages_prepare(o, own);
 }
 
 /* Returns the time of the last transfer (section 2.1), ns; 0 on a sender. */
@@ -33,21 +30,19 @@ static int64_t transfer_time(const struct pipeline *o) {
 
 static void prepare_reference(void *context) {
     struct pipeline *o = context;
-    lead_in(o);
-    messages_prepare(o, &o->one_message->message);
+    prepare_after_another(o, o->one_message);
 }
 
 static void time_reference(void *context, start_line *line, struct repetition *r) {
     struct pipeline *o = context;
-    messages_run(o, &o->one_message->message, line);
-    messages_settle(o, &o->one_message->message);
+    messages_run(o, o->one_message, line);
+    messages_settle(o, o->one_message);
     r->terms[REF_TIME] = transfer_time(o);
 }
 
 static void prepare_tested(void *context) {
     struct pipeline *o = context;
-    lead_in(o);
-    messages_prepare(o, &o->point.tested);
+    prepare_after_another(o, &o->point.tested);
 }
 
 static void time_tested(void *context, start_line *line, struct repetition *r) {

@@ -12,7 +12,7 @@
  * sender's, and a receiver has 0. */
 enum term { START, TIME, AFTER_LAST, DELAY, REF_TIME, COMPUTING_CPU, COMPUTING_WAITING, TERMS };
 
-/* A transfer of the point's channel, and one of pipeline.one_message. Each has an untimed message before it. */
+/* A transfer of the point's channel, and one of pipeline.one_message. Each follows an untimed one. */
 extern const struct repetition_part parts_tested;
 extern const struct repetition_part parts_reference;
 

@@ -42,7 +42,7 @@ static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_p
                                    .message_bytes = message_bytes,
                                    .send_partitions = send_partitions,
                                    .receive_partitions = send_partitions};
-    messages_open_single(o, &o->point.reference, shape);
+    messages_open(o, &o->point.reference, &approach_table[APPROACH_SINGLE], shape);
     o->one_message = &o->point.reference;
     shape.receive_partitions = points_receive_partitions(o->plan, send_partitions);
     shape.aggregation_bytes = aggregation_bytes;
@@ -54,7 +54,7 @@ static void open_point(struct pipeline *o, int64_t message_bytes, int64_t send_p
 
 static void close_point(struct pipeline *o) {
     messages_close(&o->point.tested);
-    messages_close_single(&o->point.reference);
+    messages_close(&o->point.reference);
     o->point.delay = NULL;
 }
 
@@ -86,7 +86,7 @@ static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const double bytes = (double)message_of(o, at) * (double)approach_neighbours(points_approach(o->plan));
     const int64_t shares = o->plan->noise == NOISE_LAST ? partitions_of(o, at) : o->program->threads;
     const double delays = (double)ratio_of(o, at) / 1e6 / (double)shares;
-    const double seconds = 2 * bytes / readings_bandwidth(o) * (1 + delays);
+    const double seconds = 2 * bytes / readings_bandwidth(o) * (2 + delays); /* each after an untimed transfer */
     return seconds + 1e-3; /* starts, filling and checking */
 }
 

@@ -24,12 +24,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What sends one message: the reference, and what the messages are sent by from which latency and bandwidth follow. */
-struct single {
-    struct channel message;
-    struct channel before; /* for the message before each; not open where there is none */
-};
-
 struct pipeline {
     const struct points_plan *plan;
     const struct program *program;
@@ -50,15 +44,15 @@ struct pipeline {
     struct delays delays;
     struct network network; /* readings of the whole launch */
     int64_t reading_ns;     /* the time that they took on this rank */
-    struct single short_message;
-    struct single long_message;
+    struct channel short_message; /* one message, as the reference sends it */
+    struct channel long_message;
     struct network_estimate planned; /* alpha and beta before the points, by which the delays were planned */
     struct {
         struct channel tested;
-        struct single reference;
+        struct channel reference;
         const struct delay *delay;
     } point;                    /* the point that is being measured */
-    struct single *one_message; /* what is timed as one message: the point's reference, or a reading's */
+    struct channel *one_message; /* what is timed as one message: the point's reference, or a reading's */
     /* The last transfer: its number, from which its contents follow, its channel and its times. */
     uint64_t transfer;
     bool provokes; /* the transfers are made to find wrong data, and not timed */

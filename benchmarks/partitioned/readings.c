@@ -32,7 +32,7 @@ static const struct repetition_kind reference_alone = {.parts = alone_parts,
                                                        .wrong = parts_wrong};
 
 /* Collective: returns the time of one message, ns, the same on all ranks. */
-static int64_t time_of_single(struct pipeline *o, struct single *single) {
+static int64_t time_of_single(struct pipeline *o, struct channel *single) {
     struct repetition r = {.number = 0};
     o->one_message = single;
     const struct repetition_maker maker = {
@@ -74,18 +74,18 @@ void readings_open(struct pipeline *o, int64_t long_bytes) {
                                    .send_partitions = o->program->threads,
                                    .receive_partitions = o->program->threads};
     o->network = (struct network){.short_bytes = shape.message_bytes, .long_bytes = long_bytes};
-    messages_open_single(o, &o->short_message, shape);
+    messages_open(o, &o->short_message, &approach_table[APPROACH_SINGLE], shape);
     shape.message_bytes = long_bytes;
-    messages_open_single(o, &o->long_message, shape);
+    messages_open(o, &o->long_message, &approach_table[APPROACH_SINGLE], shape);
     for (int i = 0; i < UNREAD_MESSAGES; i++) {
-        messages_transfer(o, &o->short_message.message);
-        messages_transfer(o, &o->long_message.message);
+        messages_transfer(o, &o->short_message);
+        messages_transfer(o, &o->long_message);
     }
 }
 
 void readings_close(struct pipeline *o) {
-    messages_close_single(&o->short_message);
-    messages_close_single(&o->long_message);
+    messages_close(&o->short_message);
+    messages_close(&o->long_message);
     network_free(&o->network);
 }
 

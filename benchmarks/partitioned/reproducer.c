@@ -142,7 +142,7 @@ static const char using[] =
     "    }\n"
     "    MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);\n"
     "    if (rank == 0) { /* before MPI_Finalize: a launcher ends all ranks when the first one ends with 1 */\n"
-    "        printf(\"%s\\n\", faults ? \"wrong data\" : \"all data are right\");\n"
+    "        printf(\"%s\\n\", faults ? \"FAIL: wrong data\" : \"PASS: all data are right\");\n"
     "    }\n"
     "    MPI_Finalize();\n"
     "    return faults;\n"

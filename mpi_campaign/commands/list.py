@@ -34,7 +34,7 @@ def command(fields: str, *, as_json: bool) -> int:
     if fields:
         if fields not in fields_text.names():
             raise CampaignError(f"--fields {fields}: one of {', '.join(fields_text.names())}")
-        print(*fields_text.lines(fields), sep="\n")
+        print(fields_text.as_json(fields) if as_json else "\n".join(fields_text.lines(fields)))
         return EXIT_GOOD
     print(json.dumps(everything(), indent=1) if as_json else as_text(everything()))
     return EXIT_GOOD

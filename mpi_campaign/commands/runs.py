@@ -137,14 +137,44 @@ def report(run: str, output: Path, target: Path | None, maps: Path | None, *, di
 
 @click.command()
 @click.argument("run")
+@click.option(
+    "--standalone",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write a C program that shows one case without this project, a script that starts it, and a README.",
+)
+@click.option("--case", "words", default="", metavar="WORDS", help="With --standalone: the case, by words of its name.")
+@click.option(
+    "--against",
+    default="",
+    metavar="LIBRARY",
+    help="With --standalone: a library of the run that is better there. The bound is in the middle between both.",
+)
 @output_option
-def reproduce(run: str, output: Path) -> int:
-    """Print the commands that build the toolchains of RUN again and repeat the run."""
-    from mpi_campaign.archive import provenance  # noqa: PLC0415
+def reproduce(run: str, output: Path, standalone: Path | None, words: str, against: str) -> int:
+    """Print the commands that build the toolchains of RUN again and repeat the run.
+
+    With --standalone, write a C program that measures the clearest point of a case and prints PASS or FAIL.
+    """
+    from mpi_campaign.archive import provenance, rendering  # noqa: PLC0415
     from mpi_campaign.commands import run as run_command  # noqa: PLC0415
 
     folder = run_folders.find(run, output.resolve())
-    print("\n".join(provenance.steps(folder, run_command.command)))
+    if standalone is None:
+        if words or against:
+            raise CampaignError("--case and --against are for --standalone DIR: add it")
+        print("\n".join(provenance.steps(folder, run_command.command)))
+        return EXIT_GOOD
+    from mpi_campaign.standalone import choosing, writing  # noqa: PLC0415
+
+    loaded = rendering.load(folder)
+    case = choosing.case_of(loaded, words)
+    if source := writing.source_of_wrong_data(case, folder):
+        written, expected = writing.write_wrong_data(case, source, folder, loaded.manifest, standalone), choosing.FAIL
+    else:
+        shown = choosing.clearest(loaded, case, against)
+        written, expected = writing.write(shown, folder, loaded.manifest, standalone), shown.expected
+    print(*written, f"{case.name}: {expected} in this run", sep="\n")
     return EXIT_GOOD
 
 

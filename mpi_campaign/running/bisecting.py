@@ -51,7 +51,7 @@ class Bisection:
     say: Callable[[str], None]
     steps: list[Step] = field(default_factory=list)
     had: set[str] = field(default_factory=set)
-    launches: int = 0
+    launched: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         facts = [self.series.names, self.options.as_dict(), self.metrics, repr(self.counts)]
@@ -91,7 +91,8 @@ class Bisection:
 
     def _blame(self, why_none: str) -> Blame:
         names = self.series.names
-        return Blame(names[0], names[-1], len(names), why_none, tuple(self.steps), len(self.had), self.launches)
+        launches = sum(self.launched.values())
+        return Blame(names[0], names[-1], len(names), why_none, tuple(self.steps), len(self.had), launches)
 
     def _narrow(self, clearest: pd.DataFrame) -> None:
         """From now on only the map and the metric are looked at in which the ends differ most clearly."""
@@ -137,7 +138,7 @@ class Bisection:
             question, replace(self.options, toolchains=sides), self.root, self.command_line
         )
         comparison = judging.compared(folder)
-        self.launches += len(run_folders.read_manifest(folder)["cases"])
+        self.launched[folder.run] = len(run_folders.read_manifest(folder)["cases"])
         counts = {verdict: comparison.count(verdict) for verdict in dict.fromkeys(comparison.rows["verdict"])}
         words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
         self.steps.append(Step(one, other, words, "", folder.run))

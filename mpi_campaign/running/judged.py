@@ -26,14 +26,28 @@ def of_sides(sides: tuple[str, str]) -> dict[str, Any]:
 
 
 def measure(question: Asked, options: Options, root: Path, command_line: Sequence[str]) -> RunFolder:
-    """Measure both sides of a question until it is answered. Standard output stays free for the answer. Raises
-    CampaignError where nothing can be measured."""
+    """Measure both sides of a question until it is answered. A step of a search that was interrupted goes on. Standard
+    output stays free for the answer. Raises CampaignError where nothing can be measured."""
+    begun = interrupted(question, root) if question.search else None
+    if begun is not None:
+        options = Options.from_manifest(run_folders.read_manifest(begun))
     with redirect_stdout(sys.stderr):
-        campaign = Campaign(options, root, list(command_line), marks=question.marks)
+        campaign = Campaign(options, root, list(command_line), begun, question.marks)
         if campaign.run(dry_run=False) == EXIT_INTERRUPTED:
             raise KeyboardInterrupt
     assert campaign.folder is not None
     return campaign.folder
+
+
+def interrupted(question: Asked, root: Path) -> RunFolder | None:
+    """The run of the same question that was interrupted, the newest one; None where there is none."""
+    begun = (
+        run
+        for run in run_folders.runs(root)
+        if run.path == run.partial
+        and run_folders.manifest_or_none(run).get(run_folders.JUDGED) == question.marks[run_folders.JUDGED]
+    )
+    return max(begun, key=lambda run: run.run, default=None)
 
 
 def newest(library: str, metrics: tuple[str, ...], root: Path, command_line: Sequence[str]) -> RunFolder | None:

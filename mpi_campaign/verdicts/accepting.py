@@ -73,7 +73,7 @@ def evidence(runs: Sequence[tuple[RunFolder, Run]]) -> tuple[dict[str, pd.DataFr
     """What runs are judged by: the tables of each family, and the records whose nodes are compared."""
     tables = {
         # The archive's names of the systems, whatever the manifests say.
-        family.name: _joined((registry.found(run, family).table, folder.system) for folder, run in runs)
+        family.name: _joined((registry.found(run, family).table, folder) for folder, run in runs)
         for family in registry.FAMILIES
         if family.metrics
     }
@@ -99,9 +99,12 @@ def _whole(folder: RunFolder, progress: Progress) -> Run:
     return run
 
 
-def _joined(given: Iterable[tuple[pd.DataFrame, str]]) -> pd.DataFrame:
-    """Tables as one, each with the archive's name of its system in the column `system`, where it has one."""
-    tables = [table.assign(system=name) if "system" in table else table for table, name in given]
+def _joined(given: Iterable[tuple[pd.DataFrame, RunFolder]]) -> pd.DataFrame:
+    """Tables as one, each with its run, and the archive's name of its system where it has one."""
+    tables = [
+        table.assign(run=folder.run, **({"system": folder.system} if "system" in table else {}))
+        for table, folder in given
+    ]
     joined: pd.DataFrame = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
     return joined
 

@@ -14,13 +14,13 @@ from mpi_campaign.archive import consistency, earlier_launches, references, run_
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.verdicts import sides
-from mpi_campaign.verdicts.comparing import Found, Manifest, compared
+from mpi_campaign.verdicts.comparing import Found, Manifest, compared, tells_maps
 from mpi_campaign.verdicts.sides import Side
 from postprocess.records.run import Run
 from postprocess.records.storage import record_files
-from postprocess.statistics.limits import LEAST_LAUNCHES, Limits
+from postprocess.statistics.limits import Limits
 from postprocess.verdicts.answers import Answers, Question
-from postprocess.verdicts.compare import LAUNCH, over_all
+from postprocess.verdicts.compare import over_all
 from postprocess.verdicts.compare_text import Pairs
 
 BASIC = "basic"
@@ -94,9 +94,8 @@ def _within(
     pairs: Sequence[tuple[str, str]],
     earlier: pd.DataFrame,
 ) -> Question:
-    """A question about sides of one run. Where its launches tell how much they differ, all points of a map are compared
-    together, for nobody decides by a single one."""
-    of_maps = LAUNCH in table and table[LAUNCH].nunique() >= LEAST_LAUNCHES
+    """A question about sides of one run."""
+    of_maps = tells_maps(table)
     found = {name: Found(side, side.launches(table, [folder]), {folder.run: manifest}) for name, side in asked.items()}
     more = _command(folder, *(side.words for side in asked.values()), "--within", folder.run)
     counts = limits_of(manifest)

@@ -20,9 +20,9 @@ from postprocess.drawing.matrix import sentences, wrapped
 from postprocess.drawing.text import clean, shortened
 from postprocess.records import variables
 from postprocess.records.host_limits import differences, starved_words
-from postprocess.statistics.limits import Limits
+from postprocess.statistics.limits import LEAST_LAUNCHES, Limits
 from postprocess.verdicts import compare_text, verdict_matrix
-from postprocess.verdicts.compare import METRICS, SLOWER, USUAL, Comparison, compare, confirmed, over_all
+from postprocess.verdicts.compare import LAUNCH, METRICS, SLOWER, USUAL, Comparison, compare, confirmed, over_all
 from postprocess.verdicts.compare_text import Pairs
 from postprocess.verdicts.verdict_page import comparisons_view, render
 
@@ -205,6 +205,12 @@ def compared(
     comparison = compare(a.launches, b.launches, differ, chosen, counts, earlier, of_maps=of_maps)
     remarks = [*_machines(_runs(a.launches), _runs(b.launches)), *_terms(a.manifests, b.manifests)]
     return replace(comparison, remarks=(*comparison.remarks, *shortened(remarks)))
+
+
+def tells_maps(table: pd.DataFrame) -> bool:
+    """Whether there are enough launches to tell how much they differ: then all points of a map are compared together,
+    for nobody decides by a single one."""
+    return bool(LAUNCH in table and table[LAUNCH].nunique() >= LEAST_LAUNCHES)
 
 
 def _manifests(

@@ -13,8 +13,8 @@ from mpi_campaign.verdicts import answering, comparing, sides
 from mpi_campaign.verdicts.comparing import Found
 from mpi_campaign.verdicts.sides import Side
 from postprocess.statistics import looks
-from postprocess.statistics.limits import LEAST_LAUNCHES, Limits
-from postprocess.verdicts.compare import LAUNCH, UNKNOWN, Comparison
+from postprocess.statistics.limits import Limits
+from postprocess.verdicts.compare import UNKNOWN, Comparison
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def compared(folder: RunFolder) -> Comparison:
         raise CampaignError(f"nothing of both was measured: ./campaign show {folder.run} says why")
     asked = [Side(name, runs=(folder,), toolchain=name) for name in libraries]
     a, b = (Found(side, side.launches(table, [folder]), {folder.run: manifest}) for side in asked)
-    of_maps = LAUNCH in table and table[LAUNCH].nunique() >= LEAST_LAUNCHES
+    of_maps = comparing.tells_maps(table)
     metrics = manifest[run_folders.JUDGED]["metrics"]
     return comparing.compared(a, b, metrics, answering.limits_of(manifest), of_maps=of_maps)
 

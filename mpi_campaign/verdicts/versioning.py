@@ -1,6 +1,7 @@
 """`campaign versions`: the releases of a library that runs measured, each against the one before it."""
 
 import itertools
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,11 +10,14 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.verdicts import sides
-from mpi_campaign.verdicts.comparing import Found, compared, complain, metrics, write
+from mpi_campaign.verdicts.comparing import Found, compared, complain, metrics, tells_maps, write
 from mpi_campaign.verdicts.sides import Side
-from postprocess.statistics.limits import LEAST_LAUNCHES
+from postprocess.records.fields import RecordError
+from postprocess.records.header import Header
+from postprocess.records.reading import load_header
+from postprocess.records.storage import record_files
 from postprocess.verdicts import versions
-from postprocess.verdicts.compare import LAUNCH, over_all
+from postprocess.verdicts.compare import over_all
 from postprocess.verdicts.compare_text import Pairs
 from postprocess.verdicts.verdict_page import render
 
@@ -26,13 +30,26 @@ def run(
     form: json, all (every case), or empty: the cases with a step.
     """
     pairs = _steps(library, list(dict.fromkeys(runs)), since, metrics(chosen))
+    own = _own_changes(runs, pairs)
     if html is not None:
-        write(html, render(versions.view(library, pairs, ", ".join(folder.run for folder in runs))))
+        write(html, render(versions.view(library, pairs, own, ", ".join(folder.run for folder in runs))))
     if form == "json":
-        print(versions.as_json(library, pairs, [folder.run for folder in runs]))
+        print(versions.as_json(library, pairs, own, [folder.run for folder in runs]))
     else:
-        print(*versions.lines(library, pairs, matrices.window().width, every=form == "all"), sep="\n")
+        print(*versions.lines(library, pairs, own, matrices.window().width, every=form == "all"), sep="\n")
     return EXIT_GOOD
+
+
+def _own_changes(runs: Sequence[RunFolder], pairs: Pairs) -> dict[str, list[str]]:
+    """What each release but the first one changed by itself, as its records tell. Raises CampaignError."""
+    headers: dict[str, list[Header]] = defaultdict(list)
+    try:
+        for path in (path for folder in dict.fromkeys(runs) for path in record_files(folder.path / "records")):
+            header = load_header(path)
+            headers[header.toolchain].append(header)
+    except RecordError as error:
+        raise CampaignError(str(error)) from error
+    return {after: versions.own_changes(headers[before], headers[after]) for before, after in pairs}
 
 
 def _steps(library: str, runs: Sequence[RunFolder], since: str, chosen: Sequence[str]) -> Pairs:
@@ -57,7 +74,7 @@ def _steps(library: str, runs: Sequence[RunFolder], since: str, chosen: Sequence
     }
     systems = {folder.system for folder in runs}
     earlier = earlier_launches.of(systems.pop(), runs[0].root, runs[0].run) if len(systems) == 1 else None
-    of_maps = LAUNCH in table and table[LAUNCH].nunique() >= LEAST_LAUNCHES
+    of_maps = tells_maps(table)
     pairs = {
         (a, b): compared(found[a], found[b], chosen, earlier=earlier, of_maps=of_maps)
         for a, b in itertools.pairwise(names)

@@ -232,6 +232,14 @@ def few_launches_words(points: pd.DataFrame) -> str:
     return f", likely ({plural(count, 'launch')})" if count > 0 and likely(count) else ""
 
 
+def sound(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Whether each row is sound: valid, and nothing is amiss but the width of its interval. What that noise does to a
+    result is in the interval of the result."""
+    nothing_else = [not sampled.beside_width(reasons) for reasons in rows["unreliable_reasons"]]
+    found: pd.Series[bool] = pd.Series(rows["valid"].to_numpy(bool) & np.array(nothing_else, bool), rows.index)
+    return found
+
+
 def usable(table: pd.DataFrame) -> pd.DataFrame:
     """The rows for a summary: the reliable ones, or all valid ones where less than half of these are reliable."""
     enough = 2 * table["reliable"].sum() >= table["valid"].sum()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from postprocess.records.description import Described, Description, Points, descriptions, record_description
+from postprocess.records.description import RECORD, Described, Description, Points, descriptions, record_description
 
 EVERY = "record"
 """The name of what the records of all programs have."""
@@ -31,6 +31,12 @@ def lines(name: str) -> Iterator[str]:
     yield from _table("own of the header", _rows(description.header))
     for part, title in _PARTS.items():
         yield from _table(title, _rows(_each_once(description.points, part)))
+
+
+def as_json(name: str) -> str:
+    """The same for programs: what the program prints of itself, or what is told of EVERY."""
+    text = RECORD.read_text(encoding="utf-8") if name == EVERY else descriptions()[name].text
+    return text.rstrip("\n")
 
 
 def _table(title: str, rows: Iterable[str]) -> Iterator[str]:

@@ -38,8 +38,14 @@ def version_in_short(text: str) -> str:
     ``ch4:ucx ofi`` can use either of two network layers.
     """
     first_line = " ".join(text.strip().partition("\n")[0].split())
+    device = device_of(text)
+    return f"{first_line}, device {device}" if device else first_line
+
+
+def device_of(text: str) -> str:
+    """The device that an MPI library names in what it says of its version; empty where it names none."""
     device = _DEVICE.search(text)
-    return f"{first_line}, device {device[1]}" if device else first_line
+    return device[1] if device else ""
 
 
 def keeps_apart(network: str) -> bool:

@@ -36,6 +36,14 @@ def load_record(path: Path | str) -> Record:
     return _record(path, lines_of(path))
 
 
+def load_header(path: Path) -> Header:
+    """The header of a record file, of which no other line is looked at. Raises RecordError."""
+    where, value = next(lines_of(path), ("", None))
+    if value is None:
+        fail(where or f"{clean(path.name)}:1", "it has no header")
+    return envelope.read_header(_first(value, where))
+
+
 def loads(view: Callable[[Record], View]) -> Callable[[Path | str], View]:
     """What reads one record file as a family's own type, made by `view`. It raises RecordError like `load_record`, and
     where the record is none of the family."""

@@ -24,7 +24,7 @@ from postprocess.records.fields import Json
 from postprocess.records.host_limits import limits_words, value_words
 from postprocess.records.run import Run, cases_of, load_run
 from postprocess.records.run_words import RESULT_WORDS, ran_words, run_name, together
-from postprocess.report.verified import Observed, builds_of, environments_of, observed_in, verified_of
+from postprocess.report.verified import Observed, builds_of, by_library, environments_of, observed_in, verified_of
 from postprocess.verdicts import findings_text
 from postprocess.verdicts.answers import NOT_ASKED, Answers, matrices, sentences, undecided
 from postprocess.verdicts.compare_text import MATRIX_KEY
@@ -180,7 +180,7 @@ def _own_sections(
             if told
             else []
         ),
-        *([Shown("verified", "Progress and placement", 60, "verified.html", verified)] if verified else []),
+        *([Shown("verified", "Progress and placement", 60, "verified.html", by_library(verified))] if verified else []),
         Shown("reading", "How to read this", 80, "reading.html", (parts["reading"], _methods(run))),
         Shown("provenance", "Provenance", 90, "provenance.html", origin),
     ]

@@ -4,7 +4,7 @@ Everything here comes from the records of the benchmarks, and nothing from the s
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,11 +18,24 @@ from postprocess.records.run import Run
 
 @dataclass(frozen=True)
 class Verified:
-    """What the processes of a library, network and configuration observed about themselves. ranks: where each ran."""
+    """What the processes of a library, network and configuration observed about themselves.
 
+    name: without the library.  ranks: where each ran.
+    """
+
+    library: str
     name: str
     facts: Details
     ranks: list[SimpleNamespace]
+
+
+@dataclass(frozen=True)
+class OfLibrary:
+    """What is the same in all configurations of a library, and what else each of them observed."""
+
+    name: str
+    facts: Details
+    configurations: list[Verified]
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,27 @@ def observed_in(run: Run) -> list[Observed]:
 def verified_of(observed: Iterable[Observed]) -> list[Verified]:
     """The observations about each library, network and configuration. An idle library has an entry of its own."""
     return [_verified(name, part) for name, part in _configurations(observed).items()]
+
+
+def by_library(verified: Sequence[Verified]) -> tuple[Details, list[OfLibrary]]:
+    """What is the same in all configurations, and the libraries; each fact is told once."""
+    of_all = _same(verified)
+    libraries = []
+    for name in dict.fromkeys(one.library for one in verified):
+        its = [_without(one, of_all) for one in verified if one.library == name]
+        facts = _same(its)
+        libraries.append(OfLibrary(name, facts, [_without(one, facts) for one in its]))
+    return of_all, libraries
+
+
+def _same(verified: Sequence[Verified]) -> Details:
+    """The facts that several configurations all have; none of a single one."""
+    facts = verified[0].facts if len(verified) > 1 else []
+    return [fact for fact in facts if all(fact in one.facts for one in verified)]
+
+
+def _without(one: Verified, facts: Details) -> Verified:
+    return replace(one, facts=[fact for fact in one.facts if fact not in facts])
 
 
 def carried_of(observed: Iterable[Observed]) -> list[tuple[str, str]]:
@@ -145,7 +179,8 @@ def _verified(name: str, observed: Observed) -> Verified:
         )
         for place, times in sorted(cpu_ns.items(), key=lambda item: item[0].rank)
     ]
-    return Verified(name, [(fact, value) for fact, value in facts if value], ranks)
+    library, _, configuration = name.partition(", ")
+    return Verified(library, configuration, [(fact, value) for fact, value in facts if value], ranks)
 
 
 def _of_cpu(time_ns: int, seconds: float) -> str:

@@ -24,11 +24,6 @@ class Found:
     first_bad: int
     asked: tuple[tuple[int, str], ...]
 
-    @property
-    def is_named(self) -> bool:
-        """Whether it is known which one is to blame."""
-        return self.first_bad == self.last_good + 1
-
 
 def most_questions(count: int) -> int:
     """How often it should be measured at most: twice as often as where each of `count` can be judged."""

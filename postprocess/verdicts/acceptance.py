@@ -38,7 +38,7 @@ import yaml
 from postprocess.drawing.text import clean, plural
 from postprocess.families import axes, registry
 from postprocess.families.family import Family, RankTimes
-from postprocess.families.sampled_table import names_of_estimates
+from postprocess.families.sampled_table import names_of_estimates, sound
 from postprocess.records.fields import Json
 from postprocess.records.header import kind_of
 from postprocess.records.host_limits import starved_words
@@ -437,25 +437,26 @@ def _counted(one: Criterion, tables: Mapping[str, pd.DataFrame]) -> Result | tup
     known = chosen[one.metric].notna()  # infinity means never, and counts
     counting, state = _counting(chosen, one)
     chosen, counting = _each_once(chosen, counting & known, one)
-    reliable = chosen[counting.to_numpy(bool)]
-    if 2 * len(reliable) < len(chosen) or (one.take in EXTREMES and len(reliable) < len(chosen)):
+    counted = chosen[counting.to_numpy(bool)]
+    if 2 * len(counted) < len(chosen) or (one.take in EXTREMES and len(counted) < len(chosen)):
         needed = "all are needed" if one.take in EXTREMES else "half are needed"
-        why = f"only {len(reliable)} of {len(chosen)} points are {state}, {needed}{without}"
+        why = f"only {len(counted)} of {len(chosen)} points are {state}, {needed}{without}"
         every = chosen[chosen[one.metric].notna()]
         if every.empty:
             return _not_tested(one, why)
         return Result(one, NOT_TESTED, *_taken(one, every), (why, "the value is that of all points"))
-    launch = _launch_of(reliable)
-    launches = f", of {plural(reliable[launch].nunique(), 'launch')}," if launch else ""
-    evidence = [f"{len(reliable)} of {len(chosen)} points{launches} are {state} and count{without}"]
-    worst = reliable.loc[reliable[one.metric].idxmax() if one.at_most is not None else reliable[one.metric].idxmin()]
+    launch = _launch_of(counted)
+    launches = f", of {plural(counted.groupby(launch).ngroups, 'launch')}," if launch else ""
+    evidence = [f"{len(counted)} of {len(chosen)} points{launches} are {state} and count{without}"]
+    worst = counted.loc[counted[one.metric].idxmax() if one.at_most is not None else counted[one.metric].idxmin()]
     evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family, one.metric)}")
-    return reliable, evidence
+    return counted, evidence
 
 
-def _launch_of(rows: pd.DataFrame) -> str:
-    """The column that numbers launches; empty where there is none."""
-    return next((name for name in ("launch", "repeat") if name in rows), "")
+def _launch_of(rows: pd.DataFrame) -> list[str]:
+    """The columns that name a launch: its number, and its run where the rows tell it; none where it has no number."""
+    number = next((name for name in ("launch", "repeat") if name in rows), "")
+    return [name for name in ("run", number) if number and name in rows]
 
 
 def _taken(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
@@ -507,14 +508,10 @@ def _divided(above: tuple[float, float, float], below: tuple[float, float, float
 
 
 def _counting(rows: pd.DataFrame, one: Criterion) -> tuple[pd.Series[bool], str]:
-    """Whether each row counts, and what it must be for that: reliable. A metric that is counted must only be valid.
-    Where a table says which rows are doubtful, the others count however wide their intervals are: one that lies wholly
-    on one side of a bound gives a clear answer."""
+    """Whether each row counts, and what it must be for that: sound. A metric that is counted must only be valid."""
     if one.metric in one.family.acceptance.counted:
         return rows["valid"].astype(bool), "valid"
-    if "doubtful" in rows:
-        return ~rows["doubtful"].astype(bool), "without doubts"
-    return rows["reliable"].astype(bool), "reliable"
+    return sound(rows), "sound"
 
 
 def _each_once(rows: pd.DataFrame, counting: pd.Series[bool], one: Criterion) -> tuple[pd.DataFrame, pd.Series[bool]]:
@@ -538,17 +535,17 @@ def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
     """The rows of the kinds that can have the metric, and in words how many rows of other kinds are left out.
 
     The rows of one launch are of several kinds: different ways of waiting, say, or variants of a kernel. A kind cannot
-    have the metric if no row of it has the metric, although some of its rows are reliable: where measuring the metric
-    failed, rows are not reliable. All rows stay where `where` names a kind that cannot have the metric.
+    have the metric if no row of it has the metric, although some of its rows count: where measuring the metric failed,
+    rows do not. All rows stay where `where` names a kind that cannot have the metric.
     """
     has = rows[one.metric].notna()
     cannot = pd.Series(data=False, index=rows.index)
     if has.any():
-        reliable, _ = _counting(rows, one)
+        counting, _ = _counting(rows, one)
         for axis in one.family.axes:
             if axis.of == "point" and axis.kind == "text":
                 kind = rows[axis.name]
-                cannot |= ~has.groupby(kind).transform("any") & reliable.groupby(kind).transform("any")
+                cannot |= ~has.groupby(kind).transform("any") & counting.groupby(kind).transform("any")
     left = rows[~cannot]
     _, lacking = _where(left, one.where)
     if lacking or len(left) == len(rows):

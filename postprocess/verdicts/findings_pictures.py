@@ -8,7 +8,7 @@ import pandas as pd
 
 from postprocess.drawing.look import Room
 from postprocess.drawing.text import duration, ratio
-from postprocess.families import registry
+from postprocess.families import registry, sampled_table
 from postprocess.families.family import Page
 from postprocess.records.run import Run
 from postprocess.verdicts.acceptance import Criterion
@@ -64,12 +64,12 @@ def _map(finding: Finding, criterion: Criterion, library: str, rows: pd.DataFram
 
 def _cell(rows: pd.DataFrame, criterion: Criterion) -> tuple[str, str, str]:
     """Of a point: its CSS class, its value and a title."""
-    reliable = rows[rows["reliable"].astype(bool)]
-    counting = reliable if len(reliable) else rows
+    sound = rows[sampled_table.sound(rows)]
+    counting = rows if sound.empty else sound
     value = float(counting[criterion.metric].median())
     low, high = criterion.bounds
-    css = "unknown" if reliable.empty else "good" if low <= value <= high else "bad"
-    return css, ratio(value), f"{len(reliable)} of {len(rows)} reliable"
+    css = "unknown" if sound.empty else "good" if low <= value <= high else "bad"
+    return css, ratio(value), f"{len(sound)} of {len(rows)} sound"
 
 
 def charts(found: Sequence[Judged], runs: Sequence[Run]) -> Iterator[SimpleNamespace]:

@@ -201,7 +201,7 @@ def view(
         nothing="No findings.",
         remarks=[f"{key}: {_counted(list(its))}" for key, its in groupby(found, lambda one: one.finding.paper_key)],
         grids=grids,
-        grids_key="Blue and bold: as the paper found; red and bold: not; dashed: not reliable. The time of the "
+        grids_key="Blue and bold: as the paper found; red and bold: not; dashed: not sound. The time of the "
         "communication grows to the right, that of the computation upwards.",
         charts=charts,
         rows_first=True,

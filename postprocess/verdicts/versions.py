@@ -1,15 +1,16 @@
 """Releases of a library side by side: what each case was with every one of them, and where it changed."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from postprocess.drawing.matrix import wrapped
 from postprocess.drawing.text import plural
+from postprocess.records.header import Header, device_of
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.acceptance import finite
 from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, UNKNOWN
@@ -24,6 +25,9 @@ from postprocess.verdicts.compare_text import (
     value_words,
 )
 from postprocess.verdicts.verdict_page import Plot, Row, View, plot_of
+
+OwnChanges: TypeAlias = Mapping[str, Sequence[str]]
+"""What each release changed by itself, as far as it tells, by its name."""
 
 KEY = "in brackets: against the release before; ?: it cannot be told whether it differs from that"
 MOST_DRAWN = 40
@@ -89,6 +93,31 @@ def _size(step: Step) -> float:
     return float(abs(effect) / metric.least_difference(limits))
 
 
+def own_changes(before: Iterable[Header], after: Iterable[Header]) -> list[str]:
+    """What a release tells of itself that the one before it told otherwise: its device, the MPI standard, and the
+    values of its control variables in the same cases."""
+    old, new = _told(before), _told(after)
+    names = {(case, name) for case in old.keys() & new.keys() for name in old[case].keys() | new[case].keys()}
+    changes = {
+        f"{name} {old[case].get(name, 'none')} -> {new[case].get(name, 'none')}"
+        for case, name in names
+        if old[case].get(name) != new[case].get(name)
+    }
+    return sorted(changes)
+
+
+def _told(headers: Iterable[Header]) -> dict[tuple[str, ...], dict[str, str]]:
+    """By case what a library tells of itself."""
+    return {
+        (header.benchmark, header.configuration, header.network): {
+            "device": device_of(header.mpi_library_version),
+            "MPI": header.mpi_standard,
+            **{name: value or "empty" for name, value in (header.mpi_variables or {}).items()},
+        }
+        for header in headers
+    }
+
+
 def summary(library: str, pairs: Pairs) -> str:
     """How many steps there are, and in how many cases nothing can be told."""
     cases = cases_of(pairs)
@@ -104,18 +133,26 @@ def summary(library: str, pairs: Pairs) -> str:
     )
 
 
-def lines(library: str, pairs: Pairs, width: int, *, every: bool) -> list[str]:
-    """The summary, and a paragraph for each case with a step: its value with every release, and the steps.
+def lines(library: str, pairs: Pairs, own: OwnChanges, width: int, *, every: bool) -> list[str]:
+    """The summary, what releases changed by themselves, and a paragraph for each case with a step: its value with every
+    release, and the steps.
 
     every: also the cases without a step.
     """
     cases = cases_of(pairs)
     shown = cases if every else [case for case in cases if case.changes]
-    parts = wrapped([summary(library, pairs)], width)
+    parts = wrapped([summary(library, pairs), *own_words(own)], width)
     for case in shown:
         told = "; ".join(_cell(case, name) for name in sides_of(pairs) if name in case.values)
         parts += ["", *wrapped([f"{', '.join(filter(None, case.names))}: {told}"], width)]
     return [*parts, "", *wrapped([KEY if shown else "no step; --all shows every case"], width)]
+
+
+def own_words(own: OwnChanges) -> list[str]:
+    """A line for each release that changed something by itself."""
+    return [
+        f"{name.partition('@')[2]} changed by itself: {'; '.join(changes)}" for name, changes in own.items() if changes
+    ]
 
 
 def _cell(case: Case, release: str) -> str:
@@ -124,7 +161,7 @@ def _cell(case: Case, release: str) -> str:
     return f"{release.partition('@')[2]} {value}{step.mark if step else ''}"
 
 
-def as_json(library: str, pairs: Pairs, runs: Sequence[str]) -> str:
+def as_json(library: str, pairs: Pairs, own: OwnChanges, runs: Sequence[str]) -> str:
     """One object with every case."""
     document = {
         "schema": "mpi-campaign.versions",
@@ -132,6 +169,7 @@ def as_json(library: str, pairs: Pairs, runs: Sequence[str]) -> str:
         "library": library,
         "runs": list(runs),
         "releases": sides_of(pairs),
+        "own_changes": {name: list(changes) for name, changes in own.items()},
         "cases": [
             {
                 "case": [name for name in case.names if name],
@@ -155,7 +193,7 @@ def as_json(library: str, pairs: Pairs, runs: Sequence[str]) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
 
 
-def view(library: str, pairs: Pairs, runs: str) -> View:
+def view(library: str, pairs: Pairs, own: OwnChanges, runs: str) -> View:
     """The page of a library's releases: each step, and the cases over the releases."""
     cases = cases_of(pairs)
     changed = [(case, step) for case in cases for step in case.changes]
@@ -178,7 +216,7 @@ def view(library: str, pairs: Pairs, runs: str) -> View:
             for case, step in changed
         ],
         nothing="No release changed anything that was measured.",
-        remarks=sorted({remark for comparison in pairs.values() for remark in comparison.remarks}),
+        remarks=[*own_words(own), *sorted({remark for comparison in pairs.values() for remark in comparison.remarks})],
         series=[_plot(case, number) for number, case in enumerate(_with_values(cases)[:MOST_DRAWN])],
     )  # fmt: skip
 

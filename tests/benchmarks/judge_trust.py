@@ -97,7 +97,7 @@ class Simulated(Bisection):
         limits = Limits(self.counts.least_ratio, self.counts.least_difference, rate)
         shift = self.speeds[int(other)] - self.speeds[int(one)]
         comparison, took = judged(a, b + shift, limits)
-        self.launches += 2 * took
+        self.launched[f"{one} {other}"] = 2 * took
         self.had |= {one, other}
         self.steps.append(Step(one, other, "", run="r"))
         return comparison

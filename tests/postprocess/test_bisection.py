@@ -33,7 +33,7 @@ def test_only_what_cannot_be_judged_is_left_around_the_planted_one(planted: tupl
 def test_each_answer_halves_what_is_left(planted: tuple[int, int, frozenset[int]]) -> None:
     count, first_bad, _ = planted
     found = search(count, lambda one: BAD if one >= first_bad else GOOD)
-    assert found.is_named
+    assert found.first_bad == found.last_good + 1
     assert found.first_bad == first_bad
     assert len(found.asked) <= math.ceil(math.log2(count))
 

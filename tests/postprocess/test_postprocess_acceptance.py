@@ -88,7 +88,7 @@ def test_a_criterion(run: Path, tmp_path: Path, lines: list[str], verdict: str) 
     [
         ({"oversubscribed": True}, "oversubscribed"),
         ({"complete": False}, "incomplete"),
-        ({"reliable": False}, "only 0 of 9 points are reliable"),
+        ({"valid": False}, "only 0 of 9 points are sound"),
     ],
 )
 def test_what_does_not_count_is_not_passed(run: Path, tmp_path: Path, changes: dict[str, bool], reason: str) -> None:
@@ -136,14 +136,14 @@ def test_what_is_never_reached_counts(run: Path, tmp_path: Path) -> None:
     names = [f"r_overhead{end}" for end in ("", "_ci95_low", "_ci95_high")]
     ends = {name: table[name].where(half, math.inf) for name in names}
     assert judged(run, found).verdict == PASS
-    assert judged(run, found, reliable=True, **ends).verdict == FAIL
+    assert judged(run, found, **ends).verdict == FAIL
 
 
 def test_an_extreme_of_points_needs_all_of_them(run: Path, tmp_path: Path) -> None:
     found = one(tmp_path, "metric: r_overhead", "take: max", "at_most: 5")
     assert judged(run, found).verdict == PASS
     table = points_of(load_run(run))
-    assert judged(run, found, reliable=table.index != 3).verdict == NOT_TESTED
+    assert judged(run, found, valid=table.index != 3).verdict == NOT_TESTED
 
 
 QUOTIENT = ("metric: t_wall_ns", "where: {operation: alltoall}", "over: {operation: allreduce}")
@@ -259,7 +259,7 @@ def test_the_impact_of_an_idle_library_is_held_against_its_bound(tmp_path: Path)
 
 
 def test_rows_of_a_kind_that_cannot_have_the_metric_do_not_count(tmp_path: Path) -> None:
-    """Pure MPI has no ratio to itself. A row that only failed to get its ratio is not reliable, and counts."""
+    """Pure MPI has no ratio to itself. A row that only failed to get its ratio is not sound, and counts."""
     path = synthetic.write(tmp_path / "r.jsonl", synthetic_hybrid_kernels.record())
     table = kernels_table([load_kernels(path)])
 
@@ -269,18 +269,18 @@ def test_rows_of_a_kind_that_cannot_have_the_metric_do_not_count(tmp_path: Path)
 
     assert verdict(table).verdict == PASS
     assert verdict(table).evidence[0] == (
-        "6 of 6 points, of 1 launch, are reliable and count; 3 more are of a kind that has no ratio_to_mpi"
+        "6 of 6 points, of 1 launch, are sound and count; 3 more are of a kind that has no ratio_to_mpi"
     )
     asked_for = verdict(table, "where: {variant: [mpi, hybrid]}")
-    assert asked_for.evidence[0] == "only 3 of 6 points are reliable, all are needed"
+    assert asked_for.evidence[0] == "only 3 of 6 points are sound, all are needed"
     failed = (table["variant"] == "hybrid") & (table["kernel"] == "bpmf")
     without = table.assign(
-        ratio_to_mpi=table["ratio_to_mpi"].mask(failed), reliable=table["reliable"].mask(failed, other=False)
+        ratio_to_mpi=table["ratio_to_mpi"].mask(failed), valid=table["valid"].mask(failed, other=False)
     )
     assert verdict(without).verdict == NOT_TESTED
-    assert "only 5 of 6 points are reliable" in verdict(without).evidence[0]
-    unreliable = table.assign(reliable=table["reliable"].mask(table["variant"] == "mpi", other=False))
-    assert "only 6 of 9 points are reliable" in verdict(unreliable).evidence[0]
+    assert "only 5 of 6 points are sound" in verdict(without).evidence[0]
+    invalid = table.assign(valid=table["valid"].mask(table["variant"] == "mpi", other=False))
+    assert "only 6 of 9 points are sound" in verdict(invalid).evidence[0]
     assert verdict(table, "where: {benchmark: hybrid_kernels}").verdict == PASS
     assert verdict(table, "where: {benchmark: hybrid}").evidence == (
         "nothing of the kind was measured; benchmark is hybrid_kernels there",

@@ -52,7 +52,7 @@ def planted(one: Criterion, *, meets: bool, library: str = LIBRARY, network: str
         row: dict[str, Any] = dict.fromkeys(one.family.columns, "")
         row |= dict.fromkeys((axis.name for axis in one.family.axes if axis.kind != "text"), 1_000_000)
         row |= dict.fromkeys(names_of_estimates([one.metric]), value) | {one.metric: value}
-        row |= {"toolchain": library, "valid": True, "reliable": True, "doubtful": False, "complete": True}
+        row |= {"toolchain": library, "valid": True, "unreliable_reasons": [], "complete": True}
         row |= {"oversubscribed": False, "shared_core": False, "network": network} | dict(
             zip(one.where, values, strict=True)
         )

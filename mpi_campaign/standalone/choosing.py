@@ -1,0 +1,226 @@
+"""Which case of a run a program of one file shows, and at which point."""
+
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.standalone.programs import PROGRAMS, CannotShowError, Program, Row
+from postprocess.drawing.text import clean, first_of, plural
+from postprocess.families import registry
+from postprocess.families.family import Family
+from postprocess.families.sampled_table import sound
+from postprocess.records.fields import Json
+from postprocess.records.header import Header
+from postprocess.records.run import Run, cases_of
+from postprocess.statistics import launches
+from postprocess.statistics.metrics import as_float
+
+Place: TypeAlias = Hashable
+
+WARM_UP = 3
+FEWEST_REPETITIONS, MOST_REPETITIONS = 9, 101
+LONGEST_SECONDS = 45.0
+"""Of all repetitions, so that the program ends within a minute."""
+PASS, FAIL, CANNOT_TELL = "PASS", "FAIL", "cannot tell"
+APPLICATION, PROGRAM = "application", "program"
+_REPEAT = re.compile(r", repeat \d+")
+_OF_LAUNCH = ("toolchain", "provider", "environment", "repeat", "case", "result", "reason", "fail_phase", "record")
+"""What a manifest's cases of two libraries at one point differ in."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A ratio over launches, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    launches: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case of a run.  name: in words.  launches: as the manifest has them.  header: of its first record."""
+
+    name: str
+    launches: Sequence[Json]
+    family: Family
+    header: Header
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a program of one file shows: a point of a case.
+
+    place: the point's values of its axes.  values: those of the template.  bound: between PASS and FAIL.
+    expected: what it should print.
+    against: the ratio of another library at the same point, by its name; None where the bound is the family's.
+    """
+
+    program: Program
+    case: Case
+    place: Place
+    values: Mapping[str, Any]
+    measured: Interval
+    bound: float
+    expected: str
+    against: tuple[str, Interval] | None = None
+
+    @property
+    def margin(self) -> float:
+        """How far the interval is from the bound, on the side where it is."""
+        return max(self.measured.low - self.bound, self.bound - self.measured.high)
+
+    @property
+    def repetitions(self) -> int:
+        """An odd number of repetitions, so that the median is one of them."""
+        fitting = int(LONGEST_SECONDS / max(self.values["seconds"], 1e-9)) - WARM_UP
+        return (min(fitting, MOST_REPETITIONS) - 1) // 2 * 2 + 1
+
+
+def case_of(run: Run, words: str) -> Case:
+    """The case with all of these words in its name, such as `mpich async ialltoall`. Raises CampaignError."""
+    name, its_launches = _named(run.manifest, words)
+    family = registry.of_benchmark(str(its_launches[0]["benchmark"]))
+    return Case(name, its_launches, family, _header(run, family, its_launches))
+
+
+def clearest(run: Run, case: Case, against: str) -> Shown:
+    """The point that shows a case most clearly: it fails surely, or else passes surely.
+
+    against: another library of the run, which is better at the same point; empty: the bound is the family's. Raises
+    CampaignError.
+    """
+    if case.family.name not in PROGRAMS:
+        raise CampaignError(f"{case.name} cannot be shown in one file; what can: {', '.join(PROGRAMS)}")
+    try:
+        _check(case.header, PROGRAMS[case.family.name])
+        shown = list(_points(run, case))
+    except CannotShowError as error:
+        raise CampaignError(f"{case.name} cannot be shown in one file: {error}") from error
+    if against:
+        shown = _beside(run, case, shown, against)
+        if not shown:
+            raise CampaignError(f"{case.name}: at no point is it surely worse than {clean(against)}")
+    return min(shown, key=lambda one: ((FAIL, PASS, CANNOT_TELL).index(one.expected), -one.margin))
+
+
+def _named(manifest: Json, words: str) -> tuple[str, list[Json]]:
+    """The name of the case that the words name, and its launches that have a record. Of several it is the one with the
+    shortest name. Raises CampaignError."""
+    by_name: dict[str, list[Json]] = {}
+    for case in cases_of(manifest):
+        if case.get("record") and _is_named(case, words.split()):
+            by_name.setdefault(_REPEAT.sub("", clean(case.get("case"))), []).append(case)
+    plainest = sorted(by_name, key=_length)[:2]
+    if not words or not plainest or len({_length(name) for name in plainest}) < len(plainest):
+        found = first_of(by_name, 3) if by_name else "none has all of these words"
+        raise CampaignError(
+            f"--case '{clean(words)}' names {plural(len(by_name), 'case')} that were measured, not one: {found}; give "
+            "words of its name, such as --case 'mpich async ialltoall'"
+        )
+    return plainest[0], by_name[plainest[0]]
+
+
+def _length(name: str) -> int:
+    """How many words the name of a case has: the fewest where it differs in nothing from the usual case."""
+    return len(name.split())
+
+
+def _is_named(case: Json, words: Sequence[str]) -> bool:
+    """Whether a case has each of the words in its name. Of `mpich@5.0.2` and `wire:2gbit` the first part is enough."""
+    texts = [*re.split(r"[\s(),]+", str(case.get("case"))), str(case.get("benchmark"))]
+    there = {part for text in texts for part in (text, re.split("[@:]", text)[0])}
+    return all(word in there for word in words)
+
+
+def _header(run: Run, family: Family, cases: Sequence[Json]) -> Header:
+    names = {str(case["record"]) for case in cases}
+    found = (record.header for record in registry.read(run, family).records if record.name in names)
+    header: Header | None = next(found, None)
+    if header is None:
+        raise CampaignError(f"no record of {clean(cases[0].get('case'))} can be read")
+    return header
+
+
+def _check(header: Header, program: Program) -> None:
+    """Raises CannotShowError for what no program of one file does."""
+    if header.progress.source == APPLICATION or header.progress.pinned_by == PROGRAM:
+        raise CannotShowError("its progress thread is made or bound by the benchmark")
+    if not any(place.node == 0 for place in header.placement):
+        raise CannotShowError("its record does not tell where ranks ran")
+    if header.threads_per_rank > 1 and not program.computes_with_threads:
+        raise CannotShowError("its ranks compute with several threads")
+
+
+def _points(run: Run, case: Case) -> Iterator[Shown]:
+    """A case at each of its points that can be shown. Raises CannotShowError where there is none."""
+    program, why, any_shown = PROGRAMS[case.family.name], "none of its points is sound", False
+    for place, row, measured in _rows(run, case.family, case.launches):
+        try:
+            values = {"calibrates": True, **program.values(row)}
+        except CannotShowError as error:
+            why = str(error)
+            continue
+        if values["seconds"] * (FEWEST_REPETITIONS + WARM_UP) > LONGEST_SECONDS:
+            why = "its repetitions take too long"
+            continue
+        any_shown = True
+        yield Shown(program, case, place, values, measured, program.bound, _expected(program, measured))
+    if not any_shown:
+        raise CannotShowError(why)
+
+
+def _expected(program: Program, measured: Interval) -> str:
+    """What a program should print by the interval that was measured."""
+    above = PASS if program.larger_is_better else FAIL
+    below = FAIL if program.larger_is_better else PASS
+    return above if measured.low > program.bound else below if measured.high < program.bound else CANNOT_TELL
+
+
+def _rows(run: Run, family: Family, cases: Sequence[Json]) -> Iterator[tuple[Place, Row, Interval]]:
+    """Each point of a case: its values of the axes, the row of the launch in the middle, its ratio over launches."""
+    metric, table = PROGRAMS[family.name].metric, registry.found(run, family).table
+    its = table[table["record"].isin([case["record"] for case in cases])]
+    its = its[sound(its) & np.isfinite(its[metric].to_numpy(np.float64))]
+    axes = [axis.name for axis in family.axes if axis.of == "point" and axis.name in its]
+    for place, rows in its.groupby(axes, dropna=False):
+        found = launches.of_rows(rows, metric)
+        middle = rows.loc[(rows[metric] - as_float(found.value)).abs().idxmin()]
+        yield place, middle.to_dict(), Interval(*found.numbers, len(rows))
+
+
+def _beside(run: Run, case: Case, shown: Sequence[Shown], against: str) -> list[Shown]:
+    """The points at which another library is surely better, with the bound in the middle between both. Raises
+    CampaignError where the run does not have it there."""
+    same = _without_library(case.launches[0])
+    others = [
+        other
+        for other in cases_of(run.manifest)
+        if other.get("record") and other.get("toolchain") == against and _without_library(other) == same
+    ]
+    if not others:
+        there = first_of(dict.fromkeys(clean(other.get("toolchain")) for other in cases_of(run.manifest)), 9)
+        raise CampaignError(f"--against '{clean(against)}' has no such case in this run, whose libraries are {there}")
+    of_other = {place: measured for place, _, measured in _rows(run, case.family, others)}
+    return [
+        replace(one, bound=_middle(one.measured, other), expected=FAIL, against=(against, other))
+        for one in shown
+        if (other := of_other.get(one.place)) is not None and _is_worse(one, other)
+    ]
+
+
+def _without_library(case: Json) -> Json:
+    return {name: value for name, value in case.items() if name not in _OF_LAUNCH}
+
+
+def _middle(one: Interval, other: Interval) -> float:
+    return round((one.value + other.value) / 2, 3)
+
+
+def _is_worse(one: Shown, other: Interval) -> bool:
+    return one.measured.high < other.low if one.program.larger_is_better else one.measured.low > other.high

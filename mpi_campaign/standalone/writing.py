@@ -1,0 +1,169 @@
+"""Writes a case as a folder that stands alone: `reproducer.c`, `run.sh` and `README.md`."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from mpi_campaign.archive.run_folders import REPRODUCER, RunFolder
+from mpi_campaign.errors import CampaignError
+from mpi_campaign.launching.wire import HEADERS_BYTES, LONGEST_MTU
+from mpi_campaign.networks import rates
+from mpi_campaign.standalone.choosing import Case, Interval, Shown
+from postprocess.drawing.text import clean, plural, ratio
+from postprocess.records.fields import Json
+from postprocess.records.header import Header, kind_of, version_in_short
+
+TEMPLATES = Path(__file__).parent / "templates"
+SOURCE, SCRIPT, README = "reproducer.c", "run.sh", "README.md"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(TEMPLATES),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=False,
+)
+
+
+def write(shown: Shown, folder: RunFolder, manifest: Json, target: Path) -> list[Path]:
+    """Write a point of a case into a new or empty folder; returns the files. Raises CampaignError."""
+    program, case = shown.program, shown.case
+    good = "above" if program.larger_is_better else "below"
+    facts = {
+        **_shared(case, folder, manifest, _results(shown)),
+        **shown.values,
+        "question": _of_comment(shown.values["question"]),
+        "formula": program.formula,
+        "passes": f"{program.metric} is {good} {shown.bound}",
+        "metric": program.metric,
+        "bound": shown.bound,
+        "compared": ">" if program.larger_is_better else "<",
+        "found": _of_comment(f"{program.metric} {_interval(shown.measured)} with {case.name}, in {folder.run}"),
+        "cpus": list(_cpus(case.header)),
+        "repetitions": shown.repetitions,
+    }
+    return _write(facts, _ENVIRONMENT.get_template(program.template).render(facts), target)
+
+
+def source_of_wrong_data(case: Case, folder: RunFolder) -> str:
+    """The program that a benchmark wrote when it found wrong data; empty where it wrote none."""
+    logs = (folder.path / "logs" / f"{Path(str(launch['record'])).stem}.{REPRODUCER}" for launch in case.launches)
+    return next((path.read_text(encoding="utf-8") for path in logs if path.is_file()), "")
+
+
+def write_wrong_data(case: Case, source: str, folder: RunFolder, manifest: Json, target: Path) -> list[Path]:
+    """Write such a program into a new or empty folder; returns the files. Raises CampaignError."""
+    facts = {
+        **_shared(case, folder, manifest, {"found": str(case.launches[0].get("reason"))}),
+        "question": "Are the data there when MPI says so?",
+        "formula": "Every word that is received is compared with the one that was sent.",
+        "passes": "all data are right",
+        "repetitions": 0,
+    }
+    return _write(facts, source, target)
+
+
+def _write(facts: Mapping[str, Any], source: str, target: Path) -> list[Path]:
+    texts = {
+        SOURCE: source,
+        SCRIPT: _ENVIRONMENT.get_template(f"{SCRIPT}.j2").render(facts),
+        README: _ENVIRONMENT.get_template(f"{README}.j2").render(facts),
+    }
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        if any(target.iterdir()):
+            raise CampaignError(f"{target} is not empty: give a new folder")
+        for name, text in texts.items():
+            (target / name).write_text(text, encoding="utf-8")
+        (target / SCRIPT).chmod(0o755)
+    except OSError as error:
+        raise CampaignError(f"{target} cannot be written ({error.strerror}): give another folder") from error
+    return [target / name for name in texts]
+
+
+def _shared(case: Case, folder: RunFolder, manifest: Json, results: Mapping[str, str]) -> dict[str, Any]:
+    """The values of the script and of the README."""
+    header = case.header
+    return {
+        "library": _of_comment(version_in_short(header.mpi_library_version) or header.toolchain),
+        "ranks": header.ranks,
+        "environment": list(_variables(header)),
+        "wire": _wire(header),
+        "facts": list(_table(case, results, folder, manifest)),
+    }
+
+
+def _of_comment(text: str) -> str:
+    """A text from an archive, which may be anybody's, so that it does not end a comment."""
+    return clean(text).replace("*/", "* /")
+
+
+def _cpus(header: Header) -> Iterator[tuple[int, int]]:
+    """The first and the last CPU of each rank of the first node."""
+    for place in header.placement:
+        if place.node == 0:
+            numbers = [int(number) for number in re.findall(r"\d{1,5}", place.cpuset)] or [0]
+            yield min(numbers), max(numbers)
+
+
+def _variables(header: Header) -> Iterator[tuple[str, str]]:
+    """The environment of the library, for a shell. Values that are folders of the machine are left out."""
+    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    own = {name: value for name, value in header.environment.items() if not value.startswith("/")}
+    open_mpi = any(name.startswith("OMPI_") for name in own)
+    for name, value in sorted({**own, **(allowed if open_mpi else {})}.items()):
+        if _NAME.fullmatch(name):
+            yield name, shlex.quote(clean(value))
+
+
+def _wire(header: Header) -> Mapping[str, Any] | None:
+    """The wire of a case; None where its network was none."""
+    if kind_of(header.network) != "wire":
+        return None
+    rate = header.network.split(":")[1]
+    try:
+        packet = rates.packet_bytes(rate)
+    except ValueError as error:
+        raise CampaignError(f"network {clean(header.network)}: {error}") from error
+    return {
+        "rate": rate,
+        "mtu": min(packet, LONGEST_MTU),
+        "segment": packet + HEADERS_BYTES,
+        "burst": rates.burst_bytes(rate),
+    }
+
+
+def _interval(one: Interval) -> str:
+    return f"{ratio(one.value)} [{ratio(one.low)}, {ratio(one.high)}]"
+
+
+def _results(shown: Shown) -> dict[str, str]:
+    """The ratio that was measured, and that of the other library."""
+    metric, measured = shown.program.metric, shown.measured
+    results = {metric: f"{_interval(measured)}, 95 %, {plural(measured.launches, 'launch')}: {shown.expected}"}
+    if shown.against is not None:
+        name, its = shown.against
+        results[f"{metric} of {name}"] = (
+            f"{_interval(its)}, {plural(its.launches, 'launch')}; the bound is in the middle between both"
+        )
+    return results
+
+
+def _table(case: Case, results: Mapping[str, str], folder: RunFolder, manifest: Json) -> Iterator[tuple[str, str]]:
+    """What must be known of the numbers, for Markdown."""
+    header, host, campaign = case.header, manifest.get("host", {}), manifest.get("campaign", {})
+    rows = {
+        "case": case.name,
+        **results,
+        "library": version_in_short(header.mpi_library_version),
+        "machine": f"{host.get('cpu')}, {plural(int(host.get('cores') or 0), 'core')}, {host.get('os')}, Linux "
+        f"{host.get('kernel')}",
+        "measured": f"{header.started_utc}, run {folder.run}, campaign at commit {str(campaign.get('commit'))[:12]}",
+    }
+    for head, text in rows.items():
+        yield clean(head), clean(text).replace("|", "\\|")

@@ -1,0 +1,105 @@
+"""A case as a C program in one file: it builds with the compiler's warnings, and shows what the run showed."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mpi_campaign.standalone.programs import PROGRAMS, CannotShowError, call_of
+from mpi_campaign.toolchains import resolving
+from postprocess.families import registry
+from tests.support import MPI, Command, example, refused, succeed
+
+NIGHTLY, RECEIVED, PARTS, WAITED, IDLE = (
+    "20261121T232206Z-d886ac", "20261126T104932Z-d8d782", "20261126T134811Z-27f947", "20261126T103625Z-2106dd",
+    "20261124T180346Z-8d4bb0",
+)  # fmt: skip
+CASES = {
+    "nbc_overlap": (NIGHTLY, "mpich basic ibcast"),
+    "sync_overlap": (RECEIVED, "mpich sync_overlap"),
+    "partitioned": (PARTS, "mpich partitioned many"),
+    "cpu_overhead": (WAITED, "mpich cpu_overhead allreduce"),
+    "mpi_impact": (IDLE, "mpich async mpi_impact"),
+}
+QUICK = ("nbc_overlap", "sync_overlap")
+MOST_LINES = 150
+
+
+def written(inside: Command, folder: Path, family: str, *options: str) -> str:
+    """Writes the program of a case, and returns what the run says of it."""
+    run, words = CASES[family]
+    done = inside("reproduce", str(example(run)), "--case", words, "--standalone", str(folder), *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_every_family_with_a_program_has_a_case_here() -> None:
+    assert CASES.keys() == PROGRAMS.keys()
+    assert all(program.metric in registry.BY_NAME[name].columns for name, program in PROGRAMS.items())
+
+
+@pytest.mark.slow
+@pytest.mark.needs("mpi")
+@pytest.mark.needs("wire")
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "family", [name if name in QUICK else pytest.param(name, marks=pytest.mark.rare) for name in CASES]
+)
+def test_the_program_needs_mpi_alone_and_shows_what_the_run_did(tmp_path: Path, inside: Command, family: str) -> None:
+    folder = tmp_path / "reproducer"
+    said = written(inside, folder, family)
+    source = folder / "reproducer.c"
+    assert len(source.read_text().splitlines()) <= MOST_LINES
+    mpi = resolving.resolve(resolving.parse(MPI), print)
+    strict = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-fsyntax-only")
+    succeed(mpi.mpicc, *strict, str(source))
+    environment = {**os.environ, "MPICC": mpi.mpicc, "MPIEXEC": str(Path(mpi.mpicc).with_name("mpiexec"))}
+    done = subprocess.run(
+        [folder / "run.sh"], capture_output=True, text=True, check=False, env=environment, timeout=150, cwd=tmp_path
+    )
+    (verdict,) = re.findall(r"^(PASS|FAIL): ", done.stdout, re.MULTILINE)
+    assert done.returncode == ("PASS", "FAIL").index(verdict), done.stdout + done.stderr
+    if "cannot tell" not in said:
+        assert f": {verdict} in this run" in said, done.stdout
+
+
+def test_the_bound_against_a_better_library_is_in_the_middle_between_both(tmp_path: Path, inside: Command) -> None:
+    said = written(inside, tmp_path / "one", "mpi_impact", "--against", "openmpi@5.0.11")
+    assert said.endswith("FAIL in this run")
+    readme = (tmp_path / "one" / "README.md").read_text()
+    assert "r_mpi_impact of openmpi@5.0.11" in readme
+
+
+@pytest.mark.parametrize(
+    ("run", "options", "fragments"),
+    [
+        (NIGHTLY, ("--case", "mpich ibcast nonsense"), ["none has all of these words", "names 0 cases"]),
+        (NIGHTLY, ("--case", "mpich ibcast"), ["not one", "mpich@5.0.2 wire:2gbit"]),
+        (NIGHTLY, ("--case", ""), ["give words of its name"]),
+        (NIGHTLY, ("--case", "mpich basic ibcast", "--against", "mvapich"), ["libraries are", "openmpi@5.0.11"]),
+        (WAITED, ("--case", "mpich loggp"), ["cannot be shown in one file", "ways blocking and late"]),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(
+    tmp_path: Path, inside: Command, run: str, options: tuple[str, ...], fragments: list[str]
+) -> None:
+    refused(inside("reproduce", str(example(run)), *options, "--standalone", str(tmp_path / "new")), *fragments)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_with_files_is_left_as_it_is(tmp_path: Path, inside: Command) -> None:
+    (tmp_path / "kept").write_text("mine")
+    words = ("--case", "mpich basic ibcast", "--standalone", str(tmp_path))
+    refused(inside("reproduce", str(example(NIGHTLY)), *words), "is not empty")
+    refused(inside("reproduce", str(example(NIGHTLY)), "--case", "mpich"), "--standalone")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_each_collective_has_the_call_of_the_standard_or_says_why_not() -> None:
+    assert call_of("ibcast")[0] == "MPI_Ibcast"
+    assert call_of("reduce_scatter_block_init")[::2] == ("MPI_Reduce_scatter_block_init", True)
+    assert call_of("ibarrier")[1] == ""
+    with pytest.raises(CannotShowError):
+        call_of("ialltoallw")
