@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 /* Prepares a transfer of a channel, after one of the same channel that is not timed: so each part finds what it left
- * itself, in caches and in the library, as where it is repeated alone, and not what the other part left. All ranks begin
- * the untimed one together on an idle network, because how it went can show in the next one. */
+ * itself, in caches and in the library, as where it is repeated alone, and not what the other part left. All ranks
+ * begin the untimed one together on an idle network, because how it went can show in the next one. */
 static void prepare_after_another(struct pipeline *o, struct channel *own) {
     o->leads_in = true;
     messages_prepare(o, own);

@@ -87,7 +87,7 @@ static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const int64_t shares = o->plan->noise == NOISE_LAST ? partitions_of(o, at) : o->program->threads;
     const double delays = (double)ratio_of(o, at) / 1e6 / (double)shares;
     const double seconds = 2 * bytes / readings_bandwidth(o) * (2 + delays); /* each after an untimed transfer */
-    return seconds + 1e-3; /* starts, filling and checking */
+    return seconds + 1e-3;                                                   /* starts, filling and checking */
 }
 
 static bool begin(void *context, struct sampler_point *p) {

@@ -42,8 +42,8 @@ struct pipeline {
     char *other_data;     /* with cold caches: what is read before each transfer */
     size_t other_bytes;
     struct delays delays;
-    struct network network; /* readings of the whole launch */
-    int64_t reading_ns;     /* the time that they took on this rank */
+    struct network network;       /* readings of the whole launch */
+    int64_t reading_ns;           /* the time that they took on this rank */
     struct channel short_message; /* one message, as the reference sends it */
     struct channel long_message;
     struct network_estimate planned; /* alpha and beta before the points, by which the delays were planned */
@@ -51,7 +51,7 @@ struct pipeline {
         struct channel tested;
         struct channel reference;
         const struct delay *delay;
-    } point;                    /* the point that is being measured */
+    } point;                     /* the point that is being measured */
     struct channel *one_message; /* what is timed as one message: the point's reference, or a reading's */
     /* The last transfer: its number, from which its contents follow, its channel and its times. */
     uint64_t transfer;

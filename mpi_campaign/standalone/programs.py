@@ -112,7 +112,7 @@ def _early(row: Row) -> dict[str, Any]:
 
 
 def _cpu(row: Row) -> dict[str, Any]:
-    if row["way"] not in ("blocking", "late") or row["benchmark"] != "cpu_overhead":
+    if row["way"] not in ("blocking", "late"):
         raise CannotShowError("ways blocking and late can be shown")
     operation, late_s = str(row["operation"]), row["lateness_ns"] / 1e9
     if operation not in ARGUMENTS:

@@ -155,7 +155,7 @@ def of_launches(alltoall: Sequence[float], allreduce: Sequence[float], **changes
         dict.fromkeys(FAMILIES_OF["t_wall_ns"][0].columns, "")
         | {"operation": operation, "launch": launch, "repeat": launch, "t_wall_ns": value}
         | {"t_wall_ns_ci95_low": 0.99 * value, "t_wall_ns_ci95_high": 1.01 * value}
-        | {"valid": True, "reliable": True, "complete": True, "oversubscribed": False}
+        | {"valid": True, "complete": True, "oversubscribed": False}
         for operation, values in (("alltoall", alltoall), ("allreduce", allreduce))
         for launch, value in enumerate(values, 1)
     ]
@@ -177,7 +177,7 @@ def test_a_quotient_is_of_launches_side_by_side(tmp_path: Path) -> None:
     [
         (of_launches([200.0, 210.0, 220.0], []), "nothing of the kind"),
         (of_launches([200.0, 210.0, 220.0], [-1.0, 1.0, 0.5]), "not surely above 0"),
-        (of_launches([200.0, 210.0, 220.0], [100.0, 100.0, 110.0], reliable=False), "only 0 of 3 points"),
+        (of_launches([200.0, 210.0, 220.0], [100.0, 100.0, 110.0], valid=False), "only 0 of 3 points"),
     ],
 )
 def test_a_quotient_of_what_is_not_known_is_not_tested(

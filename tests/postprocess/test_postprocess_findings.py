@@ -210,7 +210,7 @@ def test_a_figure_with_maps_has_one_of_each_library_that_says_where_the_bound_is
     rows = planted(one.decides, meets=True)
     rows = pd.concat([rows.assign(comm_target_ns=time_ns) for time_ns in (1_000_000, 2_000_000)], ignore_index=True)
     rows.loc[1, one.decides.metric] = 0.0
-    rows = pd.concat([rows, rows.iloc[:1].assign(comp_target_ns=4_000_000, reliable=False)], ignore_index=True)
+    rows = pd.concat([rows, rows.iloc[:1].assign(comp_target_ns=4_000_000, valid=False)], ignore_index=True)
     tables = {one.decides.family.name: rows}
     found = findings.judged([replace(one, control=None)], tables, LARGE)
     (grid,) = findings_pictures.maps(found, tables)
