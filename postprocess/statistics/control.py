@@ -38,9 +38,10 @@ def by_order(times: ArrayLike, order: ArrayLike, part: int) -> Estimate:
     part: the number of the part that the times are of; the part before the first one is the last.
     """
     values = np.asarray(times, dtype=np.float64)
-    texts = [str(int(one)) for one in np.asarray(order)]
+    orders, place = np.unique(np.asarray(order), return_inverse=True)
+    texts = [str(int(one)) for one in orders]
     other = str(part - 1 or len(texts[0]))
-    after = np.array([one.index(other) < one.index(str(part)) for one in texts])
+    after = np.array([one.index(other) < one.index(str(part)) for one in texts])[place]
     return ratio_estimate(series_estimate(values[after]), series_estimate(values[~after]))
 
 

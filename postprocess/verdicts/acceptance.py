@@ -417,7 +417,7 @@ def _counted(one: Criterion, tables: Mapping[str, pd.DataFrame]) -> Result | tup
     """The rows that a criterion is decided by, and the evidence; a result where they are too few."""
     family = one.family
     table = tables[family.name]
-    if axes.BENCHMARK.name not in table:
+    if axes.BENCHMARK.name in one.where and axes.BENCHMARK.name not in table:
         table = table.assign(**{axes.BENCHMARK.name: family.benchmarks[0]})
     if one.points == "diagonal" and "comm_target_ns" in table:
         table = table[table["comm_target_ns"] == table["comp_target_ns"]]
@@ -540,15 +540,17 @@ def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
     """
     has = rows[one.metric].notna()
     cannot = pd.Series(data=False, index=rows.index)
-    if has.any():
+    if has.any() and not has.all():
         counting, _ = _counting(rows, one)
         for axis in one.family.axes:
             if axis.of == "point" and axis.kind == "text":
                 kind = rows[axis.name]
                 cannot |= ~has.groupby(kind).transform("any") & counting.groupby(kind).transform("any")
+    if not cannot.any():
+        return rows, ""
     left = rows[~cannot]
     _, lacking = _where(left, one.where)
-    if lacking or len(left) == len(rows):
+    if lacking:
         return rows, ""
     return left, f"; {len(rows) - len(left)} more are of a kind that has no {one.metric}"
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
@@ -225,6 +225,15 @@ class _Library:
 
     tables: Mapping[str, pd.DataFrame]
     troubles: Sequence[Json]
+    _made: dict[tuple[str, tuple[str, ...]], pd.DataFrame] = field(default_factory=dict)
+
+    def over(self, family: str, networks: tuple[str, ...]) -> pd.DataFrame:
+        """The rows of a family over these networks, all of them where none is named; made once."""
+        key = family, networks
+        if key not in self._made:
+            table = self.tables.get(family, pd.DataFrame())
+            self._made[key] = _over(table, networks) if len(table) else table
+        return self._made[key]
 
 
 def of_run(run: Run) -> list[Judged]:
@@ -270,20 +279,22 @@ def _of_libraries(
     """The result of a criterion for each library that was measured, of those that the finding is about."""
     family = criterion.family.name
     for name, library in libraries.items():
-        table = library.tables.get(family, pd.DataFrame())
+        if finding.libraries and name.partition("@")[0] not in finding.libraries:
+            continue
+        table = library.over(family, finding.networks)
         if len(table):
-            table = rows_of(table, finding, name)
-        if len(table) and (not finding.libraries or name.partition("@")[0] in finding.libraries):
             (result,) = judge(Criteria("", (criterion,)), {family: table}, (), library.troubles)
             yield name, result
 
 
 def rows_of(table: pd.DataFrame, finding: Finding, library: str) -> pd.DataFrame:
     """The rows of a library, over the networks that a finding is about."""
-    its: pd.DataFrame = table[table["toolchain"] == library]
-    if finding.networks:
-        its = its[its["network"].map(kind_of).isin(finding.networks)]
-    return its
+    return _over(table[table["toolchain"] == library], finding.networks)
+
+
+def _over(rows: pd.DataFrame, networks: Sequence[str]) -> pd.DataFrame:
+    over: pd.DataFrame = rows[rows["network"].map(kind_of).isin(networks)] if networks else rows
+    return over
 
 
 def _controlled(result: Result, control: Result | None) -> Result:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from types import SimpleNamespace
 
@@ -94,7 +95,7 @@ def _evidence(result: Result) -> str:
 
 def markdown(found: Sequence[Judged], command: str, where: Sequence[str]) -> Iterator[tuple[str, str]]:
     """For each paper the name of its file of findings, and its page in Markdown: what was decided, those first that do
-    not hold; then where it cannot be told, and what was not measured.
+    not hold; then what was not measured.
 
     command: what writes the pages.  where: where the runs were made, a line for each.
     """
@@ -102,8 +103,6 @@ def markdown(found: Sequence[Judged], command: str, where: Sequence[str]) -> Ite
         its = list(of_paper)
         lines = [f"# {cited(key)}", "", f"Written by `{command}`.", "", *(f"- {line}" for line in where), ""]
         lines += [f"{_counted(its)}.", "", *_markdown_table(its)]
-        untold = dict.fromkeys(_cell(one.finding.at) for one in its if one.verdict == CANNOT_TELL)
-        lines += ["", f"## {CANNOT_TELL.capitalize()}", "", f"{'; '.join(untold)}."] if untold else []
         for verdict in (NOT_MEASURED, NOT_MEASURABLE):
             reasons: dict[str, list[str]] = {}
             for one in its:
@@ -119,7 +118,10 @@ def _markdown_table(found: Sequence[Judged]) -> Iterator[str]:
     yield from ("| verdict | at | claim | in the paper | here |", "| --- | --- | --- | --- | --- |")
     for one in _ranked(found):
         if one.verdict in MEASURED and one.verdict != CANNOT_TELL:
-            cells = (one.verdict, one.finding.at, one.finding.claim, one.finding.paper, "<br>".join(_here(one)))
+            told = {name: result for name, result in one.of_libraries.items() if result.verdict != NOT_TESTED}
+            untold = [name for name in one.of_libraries if name not in told]
+            here = [*_here(replace(one, of_libraries=told)), *[f"{CANNOT_TELL}: {', '.join(untold)}"] * bool(untold)]
+            cells = (one.verdict, one.finding.at, one.finding.claim, one.finding.paper, "<br>".join(here))
             yield f"| {' | '.join(map(_cell, cells))} |"
 
 

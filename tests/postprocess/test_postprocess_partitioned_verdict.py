@@ -176,13 +176,13 @@ def test_launches_are_pooled_and_make_it_sure(tmp_path: Path) -> None:
 
 def test_an_empty_table_has_no_verdict() -> None:
     assert verdicts(partitioned_table([])) == ()
-    assert summaries(partitioned_table([])) == []
+    assert summaries(verdicts(partitioned_table([]))) == []
     assert verdict_text(partitioned_table([])) == ""
 
 
 def test_a_summary_says_for_each_library_where_it_pays_most_and_how_often(tmp_path: Path) -> None:
     table = table_of(tmp_path, record("part"), record("part", truth=LATE, toolchain="mpich@5.0.2"))
-    late, early = summaries(table)
+    late, early = summaries(verdicts(table))
     assert (late.library, early.library) == ("mpich@5.0.2 over wire:2gbit", "openmpi@5.0.11 over wire:2gbit")
     assert late.most == "sending early surely pays in no case"
     assert late.cases == f"of {len(SIZES)} cases in which a partition is late: it cannot be told in {len(SIZES)}"
@@ -196,14 +196,14 @@ def test_a_summary_says_for_each_library_where_it_pays_most_and_how_often(tmp_pa
         assert (f"{paying} in {len(answers)} (" in words) is bool(answers)
     assert "one message is fastest in" in early.cases
     unsure = table_of(tmp_path, delayed(oversubscribed=True))
-    assert summaries(unsure)[0].most == "sending early surely pays in no case"
-    assert "not reliable" in summaries(unsure)[0].unreliable
+    assert summaries(verdicts(unsure))[0].most == "sending early surely pays in no case"
+    assert "not reliable" in summaries(verdicts(unsure))[0].unreliable
 
 
 def test_what_is_as_fast_without_a_delay_is_not_said_to_be_sent_early(tmp_path: Path) -> None:
     """MPICH in shared memory: `part` sends nothing early, and is faster by its protocol, with and without a delay."""
     by_protocol = record("part", truth=replace(LATE, times_slower=0.7))
-    (only,) = summaries(table_of(tmp_path / "late", by_protocol))
+    (only,) = summaries(verdicts(table_of(tmp_path / "late", by_protocol)))
     assert only.most == "sending early surely pays in no case"
     same = f"an approach is faster than one message, but as much without a delay, in {len(SIZES)} ("
     assert only.cases.startswith(f"of {len(SIZES)} cases in which a partition is late: {same}")
@@ -212,9 +212,11 @@ def test_what_is_as_fast_without_a_delay_is_not_said_to_be_sent_early(tmp_path: 
     ).choices[-1]
     assert delayed_choice.is_faster and not delayed_choice.pays_early
     assert ", but as much without a delay (1.43 [" in choice_words(delayed_choice)
-    (unknown,) = summaries(table_of(tmp_path / "only", delayed("part", truth=replace(LATE, times_slower=0.7))))
+    (unknown,) = summaries(
+        verdicts(table_of(tmp_path / "only", delayed("part", truth=replace(LATE, times_slower=0.7))))
+    )
     assert unknown.most.startswith("sending early pays most for ")  # without a delay it was not measured
-    (early,) = summaries(table_of(tmp_path / "early", record("part")))
+    (early,) = summaries(verdicts(table_of(tmp_path / "early", record("part"))))
     assert early.most.startswith("sending early pays most for 16 MiB")
     assert "as much without a delay" not in early.most + early.cases
 
@@ -243,12 +245,12 @@ def test_a_gain_above_the_number_of_partitions_is_not_where_it_pays_most(tmp_pat
     said = table["flags"].map(lambda flags: any("more than N theta = 4, which early" in flag for flag in flags))
     assert said.tolist() == (table["gain_ci95_low"] > 4).tolist()
     assert said.sum() == 1 and said.iloc[-1]
-    (one,) = summaries(table)
+    (one,) = summaries(verdicts(table))
     assert one.most.startswith(f"sending early pays most for {size(SIZES[-2])}, ")
     assert f"{size(SIZES[-1])})" in one.cases  # it pays there too
     usual[1:-1] = [point(0, truth=fast, message_bytes=SIZES[-1])]
     usual[-1]["points"] = 1
-    (alone,) = summaries(table_of(tmp_path / "alone", usual))
+    (alone,) = summaries(verdicts(table_of(tmp_path / "alone", usual)))
     words = "sending early pays only with gains above the number of partitions, which it alone cannot bring, the least"
     assert alone.most.startswith(f"{words} for 16 MiB")
 
@@ -258,7 +260,7 @@ def test_a_single_partition_is_not_said_to_be_sent_early(tmp_path: Path) -> None
     alone = [
         record("layer", truth=replace(EARLY, times_slower=0.9), ratios=ratios, sent=1) for ratios in ((0,), (0, 2))
     ]
-    (only,), (with_delay,) = (summaries(table_of(tmp_path / str(i), lines)) for i, lines in enumerate(alone))
+    (only,), (with_delay,) = (summaries(verdicts(table_of(tmp_path / str(i), lines))) for i, lines in enumerate(alone))
     assert only.most == with_delay.most == "no partition was late, so nothing could be sent early"
     assert (only.cases, with_delay.cases) == ("", "")
     faster = f"another approach is faster than one message in {len(SIZES)} ("

@@ -68,6 +68,7 @@ def _crossing(record: PartitionedRecord, neighbours: int) -> int:
 def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     """The section of the report, and its card. verdicts: of each scenario its words, the answers by range of sizes, the
     break-even sizes by option, and how many points do not count."""
+    every = verdicts(table)
     answers = [
         (
             scenario_words(verdict.values),
@@ -75,9 +76,9 @@ def _view(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
             [(option.words, break_even_words(found, launches)) for option, found, launches in verdict.break_evens],
             unreliable_words(verdict),
         )
-        for verdict in verdicts(table)
+        for verdict in every
     ]
-    return {"summaries": summaries(table), "verdicts": answers, "points": SHOWN.view(table, most_rows)}
+    return {"summaries": summaries(every), "verdicts": answers, "points": SHOWN.view(table, most_rows)}
 
 
 INSIDE = observed(AXES, lambda record: f"{record.approach}, partitioned", _covered, _facts)

@@ -1,10 +1,8 @@
 """The verdicts of each library in a few lines: where sending early pays most, and how often it does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-
-import pandas as pd
 
 from postprocess.drawing.text import plural, size
 from postprocess.families.partitioned.verdict import (
@@ -14,7 +12,6 @@ from postprocess.families.partitioned.verdict import (
     library_words,
     setting_words,
     unreliable_words,
-    verdicts,
 )
 
 
@@ -39,9 +36,9 @@ class Summary:
     unreliable: str
 
 
-def summaries(table: pd.DataFrame) -> list[Summary]:
-    """The summaries of a table of `partitioned_table`, one for each library and network, in the order of its rows."""
-    named = sorted(((library_words(verdict.values), verdict) for verdict in verdicts(table)), key=lambda pair: pair[0])
+def summaries(every: Iterable[Verdict]) -> list[Summary]:
+    """The summaries of all verdicts of a table, one for each library and network."""
+    named = sorted(((library_words(verdict.values), verdict) for verdict in every), key=lambda pair: pair[0])
     by_library = groupby(named, lambda pair: pair[0])
     return [_summary(library, [verdict for _, verdict in of_library]) for library, of_library in by_library]
 

@@ -237,8 +237,8 @@ def _without_delay(choice: Choice, undelayed: pd.DataFrame | None) -> Found | No
 
 def _by_option(rows: pd.DataFrame) -> Iterator[tuple[Option, pd.DataFrame]]:
     names = ["configuration", "approach", "aggregation_bytes", "partitions_receive", "partitions_send"]
-    for _, of_option in rows.groupby(names, sort=False):
-        configuration, approach, together, received, sent = of_option.iloc[0][names]
+    by_names: Any = rows.groupby(names, sort=False)
+    for (configuration, approach, together, received, sent), of_option in by_names:
         yield Option(str(configuration), str(approach), int(together), int(received), int(sent)), of_option
 
 
