@@ -57,7 +57,7 @@ def provenance_words(run: Run, records: Iterable[RecordFile]) -> str:
         "system": [str(run.manifest.get("system") or "")],
         "": [started],
         "toolchain": [f"{h.toolchain} ({h.provider})" for h in headers],
-        "on": [f"{h.ranks} ranks of {h.threads_per_rank} threads, {h.nodes} node(s)" for h in headers],
+        "on": [f"{h.ranks} ranks of {h.threads_per_rank} threads, {plural(h.nodes, 'node')}" for h in headers],
         "built by": [str(h.build.get("compiler") or "") for h in headers],
         "record": names if len(names) == 1 else [],
     }

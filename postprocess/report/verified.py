@@ -141,7 +141,12 @@ def _verified(name: str, observed: Observed) -> Verified:
         ("MPI library", values(version_in_short(h.mpi_library_version) for h in headers)),
         ("MPI standard", values(h.mpi_standard for h in headers)),
         ("thread level", values(f"{h.thread_level_required} asked, {h.thread_level_provided} given" for h in headers)),
-        ("processes", values(f"{h.ranks} on {h.nodes} node(s), {h.threads_per_rank} thread(s) each" for h in headers)),
+        (
+            "processes",
+            values(
+                f"{h.ranks} on {plural(h.nodes, 'node')}, {plural(h.threads_per_rank, 'thread')} each" for h in headers
+            ),
+        ),
         ("physical cores", values(h.physical_cores for h in headers)),
         ("oversubscribed", values("yes" if h.oversubscribed else "no" for h in headers)),
         ("shared core", values("yes" if h.shared_core else "no" for h in headers)),
@@ -199,7 +204,7 @@ def _progress_words(progress: Progress) -> str:
     owners = {"none": "none asked for", "library": "the library's", "application": "the application's"}
     binders = {"none": "", "library": ", bound by the library", "program": ", bound by the benchmark"}
     whose, by = owners.get(progress.source, progress.source), binders.get(progress.pinned_by, "")
-    given_up = f", {progress.given_up_cores} core(s) of each rank given up" if progress.given_up_cores else ""
+    given_up = f", {plural(progress.given_up_cores, 'core')} of each rank given up" if progress.given_up_cores else ""
     return f"{whose}{by}{given_up}"
 
 
