@@ -47,7 +47,7 @@ ROOT = 0x10000
 # Classic BPF (code, jump if true, jump if false, operand), of IPv4 packets without options; no privilege outside of the
 # namespace is needed for it.
 _NETWORK_HEADER = 0xFFF00000
-_BY_PORTS = (
+BY_PORTS = (
     (0x28, 0, 0, _NETWORK_HEADER + 22),  # destination port
     (0x07, 0, 0, 0),
     (0x28, 0, 0, _NETWORK_HEADER + 20),  # source port
@@ -136,8 +136,8 @@ def _attribute(kind: int, value: bytes) -> bytes:
 def _tell_directions(index: int) -> None:
     """Add the filter that chooses the class of a direction. Raises OSError. The message is put together here, because
     pyroute2 knows no filters by classic BPF."""
-    program = b"".join(struct.pack("HBBI", *instruction) for instruction in _BY_PORTS)
-    options = _attribute(TCA_BPF_OPS_LEN, struct.pack("H", len(_BY_PORTS))) + _attribute(TCA_BPF_OPS, program)
+    program = b"".join(struct.pack("HBBI", *instruction) for instruction in BY_PORTS)
+    options = _attribute(TCA_BPF_OPS_LEN, struct.pack("H", len(BY_PORTS))) + _attribute(TCA_BPF_OPS, program)
     of_packets = 1 << 16 | socket.htons(ETH_P_IP)
     message = struct.pack("iiIII", socket.AF_UNSPEC, index, 0, ROOT, of_packets)
     message += _attribute(TCA_KIND, b"bpf\0") + _attribute(TCA_OPTIONS, options)

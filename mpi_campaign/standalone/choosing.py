@@ -53,6 +53,10 @@ class Case:
     family: Family
     header: Header
 
+    @property
+    def benchmark(self) -> str:
+        return str(self.launches[0]["benchmark"])
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -60,7 +64,8 @@ class Shown:
 
     place: the point's values of its axes.  values: those of the template.  bound: between PASS and FAIL.
     expected: what it should print.
-    against: the ratio of another library at the same point, by its name; None where the bound is the family's.
+    against: the ratio of another library at the same point, and the header of its record; None where the bound is the
+    program's.  alike: how many of the case's points do so, of how many that can be shown.
     """
 
     program: Program
@@ -70,7 +75,8 @@ class Shown:
     measured: Interval
     bound: float
     expected: str
-    against: tuple[str, Interval] | None = None
+    against: tuple[Header, Interval] | None = None
+    alike: tuple[int, int] = (0, 0)
 
     @property
     def margin(self) -> float:
@@ -92,15 +98,15 @@ def case_of(run: Run, words: str) -> Case:
 
 
 def clearest(run: Run, case: Case, against: str) -> Shown:
-    """The point that shows a case most clearly: it fails surely, or else passes surely.
+    """The point that shows most clearly what most points of a case do: they surely fail, or surely pass.
 
     against: another library of the run, which is better at the same point; empty: the bound is the family's. Raises
     CampaignError.
     """
-    if case.family.name not in PROGRAMS:
+    if case.benchmark not in PROGRAMS:
         raise CampaignError(f"{case.name} cannot be shown in one file; what can: {', '.join(PROGRAMS)}")
     try:
-        _check(case.header, PROGRAMS[case.family.name])
+        _check(case.header, PROGRAMS[case.benchmark])
         shown = list(_points(run, case))
     except CannotShowError as error:
         raise CampaignError(f"{case.name} cannot be shown in one file: {error}") from error
@@ -108,7 +114,10 @@ def clearest(run: Run, case: Case, against: str) -> Shown:
         shown = _beside(run, case, shown, against)
         if not shown:
             raise CampaignError(f"{case.name}: at no point is it surely worse than {clean(against)}")
-    return min(shown, key=lambda one: ((FAIL, PASS, CANNOT_TELL).index(one.expected), -one.margin))
+    told = [one.expected for one in shown if one.expected != CANNOT_TELL]
+    most = PASS if told.count(PASS) > told.count(FAIL) else FAIL
+    clearest = min(shown, key=lambda one: ((most, PASS, FAIL, CANNOT_TELL).index(one.expected), -one.margin))
+    return replace(clearest, alike=(told.count(clearest.expected), len(shown)))
 
 
 def _named(manifest: Json, words: str) -> tuple[str, list[Json]]:
@@ -116,16 +125,20 @@ def _named(manifest: Json, words: str) -> tuple[str, list[Json]]:
     shortest name. Raises CampaignError."""
     by_name: dict[str, list[Json]] = {}
     for case in cases_of(manifest):
-        if case.get("record") and _is_named(case, words.split()):
+        if case.get("record") and _is_named(case, _words(words)):
             by_name.setdefault(_REPEAT.sub("", clean(case.get("case"))), []).append(case)
     plainest = sorted(by_name, key=_length)[:2]
     if not words or not plainest or len({_length(name) for name in plainest}) < len(plainest):
-        found = first_of(by_name, 3) if by_name else "none has all of these words"
+        found = first_of(by_name, 3) if by_name else "none has all of these words, or it was skipped"
         raise CampaignError(
             f"--case '{clean(words)}' names {plural(len(by_name), 'case')} that were measured, not one: {found}; give "
             "words of its name, such as --case 'mpich async ialltoall'"
         )
     return plainest[0], by_name[plainest[0]]
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[\s(),]+", text) if word]
 
 
 def _length(name: str) -> int:
@@ -135,7 +148,7 @@ def _length(name: str) -> int:
 
 def _is_named(case: Json, words: Sequence[str]) -> bool:
     """Whether a case has each of the words in its name. Of `mpich@5.0.2` and `wire:2gbit` the first part is enough."""
-    texts = [*re.split(r"[\s(),]+", str(case.get("case"))), str(case.get("benchmark"))]
+    texts = [*_words(str(case.get("case"))), str(case.get("benchmark"))]
     there = {part for text in texts for part in (text, re.split("[@:]", text)[0])}
     return all(word in there for word in words)
 
@@ -161,10 +174,10 @@ def _check(header: Header, program: Program) -> None:
 
 def _points(run: Run, case: Case) -> Iterator[Shown]:
     """A case at each of its points that can be shown. Raises CannotShowError where there is none."""
-    program, why, any_shown = PROGRAMS[case.family.name], "", False
-    for place, row, measured in _rows(run, case.family, case.launches):
+    program, why, any_shown = PROGRAMS[case.benchmark], "", False
+    for place, row, measured in _rows(run, case, case.launches):
         try:
-            values = {"calibrates": True, **program.values(row)}
+            values = {"calibrates": True, "slowest": True, **program.values(row)}
         except CannotShowError as error:
             why = str(error)
             continue
@@ -186,10 +199,11 @@ def _expected(program: Program, measured: Interval) -> str:
     return below if measured.high < program.bound / TOLERANCE else CANNOT_TELL
 
 
-def _rows(run: Run, family: Family, cases: Sequence[Json]) -> Iterator[tuple[Place, Row, Interval]]:
+def _rows(run: Run, case: Case, its_launches: Sequence[Json]) -> Iterator[tuple[Place, Row, Interval]]:
     """Each point of a case: its values of the axes, the row of the launch in the middle, its ratio over launches."""
-    metric, table = PROGRAMS[family.name].metric, registry.found(run, family).table
-    its = table[table["record"].isin([case["record"] for case in cases])]
+    family, metric = case.family, PROGRAMS[case.benchmark].metric
+    table = registry.found(run, family).table
+    its = table[table["record"].isin([launch["record"] for launch in its_launches])]
     its = its[sound(its) & np.isfinite(its[metric].to_numpy(np.float64))]
     axes = [axis.name for axis in family.axes if axis.of == "point" and axis.name in its]
     for place, rows in its.groupby(axes, dropna=False):
@@ -210,9 +224,10 @@ def _beside(run: Run, case: Case, shown: Sequence[Shown], against: str) -> list[
     if not others:
         there = first_of(dict.fromkeys(clean(other.get("toolchain")) for other in cases_of(run.manifest)), 9)
         raise CampaignError(f"--against '{clean(against)}' has no such case in this run, whose libraries are {there}")
-    of_other = {place: measured for place, _, measured in _rows(run, case.family, others)}
+    header = _header(run, case.family, others)
+    of_other = {place: measured for place, _, measured in _rows(run, case, others)}
     return [
-        replace(one, bound=_middle(one.measured, other), expected=FAIL, against=(against, other))
+        replace(one, bound=_middle(one.measured, other), expected=FAIL, against=(header, other))
         for one in shown
         if (other := of_other.get(one.place)) is not None and _is_worse(one, other)
     ]

@@ -100,6 +100,8 @@ def _early(row: Row) -> dict[str, Any]:
         raise CannotShowError(f"approach {approach} is a program of its own: part and many can be shown")
     if row["partitions_receive"] != partitions or row["noise"] not in ("last", "none"):
         raise CannotShowError("its receiver has other partitions, or several partitions are late")
+    if not row["t_delay_ns"] > 0:
+        raise CannotShowError("nothing is computed before its last partition")
     how = "in partitions" if approach == "part" else "as several messages"
     return {
         "question": f"Does sending {row['message_bytes']} bytes early, {how}, pay while the last part is computed?",
@@ -119,7 +121,7 @@ def _cpu(row: Row) -> dict[str, Any]:
         raise CannotShowError(f"{operation} takes more arguments than the program has")
     calls = 1 if late_s else max(math.ceil(BATCH_SECONDS * 1e9 / row["t_wall_ns"]), 1)
     return {
-        "question": f"Does MPI_{operation.capitalize()} use the CPU while it waits?",
+        "question": f"Does MPI_{operation.capitalize()} leave the CPU free for other work?",
         "call": f"MPI_{operation.capitalize()}",
         "arguments": ARGUMENTS[operation],
         "words": _words(row),
@@ -127,6 +129,7 @@ def _cpu(row: Row) -> dict[str, Any]:
         "late": int(late_s > 0),
         "late_s": late_s,
         "calibrates": late_s > 0,
+        "slowest": late_s > 0,
         "seconds": calls * row["t_wall_ns"] / 1e9 + late_s,
     }
 
@@ -158,11 +161,11 @@ PROGRAMS: Mapping[str, Program] = {
         _early, larger_is_better=True,
     ),
     "cpu_overhead": Program(
-        "cpu.c.j2", "cpu_share", 0.5, "cpu_share = CPU time / wall time, of the ranks that wait.", _cpu,
+        "cpu.c.j2", "cpu_share", 0.5, "cpu_share = CPU time / wall time of the calls; 1: it is never free.", _cpu,
     ),
     "mpi_impact": Program(
         "impact.c.j2", "r_mpi_impact", 1.1, "r_mpi_impact = t after MPI_Init / t before it.", _impact,
         computes_with_threads=True,
     ),
 }  # fmt: skip
-"""By the name of the family. Programs of the other families take more than one file."""
+"""By the name of the benchmark. Other benchmarks take more than one file."""

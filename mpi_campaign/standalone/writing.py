@@ -10,7 +10,7 @@ import jinja2
 
 from mpi_campaign.archive.run_folders import REPRODUCER, RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.launching.wire import HEADERS_BYTES, LONGEST_MTU
+from mpi_campaign.launching.wire import BY_PORTS, CONGESTION_CONTROL, HEADERS_BYTES, LONGEST_MTU
 from mpi_campaign.networks import rates
 from mpi_campaign.standalone.choosing import Case, Interval, Shown
 from postprocess.drawing.text import clean, plural, ratio
@@ -19,6 +19,8 @@ from postprocess.records.header import Header, kind_of, version_in_short
 
 TEMPLATES = Path(__file__).parent / "templates"
 SOURCE, SCRIPT, README = "reproducer.c", "run.sh", "README.md"
+MOST_CPUS = 64
+_OF_LAUNCHER = re.compile("COMM_WORLD|UNIVERSE_SIZE|PIN_MAPPING|HYDRA|LOCAL_RANK|LOCALRANK")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -36,6 +38,7 @@ def write(shown: Shown, folder: RunFolder, manifest: Json, target: Path) -> list
     good = "above" if program.larger_is_better else "below"
     facts = {
         **_shared(case, folder, manifest, _results(shown)),
+        "better": list(_variables(shown.against[0])) if shown.against else [],
         **shown.values,
         "question": _of_comment(shown.values["question"]),
         "formula": program.formula,
@@ -44,7 +47,8 @@ def write(shown: Shown, folder: RunFolder, manifest: Json, target: Path) -> list
         "bound": shown.bound,
         "compared": ">" if program.larger_is_better else "<",
         "found": _of_comment(f"{program.metric} {_interval(shown.measured)} with {case.name}, in {folder.run}"),
-        "cpus": list(_cpus(case.header)),
+        "cpus": (cpus := list(_cpus(case.header))),
+        "most_cpus": max(map(len, cpus)),
         "repetitions": shown.repetitions,
     }
     return _write(facts, _ENVIRONMENT.get_template(program.template).render(facts), target)
@@ -63,6 +67,7 @@ def write_wrong_data(case: Case, source: str, folder: RunFolder, manifest: Json,
         "question": "Are the data there when MPI says so?",
         "formula": "Every word that is received is compared with the one that was sent.",
         "passes": "all data are right",
+        "better": [],
         "repetitions": 0,
     }
     return _write(facts, source, target)
@@ -103,21 +108,22 @@ def _of_comment(text: str) -> str:
     return clean(text).replace("*/", "* /")
 
 
-def _cpus(header: Header) -> Iterator[tuple[int, int]]:
-    """The first and the last CPU of each rank of the first node."""
+def _cpus(header: Header) -> Iterator[list[int]]:
+    """The CPUs of each rank of the first node. Of more than MOST_CPUS the last ones are left out."""
     for place in header.placement:
         if place.node == 0:
-            numbers = [int(number) for number in re.findall(r"\d{1,5}", place.cpuset)] or [0]
-            yield min(numbers), max(numbers)
+            ends = [list(map(int, part.split("-"))) for part in re.findall(r"\d{1,5}(?:-\d{1,5})?", place.cpuset)]
+            yield [cpu for part in ends for cpu in range(part[0], part[-1] + 1)][:MOST_CPUS] or [0]
 
 
 def _variables(header: Header) -> Iterator[tuple[str, str]]:
-    """The environment of the library, for a shell. Values that are folders of the machine are left out."""
+    """The environment of the library, for a shell. Folders of the machine and what a launcher tells its ranks are left
+    out."""
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     own = {name: value for name, value in header.environment.items() if not value.startswith("/")}
     open_mpi = any(name.startswith("OMPI_") for name in own)
     for name, value in sorted({**own, **(allowed if open_mpi else {})}.items()):
-        if _NAME.fullmatch(name):
+        if _NAME.fullmatch(name) and not _OF_LAUNCHER.search(name):
             yield name, shlex.quote(clean(value))
 
 
@@ -135,6 +141,8 @@ def _wire(header: Header) -> Mapping[str, Any] | None:
         "mtu": min(packet, LONGEST_MTU),
         "segment": packet + HEADERS_BYTES,
         "burst": rates.burst_bytes(rate),
+        "control": CONGESTION_CONTROL,
+        "directions": f"{len(BY_PORTS)}," + ",".join(" ".join(map(str, one)) for one in BY_PORTS),
     }
 
 
@@ -145,10 +153,14 @@ def _interval(one: Interval) -> str:
 def _results(shown: Shown) -> dict[str, str]:
     """The ratio that was measured, and that of the other library."""
     metric, measured = shown.program.metric, shown.measured
-    results = {metric: f"{_interval(measured)}, 95 %, {plural(measured.launches, 'launch')}: {shown.expected}"}
+    alike, points = shown.alike
+    results = {
+        metric: f"{_interval(measured)}, 95 %, {plural(measured.launches, 'launch')}: {shown.expected}",
+        "points": f"{alike} of {points} do so; this is the clearest",
+    }
     if shown.against is not None:
-        name, its = shown.against
-        results[f"{metric} of {name}"] = (
+        header, its = shown.against
+        results[f"{metric} of {header.toolchain}"] = (
             f"{_interval(its)}, {plural(its.launches, 'launch')}; the bound is in the middle between both"
         )
     return results
@@ -157,9 +169,11 @@ def _results(shown: Shown) -> dict[str, str]:
 def _table(case: Case, results: Mapping[str, str], folder: RunFolder, manifest: Json) -> Iterator[tuple[str, str]]:
     """What must be known of the numbers, for Markdown."""
     header, host, campaign = case.header, manifest.get("host", {}), manifest.get("campaign", {})
+    beside = ", which share their cores with progress threads" if header.shared_core else ""
     rows = {
         "case": case.name,
         **results,
+        "ranks": f"{header.ranks} on {plural(header.nodes, 'node')}{beside}",
         "library": version_in_short(header.mpi_library_version),
         "machine": f"{host.get('cpu')}, {plural(int(host.get('cores') or 0), 'core')}, {host.get('os')}, Linux "
         f"{host.get('kernel')}",
