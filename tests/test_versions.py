@@ -73,6 +73,7 @@ def test_what_a_release_tells_of_itself_is_compared_case_by_case(run: RunFolder)
     header = load_header(next((run.path / "records").glob("*.jsonl")))
     old = replace(header, mpi_standard="4.0", mpi_variables={"A": "0", "B": "1"})
     new = replace(header, mpi_standard="4.1", mpi_variables={"A": "2", "C": ""})
-    assert versions.own_changes([old], [new]) == ["A 0 -> 2", "B 1 -> none", "C none -> empty", "MPI 4.0 -> 4.1"]
-    assert versions.own_changes([old], [old]) == []
-    assert versions.own_changes([old], [replace(new, network="tcp")]) == []
+    changes = ["A 0 -> 2", "B 1 -> none", "C none -> empty", "MPI 4.0 -> 4.1"]
+    assert versions.own_changes({"case": old}, {"case": new, "another": old}) == changes
+    assert versions.own_changes({"case": old}, {"case": old}) == []
+    assert versions.own_changes({"case": old}, {"another": new}) == []

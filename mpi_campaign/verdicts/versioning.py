@@ -1,6 +1,7 @@
 """`campaign versions`: the releases of a library that runs measured, each against the one before it."""
 
 import itertools
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,9 @@ from postprocess.verdicts import versions
 from postprocess.verdicts.compare import over_all
 from postprocess.verdicts.compare_text import Pairs
 from postprocess.verdicts.verdict_page import render
+
+_LAUNCH = re.compile(r"\.r\d+(?=\.)")
+"""What tells launches of a case apart in the names of its records, which begin with the library."""
 
 
 def run(
@@ -42,11 +46,11 @@ def run(
 
 def _own_changes(runs: Sequence[RunFolder], pairs: Pairs) -> dict[str, list[str]]:
     """What each release but the first one changed by itself, as its records tell. Raises CampaignError."""
-    headers: dict[str, list[Header]] = defaultdict(list)
+    headers: dict[str, dict[str, Header]] = defaultdict(dict)
     try:
         for path in (path for folder in dict.fromkeys(runs) for path in record_files(folder.path / "records")):
             header = load_header(path)
-            headers[header.toolchain].append(header)
+            headers[header.toolchain][_LAUNCH.sub("", path.name.partition(".")[2])] = header
     except RecordError as error:
         raise CampaignError(str(error)) from error
     return {after: versions.own_changes(headers[before], headers[after]) for before, after in pairs}

@@ -1,7 +1,7 @@
 """Releases of a library side by side: what each case was with every one of them, and where it changed."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -93,10 +93,13 @@ def _size(step: Step) -> float:
     return float(abs(effect) / metric.least_difference(limits))
 
 
-def own_changes(before: Iterable[Header], after: Iterable[Header]) -> list[str]:
+def own_changes(before: Mapping[str, Header], after: Mapping[str, Header]) -> list[str]:
     """What a release tells of itself that the one before it told otherwise: its device, the MPI standard, and the
-    values of its control variables in the same cases."""
-    old, new = _told(before), _told(after)
+    values of its control variables in the same cases.
+
+    before, after: a header of each case, by the name that the case has with any release.
+    """
+    old, new = ({case: _told(header) for case, header in of_one.items()} for of_one in (before, after))
     names = {(case, name) for case in old.keys() & new.keys() for name in old[case].keys() | new[case].keys()}
     changes = {
         f"{name} {old[case].get(name, 'none')} -> {new[case].get(name, 'none')}"
@@ -106,15 +109,12 @@ def own_changes(before: Iterable[Header], after: Iterable[Header]) -> list[str]:
     return sorted(changes)
 
 
-def _told(headers: Iterable[Header]) -> dict[tuple[str, ...], dict[str, str]]:
-    """By case what a library tells of itself."""
+def _told(header: Header) -> dict[str, str]:
+    """What a library tells of itself."""
     return {
-        (header.benchmark, header.configuration, header.network): {
-            "device": device_of(header.mpi_library_version),
-            "MPI": header.mpi_standard,
-            **{name: value or "empty" for name, value in (header.mpi_variables or {}).items()},
-        }
-        for header in headers
+        "device": device_of(header.mpi_library_version) or "none",
+        "MPI": header.mpi_standard,
+        **{name: value or "empty" for name, value in (header.mpi_variables or {}).items()},
     }
 
 
