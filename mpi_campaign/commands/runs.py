@@ -156,7 +156,7 @@ def reproduce(run: str, output: Path, standalone: Path | None, words: str, again
 
     With --standalone, write a C program that measures the clearest point of a case and prints PASS or FAIL.
     """
-    from mpi_campaign.archive import provenance, rendering  # noqa: PLC0415
+    from mpi_campaign.archive import provenance  # noqa: PLC0415
     from mpi_campaign.commands import run as run_command  # noqa: PLC0415
 
     folder = run_folders.find(run, output.resolve())
@@ -165,12 +165,14 @@ def reproduce(run: str, output: Path, standalone: Path | None, words: str, again
             raise CampaignError("--case and --against are for --standalone DIR: add it")
         print("\n".join(provenance.steps(folder, run_command.command)))
         return EXIT_GOOD
+    from mpi_campaign.archive import rendering  # noqa: PLC0415 - pandas takes a second to load
     from mpi_campaign.standalone import choosing, writing  # noqa: PLC0415
+    from postprocess.verdicts.acceptance import FAIL  # noqa: PLC0415
 
     loaded = rendering.load(folder)
     case = choosing.case_of(loaded, words)
     if source := writing.source_of_wrong_data(case, folder):
-        written, expected = writing.write_wrong_data(case, source, folder, loaded.manifest, standalone), choosing.FAIL
+        written, expected = writing.write_wrong_data(case, source, folder, loaded.manifest, standalone), FAIL
     else:
         shown = choosing.clearest(loaded, case, against)
         written, expected = writing.write(shown, folder, loaded.manifest, standalone), shown.expected

@@ -159,12 +159,17 @@ def socket_bytes(text: str) -> int:
     return number
 
 
+def buffers_words(most: int) -> str:
+    """The least, the usual and the most bytes of a socket's buffer, as the kernel takes them."""
+    return f"{LEAST_SOCKET_BYTES} {min(65536, most)} {most}"
+
+
 def bound_buffers() -> None:
     """Bound the buffers of TCP sockets in this network namespace, and choose how they avoid congestion. Raises
     WireError for a bound that is none."""
     most = socket_bytes(os.environ.get(SOCKET_BYTES, ""))
     for buffers in ("tcp_wmem", "tcp_rmem"):
-        Path("/proc/sys/net/ipv4", buffers).write_text(f"{LEAST_SOCKET_BYTES} {min(65536, most)} {most}")
+        Path("/proc/sys/net/ipv4", buffers).write_text(buffers_words(most))
     Path("/proc/sys/net/ipv4/tcp_congestion_control").write_text(CONGESTION_CONTROL)
 
 

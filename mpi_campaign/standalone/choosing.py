@@ -17,7 +17,9 @@ from postprocess.records.fields import Json
 from postprocess.records.header import Header
 from postprocess.records.run import Run, cases_of
 from postprocess.statistics import launches
+from postprocess.statistics.control import CANNOT_TELL
 from postprocess.statistics.metrics import as_float
+from postprocess.verdicts.acceptance import FAIL, PASS
 
 Place: TypeAlias = Hashable
 
@@ -27,7 +29,6 @@ LONGEST_SECONDS = 45.0
 """Of all repetitions, so that the program ends within a minute."""
 TOLERANCE = 1.05
 """A ratio nearer to the bound than this may come out on its other side: the program is simpler than the benchmark."""
-PASS, FAIL, CANNOT_TELL = "PASS", "FAIL", "cannot tell"
 APPLICATION, PROGRAM = "application", "program"
 _REPEAT = re.compile(r", repeat \d+")
 _OF_LAUNCH = ("toolchain", "provider", "environment", "repeat", "case", "result", "reason", "fail_phase", "record")
@@ -100,7 +101,7 @@ def case_of(run: Run, words: str) -> Case:
 def clearest(run: Run, case: Case, against: str) -> Shown:
     """The point that shows most clearly what most points of a case do: they surely fail, or surely pass.
 
-    against: another library of the run, which is better at the same point; empty: the bound is the family's. Raises
+    against: another library of the run, which is better at the same point; empty: the bound is the program's. Raises
     CampaignError.
     """
     if case.benchmark not in PROGRAMS:

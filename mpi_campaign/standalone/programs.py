@@ -1,4 +1,4 @@
-"""What a program of one file can show: an entry per family, whose template is in `templates/`.
+"""What a program of one file can show: an entry per benchmark, whose template is in `templates/`.
 
 `templates/frame.c.j2` has what all of them share: it binds ranks, repeats, and prints PASS or FAIL by the median ratio.
 """
@@ -39,7 +39,7 @@ class Program:
 
     template: its name in `templates/`.  metric: the ratio that it prints, as the family's table has it.
     bound: PASS lies below it; above it where `larger_is_better`.
-    question, formula: what it is about, each a sentence.
+    formula: how the ratio is made, a sentence.
     values: from a row of the family's table the values of the template, among them `question` and `seconds` of a
     repetition. Raises CannotShowError.
     """

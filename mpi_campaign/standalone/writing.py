@@ -10,9 +10,17 @@ import jinja2
 
 from mpi_campaign.archive.run_folders import REPRODUCER, RunFolder
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.launching.wire import BY_PORTS, CONGESTION_CONTROL, HEADERS_BYTES, LONGEST_MTU
+from mpi_campaign.launching.wire import (
+    BY_PORTS,
+    CONGESTION_CONTROL,
+    HEADERS_BYTES,
+    LONGEST_MTU,
+    QUEUE_PACKETS,
+    USUAL_SOCKET_BYTES,
+    buffers_words,
+)
 from mpi_campaign.networks import rates
-from mpi_campaign.standalone.choosing import Case, Interval, Shown
+from mpi_campaign.standalone.choosing import WARM_UP, Case, Interval, Shown
 from postprocess.drawing.text import clean, plural, ratio
 from postprocess.records.fields import Json
 from postprocess.records.header import Header, kind_of, version_in_short
@@ -50,6 +58,7 @@ def write(shown: Shown, folder: RunFolder, manifest: Json, target: Path) -> list
         "cpus": (cpus := list(_cpus(case.header))),
         "most_cpus": max(map(len, cpus)),
         "repetitions": shown.repetitions,
+        "warm_up": WARM_UP,
     }
     return _write(facts, _ENVIRONMENT.get_template(program.template).render(facts), target)
 
@@ -142,6 +151,8 @@ def _wire(header: Header) -> Mapping[str, Any] | None:
         "segment": packet + HEADERS_BYTES,
         "burst": rates.burst_bytes(rate),
         "control": CONGESTION_CONTROL,
+        "queue": QUEUE_PACKETS,
+        "buffers": buffers_words(USUAL_SOCKET_BYTES),
         "directions": f"{len(BY_PORTS)}," + ",".join(" ".join(map(str, one)) for one in BY_PORTS),
     }
 
