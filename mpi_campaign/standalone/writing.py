@@ -19,6 +19,7 @@ from mpi_campaign.launching.wire import (
     USUAL_SOCKET_BYTES,
     buffers_words,
 )
+from mpi_campaign.libraries.registry import LIBRARIES, UNKNOWN
 from mpi_campaign.networks import rates
 from mpi_campaign.standalone.choosing import WARM_UP, Case, Interval, Shown
 from postprocess.drawing.text import clean, plural, ratio
@@ -128,10 +129,9 @@ def _cpus(header: Header) -> Iterator[list[int]]:
 def _variables(header: Header) -> Iterator[tuple[str, str]]:
     """The environment of the library, for a shell. Folders of the machine and what a launcher tells its ranks are left
     out."""
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    library = LIBRARIES.get(header.toolchain.partition("@")[0], UNKNOWN)
     own = {name: value for name, value in header.environment.items() if not value.startswith("/")}
-    open_mpi = any(name.startswith("OMPI_") for name in own)
-    for name, value in sorted({**own, **(allowed if open_mpi else {})}.items()):
+    for name, value in sorted({**own, **library.as_root}.items()):
         if _NAME.fullmatch(name) and not _OF_LAUNCHER.search(name):
             yield name, shlex.quote(clean(value))
 
