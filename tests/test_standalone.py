@@ -1,7 +1,9 @@
 """A case as a C program in one file: it builds with the compiler's warnings, and shows what the run showed."""
 
+import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from mpi_campaign.standalone.programs import PROGRAMS, CannotShowError, call_of
 from mpi_campaign.toolchains import resolving
 from postprocess.families import registry
+from postprocess.records.run import load_run
 from tests.support import MPI, Command, example, refused, succeed
 
 NIGHTLY, RECEIVED, PARTS, WAITED, IDLE = (
@@ -70,6 +73,26 @@ def test_the_bound_against_a_better_library_is_in_the_middle_between_both(tmp_pa
     assert said.endswith("FAIL in this run")
     readme = (tmp_path / "one" / "README.md").read_text()
     assert "r_mpi_impact of openmpi@5.0.11" in readme
+
+
+def test_a_case_that_hung_is_shown_with_the_sizes_of_the_point_where_it_did(tmp_path: Path, inside: Command) -> None:
+    place, collective = 5, "ibcast"
+    run = shutil.copytree(example(NIGHTLY), tmp_path / NIGHTLY)
+    manifest = json.loads((run / "manifest.json").read_text())
+    for case in manifest["cases"]:
+        if case["toolchain"] == MPI and (case["configuration"], case.get("collective")) == ("basic", collective):
+            case |= {"result": "fail", "fail_phase": "sanity"}
+            case["reason"] = f"it hung: rank 0 hangs in the overlapped part of {collective}: point {place}, repetition 2"
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    words = ("reproduce", str(run), "--case", f"{MPI} basic {collective}", "--standalone", str(tmp_path / "one"))
+    refused(inside(*words, "--against", "openmpi@5.0.11"), "it hung")
+    assert inside(*words).stdout.splitlines()[-1].endswith("FAIL in this run")
+    assert "it hung in the overlapped part" in (tmp_path / "one" / "README.md").read_text()
+    source = (tmp_path / "one" / "reproducer.c").read_text()
+    assert re.search('printf[(]"PASS: it ended', source) and "FAIL" not in source.partition("#define")[2]
+    table = registry.found(load_run(run), registry.MAIN).table
+    there = table[(table["index"] == place) & (table["collective"] == collective) & (table["configuration"] == "basic")]
+    assert int(re.findall(r"WORDS = (\d+)", source)[0]) in set(there["message_bytes"] // 8)
 
 
 @pytest.mark.parametrize(

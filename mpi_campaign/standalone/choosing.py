@@ -1,5 +1,6 @@
 """Which case of a run a program of one file shows, and at which point."""
 
+import math
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ import numpy as np
 
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.standalone.programs import PROGRAMS, CannotShowError, Program, Row
+from postprocess.drawing.columns import rows_of
 from postprocess.drawing.text import clean, first_of, plural
 from postprocess.families import registry
 from postprocess.families.family import Family
@@ -31,8 +33,12 @@ TOLERANCE = 1.05
 """A ratio nearer to the bound than this may come out on its other side: the program is simpler than the benchmark."""
 APPLICATION, PROGRAM = "application", "program"
 _REPEAT = re.compile(r", repeat \d+")
-_OF_LAUNCH = ("toolchain", "provider", "environment", "repeat", "case", "result", "reason", "fail_phase", "record")
+_OF_LAUNCH = (
+    "toolchain", "provider", "environment", "repeat", "case", "result", "reason", "message", "fail_phase", "record",
+)  # fmt: skip
 """What a manifest's cases of two libraries at one point differ in."""
+_HANGS, _AT_POINT = re.compile("hangs in (.*)"), re.compile(r": point (\d+)")
+"""Where a rank hangs, as the benchmarks say it, and the place of the point in the case's list of points."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Shown:
     expected: what it should print.
     against: the ratio of another library at the same point, and the header of its record; None where the bound is the
     program's.  alike: how many of the case's points do so, of how many that can be shown.
+    hang: where a launch of the case hung; then the program passes if it ends, and `measured` is not known.
     """
 
     program: Program
@@ -78,6 +85,7 @@ class Shown:
     expected: str
     against: tuple[Header, Interval] | None = None
     alike: tuple[int, int] = (0, 0)
+    hang: str = ""
 
     @property
     def margin(self) -> float:
@@ -99,7 +107,8 @@ def case_of(run: Run, words: str) -> Case:
 
 
 def clearest(run: Run, case: Case, against: str) -> Shown:
-    """The point that shows most clearly what most points of a case do: they surely fail, or surely pass.
+    """The point that shows most clearly what most points of a case do: they surely fail, or surely pass. Of a case that
+    hung it is the point where it did.
 
     against: another library of the run, which is better at the same point; empty: the bound is the program's. Raises
     CampaignError.
@@ -108,6 +117,10 @@ def clearest(run: Run, case: Case, against: str) -> Shown:
         raise CampaignError(f"{case.name} cannot be shown in one file; what can: {', '.join(PROGRAMS)}")
     try:
         _check(case.header, PROGRAMS[case.benchmark])
+        if hang := _hang_of(case):
+            if against:
+                raise CannotShowError("it hung, and is no slower: give no --against")
+            return _hanging(run, case, hang)
         shown = list(_points(run, case))
     except CannotShowError as error:
         raise CampaignError(f"{case.name} cannot be shown in one file: {error}") from error
@@ -178,7 +191,7 @@ def _points(run: Run, case: Case) -> Iterator[Shown]:
     program, why, any_shown = PROGRAMS[case.benchmark], "", False
     for place, row, measured in _rows(run, case, case.launches):
         try:
-            values = {"calibrates": True, "slowest": True, **program.values(row)}
+            values = _values(program, row)
         except CannotShowError as error:
             why = str(error)
             continue
@@ -189,6 +202,38 @@ def _points(run: Run, case: Case) -> Iterator[Shown]:
         yield Shown(program, case, place, values, measured, program.bound, _expected(program, measured))
     if not any_shown:
         raise CannotShowError(why or f"no sound point of it has {program.metric}")
+
+
+def _values(program: Program, row: Row) -> dict[str, Any]:
+    """The values of the template at a point. Raises CannotShowError."""
+    return {"calibrates": True, "slowest": True, **program.values(row)}
+
+
+def _hang_of(case: Case) -> str:
+    """Where a launch of the case hung; empty where none did."""
+    found = (_HANGS.search(str(launch.get("reason"))) for launch in case.launches)
+    return next((clean(where[1]) for where in found if where), "")
+
+
+def _hanging(run: Run, case: Case, hang: str) -> Shown:
+    """The point at which a case hung, with the sizes that it had in any launch of any library; where none got so far,
+    any point that was measured. Raises CannotShowError."""
+    program, same = PROGRAMS[case.benchmark], _without_library(case.launches[0])
+    records = [one["record"] for one in cases_of(run.manifest) if one.get("record") and _without_library(one) == same]
+    table = registry.found(run, case.family).table
+    rows = table[table["record"].isin(records) & table["valid"]]
+    at = _AT_POINT.search(hang)
+    there = rows[rows["index"] == int(at[1])] if at else rows.iloc[:0]
+    why = "no launch of any library has measured a point of it"
+    for row in rows_of(rows if there.empty else there):
+        try:
+            values = _values(program, row)
+        except CannotShowError as error:
+            why = str(error)
+            continue
+        unknown = Interval(math.nan, math.nan, math.nan, 0)
+        return Shown(program, case, (), values, unknown, program.bound, FAIL, hang=hang)
+    raise CannotShowError(why)
 
 
 def _expected(program: Program, measured: Interval) -> str:

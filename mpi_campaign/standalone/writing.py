@@ -19,6 +19,7 @@ from mpi_campaign.launching.wire import (
     USUAL_SOCKET_BYTES,
     buffers_words,
 )
+from mpi_campaign.libraries.launchers import LOCAL_RANKS, TOLD_TO_RANKS
 from mpi_campaign.libraries.registry import LIBRARIES, UNKNOWN
 from mpi_campaign.networks import rates
 from mpi_campaign.standalone.choosing import WARM_UP, Case, Interval, Shown
@@ -29,7 +30,6 @@ from postprocess.records.header import Header, kind_of, version_in_short
 TEMPLATES = Path(__file__).parent / "templates"
 SOURCE, SCRIPT, README = "reproducer.c", "run.sh", "README.md"
 MOST_CPUS = 64
-_OF_LAUNCHER = re.compile("COMM_WORLD|UNIVERSE_SIZE|PIN_MAPPING|HYDRA|LOCAL_RANK|LOCALRANK")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -51,13 +51,15 @@ def write(shown: Shown, folder: RunFolder, manifest: Json, target: Path) -> list
         **shown.values,
         "question": _of_comment(shown.values["question"]),
         "formula": program.formula,
-        "passes": f"{program.metric} is {good} {shown.bound}",
+        "passes": "it ends" if shown.hang else f"{program.metric} is {good} {shown.bound}",
+        "hang": bool(shown.hang),
         "metric": program.metric,
         "bound": shown.bound,
         "compared": ">" if program.larger_is_better else "<",
-        "found": _of_comment(f"{program.metric} {_interval(shown.measured)} with {case.name}, in {folder.run}"),
+        "found": _of_comment(f"{_found(shown)}, with {case.name}, in {folder.run}"),
         "cpus": (cpus := list(_cpus(case.header))),
         "most_cpus": max(map(len, cpus)),
+        "local_ranks": LOCAL_RANKS,
         "repetitions": shown.repetitions,
         "warm_up": WARM_UP,
     }
@@ -132,7 +134,7 @@ def _variables(header: Header) -> Iterator[tuple[str, str]]:
     library = LIBRARIES.get(header.toolchain.partition("@")[0], UNKNOWN)
     own = {name: value for name, value in header.environment.items() if not value.startswith("/")}
     for name, value in sorted({**own, **library.as_root}.items()):
-        if _NAME.fullmatch(name) and not _OF_LAUNCHER.search(name):
+        if _NAME.fullmatch(name) and not TOLD_TO_RANKS.search(name):
             yield name, shlex.quote(clean(value))
 
 
@@ -161,8 +163,14 @@ def _interval(one: Interval) -> str:
     return f"{ratio(one.value)} [{ratio(one.low)}, {ratio(one.high)}]"
 
 
+def _found(shown: Shown) -> str:
+    return f"it hung in {shown.hang}" if shown.hang else f"{shown.program.metric} {_interval(shown.measured)}"
+
+
 def _results(shown: Shown) -> dict[str, str]:
-    """The ratio that was measured, and that of the other library."""
+    """The ratio that was measured, and that of the other library; or where it hung."""
+    if shown.hang:
+        return {"found": _found(shown)}
     metric, measured = shown.program.metric, shown.measured
     alike, points = shown.alike
     results = {
