@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,15 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.options import Options
 from mpi_campaign.planning.plan_of_options import make_plan
 from mpi_campaign.processes.progress import Progress
+from mpi_campaign.running import batch, in_job
 from mpi_campaign.running import judged as measuring
+from mpi_campaign.running.job import EVENTS, Description, Script
+from mpi_campaign.running.reframe_session import Session
 from mpi_campaign.running.rounds import Rounds
+from mpi_campaign.running.sessions import Done, Order
+from mpi_campaign.schedulers import registry as schedulers
+from mpi_campaign.systems import known_systems
+from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.verdicts import answering, judging
 from postprocess.statistics.effects import effects, false_discovery_adjusted
@@ -93,12 +101,34 @@ def test_a_plan_is_cut_after_the_launches_that_decided() -> None:
 
 def test_a_run_ends_when_its_time_is_over_but_not_before_launches_can_tell(tmp_path: Path) -> None:
     plan = make_plan(Options(suite="judge", budget_seconds=60), [OPENMPI, MPICH], "shm", Placement(1, 2, 1))
-    rounds = Rounds(RunFolder(tmp_path, "here", name_of(1)), plan, Progress(1), [])
-    last = {turn.repeat: turn for turn in plan.rounds}
-    assert rounds.why_enough(last[LOOKS[0] - 1], seconds=61) == ""
-    assert rounds.why_enough(plan.rounds[0], seconds=61) == ""
-    assert rounds.why_enough(last[4], seconds=59) == ""
-    assert "not decided" in rounds.why_enough(last[4], seconds=61)
+    folder = RunFolder(tmp_path, "here", name_of(1))
+    system = known_systems.load("cluster-in-a-box", "")
+    partition = replace(system.partition("native"), scheduler="slurm")
+    request = batch.request_of(Options(system=system.name), partition)
+    (_, (job,)) = Rounds(folder, plan, Progress(1), [], judged=True).jobs(request)
+    looks = [order.launches for order in job.orders]
+    assert len(looks) == len(plan.rounds)
+    assert [launches for launches in looks if launches] == list(range(LOOKS[0], LOOKS[-1] + 1))
+    assert judging.why_enough(folder, 4, job.budget_seconds - 1, job.budget_seconds) == ""
+    assert "not decided" in judging.why_enough(folder, 4, job.budget_seconds + 1, job.budget_seconds)
+
+
+def test_a_job_ends_with_the_session_that_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = RunFolder(tmp_path, "here", name_of(1))
+    script = Script(1, 1, 0, 0, 0, (), {}, (), "ID", "")
+    orders = tuple(Order(("reframe",), launches=launches) for launches in (0, 3, 4, 5))
+    job = Description(folder, 1, orders, script, lease_seconds=0)
+    batch.write([job])
+    (job.folder / EVENTS).touch()
+    ended = Done("", "", Session(0, interrupted=False, output=[]), ())
+    monkeypatch.setattr(in_job.sessions, "carry_out", lambda orders, *_: (ended for _ in orders))
+    monkeypatch.setattr(judging, "is_decided", lambda _folder: True)
+    monkeypatch.setattr(in_job.nodes_in_hand, "look", lambda: InHand("a job has", ("n1",), ("n1",), (((0,),),), {}))
+    assert in_job.carry_out(job) == 0
+    follower = batch.Follower(folder, schedulers.find("slurm"), [job], print, print)
+    follower.tick()
+    assert follower.enough == {0: (3, "decided")}
+    assert len(follower.sessions[0]) == 2
 
 
 @pytest.mark.parametrize(

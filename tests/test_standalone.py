@@ -82,7 +82,9 @@ def test_a_case_that_hung_is_shown_with_the_sizes_of_the_point_where_it_did(tmp_
     for case in manifest["cases"]:
         if case["toolchain"] == MPI and (case["configuration"], case.get("collective")) == ("basic", collective):
             case |= {"result": "fail", "fail_phase": "sanity"}
-            case["reason"] = f"it hung: rank 0 hangs in the overlapped part of {collective}: point {place}, repetition 2"
+            case["reason"] = (
+                f"it hung: rank 0 hangs in the overlapped part of {collective}: point {place}, repetition 2"
+            )
     (run / "manifest.json").write_text(json.dumps(manifest))
     words = ("reproduce", str(run), "--case", f"{MPI} basic {collective}", "--standalone", str(tmp_path / "one"))
     refused(inside(*words, "--against", "openmpi@5.0.11"), "it hung")

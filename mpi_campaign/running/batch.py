@@ -259,9 +259,14 @@ def _hosts(log: job.ScriptLog, nodes: Sequence[node_probe.Seen]) -> list[str]:
         return [log.hosts]
 
 
-def describe(folder: RunFolder, request: Request, planned: Job, orders: Sequence[Order]) -> Description:
+def describe(
+    folder: RunFolder, request: Request, planned: Job, orders: Sequence[Order], budget_seconds: float = 0.0
+) -> Description:
     """The description of a job. Slurm gives whole nodes to a job without orders, which finds out what they are: it does
-    not ask for the CPUs of the settings. Other batch systems give a job the CPUs that it asks for."""
+    not ask for the CPUs of the settings. Other batch systems give a job the CPUs that it asks for.
+
+    budget_seconds: of the run.
+    """
     scheduler, partition = request.scheduler, request.partition
     cores = partition.declared.cores if partition.declared is not None else 1
     asked = (*(partition.access if scheduler.leaves_access_out else ()), *scheduler.whole_nodes)
@@ -279,7 +284,10 @@ def describe(folder: RunFolder, request: Request, planned: Job, orders: Sequence
         job_id=scheduler.job_id,
         hosts=scheduler.hosts,
     )
-    return Description(folder, planned.number, tuple(orders), script, cores_per_node=planned.cores_per_node)
+    return Description(
+        folder, planned.number, tuple(orders), script, cores_per_node=planned.cores_per_node,
+        budget_seconds=max(budget_seconds, 0.0),
+    )  # fmt: skip
 
 
 def write(descriptions: Sequence[Description]) -> None:
@@ -332,7 +340,8 @@ def script_of(folder: RunFolder, number: int) -> str:
 @dataclass
 class Ended:
     """How a job ended.  stage: the folder with its script and its output, where it was submitted.  reason: why it did
-    not do all that it should; empty where it did."""
+    not do all that it should; empty where it did.  enough: after how many launches of each case it ended because they
+    told, and why; None where it did not."""
 
     description: Description
     job_id: str
@@ -341,6 +350,7 @@ class Ended:
     nodes: list[node_probe.Seen]
     sessions: list[dict[str, Any]]
     reason: str = ""
+    enough: tuple[int, str] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The job for the manifest."""
@@ -374,6 +384,7 @@ class Follower:
     on_again: Callable[[int], None] = lambda _job: None
     sessions: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    enough: dict[int, tuple[int, str]] = field(default_factory=dict)
     _read: dict[int, int] = field(default_factory=dict)
     _owner: str = field(default_factory=lambda: secrets.token_hex(4))
     _beats: int = 0
@@ -431,9 +442,12 @@ class Follower:
                         f"job {self.log(number).job} runs again, on {message['host']}: what it measured is replaced"
                     )
                 self.sessions.pop(number, None)
+                self.enough.pop(number, None)
                 self.on_again(number)
             elif "ended" in message:
                 self.sessions.setdefault(number, []).append(message)
+            elif "enough" in message:
+                self.enough[number] = (message["enough"], message["why"])
 
     def _waiting(self, now: float) -> str:
         """What waits in the queue, in words; empty where nothing does."""
@@ -505,12 +519,13 @@ def ended(follower: Follower, session: Session) -> list[Ended]:
         name, outcome = ids.get(number, ""), outcomes.get(description.name)
         log = follower.log(number)
         done = follower.sessions.get(number, [])
-        is_whole = log.exit_code == 0 and len(done) == len(description.orders)
+        enough = follower.enough.get(number)
+        is_whole = log.exit_code == 0 and (enough is not None or len(done) == len(description.orders))
         why = _force(follower, description, name, log)
         if not why and not is_whole:
             why = _why(follower, description, name, log, outcome, session)
         stage = Path(outcome.folder) if outcome else None
-        all_ended.append(Ended(description, name, log, stage, node_probe.read(description.folder), done, why))
+        all_ended.append(Ended(description, name, log, stage, node_probe.read(description.folder), done, why, enough))
     return all_ended
 
 

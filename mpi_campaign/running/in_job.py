@@ -106,9 +106,9 @@ def carry_out(description: Description) -> int:
         teller.event(session, event)
         lease.check()
 
-    code = EXIT_GOOD
+    code, began = EXIT_GOOD, time.monotonic()
     rounds = sessions.carry_out(description.orders, folder, teller.say, on_event, lease.check)
-    for number, done in enumerate(rounds, 1):
+    for number, (order, done) in enumerate(zip(description.orders, rounds, strict=False), 1):
         run_folders.harvest(description.run)  # the next session takes over sizes from the archive
         sessions.append_output(folder / job.SESSION_LOG, done.session.output)
         for name in run_folders.SESSION_FILES:
@@ -125,6 +125,13 @@ def carry_out(description: Description) -> int:
         if done.session.interrupted:
             raise KeyboardInterrupt
         code = EXIT_FAILED if done.broken else code
+        if order.launches and number < len(description.orders) and not done.broken:
+            from mpi_campaign.verdicts import judging  # noqa: PLC0415 - pandas takes a second to load
+
+            seconds = time.monotonic() - began
+            if why := judging.why_enough(description.run, order.launches, seconds, description.budget_seconds):
+                teller.tell(enough=order.launches, why=why)
+                break
     return code
 
 

@@ -72,7 +72,8 @@ class Description:
     """A job: its run, its number from 1, the sessions that it carries out, and what it asks for.
 
     No orders: the job looks at its nodes only. lease_seconds: 0: it has no lease. cores_per_node: that its ranks need;
-    0: its ranks may share fewer.
+    0: its ranks may share fewer. budget_seconds: how long sessions may take of which one may be the last
+    (`Order.launches`); 0: as long as they take.
     """
 
     run: RunFolder
@@ -81,6 +82,7 @@ class Description:
     script: Script
     lease_seconds: float = LEASE_SECONDS
     cores_per_node: int = 0
+    budget_seconds: float = 0.0
 
     @property
     def folder(self) -> Path:

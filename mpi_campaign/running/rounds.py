@@ -32,8 +32,8 @@ class Rounds:
     command_line: of the campaign, as it was typed.  sizes_of: the run whose sizes are taken over.  request: what is
     asked of the batch system; None where the rounds are carried out on this machine.  unchecked: stems of cases whose
     records an earlier campaign of the run did not check.  outcomes, interrupted, cut_off: how the tests ended, whether
-    an interrupt ended them, and why cases were cut off, by stem. The plan loses what need not be measured any more
-    where the run ends once its libraries are told apart.
+    an interrupt ended them, and why cases were cut off, by stem.  judged: the run ends once its libraries are told
+    apart; the plan then loses what need not be measured any more.
     """
 
     folder: RunFolder
@@ -44,6 +44,7 @@ class Rounds:
     request: batch.Request | None = None
     unchecked: Collection[str] = ()
     resumed: bool = False
+    judged: bool = False
 
     def __post_init__(self) -> None:
         self.outcomes: list[Outcome] = []
@@ -52,6 +53,7 @@ class Rounds:
 
     def carry_out(self, manifest: dict[str, Any], watch: Watch) -> None:
         """Raises CampaignError where the batch system takes no job."""
+        self.judged = run_folders.JUDGED in manifest
         self._write_plan()
         if self.request is None:
             self._here(manifest, watch)
@@ -72,7 +74,9 @@ class Rounds:
             whose = f"run {self.sizes_of.run}"
         words = [*session_words.of_round(self.folder, self.plan, turn, place, resumed=self.resumed), "--run"]
         sizes = same_sizes.taken_over(self.folder, self.plan, turn, self.sizes_of)
-        return Order(tuple(words), tuple(sizes), whose)
+        last = [other for other in self.plan.rounds if other.repeat == turn.repeat][-1]
+        is_look = self.judged and turn == last and turn.repeat >= LOOKS[0]
+        return Order(tuple(words), tuple(sizes), whose, turn.repeat * is_look)
 
     def _here(self, manifest: dict[str, Any], watch: Watch) -> None:
         folder, plan = self.folder, self.plan
@@ -85,7 +89,7 @@ class Rounds:
         before = set(filter(self._is_recorded, (case.stem for case in plan.to_measure)))
         orders = [self._order(turn) for turn in plan.rounds]
         carried_out = sessions.carry_out(orders, folder.session, self.progress.detail, on_event, watch.on_tick)
-        for turn, done in zip(plan.rounds, carried_out, strict=False):
+        for turn, order, done in zip(plan.rounds, orders, carried_out, strict=False):
             self.outcomes += done.outcomes
             manifest["sessions"].append(
                 {
@@ -106,26 +110,24 @@ class Rounds:
                 )
             elif self.interrupted or turn == plan.rounds[-1]:
                 continue
-            elif run_folders.JUDGED in manifest and (why := self.why_enough(turn, time.monotonic() - began)):
-                self.progress.line(f"      {why} after {plural(turn.repeat, 'launch')} of each case")
-                self.plan = plan.up_to(turn.repeat)
-                self._write_plan()
+            elif order.launches and (why := self._why_enough(order.launches, time.monotonic() - began)):
+                self._end_with(order.launches, why)
                 break
             elif turn.repeat == 1:
                 new = [case for case in plan.to_measure if turn.has(case) and case.stem not in before]
                 self._show({case.benchmark for case in new})
 
-    def why_enough(self, turn: Round, seconds: float) -> str:
-        """Why a run that is to tell its libraries apart ends with this round; empty where it goes on. The next session
-        waits for the answer.  seconds: since the first round began."""
-        last = [other for other in self.plan.rounds if other.repeat == turn.repeat][-1]
-        if turn != last or turn.repeat < LOOKS[0]:
-            return ""
+    def _why_enough(self, launches: int, seconds: float) -> str:
+        """As `judging.why_enough`. The next session waits for the answer."""
         from mpi_campaign.verdicts import judging  # noqa: PLC0415 - pandas takes a second to load
 
-        if turn.repeat in LOOKS and judging.is_decided(self.folder):
-            return "decided"
-        return "not decided, but the time is over," if seconds > self.plan.options.budget_seconds > 0 else ""
+        return judging.why_enough(self.folder, launches, seconds, self.plan.options.budget_seconds)
+
+    def _end_with(self, launches: int, why: str) -> None:
+        """Measure nothing more than these launches of each case."""
+        self.progress.line(f"      {why} after {plural(launches, 'launch')} of each case")
+        self.plan = self.plan.up_to(launches)
+        self._write_plan()
 
     def _show(self, benchmarks: Collection[str]) -> None:
         """Show what these benchmarks found so far, if there are any, and write the report of it. The next session waits
@@ -156,12 +158,10 @@ class Rounds:
             return stem not in self.unchecked and self._is_recorded(stem)
 
         jobs = batch.jobs_of(self.plan, first, is_done)
-        descriptions = [
-            batch.describe(
-                folder, request, job, [self._order(turn, folder.jobs / str(job.number)) for turn in job.rounds]
-            )
-            for job in jobs
-        ]
+        descriptions = []
+        for job in jobs:
+            orders = [self._order(turn, folder.jobs / str(job.number)) for turn in job.rounds]
+            descriptions.append(batch.describe(folder, request, job, orders, self.plan.options.budget_seconds))
         shutil.rmtree(folder.jobs, ignore_errors=True)
         batch.write(descriptions)
         return jobs, descriptions
@@ -201,6 +201,8 @@ class Rounds:
             if session and session.interrupted:
                 raise KeyboardInterrupt
             raise batch.refusal(request.scheduler, all_ended[0])
+        for launches, why in filter(None, (end.enough for end in all_ended)):
+            self._end_with(launches, why)
         for job, end in zip(jobs, all_ended, strict=False):
             before.append(end.as_json())
             batch.keep_logs(folder, end)

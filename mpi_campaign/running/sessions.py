@@ -16,12 +16,14 @@ class Order:
     """A session to carry out.
 
     words: ReFrame's command line.  sizes: what its launches take over, once earlier sessions have ended.  whose: of
-    whom sizes are expected, for a message where there are none; empty where none are expected.
+    whom sizes are expected, for a message where there are none; empty where none are expected.  launches: how many of
+    each case there are after it, if the run may then end because it can tell its libraries apart; else 0.
     """
 
     words: tuple[str, ...]
     sizes: tuple[TakenOver, ...] = ()
     whose: str = ""
+    launches: int = 0
 
 
 @dataclass(frozen=True)

@@ -118,9 +118,7 @@ def clearest(run: Run, case: Case, against: str) -> Shown:
     try:
         _check(case.header, PROGRAMS[case.benchmark])
         if hang := _hang_of(case):
-            if against:
-                raise CannotShowError("it hung, and is no slower: give no --against")
-            return _hanging(run, case, hang)
+            return _hanging(run, case, hang, against)
         shown = list(_points(run, case))
     except CannotShowError as error:
         raise CampaignError(f"{case.name} cannot be shown in one file: {error}") from error
@@ -215,9 +213,11 @@ def _hang_of(case: Case) -> str:
     return next((clean(where[1]) for where in found if where), "")
 
 
-def _hanging(run: Run, case: Case, hang: str) -> Shown:
+def _hanging(run: Run, case: Case, hang: str, against: str) -> Shown:
     """The point at which a case hung, with the sizes that it had in any launch of any library; where none got so far,
     any point that was measured. Raises CannotShowError."""
+    if against:
+        raise CannotShowError("it hung, and is no slower: give no --against")
     program, same = PROGRAMS[case.benchmark], _without_library(case.launches[0])
     records = [one["record"] for one in cases_of(run.manifest) if one.get("record") and _without_library(one) == same]
     table = registry.found(run, case.family).table

@@ -71,6 +71,16 @@ def is_decided(folder: RunFolder) -> bool:
     return False
 
 
+def why_enough(folder: RunFolder, launches: int, seconds: float, budget_seconds: float) -> str:
+    """Why a run that is to tell its libraries apart ends with so many launches of each case; empty where it goes on.
+
+    seconds: since the first of them began.  budget_seconds: not above 0: it takes as long as it takes.
+    """
+    if launches in looks.LOOKS and is_decided(folder):
+        return "decided"
+    return "not decided, but the time is over," if seconds > budget_seconds > 0 else ""
+
+
 def answer(folder: RunFolder, form: str, files: Mapping[str, Path]) -> int:
     """Print which of the libraries of a run is slower, as `comparing.run` does. Raises CampaignError."""
     pairs = {names(run_folders.read_manifest(folder)): compared(folder)}
