@@ -19,7 +19,7 @@ from mpi_campaign.launching.wire import (
     USUAL_SOCKET_BYTES,
     buffers_words,
 )
-from mpi_campaign.libraries.launchers import LOCAL_RANKS, TOLD_TO_RANKS
+from mpi_campaign.libraries.launchers.rank_variables import LOCAL_RANKS, TOLD_TO_RANKS
 from mpi_campaign.libraries.registry import LIBRARIES, UNKNOWN
 from mpi_campaign.networks import rates
 from mpi_campaign.standalone.choosing import WARM_UP, Case, Interval, Shown
