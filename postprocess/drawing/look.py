@@ -50,11 +50,13 @@ class Room:
     whole: a run of at most this many points is shown on a single page.
     rows: the points in a page of the table of a larger run.
     drawn: the most points in a page of the maps of a larger run; a page has at least one case.
+    light: of a page of more characters than these, what is folded is packed.
     """
 
     whole: int = 150
-    rows: int = 100
-    drawn: int = 300
+    rows: int = 50
+    drawn: int = 100
+    light: int = 300_000
 
 
 ROOM = Room()

@@ -5,7 +5,8 @@ import gzip
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,52 @@ def script(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
+_LEAST_FOLDED = 2000
+_UNSCRIPTED = (
+    '<p class="soft" data-unscripted>Of a page as large as this, only a browser with scripts shows this part.</p>'
+)
+
+
+class Rest:
+    """What a page has packed, for its script to show later: some data, and the folded parts of a large page.
+
+    data: by name; nothing is packed where all of it is empty and no part was folded away.  light: a page of at most so
+    many characters has everything in it for a browser without scripts.
+    """
+
+    def __init__(self, data: Mapping[str, Any], light: int) -> None:
+        self._data, self._light, self._folded = data, light, list[Markup]()
+
+    def lightened(self, caller: Callable[[], str]) -> Markup:
+        """The page that a template calls this with. If it is not light, folded parts (`<details>`) of some length are
+        empty, and packed. Parts within parts stay within."""
+        html = str(caller())
+        if len(html) <= self._light:
+            return Markup(html)
+        kept: list[str] = []
+        depth = begin = end = 0
+        for tag in re.finditer(r"<(/?)(details|summary)\b[^>]*>", html):
+            closes, name = tag.groups()
+            if name == "details":
+                depth += -1 if closes else 1
+            elif depth == 1 and closes:
+                begin = tag.end()
+            if depth == 0 and tag.start() - begin >= _LEAST_FOLDED:
+                kept += [html[end:begin], f'<div data-folded="{len(self._folded)}">{_UNSCRIPTED}</div>']
+                self._folded.append(Markup(html[begin : tag.start()]))
+                end = tag.start()
+        return Markup("".join([*kept, html[end:]]))
+
+    def packed(self) -> str:
+        """All of it, to be called when the page is rendered; empty where there is nothing."""
+        return packed({**self._data, "folded": self._folded}) if self._folded or any(self._data.values()) else ""
+
+
 def packed(value: object) -> str:
     """Data for a page's script: JSON, compressed with gzip and encoded in base64.
 
-    A dataclass becomes an object of its fields, and texts are cleaned as in a template. Compression makes the data ten
-    times smaller; base64 makes sure that no name from outside is read as markup.
+    A dataclass becomes an object of its fields; texts that are no markup are cleaned as in a template. Compression
+    makes the data ten times smaller; base64 makes sure that no name from outside is read as markup.
     """
     text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
@@ -61,7 +103,7 @@ def packed(value: object) -> str:
 
 def _plain(value: object) -> object:
     if isinstance(value, str):
-        return clean(value)
+        return str(value) if isinstance(value, Markup) else clean(value)
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

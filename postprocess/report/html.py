@@ -1,8 +1,8 @@
 """The report of a run: a self-contained HTML file, and the maps as pictures beside it.
 
-Without a script a browser shows the whole report; of a large run (`drawing.look.Room`) it shows the first page of the
-table and of the maps. With the page's own script (templates/report.js) a reader can choose what is shown, turn pages,
-and see a point's row of the table beside its cell.
+Without a script a browser shows the whole report; of a large run (`drawing.look.Room`, `page.Rest`) it shows the first
+page of the table and of the maps, and no folded parts. With the page's own script (templates/report.js) a reader can
+choose what is shown, turn pages, and see a point's row of the table beside its cell.
 """
 
 import os
@@ -109,7 +109,7 @@ def render_report(
             [*parts["page"], *_answers(run, answers, parts["page"]), *_own_sections(run, observed, cases, parts)],
             key=lambda part: part.order,
         ),
-        rest=page.packed(rest) if any(rest.values()) else "",
+        rest=page.Rest(rest, room.light),
     )
 
 

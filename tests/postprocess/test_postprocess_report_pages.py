@@ -7,6 +7,7 @@ import html
 import json
 import re
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ from tests.postprocess.synthetic import Behaviour
 from tests.postprocess.test_postprocess_report import Page, hostile_run
 
 POINTS, ROWS, CASES, DRAWN = 288, 50, 8, 2
-SMALL = Room(whole=100, rows=ROWS, drawn=DRAWN * 36)
+SMALL = Room(whole=100, rows=ROWS, drawn=DRAWN * 36, light=0)
+LARGE = Room(whole=POINTS, light=10**9)
 GRID = (1, 2, 4, 8, 16, 32)
 
 
@@ -69,7 +71,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("large")
     run_dir = run_of(folder / "run", ("ibcast", "ireduce"))
     half = source_of(run_of(folder / "half", ("ibcast",)))
-    return {"large": source_of(run_dir), "whole": source_of(run_dir, Room(whole=POINTS)), "half": half}
+    return {"large": source_of(run_dir), "whole": source_of(run_dir, LARGE), "half": half}
 
 
 def cells_of(source: str) -> list[str]:
@@ -98,6 +100,15 @@ def test_page_and_rest_are_the_whole(sources: dict[str, str]) -> None:
     told = [text for _, cells in rest["rows"] for text in cells]
     assert cells_of(sources["large"]) + told == cells_of(sources["whole"])
     assert sorted(map(int, rest["maps"])) == list(range(1 + DRAWN, 1 + CASES))
+
+
+def test_what_is_folded_is_packed_whole(sources: dict[str, str], tmp_path: Path) -> None:
+    kept = source_of(run_of(tmp_path / "run", ("ibcast", "ireduce")), replace(SMALL, light=LARGE.light))
+    folded = packed(sources["large"])["folded"]
+    assert len(folded) > 2 and min(map(len, folded)) > 1000
+    put_back = re.sub(r'<div data-folded="(\d+)">.*?</div>', lambda found: str(folded[int(found[1])]), sources["large"])
+    assert put_back.partition("<script")[0] == kept.partition("<script")[0]
+    assert "data-unscripted>" in sources["large"].partition('<section id="provenance">')[2]
 
 
 def test_an_ordinary_report_has_no_pages(sources: dict[str, str]) -> None:
@@ -202,6 +213,8 @@ def test_what_the_script_makes_is_what_the_template_makes(browser: webdriver.Chr
 @browsing
 def test_pages_by_keyboard_and_in_the_address(browser: webdriver.Chrome, files: dict[str, Path]) -> None:
     ready(browser, files["large"])
+    assert browser.find_elements(By.CSS_SELECTOR, "[data-folded]") == []
+    assert "checksums" in str(browser.find_element(By.ID, "provenance").get_attribute("textContent"))
     assert (rows(browser), cases(browser)) == (list(range(1, 51)), [1, 2])
     assert control(browser, "points", BACK).get_attribute("aria-disabled") == "true"
     control(browser, "points", BACK).send_keys(Keys.ENTER)

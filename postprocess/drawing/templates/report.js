@@ -1,7 +1,7 @@
 "use strict";
 // What a reader chose is in attributes of <html>, in `hidden`, and in the URL's fragment. Names from the run are only
-// ever compared, or set as text. All of it waits for the rest of a large run, which is packed; without it the page is as
-// without a script.
+// ever compared, or set as text; what is folded on a large page is markup that the template has escaped. All of it waits
+// for the rest of a large run, which is packed; without it the page is as without a script.
 (async () => {
   const root = document.documentElement;
   const find = (selector, from = document) => [...from.querySelectorAll(selector)];
@@ -15,14 +15,17 @@
   addEventListener("hashchange", unfold);
   unfold();
 
+  const packed = byId("rest");
+  if (packed && !window.DecompressionStream) return;
+  const rest = { maps: {}, rows: [], folded: [], ...(packed ? await unpacked(packed.textContent) : {}) };
+  for (const part of find("[data-folded]"))
+    part.replaceWith(...new DOMParser().parseFromString(rest.folded[part.dataset.folded], "text/html").body.childNodes);
+
   const view = byId("view"), palette = byId("palette"), dim = byId("dim"), tip = byId("tip");
   if (!view) return; // no map and no point: nothing to choose
   const kinds = ["library", "configuration", "collective"];
   const boxes = kinds.map((kind) => find(`fieldset[data-kind=${kind}] input`));
   const usual = { view: "overhead", palette: root.dataset.palette, dim: root.hasAttribute("data-dim") };
-  const packed = byId("rest");
-  if (packed && !window.DecompressionStream) return;
-  const rest = packed ? await unpacked(packed.textContent) : { maps: {}, rows: [] };
 
   function unpacked(text) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
