@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -269,30 +269,42 @@ def _rank(row: Row) -> int:
 
 
 def sentences(cells: Sequence[Cell]) -> list[str]:
-    """A sentence for each library: how many of its columns do what, in each configuration, and by how much."""
-    found = []
-    several = len({cell.row.network for cell in cells}) > 1
-    for library in sorted({cell.row.library for cell in cells}):
-        by_row: dict[str, list[Cell]] = defaultdict(list)
-        for cell in sorted(cells, key=lambda one: _rank(one.row)):
-            if cell.row.library == library:
-                where = (
-                    cell.row.configuration
-                    if cell.row.configuration.startswith(AS_IT_COMES)
-                    else f"with {cell.row.configuration}"
-                )
-                by_row[f"{where}, {cell.row.network}" if several else where].append(cell)
-        left_out = [where for where, row in by_row.items() if all(cell.word == BY_RESULT["skip"] for cell in row)]
-        alike: dict[object, tuple[list[str], list[Cell]]] = {}
-        for where, row in by_row.items():
-            if where not in left_out:
-                places, same = alike.setdefault((row[0].column, row[0].word) if len(row) == 1 else where, ([], []))
-                places.append(where)
-                same += row
-        told = [f"{first_of(places, MOST_ALIKE)}, {_of_row(same)}" for places, same in alike.values()]
-        told += [f"skipped: {', '.join(left_out)}"] if left_out else []
-        found.append(clean(f"{library}: {'; '.join(told)}"))
-    return found
+    """A sentence for each library: how many of its columns do what, in each configuration, and by how much. Then what
+    holds of all of them: what was skipped, and the network where none is named."""
+    networks = Counter(cell.row.network for cell in cells)
+    usual = networks.most_common(1)[0][0] if networks else ""
+    by_library: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for cell in sorted(cells, key=lambda one: _rank(one.row)):
+        by_library[cell.row.library][_row_words(cell.row, usual)].append(cell)
+    told = {library: _told_rows(by_row) for library, by_row in sorted(by_library.items())}
+    skipped = {library: _skipped_words(by_row) for library, by_row in by_library.items()}
+    for_all = skipped[next(iter(told))] if len(set(skipped.values())) == 1 < len(told) and all(told.values()) else ""
+    own = {library: [f"skipped: {words}"] if words and not for_all else [] for library, words in skipped.items()}
+    found = [f"{library}: {'; '.join([*rows, *own[library]])}" for library, rows in told.items()]
+    found += [f"skipped for all: {for_all}"] if for_all else []
+    found += [f"where no network is named: {usual}"] if len(networks) > 1 else []
+    return [clean(sentence) for sentence in found]
+
+
+def _skipped_words(by_row: Mapping[str, list[Cell]]) -> str:
+    return ", ".join(where for where, row in by_row.items() if all(cell.word == BY_RESULT["skip"] for cell in row))
+
+
+def _row_words(row: Row, usual: str) -> str:
+    where = row.configuration if row.configuration.startswith(AS_IT_COMES) else f"with {row.configuration}"
+    return where if row.network == usual else f"{where} over {row.network}"
+
+
+def _told_rows(by_row: Mapping[str, list[Cell]]) -> list[str]:
+    """What each row does that was not skipped, those together that have one cell and do the same."""
+    alike: dict[object, tuple[list[str], list[Cell]]] = {}
+    for where, row in by_row.items():
+        if all(cell.word == BY_RESULT["skip"] for cell in row):
+            continue
+        places, same = alike.setdefault((row[0].column, row[0].word) if len(row) == 1 else where, ([], []))
+        places.append(where)
+        same += row
+    return [f"{first_of(places, MOST_ALIKE)}, {_of_row(same)}" for places, same in alike.values()]
 
 
 def _of_row(row: Sequence[Cell]) -> str:
