@@ -15,14 +15,14 @@ from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning.options import Options
 from mpi_campaign.planning.plan_of_options import make_plan
 from mpi_campaign.processes.progress import Progress
-from mpi_campaign.running import batch, in_job
+from mpi_campaign.running import batch, in_job, sessions
 from mpi_campaign.running import judged as measuring
 from mpi_campaign.running.job import EVENTS, Description, Script
 from mpi_campaign.running.reframe_session import Session
 from mpi_campaign.running.rounds import Rounds
 from mpi_campaign.running.sessions import Done, Order
 from mpi_campaign.schedulers import registry as schedulers
-from mpi_campaign.systems import known_systems
+from mpi_campaign.systems import known_systems, nodes_in_hand
 from mpi_campaign.systems.nodes_in_hand import InHand
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.verdicts import answering, judging
@@ -34,7 +34,7 @@ from tests.archives import archived, name_of
 from tests.support import MPI, Command, refused
 from tests.test_plan import MPICH, OPENMPI
 
-MAPS, SEARCHES = 8, 200
+MAPS, SEARCHES = 8, 100
 SLOW_WAIT = """#include <mpi.h>
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
     const double began = PMPI_Wtime();
@@ -121,9 +121,9 @@ def test_a_job_ends_with_the_session_that_decided(tmp_path: Path, monkeypatch: p
     batch.write([job])
     (job.folder / EVENTS).touch()
     ended = Done("", "", Session(0, interrupted=False, output=[]), ())
-    monkeypatch.setattr(in_job.sessions, "carry_out", lambda orders, *_: (ended for _ in orders))
+    monkeypatch.setattr(sessions, "carry_out", lambda orders, *_: (ended for _ in orders))
     monkeypatch.setattr(judging, "is_decided", lambda _folder: True)
-    monkeypatch.setattr(in_job.nodes_in_hand, "look", lambda: InHand("a job has", ("n1",), ("n1",), (((0,),),), {}))
+    monkeypatch.setattr(nodes_in_hand, "look", lambda: InHand("a job has", ("n1",), ("n1",), (((0,),),), {}))
     assert in_job.carry_out(job) == 0
     follower = batch.Follower(folder, schedulers.find("slurm"), [job], print, print)
     follower.tick()
@@ -187,6 +187,7 @@ def test_what_cannot_be_judged_is_refused(campaign: Command, tmp_path: Path, wor
 
 
 @pytest.mark.slow
+@pytest.mark.rare  # three minutes; a search of test_bisect.py measures the same way
 @pytest.mark.needs("mpi")
 @pytest.mark.timeout(900)
 def test_a_library_that_was_made_slower_is_found(campaign: Command, tmp_path: Path) -> None:
