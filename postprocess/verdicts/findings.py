@@ -52,6 +52,8 @@ CANNOT_TELL, NOT_MEASURED, NOT_MEASURABLE = "cannot tell", "not measured", "not 
 IMPLEMENTED = "implemented"
 VERDICTS = (HOLDS, DOES_NOT_HOLD, DEPENDS, CANNOT_TELL, NOT_MEASURED, NOT_MEASURABLE, IMPLEMENTED)
 MEASURED = (HOLDS, DOES_NOT_HOLD, DEPENDS, CANNOT_TELL)
+MEASURE_IT = "measure it: "
+"""Before the command of what was not measured."""
 NEEDS = ("cores", "cores_per_rank", "ranks", "nodes")
 """What a finding may need of a machine, each at least so many."""
 ONE_OF = ("decides", "implemented_by", "not_measurable")
@@ -264,7 +266,7 @@ def _judged(finding: Finding, libraries: Mapping[str, _Library], machine: Machin
     measured = {name: one for name, one in results.items() if one.measured}
     if not measured:
         lacks = machine.lacks(finding)
-        return Judged(finding, NOT_MEASURABLE if lacks else NOT_MEASURED, {}, lacks or f"measure it: {finding.command}")
+        return Judged(finding, NOT_MEASURABLE if lacks else NOT_MEASURED, {}, lacks or f"{MEASURE_IT}{finding.command}")
     if finding.control is not None:
         controls = dict(_of_libraries(finding.control, finding, libraries))
         measured = {name: _controlled(one, controls.get(name)) for name, one in measured.items()}

@@ -16,6 +16,7 @@ from postprocess.verdicts.findings import (
     DOES_NOT_HOLD,
     HOLDS,
     IMPLEMENTED,
+    MEASURE_IT,
     MEASURED,
     NOT_MEASURABLE,
     NOT_MEASURED,
@@ -107,10 +108,10 @@ def markdown(found: Sequence[Judged], command: str, where: Sequence[str]) -> Ite
             reasons: dict[str, list[str]] = {}
             for one in its:
                 if one.verdict == verdict:
-                    reasons.setdefault(_cell(one.why), []).append(one.finding.at)
+                    reasons.setdefault(_cell(one.why.removeprefix(MEASURE_IT)), []).append(one.finding.at)
             if reasons:
                 lines += ["", f"## {verdict.capitalize()}", ""]
-                lines += [f"- {why}: {'; '.join(dict.fromkeys(ats))}" for why, ats in reasons.items()]
+                lines += [f"- {'; '.join(dict.fromkeys(ats))}: {why}" for why, ats in reasons.items()]
         yield key, "\n".join(lines) + "\n"
 
 
