@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
+from weakref import ReferenceType, ref
 
 import numpy as np
 import pandas as pd
 
 from postprocess.drawing.text import clean, interval, ratio
+
+Made = TypeVar("Made")
 
 OF_MANY = 40
 """The rows that a page shows of a table that it has no room for: enough to see what it has."""
@@ -38,23 +42,44 @@ def aligned(heads: Sequence[str], lines: Sequence[Sequence[str]], right: set[int
 
 
 def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table, as dictionaries of Python's own values. `DataFrame.to_dict` takes three times as long."""
+    """The rows of a table, as dictionaries of Python's own values. `DataFrame.to_dict` takes longer."""
     names = list(map(str, table.columns))
-    columns = [_values(table.iloc[:, place]) for place in range(len(names))]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    values = table.to_numpy(dtype=object)  # all columns of a type at once
+    foreign = [
+        place
+        for place, kind in enumerate(table.dtypes)
+        if kind.kind == "O" and any(issubclass(one, np.generic) for one in set(map(type, values[:, place])))
+    ]
+    rows = values.tolist()
+    for row in rows:
+        for place in foreign:
+            row[place] = _own(row[place])
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def made_once(make: Callable[[pd.DataFrame], Made]) -> Callable[[pd.DataFrame], Made]:
+    """The same function, which makes its result once for each table. Nobody may change the table afterwards."""
+    known: dict[int, tuple[ReferenceType[pd.DataFrame], Made]] = {}
+
+    @wraps(make)
+    def of_table(table: pd.DataFrame) -> Made:
+        place = id(table)
+        if place not in known or known[place][0]() is not table:
+            known[place] = (ref(table, lambda _: known.pop(place, None)), make(table))
+        return known[place][1]
+
+    return of_table
 
 
 def first_of(rows: pd.DataFrame) -> dict[str, Any]:
     """The first row of a table, as a dictionary of Python's own values."""
     first = rows.iloc[:1].astype(object).iloc[0]
-    return dict(zip(map(str, rows.columns), _values(first), strict=True))
+    return dict(zip(map(str, rows.columns), map(_own, first.tolist()), strict=True))
 
 
-def _values(column: pd.Series[Any]) -> list[Any]:
-    values = column.tolist()
-    if column.dtype != object:
-        return values
-    return [value.item() if isinstance(value, np.generic) else value for value in values]
+def _own(value: Any) -> Any:
+    """Python's own value instead of NumPy's."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 @dataclass(frozen=True)

@@ -75,12 +75,11 @@ def check_starts(point: Point) -> None:
 def order_controls(points: Iterable[Sampling]) -> control.Count:
     """The count of the controls of what the points' parts find: each part against itself, of the repetitions in which
     it ran after the part before it in `PARTS` and those in which it ran before that part. In truth the ratio is 1."""
-    return control.count(
-        (as_float(found.low), as_float(found.high))
+    return control.count_by_order(
+        (times, point.order, number)
         for point in points
         for number, times in enumerate(point.part_times, 1)
         if point.order.size and np.any(times)
-        for found in [control.by_order(times, point.order, number)]
     )
 
 

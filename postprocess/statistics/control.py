@@ -4,12 +4,13 @@ ratio is 1 in truth, so its interval says how far the other ratios can be truste
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float, ratio_estimate, series_estimate
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, ratio_estimate, series_estimate
 
 FASTER, SLOWER, CANNOT_TELL = "faster", "slower", "cannot tell"
 _TAIL = 0.05
@@ -37,12 +38,34 @@ def by_order(times: ArrayLike, order: ArrayLike, part: int) -> Estimate:
     times: a value per repetition, > 0.  order: likewise, in which order the parts ran: a decimal digit each, from 1.
     part: the number of the part that the times are of; the part before the first one is the last.
     """
+    return ratio_estimate(*map(series_estimate, _parted(times, order, part)))
+
+
+def count_by_order(parts: Iterable[tuple[ArrayLike, ArrayLike, int]]) -> "Count":
+    """The count of `by_order` of several parts, each with its arguments: those of equal lengths at once, which takes
+    less time."""
+    parted: dict[tuple[int, int], list[tuple[Floats, Floats]]] = {}
+    for times, order, part in parts:
+        after, before = _parted(times, order, part)
+        parted.setdefault((after.size, before.size), []).append((after, before))
+    found = (
+        ratio_estimate(*(series_estimate(np.array(side)) for side in zip(*same, strict=True)))
+        for same in parted.values()
+    )
+    return count(interval for one in found for interval in zip(one.low.tolist(), one.high.tolist(), strict=True))
+
+
+def _parted(times: ArrayLike, order: ArrayLike, part: int) -> tuple[Floats, Floats]:
+    """The times after the part before it, and the others."""
     values = np.asarray(times, dtype=np.float64)
-    orders, place = np.unique(np.asarray(order), return_inverse=True)
-    texts = [str(int(one)) for one in orders]
-    other = str(part - 1 or len(texts[0]))
-    after = np.array([one.index(other) < one.index(str(part)) for one in texts])[place]
-    return ratio_estimate(series_estimate(values[after]), series_estimate(values[~after]))
+    after = np.array([_is_after(one, part) for one in np.asarray(order).tolist()], dtype=bool)
+    return values[after], values[~after]
+
+
+@cache
+def _is_after(order: int, part: int) -> bool:
+    digits = str(order)
+    return digits.index(str(part - 1 or len(digits))) < digits.index(str(part))
 
 
 def verdict(estimate: Estimate) -> str:

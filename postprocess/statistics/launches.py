@@ -40,7 +40,7 @@ def over_launches(values: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, confi
     value, low, high = value[known], low[known], high[known]
     if not value.size:
         return UNKNOWN
-    middle = np.median(value)
+    middle = np.sort(value)[[(value.size - 1) // 2, value.size // 2]].mean()  # numpy's median takes twice as long
     if value.size < LEAST_LAUNCHES:
         return Estimate(np.asarray(middle), np.asarray(low.min()), np.asarray(high.max()))
     reach = _students(confidence, value.size - 1) * value.std(ddof=1) / math.sqrt(value.size)

@@ -413,17 +413,29 @@ def _troubled(one: Criterion, troubles: Sequence[Json]) -> Result | None:
     return _not_tested(one, f"{trouble.get('case') or 'a case'}: {trouble.get('result')}, {trouble.get('reason')}")
 
 
+_ALWAYS = (
+    "toolchain", "network", "configuration", "collective", "approach", "run", "launch", "repeat", "valid",
+    "unreliable_reasons", "oversubscribed", "complete",
+)  # fmt: skip
+"""Columns that every criterion needs, if a table has them."""
+
+
+def _needed(one: Criterion, table: pd.DataFrame) -> pd.DataFrame:
+    """The columns that a criterion needs: a table of few columns is cut sooner."""
+    names = {*_ALWAYS, *one.where, *names_of_estimates([one.metric]), *(axis.name for axis in one.family.axes)}
+    names |= {over.decides for over in one.family.acceptance.over}
+    chosen: pd.DataFrame = table[[name for name in table if name in names]]
+    return chosen
+
+
 def _counted(one: Criterion, tables: Mapping[str, pd.DataFrame]) -> Result | tuple[pd.DataFrame, list[str]]:
     """The rows that a criterion is decided by, and the evidence; a result where they are too few."""
     family = one.family
-    table = tables[family.name]
+    table = _needed(one, tables[family.name])
     if axes.BENCHMARK.name in one.where and axes.BENCHMARK.name not in table:
         table = table.assign(**{axes.BENCHMARK.name: family.benchmarks[0]})
     if one.points == "diagonal" and "comm_target_ns" in table:
         table = table[table["comm_target_ns"] == table["comp_target_ns"]]
-    if axes.NETWORK.name in one.where and len(table):
-        networks = table[axes.NETWORK.name].map(lambda network: _as_asked(one, axes.NETWORK.name, network))
-        table = table.assign(**{axes.NETWORK.name: networks})
     chosen, lacking = _where(table, one.where)
     if chosen.empty:
         return replace(_not_tested(one, f"nothing of the kind was measured{lacking}"), measured=False)
@@ -446,7 +458,8 @@ def _counted(one: Criterion, tables: Mapping[str, pd.DataFrame]) -> Result | tup
             return _not_tested(one, why)
         return Result(one, NOT_TESTED, *_taken(one, every), (why, "the value is that of all points"))
     launch = _launch_of(counted)
-    launches = f", of {plural(counted.groupby(launch).ngroups, 'launch')}," if launch else ""
+    count = len(set(zip(*(counted[name].tolist() for name in launch), strict=True)))
+    launches = f", of {plural(count, 'launch')}," if launch else ""
     evidence = [f"{len(counted)} of {len(chosen)} points{launches} are {state} and count{without}"]
     worst = counted.loc[counted[one.metric].idxmax() if one.at_most is not None else counted[one.metric].idxmin()]
     evidence.append(f"worst point: {worst[one.metric]:.3g}, {_point_words(worst, chosen, family, one.metric)}")
@@ -473,8 +486,17 @@ def _taken(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
 
 def _estimate(one: Criterion, rows: pd.DataFrame) -> tuple[float, float, float]:
     """The statistic of the values of some rows, and of the ends of their intervals."""
+    return _taken_of(one, _values(one, rows))
+
+
+def _values(one: Criterion, rows: pd.DataFrame) -> Floats:
+    """The values of some rows, and the ends of their intervals: (3, rows)."""
     names = (name if name in rows else one.metric for name in names_of_estimates([one.metric]))
-    value, low, high = (TAKE[one.take](rows[name].to_numpy(np.float64)) for name in names)
+    return np.array([rows[name].to_numpy(np.float64) for name in names])
+
+
+def _taken_of(one: Criterion, values: Floats) -> tuple[float, float, float]:
+    value, low, high = map(TAKE[one.take], values)
     return value, low, high
 
 
@@ -483,7 +505,11 @@ def _by_launch(one: Criterion, rows: pd.DataFrame) -> dict[Hashable, tuple[float
     launch = _launch_of(rows)
     if not launch or one.take in EXTREMES:
         return {}
-    return {number: _estimate(one, its) for number, its in rows.groupby(launch)}
+    places: dict[Hashable, list[int]] = {}
+    for place, number in enumerate(zip(*(rows[name].tolist() for name in launch), strict=True)):
+        places.setdefault(number, []).append(place)
+    columns = _values(one, rows)
+    return {number: _taken_of(one, columns[:, its]) for number, its in places.items()}
 
 
 def _quotient(one: Criterion, rows: pd.DataFrame, others: pd.DataFrame) -> tuple[float, float, float]:
@@ -565,26 +591,35 @@ def _asks_for(one: Criterion, case: Json) -> bool:
 
 def _as_asked(one: Criterion, key: str, value: Any) -> Any:
     """The value of a column as a criterion asks for it: of a network its kind, where it asks for a kind alone."""
-    kinds = key == axes.NETWORK.name and not any(":" in str(asked) for asked in one.where[key])
-    return kind_of(value) if kinds else value
+    return kind_of(value) if _of_kinds(key, one.where[key]) else value
+
+
+def _of_kinds(key: str, values: tuple[Any, ...]) -> bool:
+    """Whether values that are asked for are kinds of networks alone."""
+    return key == axes.NETWORK.name and not any(":" in str(asked) for asked in values)
 
 
 def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[pd.DataFrame, str]:
-    """The rows that are asked for, and in words what of it was not measured; empty where all of it was.
+    """The rows that are asked for, with the kinds of their networks where kinds are asked for, and in words what of it
+    was not measured; empty where all of it was.
 
     Where there are no rows, the words tell what was measured instead.
     """
     asked = np.ones(len(table), dtype=bool)
+    kinds = {}
     for key, values in where.items():
         column = table[key] if key in table else pd.Series(index=table.index, dtype=object)
+        if key in table and _of_kinds(key, values):
+            column = kinds[key] = column.map({name: kind_of(name) for name in column.unique()})
         having = asked & column.isin(values).to_numpy()
         if not having.any():
             what = ", ".join(sorted({clean(value) for value in column[asked].unique()})) if key in table else ""
             return table.iloc[:0], f"; {key} is {what} there" if what else ""
         asked = having
-    chosen = table[asked] if where else table
-    combinations = chosen[list(where)].drop_duplicates().itertuples(index=False, name=None) if where else ()
-    return chosen, _missing(where, combinations)
+    chosen = table[asked].assign(**kinds) if where else table
+    if all(len(values) == 1 for values in where.values()):
+        return chosen, ""
+    return chosen, _missing(where, zip(*(chosen[key].tolist() for key in where), strict=True))
 
 
 def _missing(where: Mapping[str, tuple[Any, ...]], combinations: Iterable[tuple[Any, ...]]) -> str:
@@ -606,10 +641,16 @@ def _point_words(row: pd.Series[Any], rows: pd.DataFrame, family: Family, metric
     own = (
         axis.name
         for axis in family.axes
-        if axis.of == "point" or axis.name in deciding or (axis.name in rows and rows[axis.name].nunique() > 1)
+        if axis.of == "point" or axis.name in deciding or (axis.name in rows and _differs(rows[axis.name]))
     )
     names = dict.fromkeys(("toolchain", "network", "configuration", "collective", "approach", *own))
     return ", ".join(f"{name} {row[name]}" for name in names if name in row and row[name] != "")
+
+
+def _differs(column: pd.Series[Any]) -> bool:
+    """Whether known values are not all the same. `nunique` takes longer."""
+    values = set(column.tolist())
+    return len({value for value in values if not (isinstance(value, float) and math.isnan(value))}) > 1
 
 
 def _result(one: Criterion, value: float, low: float, high: float, evidence: Iterable[str]) -> Result:

@@ -80,18 +80,27 @@ def fits(record: LogGPRecord) -> dict[str, loggp.Fitted]:
     for point in record.points:
         if point.is_asked and not sampled.invalid_reasons(point):
             found.setdefault(point.pair, []).append(corrected(point, clock_ns_of(record)))
+    thresholds = thresholds_of(record)
     return {
-        pair: loggp.fit(times, threshold_of([point for point in record.points if point.pair == pair])[1])
+        pair: loggp.fit(times, thresholds[pair][1])
         for pair, times in found.items()
         if len({one.message_bytes for one in times}) > 1
     }
 
 
-def threshold_of(points: Sequence[MessagePoint]) -> tuple[float, float]:
-    """The largest size that is sent without waiting for the receiver, below all that wait; and the smallest that waits.
+def thresholds_of(record: LogGPRecord) -> dict[str, tuple[float, float]]:
+    """By pair: the largest size that is sent without waiting for the receiver, below all that wait; and the smallest
+    that waits.
 
     A size counts where its interval excludes `WAITS`; NaN where there is none.
     """
+    pairs: dict[str, list[MessagePoint]] = {}
+    for point in record.points:
+        pairs.setdefault(point.pair, []).append(point)
+    return {pair: _threshold_of(points) for pair, points in pairs.items()}
+
+
+def _threshold_of(points: Sequence[MessagePoint]) -> tuple[float, float]:
     sends = [(point.message_bytes, series_estimate(point.late_sends)) for point in points]
     waiting = min((size for size, send in sends if as_float(send.low) > WAITS), default=math.nan)
     eager = max((size for size, send in sends if as_float(send.high) < WAITS and not size > waiting), default=math.nan)
@@ -167,8 +176,8 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
     failed: why the case failed, if it did.
     """
     found, smallest = fits(record), min((point.message_bytes for point in record.points), default=0)
+    thresholds = thresholds_of(record)
     for point in record.points:
-        of_pair = [other for other in record.points if other.pair == point.pair]
         fitted = found.get(point.pair)
         invalid = sampled.invalid_reasons(point)
         doubts = unreliable_reasons(point, fitted, oversubscribed=record.header.oversubscribed) if not invalid else []
@@ -178,7 +187,7 @@ def loggp_rows(record: LogGPRecord, failed: Sequence[str]) -> Iterator[tuple[dic
             "pair": point.pair,
             "message_bytes": point.message_bytes,
             "communicator_ranks": 2,
-            **dict(zip(("eager_bytes", "waiting_bytes"), threshold_of(of_pair), strict=True)),
+            **dict(zip(("eager_bytes", "waiting_bytes"), thresholds[point.pair], strict=True)),
             "g_hidden": fitted is not None and fitted.hides_gap,
             "G_hidden": fitted is not None and fitted.hides_gap_per_byte,
             **dict(zip(("G_from_bytes", "G_to_bytes"), map(float, sizes), strict=True)),

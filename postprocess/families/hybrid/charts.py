@@ -42,7 +42,7 @@ from postprocess.families.hybrid.axes import ALONE, AXES
 from postprocess.families.hybrid.operations import OPERATIONS
 from postprocess.families.hybrid.table import SETTING, states_words, with_states
 from postprocess.families.launch_marks import marks_of
-from postprocess.families.sampled_table import case_words, having, nodes_words, same_case
+from postprocess.families.sampled_table import case_words, having, names_of_estimates, nodes_words, same_case
 
 RATIO, BEST, TIME, OVER_NODES = "ratio_to_library", "ratio_to_best_library", "t_ns", "over_nodes"
 METHODS = "methods"
@@ -64,6 +64,12 @@ _COLOURS = {
 _SETTING_COLOURS = {"usual": "blue", "shared_memory": "orange", "point_to_point": "green"}
 _PLACE = ["shared_nodes", "nodes_are", axes.VIRTUAL_NODE_RANKS.name]
 _GROUP = [*same_case(AXES, SETTING, axes.VIRTUAL_NODE_RANKS.name), "operation", "timed"]
+_DRAWN = frozenset((
+    *_GROUP, *_PLACE, *AXES.case, SETTING, "message_bytes", "variant", "state", "best_state", "handover_ns",
+    "best_handover_ns", "settings", "cutoff_bytes", "reliable", "record",
+    *names_of_estimates((RATIO, BEST, TIME, _OF_LIBRARY)),
+))  # fmt: skip
+"""The columns that charts are drawn from. Tables of so few columns are cut sooner."""
 PAPERS_BYTES = 800
 """The block of an allgather in figure 12."""
 
@@ -71,6 +77,7 @@ PAPERS_BYTES = 800
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
     """Yield the charts of a table of `hybrid_table`, as far as there is a curve."""
     named = with_states(table)
+    named = named[[name for name in named if name in _DRAWN]]
     for _, rows in named.groupby([*_GROUP, *_PLACE], sort=False):
         several = rows[SETTING].nunique() > 1
         usual = (rows[SETTING] == axes.INTRANODE.usual).any()
@@ -190,10 +197,10 @@ def _by_name_and_state(rows: pd.DataFrame, column: str, of_state: str) -> Iterat
     """Each value of a column, with each state of the cores that it has, the shortest hand-overs first, and their
     rows."""
     for name, of_name in rows.groupby(column, sort=False):
+        there = set(of_name[of_state])
         for named in ("", *state.NAMES):
-            of_both: pd.DataFrame = of_name[of_name[of_state] == named]
-            if len(of_both):
-                yield str(name), named, of_both
+            if named in there:
+                yield str(name), named, of_name[of_name[of_state] == named]
 
 
 def _curve_name(name: str, of_state: str) -> str:

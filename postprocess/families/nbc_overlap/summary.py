@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import rows_of
 from postprocess.drawing.text import clean, interval, ratio, short
 from postprocess.families import sampled_table
 from postprocess.families.axes import configuration_words
@@ -51,8 +52,8 @@ from postprocess.families.nbc_overlap.points import CASE, ESTIMATES, diagnosis_c
 from postprocess.families.nbc_overlap.validity import too_wide
 from postprocess.families.sampled import beside_width
 from postprocess.records.header import NAMED
+from postprocess.statistics import launches
 from postprocess.statistics.effects import sure_at
-from postprocess.statistics.launches import of_rows
 from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float, break_even_estimate, median_estimate
 
 OVERLAPS, PARTLY, CANNOT_TELL = "overlaps", "partly overlaps", "cannot tell"
@@ -191,24 +192,30 @@ def over_launches(points: pd.DataFrame) -> pd.DataFrame:
     keys = [*GROUP, "comm_target_ns", "comp_target_ns"]
     if points["launch"].nunique() < 2:
         return points
-    found = [_one(rows) for _, rows in points.groupby(keys, sort=False)]
+    of_point: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows_of(points):
+        of_point.setdefault(tuple(row[key] for key in keys), []).append(row)
+    found = [_one(rows) for rows in of_point.values()]
     table: pd.DataFrame = pd.DataFrame(found, columns=points.columns)
     typed: pd.DataFrame = table.astype({"valid": bool, "reliable": bool})
     return typed
 
 
-def _one(rows: pd.DataFrame) -> dict[Any, Any]:
-    good = rows[rows["valid"] & (rows["failed"] == "")]
-    first: dict[Any, Any] = (good if len(good) else rows).iloc[0].to_dict()
+def _one(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    good = [row for row in rows if row["valid"] and not row["failed"]]
+    first = (good or rows)[0]
     if len(good) < 2:
         return first
     names = (name for name in ESTIMATES if name != "break_even_cores")  # infinite where it never pays
-    first |= sampled_table.columns_of_estimates({name: of_rows(good, name) for name in names})
+    of_launches = {name: [[row[f"{name}{end}"] for row in good] for end in sampled_table.ENDS] for name in names}
+    first = first | sampled_table.columns_of_estimates(
+        {name: launches.over_launches(*parts) for name, parts in of_launches.items()}
+    )
     gained = sampled_table.estimate_of(first, "speedup_vs_basic")
     cores = break_even_estimate(gained, int(first["given_up_cores"]))
     first |= sampled_table.columns_of_estimates({"break_even_cores": cores})
-    first |= {name: bool(good[name].any()) for name in _ANY}
-    amiss = [beside_width(reasons) for reasons in good["unreliable_reasons"]]
+    first |= {name: any(row[name] for row in good) for name in _ANY}
+    amiss = [beside_width(row["unreliable_reasons"]) for row in good]
     most = [reasons for reasons in amiss if reasons]
     deciding = sampled_table.estimate_of(first, deciding_ratio(first))
     reasons = [*(most[0] if 2 * len(most) > len(amiss) else []), *too_wide(deciding)]
@@ -246,7 +253,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ..
     """failures: notes on launches that failed, of which `points` may have no row."""
     chosen = usable(points)
     overhead = chosen["r_overhead"]
-    rows = points.to_dict("records")
+    rows = rows_of(points)
     able = points[points["valid"] & (points["failed"] == "")]
     without_basic = 0 if is_reference(case) else int(chosen["r_overhead_vs_basic"].isna().sum())
     deciding = [row[deciding_ratio(row)] for row in rows if row["valid"] and not row["failed"]]

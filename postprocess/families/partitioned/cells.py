@@ -29,18 +29,10 @@ def cells_of(table: pd.DataFrame) -> list[Cell]:
     every = verdicts(table)
     shown = [verdict for verdict in every if verdict.has_something_late] or every
     differ = {name for name in SCENARIO if len({verdict.values[name] for verdict in shown}) > 1}
-    return [cell for verdict in shown for cell in _cells(verdict, differ, _rows_of(table, verdict))]
+    return [cell for verdict in shown for cell in _cells(verdict, differ)]
 
 
-def _rows_of(table: pd.DataFrame, verdict: Verdict) -> pd.DataFrame:
-    rows = table.assign(cores_per_rank=table["threads_per_rank"] + table["given_up_cores"])
-    for name in SCENARIO:
-        rows = rows.loc[rows[name] == verdict.values[name]]
-    chosen: pd.DataFrame = rows
-    return chosen
-
-
-def _cells(verdict: Verdict, differ: set[str], rows: pd.DataFrame) -> Iterator[Cell]:
+def _cells(verdict: Verdict, differ: set[str]) -> Iterator[Cell]:
     values = verdict.values
     named = (
         ("ranks", f"{values['ranks']} ranks"),
@@ -56,15 +48,14 @@ def _cells(verdict: Verdict, differ: set[str], rows: pd.DataFrame) -> Iterator[C
     setting += axes.unusual_words(values, PARAMETERS["partitioned"])
     row = Row(str(values["toolchain"]), str(values["network"]), setting)
     for choice in verdict.choices:
-        of_size = rows[rows["message_bytes"] == choice.message_bytes]
         gain = choice.gain
         yield Cell(
             row,
             size(choice.message_bytes),
             _word(choice),
             (gain.value, gain.low, gain.high) if gain is not None and not choice.is_single else UNKNOWN,
-            counted=int(of_size["reliable"].sum()),
-            points=len(of_size),
+            counted=choice.reliable,
+            points=choice.points,
             unit=" x",
             par=1.0,
             measure=MEASURE,

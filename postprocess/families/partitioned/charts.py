@@ -40,7 +40,7 @@ from postprocess.families import axes
 from postprocess.families.launch_marks import marks_of
 from postprocess.families.partitioned.axes import AXES, DELAY_RATIO
 from postprocess.families.partitioned.table import approach_words, neighbours_words
-from postprocess.families.partitioned.verdict import SINGLE, by_size
+from postprocess.families.partitioned.verdict import SINGLE
 from postprocess.families.sampled_table import case_words, having
 from postprocess.statistics import launches, pipelining
 
@@ -130,12 +130,18 @@ def _title(kind: str, row: Mapping[str, Any]) -> str:
     ])  # fmt: skip
 
 
+def _by_size(rows: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
+    """The message sizes of rows in bytes, ascending, each with its rows."""
+    sizes: list[int] = sorted(set(rows["message_bytes"].tolist()))
+    return [(one, rows[rows["message_bytes"] == one]) for one in sizes]
+
+
 def _gain_curves(first: Mapping[str, Any], known: pd.DataFrame) -> Iterator[Curve]:
     yield from _measured(known, "gain", _VERTICAL[GAIN])
     partitions = int(first["partitions_send"]) * int(first["neighbours"])
     apart = having(known[known["messages"] == partitions], "gain_model")
     if not apart.empty:
-        predicted = [(size, launches.of_rows(of_size, "gain_model").numbers) for size, of_size in by_size(apart)]
+        predicted = [(size, launches.of_rows(of_size, "gain_model").numbers) for size, of_size in _by_size(apart)]
         marks = tuple(Mark(size, *numbers, ratio(numbers[0])) for size, numbers in predicted)
         yield Curve(f"model, {partitions} messages", _MODEL, marks)
     limit = float(pipelining.gain_of_delay_rate(partitions, 1, first["delay_ratio"], 1.0))
@@ -150,7 +156,7 @@ def _gain_curves(first: Mapping[str, Any], known: pd.DataFrame) -> Iterator[Curv
 def _time_curves(shown: pd.DataFrame, known: pd.DataFrame) -> Iterator[Curve]:
     """The curves of the approaches that are shown, and those of one message and of the bandwidth, of all points."""
     yield from _measured(shown, "t_ns", _VERTICAL[TIME])
-    sizes = by_size(known)
+    sizes = _by_size(known)
     yield Curve(
         "one message, in the same repetitions",
         _REFERENCE,

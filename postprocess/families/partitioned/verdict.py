@@ -29,13 +29,15 @@ Several launches of a case count by `launches.over_launches`; with fewer than th
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 import pandas as pd
 
+from postprocess.drawing.columns import made_once, rows_of
 from postprocess.drawing.text import plural, size, with_interval
 from postprocess.families import axes
 from postprocess.families.axes import NOISE
@@ -57,6 +59,9 @@ _USED = dict.fromkeys((
     "record", "valid", "reliable", *(f"{name}{end}" for name in ("gain", "t_ref_ns", "t_delay_ns") for end in ENDS),
 ))  # fmt: skip
 """The columns of the table from which verdicts are made."""
+
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+"""Rows of the table with these columns. Of so few rows a group as a table of its own takes a hundred times as long."""
 
 CROSSES, ALWAYS, NEVER, BELOW, ABOVE, CANNOT_TELL = "crosses", "always", "never", "below", "above", "cannot tell"
 
@@ -99,12 +104,15 @@ class Choice:
     gain: that of the fastest option over one message in its configuration; None for `single`.
     without_delay: the gain of the same option without a delay; None where it was not measured, or nothing is late.
     launches: the smallest number of launches of an option that was compared.
+    points, reliable: how many points of this size there are, and how many of them are reliable.
     """
 
     message_bytes: int
     best: tuple[Option, ...]
     gain: Found | None
     launches: int
+    points: int
+    reliable: int
     without_delay: Found | None = None
 
     @property
@@ -189,14 +197,24 @@ class Verdict:
         return bool(self.values["partitions_send"] > 1 and self.values["delay_ratio"] > 0)
 
 
+@made_once
 def verdicts(table: pd.DataFrame) -> tuple[Verdict, ...]:
     """The verdicts on a table of `partitioned_table`, one for each scenario, in the order of its rows."""
-    rows = table.assign(cores_per_rank=table["threads_per_rank"] + table["given_up_cores"])[list(_USED)]
-    scenarios: dict[Any, pd.DataFrame] = dict(list(rows.groupby(list(SCENARIO), sort=False)))
+    cores = table["threads_per_rank"] + table["given_up_cores"]
+    scenarios = _by(rows_of(table.assign(cores_per_rank=cores)[list(_USED)]), *SCENARIO)
     return tuple(
-        _verdict(dict(zip(SCENARIO, key, strict=True)), of_scenario, scenarios.get(_undelayed(key)))
+        _verdict(dict(zip(SCENARIO, key, strict=True)), of_scenario, scenarios.get(_undelayed(key) or ()))
         for key, of_scenario in scenarios.items()
     )
+
+
+def _by(rows: Rows, *names: str) -> dict[tuple[Any, ...], Rows]:
+    """The rows by their values in these columns, of which there are at least two, in their order."""
+    grouped: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    values = itemgetter(*names)
+    for row in rows:
+        grouped.setdefault(values(row), []).append(row)
+    return dict(grouped)
 
 
 def _undelayed(key: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -205,56 +223,62 @@ def _undelayed(key: tuple[Any, ...]) -> tuple[Any, ...] | None:
     return (*key[:place], 0.0, *key[place + 1 :]) if key[place] > 0 else None
 
 
-def _verdict(values: Mapping[str, Any], rows: pd.DataFrame, undelayed: pd.DataFrame | None) -> Verdict:
+def _verdict(values: Mapping[str, Any], rows: Rows, undelayed: Rows | None) -> Verdict:
     """undelayed: the rows of the same scenario without a delay, where there are any."""
-    good = rows[rows["reliable"]]
-    of_undelayed = None if undelayed is None else undelayed[undelayed["reliable"]]
-    chosen = (_choice(message_bytes, good) for message_bytes, _ in by_size(rows))
-    by_option = {option: found for option, found in _by_option(good) if option.approach != SINGLE}
+    good = _reliable(rows)
+    of_undelayed = None if undelayed is None else _reliable(undelayed)
+    chosen = (_choice(message_bytes, of_size) for message_bytes, of_size in _by_size(rows))
+    reliable = {option: of_option for option, of_option in _by_option(good).items() if option.approach != SINGLE}
     return Verdict(
         values=values,
         choices=tuple(replace(choice, without_delay=_without_delay(choice, of_undelayed)) for choice in chosen),
         break_evens=tuple(
-            (option, break_even(*_gains(of_option)), _launches(by_option[option]))
-            for option, of_option in sorted(_by_option(rows), key=lambda found: found[0])
-            if option in by_option
+            (option, break_even(*_gains(of_option)), _launches(reliable[option]))
+            for option, of_option in sorted(_by_option(rows).items())
+            if option in reliable
         ),
         unreliable=(
             len(rows) - len(good),
             len(rows),
-            int((rows["valid"] & ~rows["reliable"] & (rows["gain"] > 1)).sum()),
+            sum(row["valid"] and not row["reliable"] and row["gain"] > 1 for row in rows),
         ),
     )
 
 
-def _without_delay(choice: Choice, undelayed: pd.DataFrame | None) -> Found | None:
+def _reliable(rows: Rows) -> Rows:
+    return [row for row in rows if row["reliable"]]
+
+
+def _without_delay(choice: Choice, undelayed: Rows | None) -> Found | None:
     """The gain of the fastest option of a choice in reliable rows without a delay; None where they do not have it."""
     if undelayed is None or choice.gain is None:
         return None
-    of_size = undelayed[undelayed["message_bytes"] == choice.message_bytes]
-    return next((found_of(rows, "gain") for option, rows in _by_option(of_size) if option == choice.best[0]), None)
+    of_size = [row for row in undelayed if row["message_bytes"] == choice.message_bytes]
+    rows = _by_option(of_size).get(choice.best[0])
+    return found_of(rows, "gain") if rows else None
 
 
-def _by_option(rows: pd.DataFrame) -> Iterator[tuple[Option, pd.DataFrame]]:
-    names = ["configuration", "approach", "aggregation_bytes", "partitions_receive", "partitions_send"]
-    by_names: Any = rows.groupby(names, sort=False)
-    for (configuration, approach, together, received, sent), of_option in by_names:
-        yield Option(str(configuration), str(approach), int(together), int(received), int(sent)), of_option
+def _by_option(rows: Rows) -> dict[Option, Rows]:
+    names = ("configuration", "approach", "aggregation_bytes", "partitions_receive", "partitions_send")
+    return {
+        Option(str(configuration), str(approach), int(together), int(received), int(sent)): of_option
+        for (configuration, approach, together, received, sent), of_option in _by(rows, *names).items()
+    }
 
 
-def by_size(rows: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
-    """The message sizes of rows in bytes, ascending, each with its rows."""
-    sizes: list[int] = sorted(set(rows["message_bytes"].tolist()))
-    return [(one, rows[rows["message_bytes"] == one]) for one in sizes]
+def _by_size(rows: Rows) -> list[tuple[int, Rows]]:
+    sizes = sorted({int(row["message_bytes"]) for row in rows})
+    return [(size_bytes, [row for row in rows if row["message_bytes"] == size_bytes]) for size_bytes in sizes]
 
 
-def _launches(rows: pd.DataFrame) -> int:
-    return int(rows["record"].nunique())
+def _launches(rows: Rows) -> int:
+    return len({row["record"] for row in rows})
 
 
-def found_of(rows: pd.DataFrame, name: str) -> Found:
+def found_of(rows: Rows, name: str) -> Found:
     """The number of a column over the launches of one option at one size."""
-    return Found(*launches.of_rows(rows, name).numbers, _launches(rows))
+    estimates = ([row[f"{name}{end}"] for row in rows] for end in ENDS)
+    return Found(*launches.over_launches(*estimates).numbers, _launches(rows))
 
 
 def counting(gain: Found) -> Found:
@@ -285,43 +309,45 @@ class _Speed:
         return self.computation.high + self.reference.high / self.gain.low
 
 
-def _computation(rows: pd.DataFrame) -> Found:
+def _computation(rows: Rows) -> Found:
     """The time that a thread computes, in ns, from the delay between its first and its last partition.
 
     With the noise `last` it computes for the last partition only, else for each of its partitions, the first one too.
     """
-    first = rows.iloc[0]
+    first = rows[0]
     each = int(first["partitions_send"]) / int(first["threads"])
     share = each / (each - 1) if first["noise"] != NOISE.usual and each > 1 else 1.0
     found = found_of(rows, "t_delay_ns")
     return Found(share * found.value, share * found.low, share * found.high, found.launches)
 
 
-def _computation_of_single(rows: pd.DataFrame) -> Found:
+def _computation_of_single(rows: Rows) -> Found:
     """The computation beside one message: measured where `single` is an approach of its own, else the shortest one."""
-    of_single = rows[rows["approach"] == SINGLE]
-    if len(of_single):
+    of_single = [row for row in rows if row["approach"] == SINGLE]
+    if of_single:
         return _computation(of_single)
-    return min((_computation(of_option) for _, of_option in _by_option(rows)), key=lambda found: found.value)
+    return min(map(_computation, _by_option(rows).values()), key=lambda found: found.value)
 
 
-def _choice(message_bytes: int, good: pd.DataFrame) -> Choice:
-    rows = good[good["message_bytes"] == message_bytes]
+def _choice(message_bytes: int, rows: Rows) -> Choice:
+    """rows: those of one size."""
+    good = _reliable(rows)
     speeds: dict[Option, _Speed] = {}
-    for (configuration, sent), of_configuration in rows.groupby(["configuration", "partitions_send"], sort=False):
+    for (configuration, sent), of_configuration in _by(good, "configuration", "partitions_send").items():
         reference = found_of(of_configuration, "t_ref_ns")
         alone = Option(str(configuration), SINGLE, 0, int(sent), int(sent))
         speeds[alone] = _Speed(Found(1, 1, 1, reference.launches), reference, _computation_of_single(of_configuration))
-        for option, of_option in _by_option(of_configuration):
+        for option, of_option in _by_option(of_configuration).items():
             if option.approach != SINGLE:
                 gain = counting(found_of(of_option, "gain"))
                 speeds[option] = _Speed(gain, reference, _computation(of_option))
     if not speeds:
-        return Choice(message_bytes, (), None, 0)
+        return Choice(message_bytes, (), None, 0, len(rows), 0)
     fastest, *others_in_order = sorted(speeds, key=lambda option: speeds[option].time_ns)
     best = (fastest, *(option for option in others_in_order if not _is_slower(option, fastest, speeds)))
     of_fastest = speeds[fastest].gain if fastest.approach != SINGLE else None
-    return Choice(message_bytes, best, of_fastest, min(found.gain.launches for found in speeds.values()))
+    of_launches = min(found.gain.launches for found in speeds.values())
+    return Choice(message_bytes, best, of_fastest, of_launches, len(rows), len(good))
 
 
 def _is_slower(option: Option, fastest: Option, speeds: Mapping[Option, _Speed]) -> bool:
@@ -332,10 +358,10 @@ def _is_slower(option: Option, fastest: Option, speeds: Mapping[Option, _Speed])
     return one.earliest_ns > other.latest_ns
 
 
-def _gains(rows: pd.DataFrame) -> tuple[list[int], list[Found | None]]:
+def _gains(rows: Rows) -> tuple[list[int], list[Found | None]]:
     """The measured sizes of an option, each with its gain; None where no point is reliable."""
-    found = [(message_bytes, of_size[of_size["reliable"]]) for message_bytes, of_size in by_size(rows)]
-    gains = [counting(found_of(good, "gain")) if len(good) else None for _, good in found]
+    found = [(message_bytes, _reliable(of_size)) for message_bytes, of_size in _by_size(rows)]
+    gains = [counting(found_of(good, "gain")) if good else None for _, good in found]
     return [message_bytes for message_bytes, _ in found], gains
 
 

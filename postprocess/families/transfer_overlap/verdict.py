@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from postprocess.drawing.columns import made_once
 from postprocess.drawing.text import duration, interval, percent_with_decimal, plural, with_interval
 from postprocess.families import axes
 from postprocess.families.sampled_table import uncounted_words
@@ -133,6 +134,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
+@made_once
 def verdicts(table: pd.DataFrame) -> tuple[Verdict, ...]:
     """The verdicts on a table of `transfer_table`, one for each application, in the order of its rows."""
     return tuple(
