@@ -54,8 +54,8 @@ class Room:
     """
 
     whole: int = 150
-    rows: int = 50
-    drawn: int = 100
+    rows: int = 25
+    drawn: int = 50
     light: int = 300_000
 
 

@@ -67,20 +67,22 @@ class Rest:
         self._data, self._light, self._folded = data, light, list[Markup]()
 
     def lightened(self, caller: Callable[[], str]) -> Markup:
-        """The page that a template calls this with. If it is not light, folded parts (`<details>`) of some length are
-        empty, and packed. Parts within parts stay within."""
+        """The page that a template calls this with. If it is not light, folded parts (closed `<details>`) of some length
+        are empty, and packed. Parts within parts stay within."""
         html = str(caller())
         if len(html) <= self._light:
             return Markup(html)
         kept: list[str] = []
         depth = begin = end = 0
+        is_open = False
         for tag in re.finditer(r"<(/?)(details|summary)\b[^>]*>", html):
             closes, name = tag.groups()
             if name == "details":
+                is_open = " open" in tag[0] if depth == 0 else is_open
                 depth += -1 if closes else 1
             elif depth == 1 and closes:
                 begin = tag.end()
-            if depth == 0 and tag.start() - begin >= _LEAST_FOLDED:
+            if depth == 0 and not is_open and tag.start() - begin >= _LEAST_FOLDED:
                 kept += [html[end:begin], f'<div data-folded="{len(self._folded)}">{_UNSCRIPTED}</div>']
                 self._folded.append(Markup(html[begin : tag.start()]))
                 end = tag.start()
