@@ -154,7 +154,7 @@ _GAP = 2
 
 class Grid:
     """Cells by their rows and columns. Where several are at one place, the row stands there as often. A row in which
-    all was skipped is left out, if another one is there.
+    all was skipped is left out, if another one is there. Rows name a network that is not the usual one.
 
     columns: their names.  across: of each column, how many characters its small maps are wide; 0 where none is drawn.
     """
@@ -162,7 +162,7 @@ class Grid:
     def __init__(self, every: Sequence[Cell], halves: Halves | None = None) -> None:
         told = {cell.row for cell in every if cell.word != BY_RESULT["skip"]}
         cells = [cell for cell in every if cell.row in told] or every
-        self._several = len({cell.row.network for cell in cells}) > 1
+        self._usual_network = usual_network(every)
         self._halves = halves
         self.columns = list(dict.fromkeys(cell.column for cell in cells))
         self.across = {
@@ -177,7 +177,7 @@ class Grid:
     def rows(self) -> Iterator[tuple[str, str, dict[str, Cell]]]:
         """Yield library, configuration, and the cells by column."""
         for row in sorted(self._rows, key=lambda row: (row.library, _rank(row))):
-            network = f", {row.network}" if self._several else ""
+            network = "" if row.network == self._usual_network else f", {row.network}"
             by_column = self._rows[row]
             for layer in range(max(map(len, by_column.values()))):
                 cells = {name: each[layer] for name, each in by_column.items() if layer < len(each)}
@@ -268,11 +268,16 @@ def _rank(row: Row) -> int:
     return known[0] if known else len(CONFIGURATIONS)
 
 
+def usual_network(cells: Sequence[Cell]) -> str:
+    """The network of most cells, which rows and sentences need not name."""
+    networks = Counter(cell.row.network for cell in cells)
+    return networks.most_common(1)[0][0] if networks else ""
+
+
 def sentences(cells: Sequence[Cell]) -> list[str]:
     """A sentence for each library: how many of its columns do what, in each configuration, and by how much. Then what
     holds of all of them: what was skipped, and the network where none is named."""
-    networks = Counter(cell.row.network for cell in cells)
-    usual = networks.most_common(1)[0][0] if networks else ""
+    usual = usual_network(cells)
     by_library: dict[str, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in sorted(cells, key=lambda one: _rank(one.row)):
         by_library[cell.row.library][_row_words(cell.row, usual)].append(cell)
@@ -282,7 +287,7 @@ def sentences(cells: Sequence[Cell]) -> list[str]:
     own = {library: [f"skipped: {words}"] if words and not for_all else [] for library, words in skipped.items()}
     found = [f"{library}: {'; '.join([*rows, *own[library]])}" for library, rows in told.items()]
     found += [f"skipped for all: {for_all}"] if for_all else []
-    found += [f"where no network is named: {usual}"] if len(networks) > 1 else []
+    found += [f"where no network is named: {usual}"] if any(cell.row.network != usual for cell in cells) else []
     return [clean(sentence) for sentence in found]
 
 

@@ -67,8 +67,8 @@ class Rest:
         self._data, self._light, self._folded = data, light, list[Markup]()
 
     def lightened(self, caller: Callable[[], str]) -> Markup:
-        """The page that a template calls this with. If it is not light, folded parts (closed `<details>`) of some length
-        are empty, and packed. Parts within parts stay within."""
+        """The page that a template calls this with. If it is not light, closed `<details>` of some length are empty,
+        and packed. Parts within parts stay within."""
         html = str(caller())
         if len(html) <= self._light:
             return Markup(html)

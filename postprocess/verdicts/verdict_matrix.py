@@ -5,6 +5,7 @@ Rows are libraries and configurations, columns what was measured, as in the matr
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -63,7 +64,9 @@ def of_history(changes: Sequence[tuple[Change, str, str, str]], series: Iterable
         found[one.metric][_place(one.case, "")].append(one)
     return [
         matrix_view(
-            capitalised(metric.title), "", [_since(place, its, by_series, metric) for place, its in found[name].items()]
+            capitalised(metric.title),
+            "",
+            _shortened([_since(place, its, by_series, metric) for place, its in found[name].items()]),
         )
         for name, metric in METRICS.items()
         if any(state in (RINGS, "better") for one in _all(found[name]) for _, state, _ in by_series[one.key])
@@ -85,9 +88,21 @@ def _of_metric(rows: pd.DataFrame, metric: Metric, side: str) -> list[Cell]:
     """The cells of the comparisons of one metric."""
     number, groups = numbered(rows, [*group_columns(rows), "placement"])
     parts = (part for _, part in rows.groupby(number, sort=True))
-    return [
-        _compared(_place(case, side), part, metric) for case, part in zip(groups.to_dict("records"), parts, strict=True)
-    ]
+    cases = zip(groups.to_dict("records"), parts, strict=True)
+    return _shortened([_compared(_place(case, side), part, metric) for case, part in cases])
+
+
+def _shortened(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells, whose rows leave out what is said of all of them; that is a note on each, which is shown once."""
+    parts = [cell.row.configuration.split(", ")[1:] for cell in cells]
+    common = [part for part in parts[0] if all(part in own for own in parts)] if parts else []
+
+    def short(cell: Cell) -> Cell:
+        first, *more = cell.row.configuration.split(", ")
+        row = cell.row._replace(configuration=", ".join([first, *(part for part in more if part not in common)]))
+        return replace(cell, row=row, notes=(*cell.notes, ", ".join(common)))
+
+    return list(map(short, cells)) if common else list(cells)
 
 
 def _compared(place: tuple[Row, str], rows: pd.DataFrame, metric: Metric) -> Cell:
