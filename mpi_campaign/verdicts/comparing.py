@@ -124,7 +124,7 @@ def _as_text(pairs: Pairs, *, every: bool) -> str:
         return text
     on, found = matrices.window(), verdict_matrix.cells_of(comparison, sides)
     blocks = [matrices.block(title, cells, on) for title, cells in found[:MOST_MATRICES]]
-    rest = [f"{title}: {sentence}" for title, cells in found[MOST_MATRICES:] for sentence in sentences(cells)]
+    rest = [f"{title}: {'; '.join(sentences(cells))}" for title, cells in found[MOST_MATRICES:]]
     return "\n".join([*(line for block in blocks for line in [*block, ""]), *wrapped(rest, on.width), text])
 
 

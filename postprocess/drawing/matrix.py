@@ -296,7 +296,8 @@ def _skipped_words(by_row: Mapping[str, list[Cell]]) -> str:
 
 
 def _row_words(row: Row, usual: str) -> str:
-    where = row.configuration if row.configuration.startswith(AS_IT_COMES) else f"with {row.configuration}"
+    first, _, more = row.configuration.partition(", ")
+    where = f"{'' if first == AS_IT_COMES else 'with '}{first}{f' ({more})' * bool(more)}"
     return where if row.network == usual else f"{where} over {row.network}"
 
 

@@ -1,7 +1,7 @@
 """Texts of numbers and names for people. Names come from outside: `clean` makes them safe to print and to draw."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 _NANOSECOND_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 _BYTE_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
@@ -17,6 +17,14 @@ def clean(text: object) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else " " if c in "\t\n\r" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def without_common(texts: Sequence[str]) -> tuple[list[str], str]:
+    """Texts of parts, `a, b, c`, without the parts behind the first one that all of them have; and these parts."""
+    parts = [text.split(", ") for text in texts]
+    common = [part for part in parts[0][1:] if all(part in own[1:] for own in parts)] if parts else []
+    left = [", ".join([first, *(part for part in more if part not in common)]) for first, *more in parts]
+    return left, ", ".join(common)
 
 
 def short(text: object, most: int = 120) -> str:
@@ -63,8 +71,9 @@ def work(amount: int, computation: str) -> str:
 
 
 def capitalised(text: str) -> str:
-    """The text, which is not empty, with a capital at its beginning and everything else as it is."""
-    return f"{text[0].upper()}{text[1:]}"
+    """The text, which is not empty, with a capital at its beginning and everything else as it is. A symbol, as in
+    `g, the gap between messages`, stays as it is: G is another one."""
+    return text if text[1:2] == "," else f"{text[0].upper()}{text[1:]}"
 
 
 def plural(count: int, noun: str) -> str:

@@ -44,7 +44,7 @@ TOOLCHAIN = Axis("toolchain", "toolchain")
 PROVIDER = Axis("provider", "provider", words="from {}".format)
 CONFIGURATION = Axis("configuration", "configuration")
 NETWORK = Axis("network", "network")
-RANKS = Axis("ranks", "ranks", kind="integer", words="{} ranks".format)
+RANKS = Axis("ranks", "ranks", kind="integer", words=lambda count: plural(count, "rank"))
 NODES = Axis(
     "nodes", "nodes", usual=1, kind="integer", words=lambda count: plural(count, "node"), in_file_name="{}nodes".format
 )
@@ -53,8 +53,12 @@ NODE_SET = Axis(
     words=lambda numbers: f"on node{'s' * ('+' in numbers)} {' and '.join(numbers.split('+'))}",
 )  # fmt: skip
 """The numbers of the nodes that a case is measured on, such as 2+3, in a run that measures each node; else empty."""
-THREADS = Axis("threads_per_rank", "threads per rank", kind="integer", words="{} threads per rank".format)
-GIVEN_UP = Axis("given_up_cores", "cores given up", kind="integer", words="{} cores given up".format)
+THREADS = Axis(
+    "threads_per_rank", "threads per rank", kind="integer", words=lambda count: f"{plural(count, 'thread')} per rank"
+)
+GIVEN_UP = Axis(
+    "given_up_cores", "cores given up", kind="integer", words=lambda count: f"{plural(count, 'core')} given up"
+)
 NAMED_CORES = Axis("named_cores", "cores per rank", usual=0, kind="integer", words=cores)
 """The cores per rank, in a run with several such numbers, so that names include it. It follows from the other axes of
 placement, so cases are not matched by it."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from postprocess.drawing.text import plural
 from postprocess.families import registry
-from postprocess.families.axes import PLACEMENT, SIZES
+from postprocess.families.axes import GIVEN_UP, PLACEMENT, SIZES
 from postprocess.families.family import Condition, Metric
 from postprocess.statistics import covariate, effects
 from postprocess.statistics.limits import Limits
@@ -290,7 +290,7 @@ def placements(cases: pd.DataFrame) -> pd.Series[str]:
     number, first = numbered(cases, [*(one.name for one in varying), "oversubscribed"])
 
     def placement_words(row: Mapping[Hashable, Any]) -> str:
-        parts = [axis.words(row[axis.name]) for axis in varying]
+        parts = [axis.words(row[axis.name]) for axis in varying if axis != GIVEN_UP or row[axis.name]]
         return ", ".join(parts + ["oversubscribed"] * bool(row["oversubscribed"]))
 
     words = np.array([placement_words(row) for row in first.to_dict("records")], dtype=object)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.drawing.columns import aligned
-from postprocess.drawing.text import clean, duration, plural, ratio, short, shortened
+from postprocess.drawing.text import clean, duration, plural, ratio, short, shortened, without_common
 from postprocess.families import registry
 from postprocess.families.axes import UNUSUAL, configuration_words
 from postprocess.families.family import Axis
@@ -43,8 +43,8 @@ MOST_ADVISED = 100
 not narrow any more as `launches_needed` assumes."""
 MOST_RUNS = 3
 """The most runs that are named one by one."""
-MOST_LINES = 200
-"""The most lines of a table in the terminal: nobody reads more."""
+MOST_LINES, MOST_TOLD = 200, 40
+"""The most lines of a table for a pull request, and in the terminal: nobody reads more."""
 MOST_MARKDOWN = 50_000
 """The most characters of all that is written for a pull request, which takes 65,536 with what others write there."""
 MOST_SHORT = 20
@@ -174,7 +174,7 @@ def _maps_table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
 
 
 def _changes_text(comparison: Comparison, *, every: bool) -> str:
-    rows = comparison.rows if every else comparison.changed
+    rows = comparison.rows if every else comparison.changed.head(MOST_TOLD)
     axes = axes_in_use(rows)
     heads = ["verdict", "toolchain", "network", "configuration", "collective", *(axis.head for axis in axes)]
     heads += ["metric", "A", "B", "B against A", "95 %", comparison.units, "rate", "why not"]
@@ -190,10 +190,23 @@ def _changes_text(comparison: Comparison, *, every: bool) -> str:
             "" if math.isnan(row["q_value"]) else f"{row['q_value']:.2g}",
             row["reason"],
         ]
-        for row in (rows if every else rows.head(MOST_LINES)).to_dict("records")
+        for row in rows.to_dict("records")
     ]
-    left = f"and {len(rows) - len(lines)} more, shown with --all" if len(rows) > len(lines) else ""
-    return "\n".join(filter(None, [aligned(heads, lines, right), left])) if lines else ""
+    if not lines:
+        return ""
+    configuration = heads.index("configuration")
+    words, common = without_common([line[configuration] for line in lines])
+    for line, left in zip(lines, words, strict=True):
+        line[configuration] = left
+    kept = [place for place in range(len(heads)) if any(line[place] for line in lines)]
+    table = aligned(
+        [heads[place] for place in kept],
+        [[line[place] for place in kept] for line in lines],
+        {number for number, place in enumerate(kept) if place in right},
+    )
+    more = len(comparison.changed) - len(lines)
+    behind_it = [f"all: {common}" * bool(common), f"and {more} more, shown with --all" * (more > 0)]
+    return "\n".join(filter(None, [table, *behind_it]))
 
 
 def value_cells(row: Mapping[Any, Any]) -> list[str]:

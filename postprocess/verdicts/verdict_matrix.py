@@ -13,7 +13,7 @@ import pandas as pd
 
 from postprocess.drawing.matrix import CANNOT_TELL, CONFIGURATIONS, UNKNOWN, Cell, Row, Word
 from postprocess.drawing.matrix_view import MatrixView, matrix_view
-from postprocess.drawing.text import capitalised
+from postprocess.drawing.text import capitalised, without_common
 from postprocess.families.family import Metric
 from postprocess.verdicts.compare import FASTER, METRICS, SAME, SLIGHT, SLOWER, Comparison, group_columns
 from postprocess.verdicts.compare import UNKNOWN as UNDECIDED
@@ -94,15 +94,11 @@ def _of_metric(rows: pd.DataFrame, metric: Metric, side: str) -> list[Cell]:
 
 def _shortened(cells: Sequence[Cell]) -> list[Cell]:
     """The cells, whose rows leave out what is said of all of them; that is a note on each, which is shown once."""
-    parts = [cell.row.configuration.split(", ")[1:] for cell in cells]
-    common = [part for part in parts[0] if all(part in own for own in parts)] if parts else []
-
-    def short(cell: Cell) -> Cell:
-        first, *more = cell.row.configuration.split(", ")
-        row = cell.row._replace(configuration=", ".join([first, *(part for part in more if part not in common)]))
-        return replace(cell, row=row, notes=(*cell.notes, ", ".join(common)))
-
-    return list(map(short, cells)) if common else list(cells)
+    left, common = without_common([cell.row.configuration for cell in cells])
+    return [
+        replace(cell, row=cell.row._replace(configuration=words), notes=(*cell.notes, *[common] * bool(common)))
+        for cell, words in zip(cells, left, strict=True)
+    ]
 
 
 def _compared(place: tuple[Row, str], rows: pd.DataFrame, metric: Metric) -> Cell:
