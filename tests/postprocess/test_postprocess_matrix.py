@@ -195,6 +195,26 @@ def test_a_map_of_noise_cannot_be_told_though_its_median_is_clear(tmp_path: Path
     assert cell.points == len(GRID) ** 2 and math.isfinite(cell.value) and cell.why
 
 
+@pytest.mark.parametrize(
+    ("overheads", "word"),
+    [
+        ((1.8, 1.9, 2.0), "slower than serialised"),
+        ((0.05, 0.1, 0.15), "overlaps"),
+        ((0.1, 1.0, 1.9), "cannot tell"),
+        ((1.9, 1.9), "cannot tell"),
+    ],
+)
+def test_launches_that_agree_tell_of_maps_whose_points_are_noise(
+    tmp_path: Path, overheads: tuple[float, ...], word: str
+) -> None:
+    launches = [sweep(replace(NOISY, overhead=overhead), GRID) for overhead in overheads]
+    for number, lines in enumerate(launches, 1):
+        lines[0]["metadata"] = {"case": {"repeat": number}}
+    ((cell,), _) = registry.cells(load_run(synthetic.run_folder(tmp_path / "run", launches)), registry.MAIN)
+    assert cell.word.text == word
+    assert cell.counted == (len(GRID) ** 2 if len(overheads) > 2 else 0)
+
+
 def test_cases_without_a_result_have_a_cell_or_are_named(tmp_path: Path) -> None:
     run = load_run(synthetic.smoke_run(tmp_path / "run"))
     found, untold = registry.cells(run, registry.MAIN)

@@ -58,7 +58,7 @@ def _cell(one: Summary, row: Row) -> Cell:
         column=str(one.case["collective"]),
         word=word,
         estimate=number.numbers,
-        counted=one.reliable,
+        counted=one.sound if one.together and one.by_launch else one.reliable,
         points=one.points,
         unit="" if is_basic else " x",
         par=0.0 if is_basic else 1.0,
@@ -101,8 +101,8 @@ def _why(one: Summary) -> str:
     failed = [note for note in one.notes if note.startswith("failed: ") or BASIC_FAILED in note]
     if failed or not one.able:
         return failed[0].removeprefix("failed: ") if failed else one.because
-    if one.together:
-        return "less than half of the points are reliable"
+    if one.together and not one.by_launch:
+        return "less than half of the points are reliable, and launches are too few"
     return "too few points have a basic to compare with" if not one.is_sure else "the interval holds both answers"
 
 

@@ -13,10 +13,11 @@ against references that the progress thread itself slowed down everything looks 
 Where at least half of the valid points are reliable, a case has the verdict that three quarters of the reliable points
 share; of the points that are counted on a side of 0.5, at most 5 % are expected to be wrong. If `overlaps` and `partly
 overlaps` together make up three quarters, it is `partly overlaps`; if `serialises` and `slower than serialised` do, it
-is `serialises`; otherwise it is `mixed`. Where fewer points are reliable, all valid points are taken together as if
-they were repetitions of one point (at least 6 points): the verdict comes from the distribution-free 95 % interval of
-the median of their ratios. A point is that of all launches that did not fail (`over_launches`); if all launches of a
-case failed, its verdict is `cannot tell`.
+is `serialises`; otherwise it is `mixed`. Where fewer points are reliable, launches decide if there are enough of them:
+of each the median ratio of its sound points, and the verdict comes from the 95 % interval over launches. With fewer
+launches all valid points are taken together as if they were repetitions of one point (at least 6 points): the verdict
+comes from the distribution-free 95 % interval of the median of their ratios, and is not sure. A point is that of all
+launches that did not fail (`over_launches`); if all launches of a case failed, its verdict is `cannot tell`.
 
 The verdict says how much overlaps, and `diagnosis` says why, from the same ratio and its two parts. They cannot
 contradict each other: a point that is clearly `overlap` overlaps, and a point that overlaps is never `no progression`,
@@ -25,7 +26,7 @@ contradict each other: a point that is clearly `overlap` overlaps, and a point t
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,7 @@ from postprocess.families.sampled import beside_width
 from postprocess.records.header import NAMED
 from postprocess.statistics import launches
 from postprocess.statistics.effects import sure_at
+from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float, break_even_estimate, median_estimate
 
 OVERLAPS, PARTLY, CANNOT_TELL = "overlaps", "partly overlaps", "cannot tell"
@@ -71,10 +73,12 @@ class Summary:
 
     able: the number of valid points whose launch did not fail.
     without_basic: the number of usable points without a basic to compare with; 0 for the reference `basic` itself.
-    together_low, together_high: the interval of the median deciding ratio over all points counted in `able`.
+    together_low, together_high: the interval of the median deciding ratio over all points counted in `able`; over
+    launches where `by_launch`.  sound: how many points are sound in at least half of their launches.
     rows: those of the points, over all launches.
     overhead, gained: of `usable` points, the median r_overhead and the median speed-up over basic, by the work done
-    where cores were given up. Their intervals go from the median of the points' lower ends to that of the upper ends.
+    where cores were given up. Their intervals go from the median of the points' lower ends to that of the upper ends;
+    `gained` is over launches where these are enough.
     """
 
     case: dict[str, Any]
@@ -82,6 +86,8 @@ class Summary:
     valid: int
     reliable: int
     able: int
+    sound: int
+    by_launch: bool
     without_basic: int
     r_overhead: float
     r_overhead_min: float
@@ -119,8 +125,9 @@ class Summary:
 
     @property
     def is_sure(self) -> bool:
-        """Whether what is said of the case rests on reliable points that have a basic."""
-        return not self.together and self.without_basic <= (1 - SHARE) * self.reliable
+        """Whether what is said of the case rests on reliable points, or on launches, that have a basic."""
+        decided = self.sound if self.together else self.reliable
+        return self.by_launch >= self.together and self.without_basic <= (1 - SHARE) * decided
 
     @property
     def name(self) -> str:
@@ -164,7 +171,8 @@ class Summary:
             text += "; " + ", ".join(f"{name} at {number}" for name, number in self.verdicts.most_common())
         if self.together and math.isfinite(self.together_low):
             bounds = interval(self.together_low, self.together_high)
-            text += f"; {self.reliable or 'none'} of them reliable by itself, together {bounds}"
+            how = "over launches" if self.by_launch else "together"
+            text += f"; {self.reliable or 'none'} of them reliable by itself, {how} {bounds}"
         return text
 
 
@@ -173,7 +181,8 @@ def summarise(points: pd.DataFrame) -> list[Summary]:
     summaries = []
     for key, part in points.groupby(GROUP, sort=False):
         failures = tuple(_failures(part)) if part["launch"].nunique() > 1 else ()
-        summaries.append(_summary(dict(zip(GROUP, key, strict=True)), over_launches(part), failures))
+        case = dict(zip(GROUP, key, strict=True))
+        summaries.append(_summary(case, over_launches(part), failures, list(filter(_is_sound, rows_of(part)))))
     return summaries
 
 
@@ -249,15 +258,44 @@ def case_verdict(verdicts: Counter[str]) -> str:
     return SERIALISES if verdicts[SERIALISES] + verdicts[SLOWER] >= needed else MIXED
 
 
-def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ...]) -> Summary:
-    """failures: notes on launches that failed, of which `points` may have no row."""
+def _is_sound(row: Mapping[str, Any]) -> bool:
+    return bool(row["valid"]) and not row["failed"] and not beside_width(row["unreliable_reasons"])
+
+
+def _by_launch(
+    sound: Sequence[Mapping[str, Any]], points: int, name_of: Callable[[Mapping[str, Any]], str]
+) -> Estimate:
+    """The median over the sound points of a launch, over launches. Of each, half of the points are needed; NaN where
+    such launches are too few.
+
+    sound: the sound rows of all launches.  name_of: the column that a row is asked for.
+    """
+    by_launch: dict[int, list[tuple[float, float, float]]] = {}
+    for row in sound:
+        numbers = sampled_table.estimate_of(row, name_of(row)).numbers
+        if np.isfinite(numbers).all():
+            by_launch.setdefault(row["launch"], []).append(numbers)
+    medians = [np.median(of_launch, axis=0) for of_launch in by_launch.values() if 2 * len(of_launch) >= points]
+    return launches.over_launches(*np.transpose(medians)) if len(medians) >= LEAST_LAUNCHES else UNKNOWN
+
+
+def _summary(
+    case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ...], sound: Sequence[Mapping[str, Any]]
+) -> Summary:
+    """failures: notes on launches that failed, of which `points` may have no row.  sound: the sound rows of all
+    launches."""
     chosen = usable(points)
     overhead = chosen["r_overhead"]
     rows = rows_of(points)
     able = points[points["valid"] & (points["failed"] == "")]
     without_basic = 0 if is_reference(case) else int(chosen["r_overhead_vs_basic"].isna().sum())
     deciding = [row[deciding_ratio(row)] for row in rows if row["valid"] and not row["failed"]]
-    together = median_estimate(deciding)
+    over_all = _by_launch(sound, len(points), deciding_ratio)
+    by_launch = bool(np.isfinite(over_all.numbers).all())
+    together = over_all if by_launch else median_estimate(deciding)
+    gain = "speedup_vs_basic_per_work" if case["given_up_cores"] else "speedup_vs_basic"
+    gained = _by_launch(sound, len(points), lambda _row: gain)
+    seen = Counter((row["comm_target_ns"], row["comp_target_ns"]) for row in sound)
     left = sampled_table.left_out(able, deciding).words
     return Summary(
         case=case,
@@ -265,6 +303,8 @@ def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ..
         valid=int(points["valid"].sum()),
         reliable=int(points["reliable"].sum()),
         able=len(able),
+        sound=sum(2 * count >= max(seen.values()) for count in seen.values()),
+        by_launch=by_launch,
         without_basic=without_basic,
         r_overhead=median(overhead),
         r_overhead_min=float(overhead.min()),
@@ -275,7 +315,7 @@ def _summary(case: dict[str, Any], points: pd.DataFrame, failures: tuple[str, ..
         together_low=as_float(together.low),
         together_high=as_float(together.high),
         overhead=_typical(chosen, "r_overhead"),
-        gained=_typical(chosen, "speedup_vs_basic_per_work" if case["given_up_cores"] else "speedup_vs_basic"),
+        gained=gained if np.isfinite(gained.numbers).all() else _typical(chosen, gain),
         verdicts=Counter(_verdicts([row for row in rows if row["reliable"]])),
         diagnosis=map_diagnosis(rows),
         notes=(*failures, *([left] if left else []), *case_notes(points, without_basic, len(chosen))),
