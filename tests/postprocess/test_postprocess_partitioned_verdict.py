@@ -61,6 +61,7 @@ def test_one_message_is_best_for_small_buffers_and_early_parts_for_large_ones(tm
     largest = verdict.choices[-1]
     assert largest.gain is not None
     assert largest.gain.low <= largest.gain.value <= largest.gain.high
+    assert not largest.gains_nothing
     assert largest.gain.value == pytest.approx(8 / 3, rel=0.02)
     (first, *_), (*_, last) = choices_words(verdict.choices)[0], choices_words(verdict.choices)[-1]
     assert first.startswith("8 B")
@@ -77,7 +78,7 @@ def test_approaches_that_are_as_fast_cannot_be_told_apart(tmp_path: Path) -> Non
 def test_what_sends_everything_at_the_end_cannot_be_told_from_one_message(tmp_path: Path) -> None:
     """The negative control: MPICH and Intel MPI send when the last partition is ready."""
     verdict = only_verdict(tmp_path, delayed("part", truth=LATE))
-    assert all(choice.is_single for choice in verdict.choices)
+    assert all(choice.is_single and choice.gains_nothing for choice in verdict.choices)
     assert choice_words(verdict.choices[-1]) == "cannot tell one message from part (basic)"
     ((option, found, launches),) = verdict.break_evens
     assert (option.approach, launches) == ("part", 1)

@@ -21,6 +21,7 @@ FASTER = Word(
     "faster", "even", "is faster in parts, but not by sending early", "are faster in parts, but not by sending early"
 )
 TOO_MUCH = "the gain is above the number of partitions: sending early alone cannot bring it"
+NO_GAIN = Word("no gain", "even", "gains nothing in parts", "gain nothing in parts")
 ONE_MESSAGE = Word("one message", "bad", "is fastest as one message", "are fastest as one message")
 
 
@@ -70,4 +71,6 @@ def _word(choice: Choice) -> Word:
         return PAYS
     if choice.is_faster:
         return FASTER
-    return ONE_MESSAGE if choice.is_single and len(choice.approaches) == 1 else CANNOT_TELL
+    if choice.is_single and len(choice.approaches) == 1:
+        return ONE_MESSAGE
+    return NO_GAIN if choice.gains_nothing else CANNOT_TELL

@@ -105,6 +105,7 @@ class Choice:
     without_delay: the gain of the same option without a delay; None where it was not measured, or nothing is late.
     launches: the smallest number of launches of an option that was compared.
     points, reliable: how many points of this size there are, and how many of them are reliable.
+    most_gain: the upper end of the largest gain over one message, of any option in its configuration; NaN without one.
     """
 
     message_bytes: int
@@ -113,7 +114,13 @@ class Choice:
     launches: int
     points: int
     reliable: int
+    most_gain: float = math.nan
     without_delay: Found | None = None
+
+    @property
+    def gains_nothing(self) -> bool:
+        """Whether surely no option of at least half of the points is faster than one message by what counts."""
+        return self.is_single and self.most_gain < 1 + LEAST_RATIO and 2 * self.reliable >= self.points
 
     @property
     def is_single(self) -> bool:
@@ -347,7 +354,8 @@ def _choice(message_bytes: int, rows: Rows) -> Choice:
     best = (fastest, *(option for option in others_in_order if not _is_slower(option, fastest, speeds)))
     of_fastest = speeds[fastest].gain if fastest.approach != SINGLE else None
     of_launches = min(found.gain.launches for found in speeds.values())
-    return Choice(message_bytes, best, of_fastest, of_launches, len(rows), len(good))
+    gains = [found.gain.high for option, found in speeds.items() if option.approach != SINGLE]
+    return Choice(message_bytes, best, of_fastest, of_launches, len(rows), len(good), max(gains, default=math.nan))
 
 
 def _is_slower(option: Option, fastest: Option, speeds: Mapping[Option, _Speed]) -> bool:
