@@ -80,7 +80,12 @@ _SERIES = ["approach", "partitions_receive", "aggregation_bytes"]
 
 
 def charts(table: pd.DataFrame) -> Iterator[Chart]:
-    """Yield the charts of a table of `partitioned_table`: for each group of points those that it has curves for."""
+    """Yield the charts of a table of `partitioned_table`: for each group of points those that it has curves for, gains
+    before times."""
+    yield from sorted(_charts(table), key=lambda chart: chart.kind != GAIN)
+
+
+def _charts(table: pd.DataFrame) -> Iterator[Chart]:
     for _, rows in table.groupby(_GROUP, sort=False):
         first = first_of(rows)
         known = having(rows, "gain")
