@@ -127,7 +127,8 @@ class Summary:
     def is_sure(self) -> bool:
         """Whether what is said of the case rests on reliable points, or on launches, that have a basic."""
         decided = self.sound if self.together else self.reliable
-        return self.by_launch >= self.together and self.without_basic <= (1 - SHARE) * decided
+        enough = self.by_launch or not self.together
+        return enough and self.without_basic <= (1 - SHARE) * decided
 
     @property
     def name(self) -> str:
