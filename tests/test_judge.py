@@ -34,7 +34,7 @@ from tests.archives import archived, name_of
 from tests.support import MPI, Command, refused
 from tests.test_plan import MPICH, OPENMPI
 
-MAPS, SEARCHES = 8, 100
+MAPS, SEARCHES = 8, 200
 SLOW_WAIT = """#include <mpi.h>
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
     const double began = PMPI_Wtime();
