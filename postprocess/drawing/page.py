@@ -51,9 +51,7 @@ def script(name: str) -> str:
 
 
 _LEAST_FOLDED = 2000
-_UNSCRIPTED = (
-    '<p class="soft" data-unscripted>Of a page as large as this, only a browser with scripts shows this part.</p>'
-)
+_UNSCRIPTED = '<p class="soft" data-unscripted>This page is large: only a browser with scripts shows this part.</p>'
 
 
 class Rest:

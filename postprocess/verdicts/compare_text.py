@@ -205,7 +205,7 @@ def _changes_text(comparison: Comparison, *, every: bool) -> str:
         {number for number, place in enumerate(kept) if place in right},
     )
     more = len(comparison.changed) - len(lines)
-    behind_it = [f"all: {common}" * bool(common), f"and {more} more, shown with --all" * (more > 0)]
+    behind_it = [f"in all rows: {common}" * bool(common), f"and {more} more, shown with --all" * (more > 0)]
     return "\n".join(filter(None, [table, *behind_it]))
 
 

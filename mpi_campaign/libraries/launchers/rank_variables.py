@@ -7,4 +7,4 @@ from mpi_campaign.libraries.launchers import hydra, open_mpi, srun
 LOCAL_RANKS = (hydra.LOCAL_RANK, open_mpi.LOCAL_RANK, srun.LOCAL_RANK)
 """The variables that have a rank's number on its node."""
 TOLD_TO_RANKS = re.compile("COMM_WORLD|UNIVERSE_SIZE|PIN_MAPPING|HYDRA|LOCAL_RANK|LOCALRANK")
-"""Found in the names of variables by which launchers tell ranks who they are, among those of libraries."""
+"""A pattern in the names of variables by which launchers tell ranks who they are. Libraries' settings lack it."""

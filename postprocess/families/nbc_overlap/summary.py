@@ -183,7 +183,8 @@ def summarise(points: pd.DataFrame) -> list[Summary]:
     for key, part in points.groupby(GROUP, sort=False):
         failures = tuple(_failures(part)) if part["launch"].nunique() > 1 else ()
         case = dict(zip(GROUP, key, strict=True))
-        summaries.append(_summary(case, over_launches(part), failures, list(filter(_is_sound, rows_of(part)))))
+        sound = rows_of(part[sampled_table.sound(part)])
+        summaries.append(_summary(case, over_launches(part), failures, sound))
     return summaries
 
 
@@ -257,10 +258,6 @@ def case_verdict(verdicts: Counter[str]) -> str:
     if verdicts[OVERLAPS] + verdicts[PARTLY] >= needed:
         return PARTLY
     return SERIALISES if verdicts[SERIALISES] + verdicts[SLOWER] >= needed else MIXED
-
-
-def _is_sound(row: Mapping[str, Any]) -> bool:
-    return bool(row["valid"]) and not row["failed"] and not beside_width(row["unreliable_reasons"])
 
 
 def _by_launch(
