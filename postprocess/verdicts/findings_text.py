@@ -1,7 +1,8 @@
 """Findings of papers in words: for the terminal, for the end of a run, and as a page."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from types import SimpleNamespace
@@ -103,7 +104,8 @@ def markdown(found: Sequence[Judged], command: str, where: Sequence[str]) -> Ite
     for key, of_paper in groupby(found, key=lambda one: one.finding.paper_key):
         its = list(of_paper)
         lines = [f"# {cited(key)}", "", f"Written by `{command}`.", "", *(f"- {line}" for line in where), ""]
-        lines += [f"{_counted(its)}.", "", *_markdown_table(its)]
+        lines += [f"{_counted(its)}. Numbers are 95 % intervals, over all libraries that are named.", ""]
+        lines += _markdown_table(its)
         for verdict in (NOT_MEASURED, NOT_MEASURABLE):
             reasons: dict[str, list[str]] = {}
             for one in its:
@@ -120,10 +122,18 @@ def _markdown_table(found: Sequence[Judged]) -> Iterator[str]:
     for one in _ranked(found):
         if one.verdict in MEASURED and one.verdict != CANNOT_TELL:
             told = {name: result for name, result in one.of_libraries.items() if result.verdict != NOT_TESTED}
-            untold = [name for name in one.of_libraries if name not in told]
-            here = [*_here(replace(one, of_libraries=told)), *[f"{CANNOT_TELL}: {', '.join(untold)}"] * bool(untold)]
+            here = _here(replace(one, of_libraries=told)) if one.verdict == DEPENDS else _together(one, told)
             cells = (one.verdict, one.finding.at, one.finding.claim, one.finding.paper, "<br>".join(here))
             yield f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _together(one: Judged, told: Mapping[str, Result]) -> Iterator[str]:
+    """What was measured with libraries that agree, in a line: from the least lower end of an interval to the largest
+    upper end."""
+    assert one.finding.decides is not None
+    yield f"{one.finding.decides.asked}:"
+    ends = [end for one in told.values() for end in (one.low, one.value, one.high) if not math.isnan(end)]
+    yield f"{min(ends):.3g} to {max(ends):.3g}, {', '.join(told)}"
 
 
 def _here(one: Judged, *, points: bool = False) -> Iterator[str]:
