@@ -16,6 +16,7 @@ from postprocess.families import registry
 from tests.postprocess import (
     synthetic,
     synthetic_cpu_overhead,
+    synthetic_guidelines,
     synthetic_hybrid,
     synthetic_hybrid_kernels,
     synthetic_impact,
@@ -25,7 +26,9 @@ from tests.postprocess import (
 )
 
 COLLECTIVES = ("ibcast", "ireduce")
-EVERY: dict[str, Any] = dict.fromkeys(("parts", "cpu", "solver", "late", "hybrid", "kernels"), True) | {"impact": 1.1}
+EVERY: dict[str, Any] = dict.fromkeys(("parts", "cpu", "solver", "late", "hybrid", "kernels", "rules"), True) | {
+    "impact": 1.1
+}
 """The words of `archived` for a run in which every family with records of our own was measured."""
 
 # The runs that this process has made, by all that they depend on, and where they lie.
@@ -66,6 +69,7 @@ def _make(
     late: bool = False,
     hybrid: bool = False,
     kernels: bool = False,
+    rules: bool = False,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
@@ -76,6 +80,7 @@ def _make(
     solver: whether versions of a solver were measured, too.
     late: whether messages to a late receiver were measured, too.
     hybrid: whether hybrid collectives were, too.  kernels: whether kernels with them were, too.
+    rules: whether guidelines were, too.
     """
     run, system = folder.run, folder.system
     rng = np.random.default_rng(list(map(ord, run + system)))
@@ -111,6 +116,7 @@ def _make(
         (late, synthetic_sync_overlap.record, {}),
         (hybrid, synthetic_hybrid.record, {}),
         (kernels, synthetic_hybrid_kernels.record, {"method": "campaign"}),
+        (rules, synthetic_guidelines.record, {}),
     ]
     for lines, parameters in [(lines_of(), parameters) for asked, lines_of, parameters in more if asked]:
         first = lines[0]

@@ -28,6 +28,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "families.sync_overlap",
             "families.hybrid",
             "families.hybrid_kernels",
+            "families.guidelines",
             "families.timing_selfcheck",
             "families.peers",
         ),

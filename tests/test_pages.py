@@ -21,6 +21,7 @@ from postprocess.report.html import render_report
 from tests.postprocess import (
     synthetic,
     synthetic_cpu_overhead,
+    synthetic_guidelines,
     synthetic_hybrid,
     synthetic_hybrid_kernels,
     synthetic_impact,
@@ -77,6 +78,9 @@ RECORDS: dict[str, Callable[[], Sequence[Lines]]] = {
     ],
     "hybrid": _hybrid,
     "hybrid_kernels": lambda: [synthetic_hybrid_kernels.record()],
+    "guidelines": lambda: [
+        synthetic_guidelines.record({"gather_by_allgather": 1.9}, launch=launch) for launch in (1, 2, 3)
+    ],
 }
 
 

@@ -11,6 +11,7 @@ import pytest
 from mpi_campaign.toolchains import resolving
 from postprocess.families.axes import OPERATION
 from postprocess.families.cpu_overhead.record import load_cpu_overhead
+from postprocess.families.guidelines.entry import GUIDELINES
 from postprocess.families.hybrid.operations import PAPERS
 from postprocess.families.hybrid.record import load_hybrid
 from postprocess.families.hybrid_kernels.record import VARIANTS, load_kernels
@@ -18,6 +19,7 @@ from postprocess.families.partitioned.record import load_partitioned
 from postprocess.families.sync_overlap.record import load_sync_overlap
 from postprocess.families.transfer_overlap.axes import VARIANT
 from postprocess.families.transfer_overlap.record import load_transfer_overlap
+from postprocess.records.reading import load_record
 from tests.support import Command, cannot_measure, check_record, corruption, launch, only_line, run_path
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
@@ -27,6 +29,7 @@ VERSIONS, OPERATIONS = tuple(VARIANT.values), tuple(OPERATION.values)
 RARE = pytest.mark.rare
 LOAD: dict[str, Callable[[Path], Any]] = {
     "cpu_overhead": load_cpu_overhead, "hybrid": load_hybrid, "hybrid_kernels": load_kernels,
+    "guidelines": lambda path: GUIDELINES.view(load_record(path)),
     "partitioned": load_partitioned, "sync_overlap": load_sync_overlap, "transfer_overlap": load_transfer_overlap,
 }  # fmt: skip
 BRIEF = "--max-repetitions 9 --interval 0.5"
@@ -40,6 +43,8 @@ SMALL = "--summa-order 24 --poisson-rows 9 --bpmf-items 101 --iterations 8 --min
     [
         ("cpu_overhead", f"--collective alltoall --message-bytes 1024 {BRIEF}", {"wait": 0, "byte": 800},
          ("rank 1 received wrong data from MPI_Alltoall", "the first at position 100 of 256")),
+        ("guidelines", f"--guideline iallreduce_wait --message-bytes 1024 {BRIEF}", {"wait": 0},
+         ("rank 1: MPI_Iallreduce, MPI_Wait and MPI_Allreduce of 1024 bytes differ in element 0",)),
         ("sync_overlap", f"--message-bytes 8192 {SIZES} {BRIEF}", {"wait": 0, "recv": 8192, "byte": 800},
          ("rank 1: wrong data in word 100 of 1024",)),
         ("partitioned", "--approach single --message-bytes 4096", {"wait": 200, "byte": 800},
@@ -91,6 +96,9 @@ LARGE = "--grid-points 100000000 --unknowns"
         ("cpu_overhead", 2, "--method paper --ways testing", "with --method paper only blocking calls are measured"),
         ("cpu_overhead", 2, "--configuration apphelper", "a blocking collective has no request for the helper"),
         ("cpu_overhead", 8, "--collective alltoall --message-bytes 2147483640", "too many for alltoall on 8 ranks"),
+        ("guidelines", 1, "", "1 rank: a collective needs at least 2"),
+        ("guidelines", 2, "--guideline allreduce_of_half", "lacks a call of each of them, or 2 ranks are too few"),
+        ("guidelines", 2, "--message-bytes 12", "--message-bytes: 12 is no multiple of 8"),
         ("sync_overlap", 1, "", "1 rank: a message needs a sender and a receiver"),
         ("sync_overlap", 2, "--message-bytes 100", "--message-bytes: 100 is no multiple of 8"),
         ("sync_overlap", 2, "--delay 10us", "--delay: 10000 ns are too short; 1ms or more"),

@@ -21,6 +21,7 @@ from mpi_campaign.schedulers import registry as schedulers
 from mpi_campaign.systems import known_systems
 from mpi_campaign.toolchains import resolving
 from mpi_campaign.toolchains.spack import matrix, tool
+from postprocess.drawing.text import plural
 from postprocess.records import fields_text
 
 
@@ -70,7 +71,7 @@ def everything() -> dict[str, list[dict[str, Any]]]:
             for choice in CHOICES.values()
             if choice.legal
         },
-        "suites": [_entry(name, f"{suite.purpose}; {_time(suite)}") for name, suite in suites.SUITES.items()],
+        "suites": [_entry(name, _suite(suite)) for name, suite in suites.SUITES.items()],
     }
 
 
@@ -100,8 +101,16 @@ def _spack() -> Iterator[dict[str, Any]]:
             yield _entry(f"{rows.name(line)} ({names})", line.spec, lacking)
 
 
-def _time(suite: suites.Suite) -> str:
-    return f"measures for about {duration(suite.budget_seconds)}" if suite.budget_seconds else "no time limit"
+def _suite(suite: suites.Suite) -> str:
+    seconds = suite.budget_seconds
+    return "; ".join(
+        (
+            suite.purpose,
+            f"{', '.join(suite.benchmarks)} of {', '.join(suite.toolchains)}",
+            plural(suite.launches, "launch"),
+            f"measures for about {duration(seconds)}{' or longer' * suite.grows}" if seconds else "no time limit",
+        )
+    )
 
 
 def _configurations() -> Iterator[dict[str, Any]]:
@@ -116,7 +125,8 @@ def _configurations() -> Iterator[dict[str, Any]]:
         reasons = {limits[network]: network for network in networks if network in limits}
         why_not = "; ".join(reasons if len(reasons) == 1 else (f"{where}: {why}" for why, where in reasons.items()))
         beside = f" ({why_not})" if why_not else ""
-        what = f"over {', '.join(had)}{beside}" if had else CONFIGURATIONS[configuration].title
+        untested = "" if registry.library(family).tested else "; by its documentation: it never ran here"
+        what = f"over {', '.join(had)}{beside}{untested}" if had else CONFIGURATIONS[configuration].title
         yield _entry(f"{family} {configuration}", what, None if had else why_not)
     for family, reason in registry.NOT_TO_BE_HAD.items():
         yield _entry(family, family, reason)

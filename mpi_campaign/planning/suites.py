@@ -253,6 +253,17 @@ SUITES: Mapping[str, Suite] = {
         launches=LOOKS[-1],
         points={"comm_times": ("4ms", "16ms"), "comp_times": ("4ms", "16ms")},
     ),
+    "guidelines": Suite(
+        purpose="what must hold without a baseline: is a call slower than others that do the same?",
+        benchmarks=("guidelines",),
+        grid="nightly",
+        budget_seconds=600,
+        case_seconds=60,
+        limit="10m",
+        toolchains=THREE_LIBRARIES,
+        configurations=("basic",),
+        axes={},
+    ),
     "full": Suite(
         purpose="the paper's map: 12 x 12 points, as long as the intervals take",
         benchmarks=("nbc_overlap", "mpi_impact"),

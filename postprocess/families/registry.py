@@ -11,6 +11,7 @@ from postprocess.drawing.look import Look, check
 from postprocess.drawing.matrix import Cell
 from postprocess.families.cpu_overhead.entry import CPU_OVERHEAD
 from postprocess.families.family import Axis, Family, Found, Metric
+from postprocess.families.guidelines.entry import GUIDELINES
 from postprocess.families.hybrid.entry import HYBRID
 from postprocess.families.hybrid_kernels.entry import HYBRID_KERNELS
 from postprocess.families.matrix_rows import ROW, with_cases
@@ -40,6 +41,7 @@ FAMILIES: tuple[Family, ...] = (
     SYNC_OVERLAP,
     HYBRID,
     HYBRID_KERNELS,
+    GUIDELINES,
     replace(PEERS, beside=NBC_OVERLAP),
     TIMING_SELFCHECK,
 )

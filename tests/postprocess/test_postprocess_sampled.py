@@ -20,6 +20,7 @@ from postprocess.records.run import load_run
 from tests.postprocess import (
     synthetic,
     synthetic_cpu_overhead,
+    synthetic_guidelines,
     synthetic_hybrid,
     synthetic_hybrid_kernels,
     synthetic_impact,
@@ -27,6 +28,7 @@ from tests.postprocess import (
     synthetic_sync_overlap,
     synthetic_transfer_overlap,
     test_postprocess_cpu_overhead,
+    test_postprocess_guidelines,
     test_postprocess_hybrid,
     test_postprocess_hybrid_kernels,
     test_postprocess_partitioned,
@@ -39,6 +41,7 @@ Lines = list[dict[str, Any]]
 
 ROW: dict[str, Callable[..., Any]] = {
     "cpu_overhead": test_postprocess_cpu_overhead.row_of,
+    "guidelines": test_postprocess_guidelines.row_of,
     "hybrid": lambda path, **how: test_postprocess_hybrid.rows_of(path, **how)[WHOLE],
     "hybrid_kernels": lambda path, **how: test_postprocess_hybrid_kernels.rows_of(path, **how)["hybrid"],
     "partitioned": lambda path, header, **how: test_postprocess_partitioned.row_of(path, **header, **how),
@@ -84,6 +87,7 @@ def test_a_wide_interval_is_not_reliable(tmp_path: Path, family: str, truth: Any
 RECORD: dict[str, Callable[[], Lines]] = {
     "cpu_overhead": lambda: synthetic_cpu_overhead.record(sizes=(8, 1024)),
     "loggp": synthetic_cpu_overhead.messages_record,
+    "guidelines": synthetic_guidelines.record,
     "hybrid": lambda: synthetic_hybrid.record(operations=("allreduce",)),
     "hybrid_kernels": lambda: synthetic_hybrid_kernels.record(kernels=("bpmf",)),
     "mpi_impact": lambda: synthetic_impact.synthetic(4, synthetic_impact.slowed(1)),
@@ -100,6 +104,9 @@ WRONG: list[tuple[str, Callable[[Lines], object], str]] = [
     ("cpu_overhead", lambda lines: lines[1]["series"]["t_wall_ns"].__setitem__(0, 0), "t_wall_ns has a time of 0"),
     ("cpu_overhead", lambda lines: lines[1]["rank_medians"].pop("t_cpu_ns"), "rank_medians.t_cpu_ns is missing"),
     ("cpu_overhead", lambda lines: lines[1]["own"].pop("calls"), "calls"),
+    ("guidelines", lambda lines: lines[1]["series"].pop("t_right_ns"), "series.t_right_ns is missing"),
+    ("guidelines", lambda lines: lines[1]["series"]["t_left_ns"].__setitem__(0, 0), "has a time of 0"),
+    ("guidelines", lambda lines: lines[1]["own"].update(allowed_percent=0), "allowed_percent"),
     ("loggp", lambda lines: lines[1]["series"].pop("t_trains_ns"), "series.t_trains_ns is missing"),
     ("loggp", lambda lines: lines[1]["own"].update(messages_of_train=1), "messages_of_train is 1, not at least 2"),
     ("loggp", lambda lines: lines[1]["own"].pop("trains"), "trains"),

@@ -7,6 +7,7 @@ from mpi_campaign.planning import suites
 from mpi_campaign.planning.benchmarks.benchmark import Benchmark
 from mpi_campaign.planning.benchmarks.choice import Asked, Choice
 from mpi_campaign.planning.benchmarks.cpu_overhead import CPU_OVERHEAD, LOGGP
+from mpi_campaign.planning.benchmarks.guidelines import GUIDELINES
 from mpi_campaign.planning.benchmarks.hybrid import HYBRID
 from mpi_campaign.planning.benchmarks.hybrid_kernels import HYBRID_KERNELS
 from mpi_campaign.planning.benchmarks.mpi_impact import MPI_IMPACT
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "sync_overlap": SYNC_OVERLAP,
     "hybrid": HYBRID,
     "hybrid_kernels": HYBRID_KERNELS,
+    "guidelines": GUIDELINES,
     **PEERS,
 }
 USUAL_BENCHMARK = "nbc_overlap"

@@ -1,0 +1,1 @@
+"""Whether a call of an MPI library is slower than others that do the same."""
