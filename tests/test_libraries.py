@@ -17,7 +17,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.libraries.identity import reported_version
 from mpi_campaign.libraries.placement import NodeShape, Placement
 from mpi_campaign.libraries.registry import LIBRARIES
-from mpi_campaign.libraries.settings import Answer, Impossible, Request, Settings
+from mpi_campaign.libraries.settings import Answer, Hosts, Impossible, Request, Settings
 from mpi_campaign.libraries.versions import same_version
 from mpi_campaign.networks.network import Proof
 from mpi_campaign.networks.registry import NETWORKS
@@ -32,6 +32,7 @@ ON_TWO_NODES = Placement(nodes=2, ranks_per_node=1, threads_per_rank=1, cpus=eac
 EIGHT_CORES = Placement(nodes=1, ranks_per_node=2, threads_per_rank=4, cpus=each(0, 2, 4, 6, 1, 3, 5, 7))
 WIRE = "wire:2gbit"
 MPICH_LIKE = ("mpich", "mvapich")
+WITHOUT_WIRE = {"madmpi", "craympich"}
 NEWEST = "9999.1"  # of any library; Intel MPI counts years
 
 
@@ -128,7 +129,7 @@ def test_the_applications_own_thread_and_the_control_without_one_need_nothing_of
 @pytest.mark.parametrize("family", LIBRARIES)
 @pytest.mark.parametrize("configuration", ["dedicated", "apphelper"])
 def test_a_rank_with_one_core_has_none_to_give_up(family: str, configuration: str) -> None:
-    network = "native" if family == "madmpi" else WIRE
+    network = "native" if family in WITHOUT_WIRE else WIRE
     reason = refused(family, configuration, network, TWO_CORES)
     assert reason.startswith(f"{configuration} needs 2 cores per rank, there is 1")
     assert "--oversubscribe" in reason
@@ -146,7 +147,7 @@ def test_a_control_with_no_core_left_says_nothing_and_is_never_run(configuration
         )
 
 
-@pytest.mark.parametrize("family", sorted(set(LIBRARIES) - {"madmpi"}))
+@pytest.mark.parametrize("family", sorted(set(LIBRARIES) - WITHOUT_WIRE))
 def test_every_library_binds_ranks_to_their_share_unless_oversubscribed(family: str) -> None:
     for configuration in ("basic", "apphelper", "basic_reduced"):
         bound = launched(family, configuration, "shm", Placement(1, 2, 4))
@@ -171,7 +172,7 @@ def test_ranks_are_bound_to_cpus_by_the_kernels_numbers(family: str, version: st
     assert bound.binds
 
 
-@pytest.mark.parametrize("family", sorted(set(LIBRARIES) - {"madmpi"}))
+@pytest.mark.parametrize("family", sorted(set(LIBRARIES) - WITHOUT_WIRE))
 def test_a_launch_here_looks_for_no_other_machine_and_one_in_a_job_may(family: str) -> None:
     for version in ("4.1.8", NEWEST):
         request = Request(Path("/opt/mpi"), version, "basic", "native", Placement(1, 2, 4))
@@ -182,7 +183,7 @@ def test_a_launch_here_looks_for_no_other_machine_and_one_in_a_job_may(family: s
         assert not {"fork", "isolated", "ssh"} & set(job.options)
 
 
-@pytest.mark.parametrize("family", sorted(set(LIBRARIES) - {"madmpi"}))
+@pytest.mark.parametrize("family", sorted(set(LIBRARIES) - WITHOUT_WIRE))
 def test_a_thread_that_the_shell_or_the_site_asks_for_is_off_where_it_was_not_asked_for(family: str) -> None:
     asked = beside_basic(family, "async").env
     for configuration in ("basic", "apphelper", "basic_reduced"):
@@ -217,6 +218,7 @@ def test_open_mpi_cannot_bind_its_thread_and_the_benchmark_does() -> None:
         ("mvapich", {"MPIR_CVAR_ASYNC_PROGRESS": "1"}),
         ("intel", {"I_MPI_ASYNC_PROGRESS": "1"}),
         ("mvapich2", {"MV2_ASYNC_PROGRESS": "1", "MPICH_ASYNC_PROGRESS": "1"}),
+        ("parastation", {"MPIR_CVAR_ASYNC_PROGRESS": "1"}),
     ],
 )
 @pytest.mark.parametrize("network", ["shm", "wire:1gbit", "native"])
@@ -321,6 +323,45 @@ def test_mvapich2_for_infiniband_has_no_tcp_and_is_not_started_over_a_wire(
     if isinstance(answer, Impossible):
         assert f"built on {device}, which has no TCP" in answer.reason
     assert isinstance(over("shm"), Settings)
+
+
+def test_a_flavour_of_open_mpi_has_other_transports_or_collectives() -> None:
+    over_a_wire = launched("openmpi", "basic", version="5.0.11+ucx")
+    assert over_a_wire.options[-2:] == ("pml", "ucx") and "btl" not in over_a_wire.options
+    assert (over_a_wire.env["UCX_TLS"], over_a_wire.env["UCX_NET_DEVICES"]) == ("tcp,self", "lo")
+    assert launched("openmpi", "basic", "shm", version="5.0.11+ucx").env["UCX_TLS"] == "sm,self"
+    assert "UCX takes its place" in refused("openmpi", "async", version="5.0.11+ucx")
+    assert "UCX everywhere" in refused("openmpi", "basic", version="5.0.11+ucx", protocol="eager")
+    both = launched("openmpi", "basic", "native", version="4.1.7+ucx+hcoll")
+    assert both.env["OMPI_MCA_coll_hcoll_enable"] == "1" and "ucx" in both.options
+    plain = launched("openmpi", "basic")
+    assert launched("openmpi", "basic", version=f"{NEWEST}+dfsg") == plain  # part of a distribution's version
+
+
+def test_cray_mpich_is_started_as_its_manual_says() -> None:
+    """Nobody has run it with these settings."""
+    basic, thread = (launched("craympich", one, "native", version="8.1.33") for one in ("basic", "async"))
+    assert basic.env == {"MPICH_ASYNC_PROGRESS": "0", "MPICH_MAX_THREAD_SAFETY": "multiple"}
+    assert thread.env == {**basic.env, "MPICH_ASYNC_PROGRESS": "1"}
+    assert basic.options == ("--cpu-bind", "none")
+    assert basic.binder == ("PALS_LOCAL_RANKID", "0,2,4,6:1,3,5,7")
+    hosts = Hosts(("x1", "x2"), "")
+    across = launches.launch(
+        "craympich", Request(Path("/opt/mpi"), "8.1.33", "basic", "native", ON_TWO_NODES, hosts=hosts)
+    )
+    assert isinstance(across, Settings)
+    assert across.options == ("--hosts", "x1,x2", "--ppn", "1", "--cpu-bind", "none")
+    assert "on TCP" in refused("craympich", "basic", WIRE)
+    assert not registry.library("craympich").tested
+
+
+def test_parastation_chooses_its_path_by_variables_of_its_communication_library() -> None:
+    """Nobody has run it with these settings."""
+    assert launched("parastation", "basic", "shm").env["PSP_SHM"] == "2"
+    over_a_wire = launched("parastation", "basic").env
+    assert (over_a_wire["PSP_SHM"], over_a_wire["PSP_TCP"], over_a_wire["PSP_OPENIB"]) == ("0", "2", "0")
+    assert launched("parastation", "dedicated").program[0] == "--move-progress-threads"
+    assert not registry.library("parastation").tested
 
 
 def test_madmpi_progresses_in_every_configuration() -> None:
@@ -443,6 +484,7 @@ def test_the_list_says_for_every_library_and_configuration_what_can_be_had_here(
         ("mpich", "MPICH Version:      5.0.2\nMPICH Release date: x", "5.0.2"),
         ("intel", "Intel(R) MPI Library 2021.18 for Linux* OS\n", "2021.18"),
         ("mvapich", "MVAPICH Version:\t4.0\nMVAPICH Release date:\tx", "4.0"),
+        ("craympich", "MPI VERSION    : CRAY MPICH version 8.1.33 (ANL base 3.4a2)\nMPI BUILD INFO : x", "8.1.33"),
         ("mpich", "Open MPI v5.0.11", None),
         ("mpich", "MVAPICH Version:\t4.0", None),
         ("mympi", "whatever 1.0", ""),

@@ -171,7 +171,7 @@ def test_every_system_names_libraries_that_differ_by_name(scope: Path) -> None:
 
 def test_the_general_matrix_has_every_library_that_spack_has() -> None:
     there = {line.family for line in matrix.matrix("general").lines}
-    assert there == set(registry.LIBRARIES)
+    assert there == set(registry.LIBRARIES) - {"craympich", "parastation"}
 
 
 def test_a_toolchains_environment_is_the_matrix_with_one_library() -> None:

@@ -18,7 +18,7 @@ def launch(family: str, request: Request) -> Answer:
     """Environment and options of one launch, or the reason why it is impossible.
 
     Settings are added in this order, and later variables replace earlier ones: those of every launch, this machine and
-    binding or else the hosts, network, configuration, what else the library is told, the core that is given up.
+    binding or else the hosts, network, flavour, configuration, what else the library is told, the core given up.
     """
     entry = library(family)
     launcher = entry.launcher(request.launcher, request.version)
@@ -29,6 +29,7 @@ def launch(family: str, request: Request) -> Answer:
     placing = (_across(launcher, request.hosts),) if request.hosts else (here, launcher.place)
     chosen = (
         network,
+        *(entry.flavours[name] for name in request.flavours if name in entry.flavours),
         entry.configuration(request.configuration),
         *(entry.setting(axis, value) for axis, value in request.axes.items()),
     )

@@ -38,6 +38,7 @@ class Library:
     configurations: {name: rule that starts and binds the library's progress thread}. Other configurations get no
     settings.
     settings: {name of an axis that sets a library: {value: rule}}. Usual values need none.
+    flavours: {name: rule} of ways to run the library that are sides of their own in comparisons: openmpi@5.0.11+ucx.
     eager_limit: returns the name of the MPI_T control variable with the largest message that is sent eagerly over a
     network; empty where there is none.
     fragments: returns the names of two such variables: with the number of buffers for eager messages that a rank
@@ -61,6 +62,7 @@ class Library:
     spack_layout: where Spack looks for the library below that prefix, in words.
     binary_interface: the name of the binary interface that it shares with other libraries; empty where it shares none.
     shared_memory: patterns of the names of files in /dev/shm that stay there if its ranks are killed.
+    tested: somebody has run it with these settings; otherwise they are from its documentation alone.
     """
 
     title: str
@@ -72,6 +74,7 @@ class Library:
     networks: Mapping[str, Rule] = field(default_factory=dict)
     configurations: Mapping[str, Rule] = field(default_factory=dict)
     settings: Mapping[str, Mapping[str, Rule]] = field(default_factory=dict)
+    flavours: Mapping[str, Rule] = field(default_factory=dict)
     eager_limit: Callable[[Request], str] = lambda _request: ""
     fragments: Callable[[Request], tuple[str, ...]] = lambda _request: ()
     single_copy_by: str = ""
@@ -88,6 +91,7 @@ class Library:
     spack_layout: str = "PREFIX/bin"
     binary_interface: str = ""
     shared_memory: tuple[str, ...] = ()
+    tested: bool = True
 
     def launcher(self, command: str, version: str) -> Launcher | None:
         """The launcher with that name in ReFrame, for a version of the library; None where the entry has none."""

@@ -17,4 +17,5 @@ LIBRARY = Library(
     },
     progresses=True,
     variables=("PIOM_*", "NMAD_*", "PADICO_*"),
+    tested=False,
 )

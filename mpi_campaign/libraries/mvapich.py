@@ -18,4 +18,5 @@ LIBRARY = Library(
     controls=ch4.CONTROLS,
     binary_interface=ch4.BINARY_INTERFACE,
     shared_memory=ch4.SHARED_MEMORY,
+    tested=False,
 )

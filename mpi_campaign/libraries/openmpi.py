@@ -1,5 +1,10 @@
 """Open MPI."""
 
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+
+from mpi_campaign.children import asking
 from mpi_campaign.libraries.launchers.open_mpi import ORTE, PRRTE
 from mpi_campaign.libraries.launchers.srun import SRUN_PMIX
 from mpi_campaign.libraries.library import Library, StartedBy
@@ -17,21 +22,56 @@ from mpi_campaign.libraries.settings import (
 )
 from mpi_campaign.networks import registry as networks
 
+UCX = "ucx"
+"""The flavour whose messages go through UCX. HPC-X is an Open MPI of that flavour."""
+
 
 def _shared_memory(request: Request) -> str:
     return "sm" if request.major >= 5 else "vader"
 
 
 def _over(request: Request, btl: str, **others: str) -> Settings:
-    """Settings that choose these transports, as options of its own launcher or as variables for another one."""
+    """Settings that choose these transports of its own; none where UCX takes their place."""
+    if UCX in request.flavours:
+        return Settings()
     # One-sided communication goes the same way. UCX's component is asked first, finds no network, and prints an error.
-    chosen = {"pml": "ob1", "osc": "^ucx", "btl": btl, **others}
+    return _choose(request, {"pml": "ob1", "osc": "^ucx", "btl": btl, **others})
+
+
+def _choose(request: Request, chosen: Mapping[str, str]) -> Settings:
+    """Settings of components, as options of its own launcher or as variables for another one."""
     if request.launcher == "srun":
         return Settings({f"OMPI_MCA_{name}": value for name, value in chosen.items()})
     return Settings(options=tuple(word for name, value in chosen.items() for word in ("--mca", name, value)))
 
 
+@functools.cache
+def _components(prefix: Path) -> str:
+    """What an Open MPI says of the components that it was built with; empty where it does not."""
+    return asking.ask([prefix / "bin" / "ompi_info", "--parsable"]).stdout
+
+
+def _with_component(framework: str, name: str, rule: Rule) -> Rule:
+    """The rule, where the library was built with a component, or does not say."""
+
+    def checked(request: Request) -> Answer:
+        components = _components(request.prefix)
+        if components and f"mca:{framework}:{name}:" not in components:
+            return Impossible(f"Open MPI {request.version} in {request.prefix} was built without {framework} {name}")
+        return rule(request)
+
+    return checked
+
+
+def _by_ucx(request: Request) -> Settings:
+    transports = {"shm": "sm,self", "wire": "tcp,self", "tcp": "tcp,sm,self"}.get(networks.kind(request.network))
+    on_lo = {"UCX_NET_DEVICES": "lo"} if networks.kind(request.network) == "wire" else {}
+    return _choose(request, {"pml": "ucx"}) + Settings({"UCX_TLS": transports, **on_lo} if transports else {})
+
+
 def _async(request: Request) -> Answer:
+    if UCX in request.flavours:
+        return Impossible("Open MPI has a progress thread of its own TCP transport only, and UCX takes its place")
     if request.network == "shm" or (request.network == "tcp" and request.placement.nodes == 1):
         return Impossible("Open MPI has no progress thread for shared memory: only its TCP transport has one")
     if request.network == "native":
@@ -46,11 +86,15 @@ def _async(request: Request) -> Answer:
 
 
 def _transport(request: Request) -> str:
-    """The name of the transport that a network selects; empty where the library chooses it itself."""
+    """The name of the transport that a network selects; empty where the library, or UCX, chooses it."""
+    if UCX in request.flavours:
+        return ""
     return {"shm": _shared_memory(request), "wire": "tcp", "tcp": "tcp"}.get(networks.kind(request.network), "")
 
 
-_CHOSEN_ITSELF = Impossible("Open MPI chooses its transport over --network native itself; each has an eager limit")
+_CHOSEN_ITSELF = Impossible(
+    "Open MPI chooses its transport over --network native itself, and UCX everywhere; each has an eager limit"
+)
 
 
 def _copied(request: Request) -> Settings:
@@ -129,6 +173,11 @@ LIBRARY = Library(
             "shared_memory": unless_over_wire(same(OMPI_MCA_coll_sm_priority="100")),
             "point_to_point": unless_over_wire(same(OMPI_MCA_coll="^sm,han,adapt,xhc,acoll,ucc,hcoll")),
         },
+    },
+    flavours={
+        UCX: _with_component("pml", "ucx", _by_ucx),
+        "ucc": _with_component("coll", "ucc", same(OMPI_MCA_coll_ucc_enable="1", OMPI_MCA_coll_ucc_priority="100")),
+        "hcoll": _with_component("coll", "hcoll", same(OMPI_MCA_coll_hcoll_enable="1")),
     },
     eager_limit=_eager_limit,
     fragments=_fragments,

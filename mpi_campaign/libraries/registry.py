@@ -9,7 +9,7 @@ docs/adding.md tells how to add a library, docs/configurations.md is the page fo
 
 from collections.abc import Mapping
 
-from mpi_campaign.libraries import intel, madmpi, mpich, mvapich, mvapich2, openmpi
+from mpi_campaign.libraries import craympich, intel, madmpi, mpich, mvapich, mvapich2, openmpi, parastation
 from mpi_campaign.libraries.launchers.others import UNKNOWN_LAUNCHER
 from mpi_campaign.libraries.library import Library, StartedBy
 
@@ -20,6 +20,8 @@ LIBRARIES: Mapping[str, Library] = {
     "mvapich2": mvapich2.LIBRARY,
     "mvapich": mvapich.LIBRARY,
     "madmpi": madmpi.LIBRARY,
+    "craympich": craympich.LIBRARY,
+    "parastation": parastation.LIBRARY,
 }
 
 _ADD_IT = "is not known: add it to mpi_campaign/libraries/ (docs/adding.md)"

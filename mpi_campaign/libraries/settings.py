@@ -97,6 +97,11 @@ class Request:
     axes: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def flavours(self) -> tuple[str, ...]:
+        """What follows the version, such as ucx of 5.0.11+ucx: those that the library's entry has are settings."""
+        return tuple(self.version.split("+")[1:])
+
+    @property
     def major(self) -> int:
         """The version's first number; NEWER_THAN_ALL for a branch or commit without numbers (main, git.4f2a...)."""
         return numbers(self.version)[0]

@@ -21,7 +21,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from mpi_campaign import STATE, files
@@ -55,7 +55,8 @@ RANGE = re.compile(rf"(?P<name>{NAME.pattern})@(?:\*|(?P<low>[0-9][0-9.]*)?:(?P<
 """Releases as Spack writes a range: 4.1: from 4.1 on, :5.0 up to the last 5.0, 4.1:5.0.9; * is all of them."""
 FORMS = (
     f"NAME@VERSION (a wheel: {', '.join(names[0] for names in _KNOWN.values())}; 5.0 or {NEWEST} is the newest), "
-    "NAME@FIRST:LAST (its releases; either end may be left out), NAME@* (all) or NAME@VERSION=PREFIX (installed)"
+    "NAME@FIRST:LAST (its releases; either end may be left out), NAME@* (all) or NAME@VERSION=PREFIX (installed); "
+    "VERSION+FLAVOUR is another side, as openmpi@5.0.11+ucx"
 )
 
 
@@ -103,6 +104,16 @@ class Spec:
     def toolchain(self) -> str:
         return f"{self.family}@{self.version}"
 
+    @property
+    def flavour(self) -> str:
+        """What follows the version of a wheel, such as +ucx; empty of what is installed: it may be part of it there."""
+        return "" if self.prefix else self.version[len(self.version.partition("+")[0]) :]
+
+    @property
+    def plain(self) -> "Spec":
+        """The toolchain without its flavour."""
+        return replace(self, version=self.version.removesuffix(self.flavour)) if self.flavour else self
+
 
 def parse(text: str) -> Spec:
     """Read NAME@VERSION or NAME@VERSION=PREFIX. Raises CampaignError with the legal forms."""
@@ -110,6 +121,10 @@ def parse(text: str) -> Spec:
     version, equals, prefix = rest.partition("=")
     if not at or not NAME.fullmatch(name) or not VERSION.fullmatch(version) or (equals and not prefix):
         raise CampaignError(f"toolchain '{text}' is not of the form {FORMS}")
+    known = registry.library(name).flavours
+    if unknown := [each for each in version.split("+")[1:] if each not in known and name in WHEELS and not equals]:
+        there_are = ", ".join(f"+{each}" for each in known) or "none"
+        raise CampaignError(f"toolchain '{text}': {name} has no flavour +{unknown[0]}; there are: {there_are}")
     return Spec(name, version, Path(prefix).expanduser().resolve() if equals else None)
 
 
@@ -143,7 +158,7 @@ def _released(family: str) -> tuple[list[str], bool]:
     if listed:
         return listed[1].split(", "), True
     fetched = [other.version for other in load() if (other.family, other.provider) == (family, "wheels")]
-    return sorted(fetched, key=numbers, reverse=True), False
+    return sorted((version for version in fetched if "+" not in version), key=numbers, reverse=True), False
 
 
 def _is_final(version: str) -> bool:
@@ -154,15 +169,21 @@ def resolve(spec: Spec, say: Callable[[str], None]) -> Toolchain:
     """Find or install the toolchain that a spec asks for, and remember it. Raises CampaignError where the toolchain
     does not exist or cannot be installed."""
     with locked(say):  # a second campaign waits here, and finds the work done
-        spec = existing(spec, say)
-        earlier = next((toolchain for toolchain in load() if _is_wheel(toolchain, spec)), None)
-        if earlier is not None and not (lost := _lost(earlier)):
-            return earlier
-        if earlier is not None:
-            say(f"{lost} has gone or was changed: {spec.toolchain} is found or installed again")
-        resolved = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
-        _remember(resolved)
-    return resolved
+        return _resolved(existing(spec, say), say)
+
+
+def _resolved(spec: Spec, say: Callable[[str], None]) -> Toolchain:
+    earlier = next((toolchain for toolchain in load() if _is_wheel(toolchain, spec)), None)
+    if earlier is not None and not (lost := _lost(earlier)):
+        return earlier
+    if earlier is not None:
+        say(f"{lost} has gone or was changed: {spec.toolchain} is found or installed again")
+    if spec.flavour:
+        found = replace(_resolved(spec.plain, say), toolchain=spec.toolchain, version=spec.version)
+    else:
+        found = _from_prefix(spec, spec.prefix) if spec.prefix else _from_wheels(spec, say)
+    _remember(found)
+    return found
 
 
 def _lost(toolchain: Toolchain) -> str:
@@ -346,6 +367,9 @@ def existing(spec: Spec, say: Callable[[str], None] = lambda _text: None) -> Spe
         raise CampaignError(f"{spec.toolchain}={spec.prefix}: say which version is installed there")
     if spec.prefix or spec.family not in WHEELS or spec.toolchain in names:
         return spec
+    if spec.flavour:
+        plain = existing(spec.plain, say)
+        return replace(plain, version=f"{plain.version}{spec.flavour}")
     released, is_listed = _released(spec.family)
     asked = spec.version.removeprefix("v")
     final = list(filter(_is_final, released))

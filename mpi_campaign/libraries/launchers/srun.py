@@ -52,3 +52,4 @@ def _launcher(plugin: str, title: str) -> Launcher:
 
 SRUN_PMIX = _launcher("pmix", "Slurm's launcher with PMIx")
 SRUN_PMI2 = _launcher("pmi2", "Slurm's launcher with PMI-2")
+SRUN_CRAY = _launcher("cray_shasta", "Slurm's launcher with HPE's PMI")
