@@ -20,6 +20,8 @@ from mpi_campaign.planning.options import Options
 from mpi_campaign.schedulers import registry as schedulers
 from mpi_campaign.systems import known_systems, new_system
 from mpi_campaign.systems.known_systems import this_node
+from mpi_campaign.systems.site import partition as partition_of
+from mpi_campaign.systems.site import site as site_of
 from tests.support import each
 
 SETTINGS = """
@@ -85,6 +87,14 @@ def test_hosts_with_different_cpus_have_shares_of_their_own() -> None:
     bound = bound_by_program(placed, "LOCAL_RANK")
     assert (bound.binder, bound.binds) == (("LOCAL_RANK", "n1=0,1:2,3/n2=4,5:6,7"), True)
     assert Placement.on(NodeShape(1, by_host=(("n1", each(0)), ("n2", each(1)))), 2, 1, nodes=2).by_host == ()
+
+
+def test_a_site_sends_numbers_to_a_store_of_its_own_too() -> None:
+    """By a handler of ReFrame, beside the performance logs of the clone."""
+    own = {"type": "httpjson", "url": "http://store.example/reframe", "level": "info"}
+    settings = site_of("cluster", [partition_of("cpu", "tcp", scheduler="local", launcher="mpiexec")], [own])
+    kinds = [handler["type"] for handler in settings["logging"][0]["handlers_perflog"]]
+    assert kinds == ["filelog", "httpjson"]
 
 
 # -- systems init ------------------------------------------------------------------------------------------------------

@@ -169,8 +169,16 @@ def _in_turn(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: order.index(name) if name in order else len(order))
 
 
-def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> dict[str, Any]:
-    """The configuration of one system: its partitions, the resolved environments, the suites as modes."""
+def site(
+    name: str,
+    partitions: Sequence[Mapping[str, Any]],
+    perflog_handlers: Sequence[Mapping[str, Any]] = (),
+    **system: Any,
+) -> dict[str, Any]:
+    """The configuration of one system: its partitions, the resolved environments, the suites as modes.
+
+    perflog_handlers: where the numbers of tests go besides, as ReFrame has it: `{"type": "httpjson", "url": ...}`.
+    """
     reframe_state = STATE / "reframe"
     _check_names(system, "system", f"system '{name}'")
     for each, count in Counter(entry["name"] for entry in partitions).items():
@@ -206,7 +214,7 @@ def site(name: str, partitions: Sequence[Mapping[str, Any]], **system: Any) -> d
         "storage": [
             {"enable": not is_in_job(), "backend": "sqlite", "sqlite_db_file": str(reframe_state / "sessions.db")}
         ],
-        "logging": [_logging(str(reframe_state / "perflogs"))],
+        "logging": [_logging(str(reframe_state / "perflogs"), perflog_handlers)],
         "general": [
             {
                 "check_search_path": [str(ROOT / "reframe")],
@@ -226,7 +234,7 @@ def _looks(partitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"poll_rate_min": LEAST_LOOKS_PER_SECOND} if local else {}
 
 
-def _logging(perflogs: str) -> dict[str, Any]:
+def _logging(perflogs: str, handlers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     plain = "%(message)s"
     return {
         "level": "debug",
@@ -247,7 +255,8 @@ def _logging(perflogs: str) -> dict[str, Any]:
                 "%(check_perf_value)s|%(check_perf_unit)s|%(check_perf_ref)s|%(check_perf_lower_thres)s|"
                 "%(check_perf_upper_thres)s",
                 "append": True,
-            }
+            },
+            *handlers,
         ],
     }
 

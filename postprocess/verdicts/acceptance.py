@@ -34,7 +34,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from numpy.typing import NDArray
 
+from postprocess.drawing.columns import made_once
 from postprocess.drawing.text import clean, plural
 from postprocess.families import axes, registry
 from postprocess.families.family import Family, RankTimes
@@ -420,23 +422,22 @@ _ALWAYS = (
 """Columns that every criterion needs, if a table has them."""
 
 
-def _needed(one: Criterion, table: pd.DataFrame) -> pd.DataFrame:
-    """The columns that a criterion needs: a table of few columns is cut sooner."""
+def _needed(one: Criterion, table: pd.DataFrame) -> list[str]:
+    """The columns of a table that a criterion needs: fewer columns are cut sooner."""
     names = {*_ALWAYS, *one.where, *names_of_estimates([one.metric]), *(axis.name for axis in one.family.axes)}
     names |= {over.decides for over in one.family.acceptance.over}
-    chosen: pd.DataFrame = table[[name for name in table if name in names]]
-    return chosen
+    return [name for name in table if name in names]
 
 
 def _counted(one: Criterion, tables: Mapping[str, pd.DataFrame]) -> Result | tuple[pd.DataFrame, list[str]]:
     """The rows that a criterion is decided by, and the evidence; a result where they are too few."""
     family = one.family
-    table = _needed(one, tables[family.name])
+    table = tables[family.name]
     if axes.BENCHMARK.name in one.where and axes.BENCHMARK.name not in table:
         table = table.assign(**{axes.BENCHMARK.name: family.benchmarks[0]})
     if one.points == "diagonal" and "comm_target_ns" in table:
-        table = table[table["comm_target_ns"] == table["comp_target_ns"]]
-    chosen, lacking = _where(table, one.where)
+        table = _diagonal(table)
+    chosen, lacking = _where(table, one.where, _needed(one, table))
     if chosen.empty:
         return replace(_not_tested(one, f"nothing of the kind was measured{lacking}"), measured=False)
     if chosen["oversubscribed"].any() and one.metric not in family.acceptance.counted:
@@ -575,7 +576,7 @@ def _kinds_with(rows: pd.DataFrame, one: Criterion) -> tuple[pd.DataFrame, str]:
     if not cannot.any():
         return rows, ""
     left = rows[~cannot]
-    _, lacking = _where(left, one.where)
+    _, lacking = _where(left, one.where, list(left))
     if lacking:
         return rows, ""
     return left, f"; {len(rows) - len(left)} more are of a kind that has no {one.metric}"
@@ -599,24 +600,51 @@ def _of_kinds(key: str, values: tuple[Any, ...]) -> bool:
     return key == axes.NETWORK.name and not any(":" in str(asked) for asked in values)
 
 
-def _where(table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]]) -> tuple[pd.DataFrame, str]:
+@made_once
+def _diagonal(table: pd.DataFrame) -> pd.DataFrame:
+    """The points of a table whose communication and computation have the same target."""
+    same: pd.DataFrame = table[table["comm_target_ns"] == table["comp_target_ns"]]
+    return same
+
+
+@made_once
+def _numbered(_table: pd.DataFrame) -> dict[str, tuple[NDArray[np.intp], list[Any]]]:
+    """By the names of columns that were asked for: the number of each row's value, and the values by number."""
+    return {}
+
+
+def _values_of(table: pd.DataFrame, key: str) -> tuple[NDArray[np.intp], list[Any]]:
+    known = _numbered(table)
+    if key not in known:
+        numbers, values = pd.factorize(table[key], use_na_sentinel=False)
+        known[key] = numbers, list(values)
+    return known[key]
+
+
+def _where(
+    table: pd.DataFrame, where: Mapping[str, tuple[Any, ...]], columns: Sequence[str]
+) -> tuple[pd.DataFrame, str]:
     """The rows that are asked for, with the kinds of their networks where kinds are asked for, and in words what of it
     was not measured; empty where all of it was.
 
-    Where there are no rows, the words tell what was measured instead.
+    columns: those of the rows.  Where there are no rows, the words tell what was measured instead.
     """
     asked = np.ones(len(table), dtype=bool)
     kinds = {}
-    for key, values in where.items():
-        column = table[key] if key in table else pd.Series(index=table.index, dtype=object)
-        if key in table and _of_kinds(key, values):
-            column = kinds[key] = column.map({name: kind_of(name) for name in column.unique()})
-        having = asked & column.isin(values).to_numpy()
+    for key, wanted in where.items():
+        if key not in table:
+            return table.iloc[:0], ""
+        numbers, values = _values_of(table, key)
+        if _of_kinds(key, wanted):
+            values = [kind_of(value) for value in values]
+            kinds[key] = np.array(values, object)[numbers]
+        having = asked & np.array([value in wanted for value in values], bool)[numbers]
         if not having.any():
-            what = ", ".join(sorted({clean(value) for value in column[asked].unique()})) if key in table else ""
+            what = ", ".join(sorted({clean(values[number]) for number in np.unique(numbers[asked])}))
             return table.iloc[:0], f"; {key} is {what} there" if what else ""
         asked = having
-    chosen = table[asked].assign(**kinds) if where else table
+    rows = table[list(columns)] if asked.all() else table.loc[asked, list(columns)]
+    chosen = rows.assign(**{key: kind[asked] for key, kind in kinds.items()})
     if all(len(values) == 1 for values in where.values()):
         return chosen, ""
     return chosen, _missing(where, zip(*(chosen[key].tolist() for key in where), strict=True))
