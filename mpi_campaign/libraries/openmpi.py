@@ -63,10 +63,16 @@ def _with_component(framework: str, name: str, rule: Rule) -> Rule:
     return checked
 
 
-def _by_ucx(request: Request) -> Settings:
-    transports = {"shm": "sm,self", "wire": "tcp,self", "tcp": "tcp,sm,self"}.get(networks.kind(request.network))
-    on_lo = {"UCX_NET_DEVICES": "lo"} if networks.kind(request.network) == "wire" else {}
-    return _choose(request, {"pml": "ucx"}) + Settings({"UCX_TLS": transports, **on_lo} if transports else {})
+def _by_ucx(request: Request) -> Answer:
+    if networks.kind(request.network) == "wire":  # "Destination is unreachable", with the UCX of 5.0.11's wheel
+        return Impossible("Open MPI's UCX does not connect ranks over a loopback: take --network shm")
+    transports = {"shm": "sm,self", "tcp": "tcp,sm,self"}.get(request.network)
+    chosen = _choose(request, {"pml": "ucx"})
+    if transports is None:
+        return chosen
+    # Unless it is told so, Open MPI takes UCX over InfiniBand and the like only.
+    anywhere = {"OMPI_MCA_opal_common_ucx_tls": "any", "OMPI_MCA_opal_common_ucx_devices": "any"}
+    return chosen + Settings({"UCX_TLS": transports, **anywhere})
 
 
 def _async(request: Request) -> Answer:
