@@ -27,7 +27,10 @@ from postprocess.records import fields_text
 
 @click.command("list")
 @click.option(
-    "--fields", default="", metavar="PROGRAM", help="The fields of its record instead; `record`: of every one."
+    "--fields",
+    default="",
+    metavar="PROGRAM",
+    help="The fields of its record, and the columns of its tables, instead; `record`: of every one.",
 )
 @json_option(help="For programs.")
 def command(fields: str, *, as_json: bool) -> int:

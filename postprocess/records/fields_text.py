@@ -1,6 +1,11 @@
-"""The fields of a record in words, as the programs describe them."""
+"""The fields of a record in words, as the programs describe them, and the columns of the tables that are made of it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from postprocess.records.description import RECORD, Described, Description, Points, descriptions, record_description
 
@@ -11,6 +16,16 @@ _PARTS = {
     "parameters": "parameters of a point beside the axes", "series": "series", "spreads": "spreads",
     "rank_medians": "rank_medians", "thread_medians": "thread_medians", "own": "own of a point",
 }  # fmt: skip
+_OF_EVERY_TABLE = "every table of points"
+
+
+@cache
+def tables() -> Mapping[str, Mapping[str, Any]]:
+    """By the name of a table's file, or _OF_EVERY_TABLE: `of`, the family that has it; `rows`, what a row is; and
+    `columns`, the meaning of columns by their names, with commas between them."""
+    text = Path(__file__).with_name("columns.yaml").read_text(encoding="utf-8")
+    read: Mapping[str, Mapping[str, Any]] = yaml.safe_load(text)
+    return read
 
 
 def names() -> list[str]:
@@ -24,6 +39,7 @@ def lines(name: str) -> Iterator[str]:
         record = record_description()
         for title, fields in (("header", record.header), ("point", record.point), ("footer", record.footer)):
             yield from _table(title, _rows(fields))
+        yield from _table(f"columns of {_OF_EVERY_TABLE}", _columns(tables()[_OF_EVERY_TABLE]))
         return
     description = descriptions()[name]
     yield from _table("axes, in plan.parameters", _axes(description))
@@ -31,12 +47,19 @@ def lines(name: str) -> Iterator[str]:
     yield from _table("own of the header", _rows(description.header))
     for part, title in _PARTS.items():
         yield from _table(title, _rows(_each_once(description.points, part)))
+    for file, table in tables().items():
+        if table.get("of") == description.family:
+            yield from _table(f"columns of {file}", [table["rows"], *_columns(table)])
 
 
 def as_json(name: str) -> str:
     """The same for programs: what the program prints of itself, or what is told of EVERY."""
     text = RECORD.read_text(encoding="utf-8") if name == EVERY else descriptions()[name].text
     return text.rstrip("\n")
+
+
+def _columns(table: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{columns}: {meaning}" for columns, meaning in table["columns"].items())
 
 
 def _table(title: str, rows: Iterable[str]) -> Iterator[str]:
