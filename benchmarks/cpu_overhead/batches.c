@@ -339,19 +339,13 @@ static void find_work(struct batches *o, int64_t reference_ns) {
     MPI_CHECK(MPI_Bcast(&o->point.units, 1, MPI_INT64_T, 0, o->comm));
 }
 
-/* Collective: whether the budget of the run is spent, as rank 0 sees it. */
-static bool is_spent(const struct program *program) {
-    const struct budget budget = {.seconds = program->settings.budget_seconds, .began_ns = program->began};
-    return program_agree(budget_is_over(&budget));
-}
-
 static bool begin(void *context, struct sampler_point *p) {
     struct batches *o = context;
     const size_t operation = o->cell.at[AXIS_OPERATION];
     const struct way *way = cells_way(&o->cells, o->cell.at);
     use_communicator(o, o->cell.at[AXIS_COMMUNICATOR]);
     p->comm = o->comm;
-    if (is_spent(o->program)) {
+    if (program_is_spent(o->program)) {
         return false; /* the search takes time, too */
     }
     o->point.way = way;

@@ -8,6 +8,7 @@
 #include "fail.h"
 #include "fail_mpi.h"
 #include "group.h"
+#include "pattern.h"
 #include "phase.h"
 #include "program.h"
 #include "statements.h"
@@ -24,8 +25,6 @@ enum term { START, LEFT_BEGIN, LEFT_END, RIGHT_BEGIN, RIGHT_END, TERMS };
 
 /* A batch takes about TARGET_NS; SETTLING_CALLS of its own kind are made before it, untimed. */
 enum { TARGET_NS = 500000, SETTLING_CALLS = 2 };
-/* Each repetition sends other numbers: those from another place of the buffer on, a cache line further. */
-enum { PLACES = 61, BETWEEN_PLACES = 8 };
 
 static const struct option_values grids[] = {
     [GRID_SMOKE] = {{1024, 131072}, 2},
@@ -94,7 +93,7 @@ struct guidelines {
     struct made made[SIDES][SIDE_MOST_STEPS];
     int steps[SIDES];
     bool has_requests;
-    uint64_t number;     /* of the repetition: where its numbers begin */
+    uint64_t number;     /* of the repetition, which decides where what it sends begins */
     bool is_made[SIDES]; /* since the results were compared */
     int last_root;
     int64_t faults;
@@ -124,7 +123,7 @@ static void call_right(void *context, int64_t calls) {
 
 /* What a persistent request sends is fixed. */
 static const double *numbers_to_send(const struct guidelines *o) {
-    return o->send + (o->has_requests ? 0 : o->number % PLACES * BETWEEN_PLACES);
+    return o->send + (o->has_requests ? 0 : pattern_first(o->number));
 }
 
 static void settle(struct guidelines *o, enum which side) {
@@ -308,12 +307,6 @@ static void prepare_side(struct guidelines *o, enum which which, const struct si
     }
 }
 
-/* Collective: whether the budget of the run is spent, as rank 0 sees it. */
-static bool is_spent(const struct program *program) {
-    const struct budget budget = {.seconds = program->settings.budget_seconds, .began_ns = program->began};
-    return program_agree(budget_is_over(&budget));
-}
-
 /* Elements of a rank's block: the halves of a vector are whole blocks, too. */
 static int block_of(const struct guidelines *o, int64_t message_bytes) {
     const int64_t block = message_bytes / (int64_t)sizeof(double) / o->program->ranks / 2 * 2;
@@ -332,7 +325,7 @@ static bool begin(void *context, struct sampler_point *p) {
     const struct statement *statement = statement_at(o->at[AXIS_STATEMENT]);
     const int block = block_of(o, message_of(o));
     o->vector_bytes = statement->no_message ? 0 : (int64_t)block * o->program->ranks * (int64_t)sizeof(double);
-    if (is_spent(o->program)) {
+    if (program_is_spent(o->program)) {
         return false;
     }
     o->statement = statement;
@@ -495,11 +488,8 @@ static bool begin_run(struct program *program, void *context, sampler *s, char *
         longest = settings.message_bytes.values[i] > longest ? settings.message_bytes.values[i] : longest;
     }
     const size_t vectors = ROOM_VECTORS * (size_t)block_of(o, longest) * ranks;
-    const size_t sent = vectors + PLACES * BETWEEN_PLACES;
-    o->send = fail_alloc(sent, sizeof *o->send);
-    for (size_t i = 0; i < sent; i++) {
-        o->send[i] = (double)(program->rank + 1) * (double)(i % 1021);
-    }
+    o->send = fail_alloc(vectors + PATTERN_PADDING, sizeof *o->send);
+    pattern_fill_summands(o->send, vectors + PATTERN_PADDING, 1, program->rank, 0);
     o->middle = fail_alloc(vectors, sizeof *o->middle);
     o->result[LEFT] = fail_alloc(vectors, sizeof *o->result[LEFT]);
     o->result[RIGHT] = fail_alloc(vectors, sizeof *o->result[RIGHT]);

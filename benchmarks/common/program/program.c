@@ -1,5 +1,6 @@
 #include "program_internal.h"
 
+#include "budget.h"
 #include "build_info.h"
 #include "fail.h"
 #include "fail_mpi.h"
@@ -17,6 +18,11 @@ bool program_agree(bool good) {
     int verdict = good;
     MPI_CHECK(MPI_Bcast(&verdict, 1, MPI_INT, 0, MPI_COMM_WORLD));
     return verdict != 0;
+}
+
+bool program_is_spent(const struct program *program) {
+    const struct budget budget = {.seconds = program->settings.budget_seconds, .began_ns = program->began};
+    return program_agree(budget_is_over(&budget));
 }
 
 bool program_all_good(const char *error) {

@@ -183,6 +183,9 @@ int program_measure(struct program *program, const struct program_measurement *m
 /* Collective: returns rank 0's `good` on all ranks. */
 bool program_agree(bool good);
 
+/* Collective: returns whether the budget of the run is spent, as rank 0 sees it. */
+bool program_is_spent(const struct program *program);
+
 /* Collective: returns true where no rank has an error text; otherwise rank 0 prints the text of the lowest rank that
  * has one, in one line. */
 bool program_all_good(const char *error);
