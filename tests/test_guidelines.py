@@ -16,7 +16,7 @@ from tests.support import recorded
 pytestmark = [pytest.mark.slow, pytest.mark.needs("mpi")]
 
 OPENMPI, MPICH = resolving.DEFAULT_TOOLCHAINS
-BRIEF = ("--message-bytes", "1024", "--max-repetitions", "9", "--budget-seconds", "20", "--quiet")
+BRIEF = ("--message-bytes", "1024", "--max-repetitions", "6", "--budget-seconds", "120", "--quiet")
 DESCRIPTION = json.loads((ROOT / "benchmarks" / "guidelines" / "description.json").read_text(encoding="utf-8"))
 NEEDS_FOUR = {"allreduce_of_half", "alltoall_of_half"}
 
@@ -26,7 +26,7 @@ def names() -> set[str]:
     return {choice["name"] for choice in option["choices"]}
 
 
-@pytest.mark.parametrize(("toolchain", "ranks"), [(OPENMPI, 2), (MPICH, 2), (MPICH, 3)])
+@pytest.mark.parametrize(("toolchain", "ranks"), [(OPENMPI, 2), (MPICH, 3)])
 def test_every_statement_is_measured_or_named_as_lacking(
     build_for: Callable[[str], Path], tmp_path: Path, toolchain: str, ranks: int
 ) -> None:
