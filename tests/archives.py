@@ -23,12 +23,13 @@ from tests.postprocess import (
     synthetic_partitioned,
     synthetic_sync_overlap,
     synthetic_transfer_overlap,
+    synthetic_whole_machine,
 )
 
 COLLECTIVES = ("ibcast", "ireduce")
-EVERY: dict[str, Any] = dict.fromkeys(("parts", "cpu", "solver", "late", "hybrid", "kernels", "rules"), True) | {
-    "impact": 1.1
-}
+EVERY: dict[str, Any] = dict.fromkeys(
+    ("parts", "cpu", "solver", "late", "hybrid", "kernels", "rules", "nodes"), True
+) | {"impact": 1.1}
 """The words of `archived` for a run in which every family with records of our own was measured."""
 
 # The runs that this process has made, by all that they depend on, and where they lie.
@@ -70,6 +71,7 @@ def _make(
     hybrid: bool = False,
     kernels: bool = False,
     rules: bool = False,
+    nodes: bool = False,
     **header: Any,
 ) -> RunFolder:
     """A complete run of `launches` launches of each case of 2 x 2 points, whose times are `factor` longer.
@@ -80,7 +82,7 @@ def _make(
     solver: whether versions of a solver were measured, too.
     late: whether messages to a late receiver were measured, too.
     hybrid: whether hybrid collectives were, too.  kernels: whether kernels with them were, too.
-    rules: whether guidelines were, too.
+    rules: whether guidelines were, too.  nodes: whether all nodes of a machine were, too.
     """
     run, system = folder.run, folder.system
     rng = np.random.default_rng(list(map(ord, run + system)))
@@ -117,6 +119,7 @@ def _make(
         (hybrid, synthetic_hybrid.record, {}),
         (kernels, synthetic_hybrid_kernels.record, {"method": "campaign"}),
         (rules, synthetic_guidelines.record, {}),
+        (nodes, synthetic_whole_machine.record, {}),
     ]
     for lines, parameters in [(lines_of(), parameters) for asked, lines_of, parameters in more if asked]:
         first = lines[0]

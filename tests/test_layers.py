@@ -29,6 +29,7 @@ FLOORS: Mapping[str, tuple[tuple[str, ...], ...]] = {
             "families.hybrid",
             "families.hybrid_kernels",
             "families.guidelines",
+            "families.whole_machine",
             "families.timing_selfcheck",
             "families.peers",
         ),

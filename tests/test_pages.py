@@ -28,6 +28,7 @@ from tests.postprocess import (
     synthetic_partitioned,
     synthetic_sync_overlap,
     synthetic_transfer_overlap,
+    synthetic_whole_machine,
 )
 from tests.postprocess.synthetic_cpu_overhead import SLEEPS
 from tests.postprocess.synthetic_hybrid import FASTER
@@ -80,6 +81,9 @@ RECORDS: dict[str, Callable[[], Sequence[Lines]]] = {
     "hybrid_kernels": lambda: [synthetic_hybrid_kernels.record()],
     "guidelines": lambda: [
         synthetic_guidelines.record({"gather_by_allgather": 1.9}, launch=launch) for launch in (1, 2, 3)
+    ],
+    "whole_machine": lambda: [
+        synthetic_whole_machine.record(slow_nodes={3: 1.6}, slow_links={5: 2.0}, launch=launch) for launch in (1, 2, 3)
     ],
 }
 

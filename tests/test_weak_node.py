@@ -1,5 +1,5 @@
-"""One node of a cluster in a box is slowed on purpose: a run of each node and the acceptance of its nodes find it, and
-name no other one. `test_postprocess_acceptance.py` has the same on synthetic records."""
+"""Nodes of a cluster in a box are slowed on purpose: a run of each node finds them, and names no other one.
+`test_postprocess_acceptance.py` and `test_postprocess_whole_machine.py` have the same on synthetic records."""
 
 import json
 import shlex
@@ -13,6 +13,10 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
+from postprocess.families import registry
+from postprocess.families.whole_machine.entry import WHOLE_MACHINE
+from postprocess.families.whole_machine.verdict import judged as judged_cases
+from postprocess.records.run import load_run
 from tests.test_runs_on_nodes import CAMPAIGN, OUTSIDE
 
 pytestmark = [
@@ -50,10 +54,43 @@ while True:
 """
 
 
-def on_weak_node(code: str) -> str:
-    """The words of a shell that run a Python program on the weak node."""
+# Gives the ranks of the node, which share cores with those of all others, less of them.
+LESS_CPU = """
+import os, pathlib, time
+while True:
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            own = os.readlink(process / "ns/uts") == os.readlink("/proc/self/ns/uts")
+            if own and (process / "comm").read_text().strip() == "whole_machine":
+                os.setpriority(os.PRIO_PROCESS, int(process.name), 6)
+        except OSError:
+            pass
+    time.sleep(0.2)
+"""
+
+
+def on_weak_node(code: str, node: str = WEAK) -> str:
+    """The words of a shell that run a Python program on a node."""
     program = shlex.join(["env", f"PYTHONPATH={ROOT}", sys.executable, "-c", code])
-    return f'"$MPI_CAMPAIGN_NODE_AGENT" {WEAK} {shlex.quote(program)}'
+    return f'"$MPI_CAMPAIGN_NODE_AGENT" {node} {shlex.quote(program)}'
+
+
+def in_cluster(nodes: int, rate: str, before: str, run: list[str], folder: Path) -> None:
+    """A run in a cluster in a box. before: is run on the head node before it."""
+    words = [
+        CAMPAIGN,
+        "cluster",
+        "--nodes",
+        str(nodes),
+        "--rate",
+        rate,
+        "--",
+        "sh",
+        "-c",
+        f"{before}\n{shlex.join(run)}",
+    ]
+    done = subprocess.run(words, cwd=folder, env=OUTSIDE, capture_output=True, text=True, check=False, timeout=800)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def judged(folder: Path, nodes: int, before: str = "", *words: str) -> dict[str, dict[str, Any]]:
@@ -67,12 +104,8 @@ def judged(folder: Path, nodes: int, before: str = "", *words: str) -> dict[str,
     document = {"criteria": [{"name": name, **common, **own} for name, own in criteria.items()]}
     (folder / "criteria.yaml").write_text(json.dumps(document))  # which is YAML
     output = ("--output", str(folder / "archive"))
-    run = shlex.join([CAMPAIGN, "run", "--nodes", str(nodes), "--each-node", *RUN, *words, *output])
-    done = subprocess.run(
-        [CAMPAIGN, "cluster", "--nodes", str(nodes), "--rate", RATE, "--", "sh", "-c", f"{before}\n{run}"],
-        cwd=folder, env=OUTSIDE, capture_output=True, text=True, check=False, timeout=800,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
+    asked = ("--nodes", str(nodes), "--each-node", "--one-after-the-other")
+    in_cluster(nodes, RATE, before, [CAMPAIGN, "run", *asked, *RUN, *words, *output], folder)
     accepted = subprocess.run(
         [CAMPAIGN, "accept", "last", "--criteria", str(folder / "criteria.yaml"), "--json", *output],
         cwd=folder, env=OUTSIDE, capture_output=True, text=True, check=False,
@@ -112,3 +145,17 @@ def test_where_no_node_is_slowed_none_is_named(tmp_path: Path) -> None:
     """The negative control."""
     found = judged(tmp_path, 3)
     assert [named(result) for result in found.values()] == [[], []]
+
+
+@pytest.mark.parametrize("faults", [{}, {"node2": SLOW_LINK, "node4": LESS_CPU}])
+def test_all_nodes_at_once_are_told_apart(tmp_path: Path, faults: dict[str, str]) -> None:
+    """Over links of a rate at which messages need little CPU. All nodes share the cores of this machine."""
+    before = "".join(f"{on_weak_node(code, node)}{' &' if code is LESS_CPU else ''}\n" for node, code in faults.items())
+    asked = ("--nodes", "8", "--each-node", "--oversubscribe", "--repeat", "3", "--budget-seconds", "120")
+    words = [*asked, "--toolchain", resolving.DEFAULT_TOOLCHAINS[0], "--output", str(tmp_path / "archive")]
+    in_cluster(8, "50mbit", before.replace(SLOW_RATE, "25mbit"), [CAMPAIGN, "run", *words], tmp_path)
+    (path,) = (tmp_path / "archive" / "cluster-in-a-box").glob("2*")
+    (case,) = judged_cases(registry.found(load_run(path), WHOLE_MACHINE).table)
+    assert {(fault.kind, fault.names) for fault in case.faults} == (
+        {("link", ("node2",)), ("node", ("node4",))} if faults else set()
+    )

@@ -128,8 +128,11 @@ options_of_run = together(
     ),
     click.option(
         "--each-node", is_flag=True,
-        help="Each of the nodes alone, then pairs of them, all on the same sizes: to find a slow node (accept, by: "
-        "host).",
+        help="Which nodes, links and switches are slow? All nodes at once, alone and in pairs (accept, by: host).",
+    ),
+    click.option(
+        "--one-after-the-other", is_flag=True,
+        help="With --each-node: the overlap of each node alone, then of pairs, all on the same sizes, one by one.",
     ),
     click.option(
         "--budget-seconds", type=float, default=-1, show_default="the suite's",

@@ -10,7 +10,7 @@ from mpi_campaign.libraries.configurations import CONFIGURATIONS
 from mpi_campaign.networks import registry as networks
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.benchmark import AT_ONCE, IN_TURN, Benchmark
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, with_axis
 from mpi_campaign.planning.options import CALIBRATE, PROVIDERS, Options, benchmarks_of
 from mpi_campaign.planning.placing import shapes
@@ -160,20 +160,27 @@ def _check_numbers(options: Options) -> None:
             raise CampaignError(message)
     if options.each_node:
         _check_each_node(options, benchmarks)
+    elif options.one_after_the_other:
+        raise CampaignError("--one-after-the-other is how --each-node measures: add it, or leave this out")
+    for name, benchmark in benchmarks.items():
+        if min(options.nodes, default=1) < benchmark.fewest_nodes:
+            raise CampaignError(f"--benchmark {name} needs {benchmark.fewest_nodes} nodes: ask for them with --nodes")
 
 
 def _check_each_node(options: Options, asked: Mapping[str, Benchmark]) -> None:
     """Refuse what --each-node does not go with. Raises CampaignError."""
-    by_node = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.by_node)
-    others = " and ".join(name for name, benchmark in asked.items() if not benchmark.by_node)
+    way = IN_TURN if options.one_after_the_other else AT_ONCE
+    by_node = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.by_node == way)
+    others = " and ".join(name for name, benchmark in asked.items() if benchmark.by_node != way)
+    instead = "" if options.one_after_the_other else ", or add --one-after-the-other"
     wrong = {
         "--each-node measures the nodes of one number: ask for it with --nodes, from 2": (
             len(options.nodes) != 1 or options.nodes[0] < 2
         ),
         "--each-node: nodes have different numbers of ranks together: use --ranks-per-node instead of --ranks": (
-            bool(options.ranks)
+            bool(options.ranks) and options.one_after_the_other
         ),
-        f"--each-node compares nodes by {by_node}: leave out --benchmark {others}": bool(others),
+        f"--each-node compares nodes {way} by {by_node}: leave out --benchmark {others}{instead}": bool(others),
     }
     for message, applies in wrong.items():
         if applies:

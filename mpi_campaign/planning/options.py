@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mpi_campaign.planning import suites
-from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.benchmark import AT_ONCE, IN_TURN, Benchmark
 from mpi_campaign.planning.benchmarks.choice import Asked
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, CHOICES, POINT_CHOICES, values_of
 from postprocess.families.family import Value
@@ -36,7 +36,8 @@ class Options:
     asked: values of axes. An axis is left out where nothing was asked for, and where a run has a single value that is
     the usual one.
     ranks: on all nodes together; 0 where that was not asked for.
-    each_node: each of the nodes alone, then pairs of them, instead of all together.
+    each_node: nodes are compared with each other, all at once.  one_after_the_other: each alone, then pairs of them,
+    instead of all together.
     calibrate: OWN, ANEW, or empty: only where nobody has found sizes for the system yet.
     partition: of the system, by its name in the settings; empty: the first one with the network.
     account, job_time_limit, most_wait, max_jobs, scheduler_options: of jobs of a batch system; empty or 0: as usual.
@@ -53,6 +54,7 @@ class Options:
     ranks: int = 0
     nodes: tuple[int, ...] = ()
     each_node: bool = False
+    one_after_the_other: bool = False
     ranks_per_node: tuple[int, ...] = ()
     threads_per_rank: tuple[int, ...] = ()
     budget_seconds: float = -1.0
@@ -103,6 +105,7 @@ class Options:
         for name, given in manifest["options"].items():
             asked[name] = tuple(given) if isinstance(given, list) else given
         asked.pop("interleave", None)  # of an old run: libraries always take turns now
+        asked.setdefault("one_after_the_other", asked.get("each_node", False))  # an old run had no other way
         if type(threads := asked.get("threads_per_rank")) is int:  # an old run, which has a single number
             asked["threads_per_rank"] = (threads,) if threads else ()
         for name, usual in cls().as_dict().items():
@@ -127,7 +130,8 @@ def benchmarks_of(options: Options) -> dict[str, Benchmark]:
     """The benchmarks that were asked for, else the suite's, by name."""
     of_suite = suites.SUITES[options.suite].benchmarks
     if options.each_node:
-        of_suite = tuple(name for name in of_suite if BENCHMARKS[name].by_node)
+        way = IN_TURN if options.one_after_the_other else AT_ONCE
+        of_suite = tuple(name for name, benchmark in BENCHMARKS.items() if benchmark.by_node == way)
     return {name: BENCHMARKS[name] for name in options.benchmarks or of_suite}
 
 

@@ -53,7 +53,7 @@ def place(options: Options) -> list[Placement]:
     """A placement for each number of nodes, ranks per node and cores per rank that was asked for. Raises CampaignError
     for too few nodes or cores."""
     threads = options.threads_per_rank or (0,)
-    asked = _node_sets(options) if options.each_node else [(*shape, ()) for shape in shapes(options)]
+    asked = _node_sets(options) if options.one_after_the_other else [(*shape, ()) for shape in shapes(options)]
     return list(dict.fromkeys(_placement(options, *shape, each) for shape, each in itertools.product(asked, threads)))
 
 

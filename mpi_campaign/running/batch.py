@@ -175,7 +175,7 @@ def jobs_of(plan: Plan, first: int = 1, is_whole: Callable[[str], bool] = lambda
     """
     by_nodes: dict[int, list[Round]] = {}
     for turn in plan.rounds:
-        nodes = max(plan.options.nodes) if plan.options.each_node else plan.placement_of(turn).nodes
+        nodes = max(plan.options.nodes) if plan.options.one_after_the_other else plan.placement_of(turn).nodes
         by_nodes.setdefault(nodes, []).append(turn)
     jobs: list[Job] = []
     for nodes, rounds in by_nodes.items():

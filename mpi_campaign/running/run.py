@@ -20,6 +20,7 @@ from mpi_campaign.doctor.load import Load
 from mpi_campaign.errors import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, CampaignError, explained
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.planning import suites
+from mpi_campaign.planning.benchmarks.benchmark import AT_ONCE
 from mpi_campaign.planning.benchmarks.registry import BENCHMARKS, programs_of
 from mpi_campaign.planning.checks import check
 from mpi_campaign.planning.options import Options, benchmarks_of, grid_of
@@ -34,7 +35,7 @@ from mpi_campaign.running.case_results import build_error, is_good, results
 from mpi_campaign.running.reframe_session import Session
 from mpi_campaign.running.rounds import Rounds
 from mpi_campaign.running.session_progress import Watch
-from mpi_campaign.systems import allocation
+from mpi_campaign.systems import allocation, topology
 from mpi_campaign.systems.known_systems import Partition
 from mpi_campaign.this_machine import host, machine
 from mpi_campaign.toolchains import builds, peers, resolving
@@ -97,6 +98,9 @@ class Campaign:
         notes += load.notes() if partition.here else []
         self.say(*notes, *self._tellable(plan))
         notes = [*limited, *self._skipped(), *notes]
+        if any(benchmark.by_node == AT_ONCE for benchmark in benchmarks_of(self.options).values()):
+            hosts = partition.in_hand.names if partition.in_hand is not None else ()
+            self.switches = topology.switches_of(self.options.system, hosts)
         if dry_run:
             with tempfile.TemporaryDirectory() as scratch:
                 return self._dry_run(run_folders.start(Path(scratch), self.options.system), plan)
@@ -309,6 +313,7 @@ class Campaign:
         manifests.keep_sources(folder, resolved)
         folder.session.mkdir(parents=True, exist_ok=True)  # missing where a run of another clone is resumed
         facts = {name: manifest[name] for name in ("run", "system", "suite", "campaign", "environment")}
+        facts |= {"switches": self.switches} if self.switches else {}
         files.write_atomically(folder.session / "metadata.json", json.dumps(facts) + "\n")
         self._look_at_nodes(folder, plan, manifest)
 

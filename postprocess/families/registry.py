@@ -22,6 +22,7 @@ from postprocess.families.peers.entry import PEERS
 from postprocess.families.sync_overlap.entry import SYNC_OVERLAP
 from postprocess.families.timing_selfcheck.entry import TIMING_SELFCHECK
 from postprocess.families.transfer_overlap.entry import TRANSFER_OVERLAP
+from postprocess.families.whole_machine.entry import WHOLE_MACHINE
 from postprocess.records.fields import Json
 from postprocess.records.header import NAMED
 from postprocess.records.parquet import write_table
@@ -42,6 +43,7 @@ FAMILIES: tuple[Family, ...] = (
     HYBRID,
     HYBRID_KERNELS,
     GUIDELINES,
+    WHOLE_MACHINE,
     replace(PEERS, beside=NBC_OVERLAP),
     TIMING_SELFCHECK,
 )

@@ -27,6 +27,7 @@ from tests.postprocess import (
     synthetic_partitioned,
     synthetic_sync_overlap,
     synthetic_transfer_overlap,
+    synthetic_whole_machine,
     test_postprocess_cpu_overhead,
     test_postprocess_guidelines,
     test_postprocess_hybrid,
@@ -34,6 +35,7 @@ from tests.postprocess import (
     test_postprocess_partitioned,
     test_postprocess_sync_overlap,
     test_postprocess_transfer_overlap,
+    test_postprocess_whole_machine,
 )
 from tests.postprocess.fuzzing import anything_anywhere, damaged_bytes, loads_or_says_why
 
@@ -44,6 +46,7 @@ ROW: dict[str, Callable[..., Any]] = {
     "guidelines": test_postprocess_guidelines.row_of,
     "hybrid": lambda path, **how: test_postprocess_hybrid.rows_of(path, **how)[WHOLE],
     "hybrid_kernels": lambda path, **how: test_postprocess_hybrid_kernels.rows_of(path, **how)["hybrid"],
+    "whole_machine": test_postprocess_whole_machine.row_of,
     "partitioned": lambda path, header, **how: test_postprocess_partitioned.row_of(path, **header, **how),
     "sync_overlap": test_postprocess_sync_overlap.row_of,
     "transfer_overlap": test_postprocess_transfer_overlap.row_of,
@@ -90,6 +93,7 @@ RECORD: dict[str, Callable[[], Lines]] = {
     "guidelines": synthetic_guidelines.record,
     "hybrid": lambda: synthetic_hybrid.record(operations=("allreduce",)),
     "hybrid_kernels": lambda: synthetic_hybrid_kernels.record(kernels=("bpmf",)),
+    "whole_machine": synthetic_whole_machine.record,
     "mpi_impact": lambda: synthetic_impact.synthetic(4, synthetic_impact.slowed(1)),
     "partitioned": lambda: synthetic_partitioned.record(sizes=(1 << 20,)),
     "sync_overlap": lambda: synthetic_sync_overlap.record(sweep=synthetic_sync_overlap.Sweep(sizes=(64,))),
@@ -120,6 +124,11 @@ WRONG: list[tuple[str, Callable[[Lines], object], str]] = [
     ("hybrid", lambda lines: lines[0]["own"].pop("one_off"), "one_off"),
     ("hybrid", lambda lines: lines[0]["own"].update(shared_nodes=0), "shared_nodes"),
     ("hybrid_kernels", lambda lines: lines[1]["series"].pop("t_hybrid_compute_ns"), "t_hybrid_compute_ns is missing"),
+    ("whole_machine", lambda lines: lines[1]["series"].pop("t_slowest_ns"), "series.t_slowest_ns is missing"),
+    ("whole_machine", lambda lines: lines[1]["rank_medians"].pop("t_own_ns"), "rank_medians.t_own_ns is missing"),
+    ("whole_machine", lambda lines: lines[1]["rank_medians"]["t_own_ns"].pop(), "t_own_ns has 7 values, not 8"),
+    ("whole_machine", lambda lines: lines[1]["own"]["partners"].pop(), "7 partners of 8 nodes"),
+    ("whole_machine", lambda lines: lines[2]["own"]["partners"].__setitem__(0, 8), "8 is none of 8 nodes"),
     ("mpi_impact", lambda lines: lines[0].update(ranks=3), "3 ranks, but 2 placements"),
     ("mpi_impact", lambda lines: lines[0]["plan"]["own"].update(targets=[]), "no computation time"),
     ("mpi_impact", lambda lines: lines[0]["plan"]["own"].update(launches=["other"] * 4), "something else"),

@@ -33,6 +33,9 @@ class Question:
     memory_bytes: int = 0
 
 
+IN_TURN, AT_ONCE = "in turn", "at once"
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """One benchmark.
@@ -50,7 +53,9 @@ class Benchmark:
     share: the budget of a case relative to the budget of a case of nbc_overlap.
     fewest_ranks: the smallest number of ranks that makes sense.
     pairs: whether it measures between pairs of ranks, so that their number must be even.
-    by_node: nodes can be compared by its times (`Acceptance.by_node`).
+    fewest_nodes: the smallest number of nodes.
+    by_node: how nodes are compared by its times (`Acceptance.by_node`): IN_TURN, where each is measured alone, then
+    pairs of them; AT_ONCE in each launch; or empty.
     within_a_node: it is about memory that the ranks of a node share, which a wire between them would keep from the MPI
     library. Where nothing else is asked for, its network is shm, also beside benchmarks over a wire.
     points: from the name of the grid and what was asked for, how many points a case has; 0 where the benchmark has no
@@ -74,7 +79,8 @@ class Benchmark:
     share: float = 1.0
     fewest_ranks: int = 2  # collectives need somebody to communicate with
     pairs: bool = False
-    by_node: bool = False
+    fewest_nodes: int = 1
+    by_node: str = ""
     within_a_node: bool = False
     points: Callable[[str, Asked], int] = lambda _grid, _asked: 0
     tests_file: str = ""

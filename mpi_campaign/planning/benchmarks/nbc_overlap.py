@@ -1,7 +1,7 @@
 """Overlap of nonblocking collectives."""
 
 from mpi_campaign.planning.benchmarks import choices
-from mpi_campaign.planning.benchmarks.benchmark import Benchmark
+from mpi_campaign.planning.benchmarks.benchmark import IN_TURN, Benchmark
 from mpi_campaign.planning.benchmarks.choice import Asked, point_choice
 
 # Legal target times, in ns. Shorter ones are no longer than the delay of a start; with longer ones, nine repetitions of
@@ -55,7 +55,7 @@ NBC_OVERLAP = Benchmark(
     point_choices=TIMES,
     basic_of="nbc_overlap",
     fixture="nbc_overlap_basic",
-    by_node=True,
+    by_node=IN_TURN,
     points=_points,
     least_seconds=_least_seconds,
     most_seconds={"nightly": 51},

@@ -17,6 +17,7 @@ from mpi_campaign.planning.benchmarks.peers import PEERS
 from mpi_campaign.planning.benchmarks.placed import PLACED
 from mpi_campaign.planning.benchmarks.sync_overlap import SYNC_OVERLAP
 from mpi_campaign.planning.benchmarks.transfer_overlap import TRANSFER_OVERLAP
+from mpi_campaign.planning.benchmarks.whole_machine import WHOLE_MACHINE
 from postprocess.families.family import Axis, Value
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -30,6 +31,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "hybrid": HYBRID,
     "hybrid_kernels": HYBRID_KERNELS,
     "guidelines": GUIDELINES,
+    "whole_machine": WHOLE_MACHINE,
     **PEERS,
 }
 USUAL_BENCHMARK = "nbc_overlap"

@@ -1,0 +1,1 @@
+"""Which nodes, links and switches of a machine are slow, all measured at once."""

@@ -1,0 +1,153 @@
+"""Which nodes, links, paths and switches of a machine are slower than the others, from all launches of a case.
+
+A node's time alone is that of its slowest rank, a pair's time that of the slower of its two nodes. Over launches it is
+the shortest: what is slow is slow in every launch, and noise is not. `statistics.slow_parts` finds the causes, of each
+message size on its own; a cause is told with the size at which it is largest. A node that computes slowly sends slowly,
+too: that is told once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from postprocess.drawing.columns import first_of, made_once
+from postprocess.drawing.text import clean, plural, size, with_interval
+from postprocess.drawing.text import first_of as few
+from postprocess.families.axes import FamilyAxes
+from postprocess.families.family import Axis
+from postprocess.families.sampled_table import case_words, same_case, sound
+from postprocess.statistics.launches import likely
+from postprocess.statistics.slow_parts import FEWEST, Cause, causes, slow_alone
+
+FAMILY = "whole_machine"
+PART = Axis("part", "part", usual="", of="point")
+ROUND = Axis("round", "round", usual=0, of="point", kind="integer")
+MESSAGE_BYTES = Axis("message_bytes", "message", usual=0, of="point", kind="integer", unit="bytes", words=size)
+"""0: no messages."""
+HOST = Axis("host", "node", usual="", of="point")
+AXES = FamilyAxes(FAMILY, (PART, ROUND, MESSAGE_BYTES, HOST))
+ALONE, PAIR = "alone", "pair"
+NODE, LINK, PATH, SWITCH = "node", "link", "path", "switch"
+MOST_NAMED = 8
+_WHAT = {NODE: "{}", LINK: "the link of {}", PATH: "the path between {} and {}", SWITCH: "the uplink of switch {}"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is slow. kind: NODE, LINK, PATH or SWITCH.  names: of the host, of both hosts, or of the switch.  slower:
+    how many times as long it takes, with its 95 % interval.  message_bytes: at which size; 0: computing."""
+
+    kind: str
+    names: tuple[str, ...]
+    slower: tuple[float, float, float]
+    message_bytes: int = 0
+
+    @property
+    def what(self) -> str:
+        """``the link of node3``."""
+        return _WHAT[self.kind].format(*map(clean, self.names))
+
+    @property
+    def words(self) -> str:
+        """``the link of node3 takes 1.98 [1.91, 2.05] times as long for messages of 256 KiB``."""
+        doing = f"for messages of {size(self.message_bytes)}" if self.message_bytes else "to compute"
+        return f"{self.what} takes {with_interval(*self.slower)} times as long {doing}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a case tells of a machine.  row: the first row of its table.  rows: those that count.  whole: whether these
+    are sound; if not, as where ranks share cores, nothing better was measured.  faults: the largest first."""
+
+    row: dict[str, Any]
+    rows: pd.DataFrame
+    whole: bool
+    faults: tuple[Fault, ...]
+
+    @property
+    def nodes(self) -> int:
+        return int(self.rows["host"].nunique())
+
+    @property
+    def launches(self) -> int:
+        return int(self.rows["launch"].nunique())
+
+    def of(self, part: str) -> tuple[Fault, ...]:
+        """The faults that a part found."""
+        return tuple(fault for fault in self.faults if (fault.kind == NODE) == (part == ALONE))
+
+
+@made_once
+def judged(table: pd.DataFrame) -> list[Case]:
+    """What each case of the family's table tells. A case without valid points tells nothing."""
+    is_sound = sound(table)
+    found = []
+    for _, its in table.groupby(same_case(AXES), sort=False, dropna=False):
+        rows = its[is_sound[its.index]]
+        whole = not rows.empty
+        rows = rows if whole else its[its["valid"]]
+        if not rows.empty:
+            faults = sorted(_faults(rows), key=lambda fault: -fault.slower[0])
+            found.append(Case(first_of(rows), rows, whole, tuple(faults)))
+    return found
+
+
+def _faults(rows: pd.DataFrame) -> Iterator[Fault]:
+    of_launch = rows[rows["part"] == ALONE].groupby(["host", "launch"])["own_ns"].median()
+    alone = of_launch.groupby("host").min()
+    slow = [Fault(NODE, (str(alone.index[node]),), slower) for node, slower in slow_alone(alone.to_numpy(np.float64))]
+    yield from slow
+    told = {fault.names for fault in slow}
+    largest: dict[tuple[str, tuple[str, ...]], Fault] = {}
+    for message_bytes, its in rows[rows["part"] == PAIR].groupby("message_bytes"):
+        for fault in _of_pairs(its, int(str(message_bytes))):
+            known = largest.get((fault.kind, fault.names))
+            if fault.names not in told and (known is None or fault.slower[0] > known.slower[0]):
+                largest[fault.kind, fault.names] = fault
+    yield from largest.values()
+
+
+def pairs_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of rows of pairs with one message size: a row per pair of a round, with `first` and `second`, the hosts, and
+    `own_ns`, its time."""
+    hosts = np.sort(rows[["host", "partner"]].to_numpy(str), axis=1).T
+    pairs = rows.assign(first=hosts[0], second=hosts[1])
+    keys = ["round", "first", "second"]
+    of_launch = pairs.groupby([*keys, "launch"], as_index=False)["own_ns"].max()
+    over_launches: pd.DataFrame = of_launch.groupby(keys, as_index=False)["own_ns"].min()
+    return over_launches
+
+
+def _of_pairs(rows: pd.DataFrame, message_bytes: int) -> Iterator[Fault]:
+    pairs = pairs_of(rows)
+    switch_of = rows.groupby("host")["switch"].first()
+    hosts = switch_of.index
+    places = np.column_stack([hosts.get_indexer(pd.Index(pairs[name])) for name in ("first", "second")])
+    numbers, switches = pd.factorize(switch_of)
+    known = (switch_of != "").all()
+    for cause in causes(places, pairs["own_ns"].to_numpy(np.float64), numbers if known else None):
+        yield Fault(cause.kind, _names(cause, pairs, hosts, switches), cause.slower, message_bytes)
+
+
+def _names(cause: Cause, pairs: pd.DataFrame, hosts: pd.Index[Any], switches: pd.Index[Any]) -> tuple[str, ...]:
+    if cause.kind == PATH:
+        row = pairs.iloc[cause.number]
+        return str(row["first"]), str(row["second"])
+    return (str((switches if cause.kind == SWITCH else hosts)[cause.number]),)
+
+
+def sentences(table: pd.DataFrame) -> Iterator[str]:
+    """What is slow in each case, or that nothing is."""
+    for case in judged(table):
+        doubt = "" if case.whole else "; NOT RELIABLE, as the remarks say"
+        if case.nodes < FEWEST:
+            told = f"nothing is told of {plural(case.nodes, 'node')}: {FEWEST} are needed"
+        else:
+            named = few([fault.words for fault in case.faults], MOST_NAMED, ", and {} more")
+            told = f"{likely(case.launches)}of {plural(case.nodes, 'node')} {named or 'none is slower than the others'}"
+        yield f"{case_words(AXES, case.row)}: {told}{doubt}"

@@ -1,0 +1,261 @@
+"""Which nodes, links, paths and switches of a machine are slow: pure functions on NumPy arrays.
+
+Each pair of nodes has a time, of messages that they exchange. A slow link of a node makes all of its pairs slow, a slow
+path the one pair that uses it, and a slow uplink of a switch all pairs with one node below it and one elsewhere. What
+one cause explains is not explained by several: causes are added one by one, each time the one that explains most, and a
+cause that the others make superfluous is taken out again. A cause must explain more than chance does with any of all
+possible causes, in all but ALARMS of healthy machines, however large. Deviations are judged by Huber's loss, so that a
+pair that is wild for a reason of its own does not blame its nodes. Pairs below one switch and pairs across switches
+have a usual time each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Kind = Literal["link", "switch", "path"]
+Possible = tuple[Kind, int, Integers]
+
+ALARMS = 0.01
+"""The share of healthy machines of which anything is named."""
+LEAST_SLOWER = 0.05
+"""What is slower by less does not matter."""
+HUBER = 2.5
+"""Beyond so many standard deviations the loss grows in proportion."""
+NORMAL_MAD = 1.4826
+"""The standard deviation of normal values over the median of their absolute deviations."""
+MEDIAN_ERROR = 1.2533
+"""The standard error of a median of normal values over that of their mean."""
+MAD_EFFICIENCY = 0.37
+"""Of the median absolute deviation of normal values, against their standard deviation (Huber 1981)."""
+NORMAL_VALUES = 40_000
+"""So many are drawn."""
+LEAST_SPREAD = 1e-3
+STARTS = (1.0, 0.5)
+"""A slow switch of four slows half of all pairs across: the healthy ones are then looked for among the fastest."""
+ROUNDS, LOOKS = 20, 3
+FEWEST = 6
+"""Nothing is told from fewer pairs or nodes."""
+HEALTHY = 0.4
+"""The least share of pairs that nothing makes slow."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why some pairs are slow.
+
+    number: of the node whose link it is, of the switch, or of the pair whose path it is.  slower: how many times as
+    long its pairs take, with the ends of its 95 % interval.  pairs: how many tell it.
+    """
+
+    kind: Kind
+    number: int
+    slower: tuple[float, float, float]
+    pairs: int
+
+
+def causes(pairs: ArrayLike, times: ArrayLike, switches: ArrayLike | None = None) -> list[Cause]:
+    """The causes that are surely there, the one that slows most first.
+
+    pairs: the nodes of each pair, (pairs, 2).  times: of each pair, above 0; NaN where it is not known.  switches: the
+    number of the switch of each node, (nodes,); None where it is not known.
+    """
+    nodes, time = np.asarray(pairs, np.int64).reshape(-1, 2), np.asarray(times, np.float64)
+    below = None if switches is None else np.asarray(switches, np.int64)
+    group = np.zeros(len(nodes), np.int64) if below is None else (below[nodes[:, 0]] != below[nodes[:, 1]]).astype(int)
+    known = time > 0
+    known &= np.bincount(group[known], minlength=2)[group] >= FEWEST
+    if not known.any():
+        return []
+    logs = np.log(np.where(known, time, 1.0))
+    judged = np.flatnonzero(known)
+    possible = _possible(nodes, judged, below)
+    fits = (_fit_from(logs, group, known, possible, share) for share in STARTS)
+    _, spread, found = min(fits, key=lambda fit: fit[0])
+    made = []
+    for place, effect in found.items():
+        kind, number, its = possible[place]
+        error = stats.norm.isf(0.025) * MEDIAN_ERROR / np.sqrt(its.size)
+        low, high = (float(np.exp(spread * (effect + side * error))) for side in (-1, 1))
+        made.append(Cause(kind, number, (float(np.exp(spread * effect)), low, high), its.size))
+    return sorted(made, key=lambda cause: -cause.slower[0])
+
+
+def _fit_from(
+    logs: Floats, group: Integers, known: NDArray[np.bool_], possible: list[Possible], share: float
+) -> tuple[float, float, dict[int, float]]:
+    """A fit that looks for the healthy pairs among this share of the fastest: how badly it fits, the standard deviation
+    of pairs, and the chosen causes by their places, with their effects in standard deviations."""
+    groups = [one for one in (0, 1) if (group[known] == one).any()]
+    usual = np.zeros(2)
+    for one in groups:
+        usual[one] = _of_healthy(logs[known & (group == one)], share)[0]
+    count = int(np.count_nonzero(known))
+    spread, found = _of_healthy((logs - usual[group])[known], share)[1], dict[int, float]()
+    for _ in range(LOOKS):
+        sure = _sure(count, len(found), len(possible))
+        found = _explained((logs - usual[group]) / spread, possible, sure, np.log1p(LEAST_SLOWER) / spread)
+        rest = logs - spread * _sum(logs.size, possible, found)
+        for one in groups:
+            usual[one] = np.median(rest[known & (group == one)])
+        spread = _spread((rest - usual[group])[known], len(found))
+    misfit = _loss((rest - usual[group])[known] / spread).sum() + 2 * count * math.log(spread) + sure * len(found)
+    return float(misfit), spread, found
+
+
+def slow_alone(times: ArrayLike) -> list[tuple[int, tuple[float, float, float]]]:
+    """The nodes that are surely slower alone than the others: the place of each, and how many times as long it takes,
+    with its 95 % interval.  times: of each node, above 0; NaN where it is not known."""
+    time = np.asarray(times, np.float64)
+    known = np.flatnonzero(time > 0)
+    if known.size < FEWEST:
+        return []
+    logs = np.log(time[known])
+    usual, spread = _of_healthy(logs)
+    slow = np.zeros(known.size, bool)
+    for _ in range(LOOKS):
+        sure = _quantile(known.size, int(slow.sum()), known.size)
+        slow = (logs - usual) / spread > max(sure, np.log1p(LEAST_SLOWER) / spread)
+        usual = float(np.median(logs[~slow]))
+        spread = _spread(logs[~slow] - usual, 0)
+    reach = float(stats.norm.isf(0.025)) * spread
+    found = zip(known[slow].tolist(), (logs - usual)[slow].tolist(), strict=True)
+    return [(node, (math.exp(by), math.exp(by - reach), math.exp(by + reach))) for node, by in found]
+
+
+def _quantile(values: int, causes_found: int, possible: int) -> float:
+    """The deviation, in standard deviations, that one of so many possible causes has by chance in a share ALARMS of
+    healthy machines. That the standard deviation is known from so few values makes it larger."""
+    freedom = max(MAD_EFFICIENCY * (values - causes_found), 1.0)
+    return float(stats.t.isf(ALARMS / possible, freedom))
+
+
+def _sure(values: int, causes_found: int, possible: int) -> float:
+    """The same as a loss."""
+    return float(_loss(np.array(_quantile(values, causes_found, possible))))
+
+
+def _spread(rest: Floats, causes_found: int) -> float:
+    """The standard deviation of what is left, of which a few are wild."""
+    freedom = max(rest.size - causes_found - 1, 1)
+    return max(float(np.median(np.abs(rest))) * NORMAL_MAD * math.sqrt(rest.size / freedom), LEAST_SPREAD)
+
+
+def _of_healthy(logs: Floats, share: float = 1.0) -> tuple[float, float]:
+    """The middle and the standard deviation of the healthy ones, of which there are at least HEALTHY: those of the
+    shortest interval that has so many of all, among this share of the fastest."""
+    ordered = np.sort(logs)
+    count = _count(ordered.size)
+    first, width = _shortest(ordered[np.newaxis, : max(math.ceil(share * ordered.size), count)], count)
+    middle = float(np.median(ordered[first[0] : first[0] + count]))
+    return middle, max(float(width[0]) / _width_of_normal(ordered.size), LEAST_SPREAD)
+
+
+def _count(size: int) -> int:
+    return max(math.ceil(HEALTHY * size), 2)
+
+
+def _shortest(ordered: Floats, count: int) -> tuple[Integers, Floats]:
+    """Of each row, where its shortest interval begins that has so many values, and how wide that is."""
+    widths = ordered[:, count - 1 :] - ordered[:, : ordered.shape[1] - count + 1]
+    return np.argmin(widths, axis=1), widths.min(axis=1)
+
+
+@cache
+def _width_of_normal(size: int) -> float:
+    """The median width of the shortest interval of so many normal values, in standard deviations."""
+    draws = max(NORMAL_VALUES // size, 50)
+    values = np.random.default_rng(size).standard_normal((draws, size))
+    return float(np.median(_shortest(np.sort(values, axis=1), _count(size))[1]))
+
+
+def _possible(nodes: Integers, known: Integers, switches: Integers | None) -> list[Possible]:
+    """Each possible cause with the pairs that it makes slow."""
+    found: list[Possible] = [("path", int(pair), np.array([pair])) for pair in known]
+    ends = np.concatenate([nodes[known, 0], nodes[known, 1]])
+    order = np.argsort(ends, kind="stable")
+    twice = np.tile(known, 2)[order]
+    numbers, first = np.unique(ends[order], return_index=True)
+    for number, its in zip(numbers, np.split(twice, first[1:]), strict=True):
+        if its.size > 1:  # of a node in one pair, nobody can tell its link from the path
+            found.append(("link", int(number), its))
+    if switches is None:
+        return found
+    for number in np.unique(switches):
+        below = switches[nodes[known]] == number
+        across = known[below[:, 0] != below[:, 1]]
+        if across.size > 1 and np.count_nonzero(switches == number) > 1:
+            found.append(("switch", int(number), across))
+    return found
+
+
+def _loss(deviation: Floats) -> Floats:
+    """Huber's, as a deviance: of a normal deviation its square."""
+    size = np.abs(deviation)
+    return np.where(size <= HUBER, size**2, HUBER * (2 * size - HUBER))
+
+
+def _gain(rest: Floats, its: Integers, least: float) -> tuple[float, float]:
+    """By how much a cause lowers the deviance, and its effect, in standard deviations."""
+    effect = float(np.median(rest[its]))
+    if effect < least:
+        return 0.0, effect
+    return float((_loss(rest[its]) - _loss(rest[its] - effect)).sum()), effect
+
+
+def _explained(deviation: Floats, possible: list[Possible], cost: float, least: float) -> dict[int, float]:
+    """The chosen causes by their places, with their effects."""
+    chosen: dict[int, float] = {}
+    rest = deviation.copy()
+    gains = np.array([_gain(rest, its, least)[0] for _, _, its in possible])
+    of_pair: dict[int, list[int]] = {}
+    for place, (_, _, its) in enumerate(possible):
+        for pair in its.tolist():
+            of_pair.setdefault(pair, []).append(place)
+    while True:
+        best = int(np.argmax(gains))
+        if not gains[best] > cost:
+            return chosen
+        chosen[best] = 0.0
+        _fit(deviation, rest, possible, chosen)
+        for place in [one for one in chosen if one != best]:
+            without = {other: effect for other, effect in chosen.items() if other != place}
+            lowered = _gain(deviation - _sum(deviation.size, possible, without), possible[place][2], least)[0]
+            if not lowered > cost:
+                chosen = without
+                _fit(deviation, rest, possible, chosen)
+        touched = {other for place in (*chosen, best) for pair in possible[place][2] for other in of_pair[int(pair)]}
+        for place in touched:
+            gains[place] = 0.0 if place in chosen else _gain(rest, possible[place][2], least)[0]
+
+
+def _sum(size: int, possible: list[Possible], chosen: dict[int, float]) -> Floats:
+    """What the chosen causes add to each pair."""
+    total = np.zeros(size)
+    for place, effect in chosen.items():
+        total[possible[place][2]] += effect
+    return total
+
+
+def _fit(deviation: Floats, rest: Floats, possible: list[Possible], chosen: dict[int, float]) -> None:
+    """Set the effects of the chosen causes, one after the other until none moves, and what is left of each pair."""
+    rest[:] = deviation - _sum(deviation.size, possible, chosen)
+    for _ in range(ROUNDS):
+        moved = 0.0
+        for place, effect in chosen.items():
+            its = possible[place][2]
+            step = float(np.median(rest[its]))
+            chosen[place] = effect + step
+            rest[its] -= step
+            moved = max(moved, abs(step))
+        if moved < 1e-3:
+            return

@@ -1,0 +1,157 @@
+"""Machines with planted faults: which nodes, links, paths and switches are named, and that a healthy one has none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postprocess.families import registry
+from postprocess.families.whole_machine import verdict
+from postprocess.families.whole_machine.entry import WHOLE_MACHINE
+from postprocess.families.whole_machine.grid import grids
+from postprocess.records.run import load_run
+from postprocess.statistics.slow_parts import causes, slow_alone
+from tests.postprocess import synthetic, synthetic_whole_machine
+
+PATH = frozenset((1, 6))
+LAUNCHES = (1, 2, 3)
+
+
+def table_of(folder: Path, *, launches: Sequence[int] = LAUNCHES, **truth: Any) -> pd.DataFrame:
+    records = [synthetic_whole_machine.record(launch=launch, **truth) for launch in launches]
+    synthetic.written(folder / "records", records)
+    found = registry.found(load_run(folder), WHOLE_MACHINE)
+    assert not found.run.problems[1:]
+    return found.table
+
+
+def named(table: pd.DataFrame) -> set[tuple[str, tuple[str, ...]]]:
+    (case,) = verdict.judged(table)
+    return {(fault.kind, fault.names) for fault in case.faults}
+
+
+def row_of(path: Path, header: Mapping[str, Any] | None = None, **changes: Any) -> Any:
+    """The first row of a record of one point; of a point without times there is one, too."""
+    first, *_ = synthetic_whole_machine.record(**(header or {}))
+    synthetic.written(path / "records", [synthetic.whole(first, [synthetic_whole_machine.point(**changes)])])
+    return registry.found(load_run(path), WHOLE_MACHINE).table.iloc[0]
+
+
+def test_three_planted_faults_are_named_and_nothing_else(tmp_path: Path) -> None:
+    table = table_of(
+        tmp_path, nodes=16, below=4, slow_nodes={2: 1.3}, slow_links={9: 2.0}, slow_switches={3: 1.5}, slow_paths={}
+    )
+    assert named(table) == {("node", ("node2",)), ("link", ("node9",)), ("switch", ("s3",))}
+    (case,) = verdict.judged(table)
+    truth = {"node": 1.3, "link": 2.0, "switch": 1.5}
+    for fault in case.faults:
+        assert abs(fault.slower[0] / truth[fault.kind] - 1) < 0.03
+        assert fault.slower[1] < truth[fault.kind] < fault.slower[2]
+
+
+def test_a_path_is_told_from_the_links_of_its_nodes(tmp_path: Path) -> None:
+    pair = next(
+        frozenset((node, other))
+        for node in range(16)
+        if (other := synthetic_whole_machine.partner(16, node, synthetic_whole_machine.rounds_of(16)[1])) > node
+    )
+    table = table_of(tmp_path, nodes=16, slow_paths={pair: 1.5})
+    assert named(table) == {("path", tuple(sorted(f"node{node}" for node in pair)))}
+
+
+@pytest.mark.parametrize("nodes", [6, 7, 16, 33])
+def test_nothing_is_named_of_a_healthy_machine(tmp_path: Path, nodes: int) -> None:
+    table = table_of(tmp_path, nodes=nodes, below=4)
+    assert named(table) == set()
+    (sentence,) = verdict.sentences(table)
+    assert f"of {nodes} nodes none" in sentence
+
+
+def test_few_nodes_are_not_judged(tmp_path: Path) -> None:
+    (sentence,) = verdict.sentences(table_of(tmp_path, nodes=3, slow_nodes={1: 3.0}))
+    assert "nothing is told of 3 nodes" in sentence
+
+
+def test_a_node_that_is_slow_in_one_launch_alone_is_not_named(tmp_path: Path) -> None:
+    records = [
+        synthetic_whole_machine.record(slow_nodes={3: 2.0} if launch == 2 else {}, launch=launch) for launch in LAUNCHES
+    ]
+    synthetic.written(tmp_path / "records", records)
+    assert named(registry.found(load_run(tmp_path), WHOLE_MACHINE).table) == set()
+
+
+def test_a_slow_node_is_told_once(tmp_path: Path) -> None:
+    """Its messages are slow, too, because it is."""
+    assert named(table_of(tmp_path, slow_nodes={3: 1.6}, slow_links={3: 1.6})) == {("node", ("node3",))}
+
+
+def test_nodes_that_share_cores_are_judged_with_a_warning(tmp_path: Path) -> None:
+    (sentence,) = verdict.sentences(table_of(tmp_path, slow_nodes={3: 1.6}, oversubscribed=True))
+    assert "node3" in sentence and "NOT RELIABLE" in sentence
+
+
+def test_each_node_is_a_square_of_its_colour(tmp_path: Path) -> None:
+    (case,) = verdict.judged(table_of(tmp_path, nodes=10, below=5, slow_nodes={3: 1.6}))
+    alone, pairs = grids(case)
+    assert sum(map(len, alone.squares.values())) == sum(map(len, pairs.squares.values())) == 10
+    (slow,) = (colour for colour, squares in alone.squares.items() if any("node3," in one.words for one in squares))
+    assert len(alone.squares[slow]) == 1
+    assert (alone.across, alone.up) == (48, 36)
+
+
+@pytest.mark.slow
+def test_false_alarms_and_finds_over_many_machines() -> None:
+    """As often as is said: something is named of at most 1 % of healthy machines (binomial limit), with noise that is
+    normal, and in each of three launches wild; of 16 nodes all three faults are found."""
+    for wild in (False, True):
+        alarms, trials = 0, 200
+        for seed in range(trials):
+            pairs, _, times = _machine(16, seed, wild=wild)
+            alarms += bool(causes(pairs, times, np.arange(16) // 4)) + bool(slow_alone(times[:16]))
+        assert alarms <= 8  # of 400 trials, 1 %: more in 1 of 50 test runs
+        for seed in range(20):
+            pairs, truth, times = _machine(16, seed, wild=wild, faults=True)
+            found = {(cause.kind, cause.number) for cause in causes(pairs, times, np.arange(16) // 4)}
+            assert found == truth
+
+
+def _machine(nodes: int, seed: int, *, wild: bool, faults: bool = False) -> tuple[Any, set[Any], Any]:
+    """Pairs, the planted causes, and the shortest time over three launches of each pair."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array([
+        (node, other) for number in synthetic_whole_machine.rounds_of(nodes) for node in range(nodes)
+        if (other := synthetic_whole_machine.partner(nodes, node, number)) > node
+    ])  # fmt: skip
+    shape = (3, len(pairs))
+    noise = rng.standard_t(3, shape) if wild else rng.standard_normal(shape)
+    times = np.exp(0.02 * noise.min(axis=0))
+    truth: set[Any] = set()
+    if faults:
+        link, path, switch = int(rng.integers(nodes)), int(rng.integers(len(pairs))), int(rng.integers(nodes // 4))
+        times[(pairs == link).any(axis=1)] *= 1.3
+        times[path] *= 2
+        below = pairs // 4 == switch
+        times[below[:, 0] != below[:, 1]] *= 1.5
+        truth = {("link", link), ("path", path), ("switch", switch)}
+    return pairs, truth, times
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=6, max_size=40), st.floats(0.5, 1e6))
+def test_the_unit_of_times_does_not_matter(times: list[float], unit: float) -> None:
+    found, scaled = slow_alone(times), slow_alone(np.array(times) * unit)
+    assert [node for node, _ in found] == [node for node, _ in scaled]
+
+
+def test_a_large_machine_is_judged_in_seconds_and_its_report_is_small(tmp_path: Path) -> None:
+    nodes = 4096
+    pairs, _, times = _machine(nodes, 1, wild=False)
+    slow = (pairs == 77).any(axis=1)
+    found = causes(pairs, np.where(slow, 1.4 * times, times), np.arange(nodes) // 16)
+    assert [(cause.kind, cause.number) for cause in found] == [("link", 77)]
