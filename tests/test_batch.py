@@ -96,7 +96,8 @@ def test_all_that_is_compared_is_in_one_job() -> None:
 
 @pytest.mark.usefixtures("cluster")
 def test_each_node_is_measured_in_one_job_that_has_them_all() -> None:
-    options = Options.of(system="cluster", nodes=(4,), each_node=True, collectives=("ibcast",), threads_per_rank=(1,))
+    way = {"each_node": True, "one_after_the_other": True, "collectives": ("ibcast",)}
+    options = Options.of(system="cluster", nodes=(4,), threads_per_rank=(1,), **way)
     (one,) = batch.jobs_of(make_plan(options, [MPICH], "native", *place(options)))
     assert (one.nodes, len(one.rounds)) == (4, 8)
 

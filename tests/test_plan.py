@@ -726,8 +726,10 @@ def of_each_node(monkeypatch: pytest.MonkeyPatch, count: int, **asked: Any) -> p
     names = tuple(f"n{number}" for number in range(1, count + 1))
     in_hand = InHand("slurm job 12 has", names, names, (each(*range(4)),) * count, {})
     monkeypatch.setattr(nodes_in_hand, "look", lambda **_box: in_hand)
-    system = {"system": "allocation", "network": "tcp", "nodes": (count,), "each_node": True}
-    options = Options.of(configurations=("basic", "async"), collectives=("ibcast",), **system, **asked)
+    system = {"system": "allocation", "network": "tcp", "nodes": (count,)}
+    way = {"each_node": True, "one_after_the_other": True}
+    of_maps = {"configurations": ("basic", "async"), "collectives": ("ibcast",)}
+    options = Options.of(**(of_maps if asked.get("one_after_the_other", True) else {}), **{**system, **way, **asked})
     checks.check(options)
     return make_plan(options, [MPICH], "tcp", *placing.place(options))
 
@@ -767,13 +769,23 @@ def test_a_node_alone_is_left_out_if_its_ranks_are_too_few(monkeypatch: pytest.M
     [
         ({}, "--each-node measures the nodes of one number: ask for it with --nodes, from 2"),
         ({"nodes": (2, 4)}, "of one number"),
-        ({"nodes": (4,), "ranks": 4}, "use --ranks-per-node instead of --ranks"),
-        ({"nodes": (4,), "benchmarks": ("mpi_impact",)}, "by nbc_overlap: leave out --benchmark mpi_impact"),
+        ({"nodes": (4,), "ranks": 4, "one_after_the_other": True}, "use --ranks-per-node instead of --ranks"),
+        ({"nodes": (4,), "benchmarks": ("mpi_impact",), "one_after_the_other": True},
+         "in turn by nbc_overlap: leave out --benchmark mpi_impact"),
+        ({"nodes": (4,), "benchmarks": ("nbc_overlap",)},
+         "at once by whole_machine: leave out --benchmark nbc_overlap, or add --one-after-the-other"),
+        ({"nodes": (4,), "one_after_the_other": True, "each_node": False}, "--one-after-the-other is how --each-node"),
+        ({"benchmarks": ("whole_machine",), "each_node": False}, "--benchmark whole_machine needs 2 nodes"),
     ],
-)
+)  # fmt: skip
 def test_what_each_node_does_not_go_with_is_refused(asked: dict[str, Any], says: str) -> None:
     with pytest.raises(CampaignError, match=says):
-        checks.check(Options(each_node=True, **asked))
+        checks.check(Options(**{"each_node": True, **asked}))
+
+
+def test_all_nodes_at_once_are_one_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = of_each_node(monkeypatch, 64, one_after_the_other=False)
+    assert [(case.benchmark, case.parameters["nodes"]) for case in found.to_measure] == [("whole_machine", 64)]
 
 
 def test_what_a_suite_has_no_time_for_is_left_out_unless_it_is_asked_for() -> None:

@@ -67,9 +67,10 @@ def of_run(
 
 
 def unchecked(before: Mapping[str, Any], plan: Plan) -> set[str]:
-    """The stems of cases whose records an earlier campaign of the run did not check. before: as of `of_run`."""
-    missing = {case["case"] for case in before.get("cases", []) if case["result"] == "missing"}
-    return {case.stem for case in plan.cases if case.label in missing}
+    """The stems of cases whose records an earlier campaign of the run did not check, or found bad. before: as of
+    `of_run`."""
+    bad = {case["case"] for case in before.get("cases", []) if case["result"] in ("missing", "fail")}
+    return {case.stem for case in plan.cases if case.label in bad}
 
 
 def of_session(command_line: list[str]) -> dict[str, Any]:

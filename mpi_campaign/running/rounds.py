@@ -31,9 +31,9 @@ class Rounds:
 
     command_line: of the campaign, as it was typed.  sizes_of: the run whose sizes are taken over.  request: what is
     asked of the batch system; None where the rounds are carried out on this machine.  unchecked: stems of cases whose
-    records an earlier campaign of the run did not check.  outcomes, interrupted, cut_off: how the tests ended, whether
-    an interrupt ended them, and why cases were cut off, by stem.  judged: the run ends once its libraries are told
-    apart; the plan then loses what need not be measured any more.
+    records an earlier campaign of the run did not find good.  outcomes, interrupted, cut_off: how the tests ended,
+    whether an interrupt ended them, and why cases were cut off, by stem.  judged: the run ends once its libraries are
+    told apart; the plan then loses what need not be measured any more.
     """
 
     folder: RunFolder
@@ -63,6 +63,13 @@ class Rounds:
     def _is_recorded(self, stem: str) -> bool:
         return run_folders.is_complete(self.folder.partial / "records" / f"{stem}.jsonl")
 
+    def _is_good(self, stem: str) -> bool:
+        """Whether an earlier campaign of the run has measured a case, and found its record good."""
+        return stem not in self.unchecked and self._is_recorded(stem)
+
+    def _is_done(self, turn: Round) -> bool:
+        return all(self._is_good(case.stem) for case in self.plan.to_measure if turn.has(case))
+
     def _write_plan(self) -> None:
         planned = "".join(f"{case.stem}\n" for case in self.plan.to_measure)
         files.write_atomically(self.folder.session / session_words.PLANNED, planned)
@@ -82,14 +89,17 @@ class Rounds:
         folder, plan = self.folder, self.plan
 
         def on_event(number: int, event: Event) -> None:
-            watch.turn = plan.rounds[number]
+            watch.turn = turns[number]
             watch.on_event(event)
 
         began = time.monotonic()
         before = set(filter(self._is_recorded, (case.stem for case in plan.to_measure)))
-        orders = [self._order(turn) for turn in plan.rounds]
+        turns = [turn for turn in plan.rounds if not (self.resumed and self._is_done(turn))]
+        if len(turns) < len(plan.rounds):
+            watch.measure(turns)
+        orders = [self._order(turn) for turn in turns]
         carried_out = sessions.carry_out(orders, folder.session, self.progress.detail, on_event, watch.on_tick)
-        for turn, order, done in zip(plan.rounds, orders, carried_out, strict=False):
+        for turn, order, done in zip(turns, orders, carried_out, strict=False):
             self.outcomes += done.outcomes
             manifest["sessions"].append(
                 {
@@ -108,7 +118,7 @@ class Rounds:
                 self.cut_off = self._cut_off_by_full_disk() or dict.fromkeys(
                     (case.stem for case in plan.to_measure), done.broken
                 )
-            elif self.interrupted or turn == plan.rounds[-1]:
+            elif self.interrupted or turn == turns[-1]:
                 continue
             elif order.launches and (why := self._why_enough(order.launches, time.monotonic() - began)):
                 self._end_with(order.launches, why)
@@ -154,10 +164,7 @@ class Rounds:
         """The jobs of the plan, numbered from `first`, and their descriptions, which are written."""
         folder = self.folder
 
-        def is_done(stem: str) -> bool:
-            return stem not in self.unchecked and self._is_recorded(stem)
-
-        jobs = batch.jobs_of(self.plan, first, is_done)
+        jobs = batch.jobs_of(self.plan, first, self._is_good)
         descriptions = []
         for job in jobs:
             orders = [self._order(turn, folder.jobs / str(job.number)) for turn in job.rounds]

@@ -41,6 +41,12 @@ class Watch:
         self.not_built: set[str] = set()  # environments
         self.launched = 0.0  # Unix time; an older record belongs to the launch before
 
+    def measure(self, rounds: Sequence[Round]) -> None:
+        """Only the cases of these rounds are measured."""
+        self.cases = [case for case in self.cases if any(turn.has(case) for turn in rounds)]
+        seconds = sum(map(self.plan.expected_seconds, self.cases))
+        self.countdown = Countdown(len(self.cases), seconds)
+
     def begin_again(self, rounds: Sequence[Round]) -> None:
         """All cases of these rounds are still to be measured, also those that have ended."""
         before, self.running = self.cases, None

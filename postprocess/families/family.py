@@ -300,7 +300,7 @@ class RankTimes:
     axes: the point's values on the axes that differ within a record.
     size: the message or work size of the point.
     index: the point's index in its record.
-    by_rank: the time of each rank, in nanoseconds.
+    by_rank: the time of each rank, in nanoseconds; NaN for ranks that take no part.
     good: whether the point has enough repetitions and no wrong data.
     """
 

@@ -114,22 +114,29 @@ def _fit_from(
 
 def slow_alone(times: ArrayLike) -> list[tuple[int, tuple[float, float, float]]]:
     """The nodes that are surely slower alone than the others: the place of each, and how many times as long it takes,
-    with its 95 % interval.  times: of each node, above 0; NaN where it is not known."""
+    with its 95 % interval.  times: of each node, above 0; NaN where it is not known.
+
+    The generalised ESD test of Rosner 1983 (Technometrics 25, equations 2.1 and 2.5) for slow outliers.
+    """
     time = np.asarray(times, np.float64)
     known = np.flatnonzero(time > 0)
     if known.size < FEWEST:
         return []
-    logs = np.log(time[known])
-    usual, spread = _of_healthy(logs)
-    slow = np.zeros(known.size, bool)
-    for _ in range(LOOKS):
-        sure = _quantile(known.size, int(slow.sum()), known.size)
-        slow = (logs - usual) / spread > max(sure, np.log1p(LEAST_SLOWER) / spread)
-        usual = float(np.median(logs[~slow]))
-        spread = _spread(logs[~slow] - usual, 0)
-    reach = float(stats.norm.isf(0.025)) * spread
-    found = zip(known[slow].tolist(), (logs - usual)[slow].tolist(), strict=True)
-    return [(node, (math.exp(by), math.exp(by - reach), math.exp(by + reach))) for node, by in found]
+    slowest_first = known[np.argsort(-time[known], kind="stable")]
+    logs = np.log(time[slowest_first])
+    count = 0
+    for found in range(1, int((1 - HEALTHY) * logs.size) + 1):
+        left, rest = logs.size - found, logs[found - 1 :]
+        quantile = float(stats.t.isf(ALARMS / (left + 1), left - 1))
+        bound = left * quantile / math.sqrt((left - 1 + quantile**2) * (left + 1))
+        if rest[0] - rest.mean() > bound * rest.std(ddof=1):
+            count = found
+    others = logs[count:]
+    usual, freedom = float(others.mean()), others.size - 1
+    reach = float(stats.t.isf(0.025, freedom) * others.std(ddof=1)) * math.sqrt(1 + 1 / others.size)
+    slow = [(int(node), float(log) - usual) for node, log in zip(slowest_first[:count], logs, strict=False)]
+    least = math.log1p(LEAST_SLOWER)
+    return [(node, (math.exp(by), math.exp(by - reach), math.exp(by + reach))) for node, by in slow if by > least]
 
 
 def _quantile(values: int, causes_found: int, possible: int) -> float:

@@ -729,7 +729,8 @@ def _times_of_hosts(records: Sequence[Any], one: Criterion) -> Iterator[dict[str
         case = tuple(str(value) for name in where if (value := _of_whole(record, name)) is not None)
         for point in _rank_times(record, one):
             if _counts(one, point) and len(point.by_rank) == record.header.ranks:
-                slowest = {host: max(point.by_rank[rank] for rank in ranks) for host, ranks in hosts.items()}
+                every = {host: max(point.by_rank[rank] for rank in ranks) for host, ranks in hosts.items()}
+                slowest = {host: time for host, time in every.items() if math.isfinite(time)}
                 cell = (len(hosts), *case, *point.axes.values(), point.size)
                 together[cell][frozenset(hosts)].append(slowest)
     for by_set in together.values():
@@ -752,7 +753,7 @@ def _rank_times(record: Any, one: Criterion) -> Iterable[RankTimes]:
 def _counts(one: Criterion, point: RankTimes) -> bool:
     """Whether a criterion of nodes asks for a point, and the point counts."""
     asked = all(point.axes[key] in values for key, values in one.where.items() if key in point.axes)
-    targets = [point.axes[axis.name] for axis in one.family.axes if axis.of == "point"]
+    targets = [point.axes[axis.name] for axis in one.family.axes if axis.of == "point" and axis.name in point.axes]
     on_diagonal = one.points != "diagonal" or len(set(targets)) == 1
     return asked and on_diagonal and point.good
 

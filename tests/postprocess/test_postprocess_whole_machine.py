@@ -18,6 +18,7 @@ from postprocess.families.whole_machine.entry import WHOLE_MACHINE
 from postprocess.families.whole_machine.grid import grids
 from postprocess.records.run import load_run
 from postprocess.statistics.slow_parts import causes, slow_alone
+from postprocess.verdicts.acceptance import FAIL, Criteria, criterion_of, judge
 from tests.postprocess import synthetic, synthetic_whole_machine
 
 PATH = frozenset((1, 6))
@@ -104,6 +105,18 @@ def test_each_node_is_a_square_of_its_colour(tmp_path: Path) -> None:
     (slow,) = (colour for colour, squares in alone.squares.items() if any("node3," in one.words for one in squares))
     assert len(alone.squares[slow]) == 1
     assert (alone.across, alone.up) == (48, 36)
+
+
+@pytest.mark.parametrize(("metric", "nodes"), [("own_ns", 8), ("pair_ns", 8), ("pair_ns", 9)])
+def test_nodes_are_accepted_by_their_times(tmp_path: Path, metric: str, nodes: int) -> None:
+    """A free node of an odd number has no time of a pair."""
+    truth: dict[str, Any] = {"slow_nodes" if metric == "own_ns" else "slow_links": {3: 1.6}}
+    table_of(tmp_path, nodes=nodes, **truth)
+    records = registry.read(load_run(tmp_path), WHOLE_MACHINE).records
+    criterion = criterion_of({"name": "no weak node", "metric": metric, "by": "host", "at_most": 1.2}, 1)
+    (result,) = judge(Criteria("nodes", (criterion,)), {}, records)
+    assert result.verdict == FAIL
+    assert [line.partition(",")[0] for line in result.evidence if "weak" in line] == ["weak node: node3"]
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def _rows(record: MachineRecord, failed: str) -> Iterator[sampled_table.Row]:
             reasons += reasons_of_times(point, CLOCK_LIMIT, slowest_ns, oversubscribed=record.header.oversubscribed)
         last = sampled_table.columns_of_point(record, point, reasons, flags_of_start(point))
         active = [node for node, other in enumerate(point.partners) if point.part == ALONE or other != node]
-        own_ns = point.own_ns or (math.nan,) * record.header.ranks
+        own_ns = point.own_ns if point.repetitions else (math.nan,) * record.header.ranks
         times = {node: float(max(own_ns[rank] for rank in ranks_of[hosts[node]])) for node in active}
         usual_ns = median(np.array(list(times.values())))
         for node, time_ns in times.items():
@@ -133,13 +133,15 @@ _ALIKE = Word("alike", "good", "has nothing slow", "have nothing slow")
 def _rank_times(record: MachineRecord, metric: str) -> Iterator[RankTimes]:
     """The times of every rank computing alone (own_ns), or in its pairs (pair_ns)."""
     part = ALONE if metric == "own_ns" else PAIR
+    node_of = {place.rank: place.node for place in record.header.placement}
     for point in record.points:
         if point.part == part:
+            free = {node for node, other in enumerate(point.partners) if part == PAIR and other == node}
             yield RankTimes(
                 axes={"part": point.part, "round": point.round, "message_bytes": point.message_bytes},
                 size=point.message_bytes,
                 index=point.index,
-                by_rank=point.own_ns,
+                by_rank=[math.nan if node_of[rank] in free else time for rank, time in enumerate(point.own_ns)],
                 good=not point.data_errors and point.repetitions >= MIN_REPETITIONS,
             )
 
