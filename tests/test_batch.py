@@ -112,11 +112,12 @@ def test_a_job_of_cases_that_were_measured_is_left_out() -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_case_whose_record_nobody_checked_is_in_a_job_again() -> None:
+@pytest.mark.parametrize("result", ["missing", "fail"])
+def test_a_case_whose_record_nobody_found_good_is_in_a_job_again(result: str) -> None:
     options = Options.of(system="cluster", nodes=(1, 2), configurations=("basic",), collectives=("ibcast",))
     plan = make_plan(options, [MPICH], "native", *place(options))
     checked, unchecked = plan.to_measure
-    cases = [{"case": checked.label, "result": "pass"}, {"case": unchecked.label, "result": "missing"}]
+    cases = [{"case": checked.label, "result": "pass"}, {"case": unchecked.label, "result": result}]
     stems = manifest.unchecked({"cases": cases}, plan)
     assert stems == {unchecked.stem}
     (again,) = batch.jobs_of(plan, 1, lambda stem: stem not in stems)

@@ -99,6 +99,7 @@ LARGE = "--grid-points 100000000 --unknowns"
         ("guidelines", 1, "", "1 rank: a collective needs at least 2"),
         ("guidelines", 2, "--guideline allreduce_of_half", "lacks a call of each of them, or 2 ranks are too few"),
         ("guidelines", 2, "--message-bytes 12", "--message-bytes: 12 is no multiple of 8"),
+        ("whole_machine", 2, "", "all ranks are on one node: nodes are compared with each other"),
         ("whole_machine", 2, "--message-bytes 12", "--message-bytes: 12 is no multiple of 8"),
         ("sync_overlap", 1, "", "1 rank: a message needs a sender and a receiver"),
         ("sync_overlap", 2, "--message-bytes 100", "--message-bytes: 100 is no multiple of 8"),

@@ -140,6 +140,13 @@ def test_what_verification_found_is_the_reason_of_a_whole_record(folder: RunFold
     assert judged(folder, failed("sanity error: the wire carried 1 byte")) == ("fail", "the wire carried 1 byte")
 
 
+def test_what_an_earlier_campaign_did_not_find_good_passes_once_it_is_checked(folder: RunFolder) -> None:
+    record(folder, WHOLE)
+    for checked, result in (([], "missing"), ([replace(failed(""), result="pass")], "pass")):
+        (found,) = case_results.results(folder, PLAN, checked, unchecked={CASE.stem})
+        assert found["result"] == result
+
+
 def test_what_an_interrupt_ended_did_not_fail(folder: RunFolder) -> None:
     (found,) = case_results.results(folder, PLAN, [failed("keyboard interrupt")], interrupted=True)
     assert found["result"] == "missing"

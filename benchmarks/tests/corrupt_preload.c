@@ -180,6 +180,17 @@ int MPI_Recv(void *buffer, int count, MPI_Datatype type, int source, int tag, MP
     return code;
 }
 
+int MPI_Sendrecv(const void *send, int count, MPI_Datatype type, int to, int send_tag, void *receive, int receive_count,
+                 MPI_Datatype receive_type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
+    const int code =
+        PMPI_Sendrecv(send, count, type, to, send_tag, receive, receive_count, receive_type, source, tag, comm, status);
+    if (chosen_size("CORRUPT_RECV", receive_count, receive_type)) {
+        received = receive;
+        corrupt();
+    }
+    return code;
+}
+
 int MPI_Allgather(const void *send, int count, MPI_Datatype type, void *receive, int receive_count,
                   MPI_Datatype receive_type, MPI_Comm comm) {
     const int code = PMPI_Allgather(send, count, type, receive, receive_count, receive_type, comm);

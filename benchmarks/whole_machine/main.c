@@ -5,7 +5,6 @@
  * each node is in one pair at most; a few rounds give every node several partners. No pair waits for another one inside
  * a timed part.
  */
-#include "barrier.h"
 #include "calls.h"
 #include "compute.h"
 #include "fail.h"
@@ -17,7 +16,6 @@
 #include "phase.h"
 #include "program.h"
 #include "timer.h"
-#include "topology.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -67,7 +65,7 @@ static void describe_options(struct option_entry *entries) {
          .ascending = true,
          .parameter = "round",
          .of_plan = true,
-         .help = "which rounds of pairs, from 0, and as many points of nodes alone; default: five that are spread over "
+         .help = "which rounds of pairs, from 0; nodes alone are measured once per round; default: five, spread over "
                  "all"},
         {.name = "message-bytes",
          .kind = OPTION_INTEGERS,
@@ -94,7 +92,6 @@ struct machine {
     struct nodes nodes;
     struct fixed_work work;
     size_t at[AXES];
-    int64_t position; /* among the product of the axes */
     uint64_t *send;
     uint64_t *receive;
     int64_t *partners; /* by node, of the point: the node that it meets; itself: none */
@@ -111,8 +108,9 @@ static bool is_pair(const struct machine *o) {
     return settings.parts.values[o->at[AXIS_PART]] == PART_PAIR;
 }
 
-static void exchange(struct machine *o, int64_t calls) {
-    const uint64_t *send = o->send + pattern_first(o->number);
+/* Sends the window of a repetition so many times. */
+static void exchange(struct machine *o, int64_t calls, uint64_t number) {
+    const uint64_t *send = o->send + pattern_first(number);
     for (int64_t i = 0; i < calls && o->partner != MPI_PROC_NULL; i++) {
         MPI_CHECK(MPI_Sendrecv(send, (int)o->words, MPI_UINT64_T, o->partner, 0, o->receive, (int)o->words,
                                MPI_UINT64_T, o->partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
@@ -120,14 +118,15 @@ static void exchange(struct machine *o, int64_t calls) {
 }
 
 static void make_exchanges(void *context, int64_t calls) {
-    exchange(context, calls);
+    struct machine *o = context;
+    exchange(o, calls, o->number);
 }
 
 static void settle(void *context) {
     struct machine *o = context;
     if (is_pair(o)) {
         phase_enter(PHASE_CALL);
-        exchange(o, 1);
+        exchange(o, 1, o->number + PATTERN_PERIOD / 2); /* other contents than those that are checked */
     } else {
         compute_warm(o->program->team, o->work.work_size);
     }
@@ -138,7 +137,7 @@ static void time_own(void *context, start_line *line, struct repetition *r) {
     r->terms[START] = start_spin(line);
     phase_enter(is_pair(o) ? PHASE_CALL : PHASE_COMPUTATION_ALONE);
     if (is_pair(o)) {
-        exchange(o, o->calls);
+        exchange(o, o->calls, o->number);
     } else {
         fixed_work_do(&o->work, o->units);
     }
@@ -194,11 +193,11 @@ static void go_to(struct machine *o, const size_t at[SAMPLER_MOST_AXES]) {
     }
 }
 
-/* A node alone sends no messages, and one node has no pairs. */
+/* A node alone sends no messages. */
 static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     struct machine *o = context;
     go_to(o, at);
-    return is_pair(o) ? o->nodes.count > 1 : at[AXIS_MESSAGE] == 0;
+    return is_pair(o) || at[AXIS_MESSAGE] == 0;
 }
 
 static bool begin(void *context, struct sampler_point *p) {
@@ -206,6 +205,9 @@ static bool begin(void *context, struct sampler_point *p) {
     const int node = o->nodes.own;
     const int ranks = o->program->ranks;
     int64_t taken_ns = 0;
+    if (program_is_spent(o->program)) {
+        return false;
+    }
     go_to(o, p->at);
     choose_partners(o);
     o->words = is_pair(o) ? settings.message_bytes.values[o->at[AXIS_MESSAGE]] / (int64_t)sizeof(uint64_t) : 0;
@@ -231,7 +233,7 @@ struct row {
 
 static const struct field parameter_fields[] = {
     FIELD(struct row, part, "what was measured"),
-    FIELD(struct row, round, "which round of pairs; of nodes alone, how many points of them came before"),
+    FIELD(struct row, round, "which round of pairs; nodes alone are measured once per round"),
     FIELD(struct row, message_bytes, "of pairs: the size of a message; else 0"),
     FIELDS_END,
 };
@@ -296,10 +298,24 @@ static const struct sampler_kind points = {
     .row_bytes = sizeof(struct row),
     .fill = fill,
     .name = name_point,
-    .nothing = "nothing could be measured: give more --budget-seconds",
 };
 
 /* ---- the run ---- */
+
+/* One line in error. */
+static void check(struct program *program, void *context, char *error, size_t error_size) {
+    enum { BUFFERS = 2 };
+    (void)context;
+    for (size_t i = 0; i < settings.message_bytes.count && program->memory_bytes > 0 && error[0] == '\0'; i++) {
+        const int64_t bytes = settings.message_bytes.values[i];
+        if ((uint64_t)bytes > program->memory_bytes / 2 / BUFFERS) {
+            snprintf(error, error_size,
+                     "--message-bytes: the buffers of %" PRId64 " bytes do not fit into half of a rank's share of "
+                     "memory: at most %" PRIu64,
+                     bytes, program->memory_bytes / 2 / BUFFERS / sizeof(uint64_t) * sizeof(uint64_t));
+        }
+    }
+}
 
 static bool begin_run(struct program *program, void *context, sampler *s, char *reason, size_t reason_size) {
     struct machine *o = context;
@@ -330,25 +346,25 @@ static bool end_run(struct program *program, void *context, char *reason, size_t
 
 static int run(struct program *program) {
     char impossible[PROGRAM_MOST_REASON] = "";
-    char boot[128] = "";
-    char identity[GROUP_MOST_TEXT];
-    topology_boot_id(boot, sizeof boot);
-    snprintf(identity, sizeof identity, "%s %s", placement_host(program->place), boot);
     program->computation = (enum compute_kind)settings.computation;
-    struct machine machine = {.program = program, .nodes = nodes_find(identity, program->rank, program->ranks)};
+    struct machine machine = {.program = program,
+                              .nodes = nodes_find(placement_node(program->place), program->rank, program->ranks)};
     machine.partners = fail_alloc((size_t)machine.nodes.count, sizeof *machine.partners);
     options_fill_range(&settings.parts, 0, 2);
     options_fill_list(&settings.message_bytes, &grids[settings.grid]);
-    struct option_values usual = {.count = 0};
-    for (int i = 0; i < USUAL_ROUNDS && i < pairs_rounds(machine.nodes.count); i++) {
-        const int most = pairs_rounds(machine.nodes.count);
-        usual.items[usual.count++] = pairs_spread(machine.nodes.count, most < USUAL_ROUNDS ? most : USUAL_ROUNDS, i);
+    const int most = pairs_rounds(machine.nodes.count);
+    struct option_values usual = {.count = most < 1 ? 1 : most < USUAL_ROUNDS ? (size_t)most : USUAL_ROUNDS};
+    for (size_t i = 0; i < usual.count; i++) {
+        usual.items[i] = pairs_spread(machine.nodes.count, (int)usual.count, (int)i);
     }
-    if (usual.count > 0) {
-        options_fill_list(&settings.rounds, &usual);
-    }
+    options_fill_list(&settings.rounds, &usual);
     struct sampler_axis axes[SAMPLER_MOST_AXES];
     program_check_crowd(program, impossible, sizeof impossible);
+    if (machine.nodes.count < 2) {
+        snprintf(impossible, sizeof impossible, "all ranks are on one node: nodes are compared with each other");
+    } else if (machine.nodes.uneven) {
+        snprintf(impossible, sizeof impossible, "nodes have different numbers of ranks: start as many on each");
+    }
     if (impossible[0] == '\0') {
         program_configure(program, impossible, sizeof impossible);
     }
@@ -377,6 +393,7 @@ int main(int argc, char **argv) {
         .describe = describe_options,
         .run = run,
         .points = &points,
+        .check = check,
         .begin = begin_run,
         .end = end_run,
     };

@@ -2,8 +2,8 @@
 
 #include "fail.h"
 #include "fail_mpi.h"
-#include "group.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 int pairs_rounds(int nodes) {
@@ -26,22 +26,22 @@ int pairs_spread(int nodes, int count, int place) {
     return (int)((int64_t)place * pairs_rounds(nodes) / count);
 }
 
-struct nodes nodes_find(const char *identity, int rank, int ranks) {
-    struct nodes nodes = {.of_rank = fail_alloc((size_t)ranks, sizeof(int)),
+struct nodes nodes_find(int own, int rank, int ranks) {
+    struct nodes nodes = {.own = own,
+                          .of_rank = fail_alloc((size_t)ranks, sizeof(int)),
                           .number = fail_alloc((size_t)ranks, sizeof(int))};
-    MPI_Comm node = MPI_COMM_NULL;
-    int first = rank;
-    group_split(MPI_COMM_WORLD, identity, &node);
-    MPI_CHECK(MPI_Comm_rank(node, &nodes.own_number));
-    MPI_CHECK(MPI_Bcast(&first, 1, MPI_INT, 0, node));
-    MPI_CHECK(MPI_Comm_free(&node));
-    MPI_CHECK(MPI_Allgather(&first, 1, MPI_INT, nodes.of_rank, 1, MPI_INT, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Allgather(&nodes.own_number, 1, MPI_INT, nodes.number, 1, MPI_INT, MPI_COMM_WORLD));
-    for (int i = 0; i < ranks; i++) { /* the first rank of a node comes before its others */
-        const int of_first = nodes.of_rank[i];
-        nodes.of_rank[i] = of_first == i ? nodes.count++ : nodes.of_rank[of_first];
+    int *on = fail_alloc((size_t)ranks, sizeof *on); /* by node: its ranks so far */
+    MPI_CHECK(MPI_Allgather(&own, 1, MPI_INT, nodes.of_rank, 1, MPI_INT, MPI_COMM_WORLD));
+    for (int i = 0; i < ranks; i++) {
+        const int node = nodes.of_rank[i];
+        nodes.number[i] = on[node]++;
+        nodes.count = node >= nodes.count ? node + 1 : nodes.count;
     }
-    nodes.own = nodes.of_rank[rank];
+    for (int i = 1; i < nodes.count; i++) {
+        nodes.uneven |= on[i] != on[0];
+    }
+    nodes.own_number = nodes.number[rank];
+    free(on);
     return nodes;
 }
 

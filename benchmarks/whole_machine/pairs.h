@@ -7,8 +7,7 @@
 #ifndef CAMPAIGN_PAIRS_H
 #define CAMPAIGN_PAIRS_H
 
-#include <mpi.h>
-#include <stdint.h>
+#include <stdbool.h>
 
 /* Returns the number of different rounds; 0: there is one node. */
 int pairs_rounds(int nodes);
@@ -23,17 +22,18 @@ int pairs_spread(int nodes, int count, int place);
 struct nodes {
     int count;
     int own;        /* the node of this rank */
-    int own_number; /* of this rank on its node */
-    int *of_rank;   /* [ranks], as the next one */
-    int *number;
+    int own_number; /* of this rank on its node, from 0 */
+    bool uneven;    /* nodes have different numbers of ranks */
+    int *of_rank;   /* [ranks]: the node of each rank */
+    int *number;    /* [ranks]: the number of each rank on its node */
 };
 
-/* Collective over MPI_COMM_WORLD: nodes are numbered by their first ranks. identity: a text that is equal for ranks of
- * one node. Free with nodes_free. */
-struct nodes nodes_find(const char *identity, int rank, int ranks);
+/* Collective over MPI_COMM_WORLD. own: the number of the node of this rank, as of placement_node. Free with
+ * nodes_free. */
+struct nodes nodes_find(int own, int rank, int ranks);
 void nodes_free(struct nodes *nodes);
 
-/* Returns the rank with this number on a node; MPI_PROC_NULL: there is none. */
+/* Returns the rank with this number on a node. */
 int nodes_rank(const struct nodes *nodes, int ranks, int node, int number);
 
 #endif

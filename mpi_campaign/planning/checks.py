@@ -172,7 +172,8 @@ def _check_each_node(options: Options, asked: Mapping[str, Benchmark]) -> None:
     way = IN_TURN if options.one_after_the_other else AT_ONCE
     by_node = ", ".join(name for name, benchmark in BENCHMARKS.items() if benchmark.by_node == way)
     others = " and ".join(name for name, benchmark in asked.items() if benchmark.by_node != way)
-    instead = "" if options.one_after_the_other else ", or add --one-after-the-other"
+    other_way = {benchmark.by_node for benchmark in asked.values()} == {IN_TURN} and way == AT_ONCE
+    instead = ", or add --one-after-the-other" if other_way else ""
     wrong = {
         "--each-node measures the nodes of one number: ask for it with --nodes, from 2": (
             len(options.nodes) != 1 or options.nodes[0] < 2
@@ -195,7 +196,9 @@ def _check_asked(options: Options) -> None:
         own = [choice for benchmark in benchmarks.values() for choice in benchmark.named(name)]
         if not own:
             option = BENCHMARKS[having[0]].named(name)[0].option
-            add = f"add --benchmark {' or '.join(having)}, or leave it out"
+            in_turn = options.each_node and any(BENCHMARKS[one].by_node == IN_TURN for one in having)
+            more = "--one-after-the-other" if in_turn else f"--benchmark {' or '.join(having)}"
+            add = f"add {more}, or leave it out"
             raise CampaignError(f"{option} is nothing to {', '.join(benchmarks)}: {add}")
         for choice in own:
             choice.values_of(texts)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +35,7 @@ def results(
     *,
     interrupted: bool = False,
     cut_off: Mapping[str, str] = MappingProxyType({}),
+    unchecked: Collection[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """The manifest's `cases`: each planned case with its result, its reason and its record. Where its launch or its
     build ended early, it has the whole message too.
@@ -43,13 +44,17 @@ def results(
     case that it needs failed. A case that an interrupt ended is `missing` too, not `fail`.
 
     cut_off: why cases were cut off, by stem, where that is known: of a job that the batch system ended, say.
+    unchecked: stems of cases that an earlier campaign of the run did not find good; they pass once a test says so.
     """
     if interrupted:
         complete = {case.stem for case in plan.to_measure if run_folders.is_complete(_record(folder, case))}
         outcomes = [outcome for outcome in outcomes if outcome.stem in complete]
     for case in plan.cases:
         record = _record(folder, case)
-        result, reason, phase, message = _judge(folder, plan, case, outcomes, cut_off.get(case.stem, ""))
+        is_checked = case.stem not in unchecked or any(outcome.stem == case.stem for outcome in outcomes)
+        result, reason, phase, message = _judge(
+            folder, plan, case, outcomes, cut_off.get(case.stem, ""), is_checked=is_checked
+        )
         yield {
             **case.as_dict(),
             "case": case.label,
@@ -86,7 +91,7 @@ def _record(folder: RunFolder, case: Case) -> Path:
 
 
 def _judge(
-    folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome], cut_off: str
+    folder: RunFolder, plan: Plan, case: Case, outcomes: list[Outcome], cut_off: str, *, is_checked: bool
 ) -> tuple[str, str, str, str]:
     """Result, reason, ReFrame's phase in which the case failed, and the message of a launch or build that ended early.
     A case that failed in `performance` did run as it was asked to: it missed a reference."""
@@ -108,7 +113,7 @@ def _judge(
         worst = next((outcome for outcome in failures if outcome.fail_phase != PERFORMANCE), failures[0])
         return "fail", _reason(folder, plan, case, worst), worst.fail_phase, _message(folder, case)
     is_complete = run_folders.is_complete(_record(folder, case))
-    if is_complete and not any(outcome.aborted and outcome.stem == case.stem for outcome in outcomes):
+    if is_complete and is_checked and not any(outcome.aborted and outcome.stem == case.stem for outcome in outcomes):
         return "pass", "", "", ""
     basic = case.basic
     needed = next(

@@ -94,7 +94,9 @@ class Rounds:
 
         began = time.monotonic()
         before = set(filter(self._is_recorded, (case.stem for case in plan.to_measure)))
-        turns = [turn for turn in plan.rounds if not (self.resumed and self._is_done(turn))]
+        # A run that is judged looks at its libraries at the end of rounds, so it goes through all of them.
+        skips = self.resumed and not self.judged
+        turns = [turn for turn in plan.rounds if not (skips and self._is_done(turn))]
         if len(turns) < len(plan.rounds):
             watch.measure(turns)
         orders = [self._order(turn) for turn in turns]

@@ -74,6 +74,7 @@ class Campaign:
         self.request: batch.Request | None = None
         """What is asked of the batch system; None where launches are on this machine."""
         self.not_had: dict[str, CampaignError] = {}
+        self.switches: dict[str, str] = {}
 
     def run(self, *, dry_run: bool) -> int:
         """Do the whole run. Returns the exit code. Raises CampaignError where nothing can run."""
@@ -308,7 +309,7 @@ class Campaign:
         )
         manifest |= self.marks
         unchecked = manifests.unchecked(before, plan)
-        manifest["cases"] = list(results(folder, plan, []))
+        manifest["cases"] = list(results(folder, plan, [], unchecked=unchecked))
         run_folders.write_manifest(folder, manifest)
         manifests.keep_sources(folder, resolved)
         folder.session.mkdir(parents=True, exist_ok=True)  # missing where a run of another clone is resumed
@@ -327,7 +328,7 @@ class Campaign:
             build, broken = self._build(folder, plan, resolved, harvest)
             if build.interrupted or broken:
                 cut_off = dict.fromkeys((case.stem for case in plan.to_measure), broken)
-                manifest["cases"] = list(results(folder, plan, [], cut_off=cut_off))
+                manifest["cases"] = list(results(folder, plan, [], cut_off=cut_off, unchecked=unchecked))
                 return self._close(folder, manifest, interrupted=build.interrupted)
         plan = self._plan_again(folder, plan, resolved, manifest)
         self._note(manifest, same_sizes.recall(folder, plan))
@@ -341,7 +342,9 @@ class Campaign:
         done.carry_out(manifest, Watch(self.progress, plan, folder, harvest))
         plan = done.plan
         manifest["cases"] = list(
-            results(folder, plan, done.outcomes, interrupted=done.interrupted, cut_off=done.cut_off)
+            results(
+                folder, plan, done.outcomes, interrupted=done.interrupted, cut_off=done.cut_off, unchecked=unchecked
+            )
         )
         manifest["finished_utc"] = run_folders.now_utc()
         self._note(manifest, same_sizes.keep(folder, plan, self.sizes_of, partial(is_good, folder, done.outcomes)))

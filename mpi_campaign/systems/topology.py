@@ -6,7 +6,7 @@ Both have lines such as `SwitchName=s1 Level=0 Nodes=n[1-16]` (topology.conf(5) 
 
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import CampaignError
@@ -21,28 +21,34 @@ SHOWN = 5
 _FIELD = re.compile(r"(\w+)=(\S+)")
 
 
-def switches_of(system: str, hosts: Iterable[str] = ()) -> dict[str, str]:
+def switches_of(system: str, hosts: Collection[str] = ()) -> dict[str, str]:
     """The name of the switch of each node; empty where nobody tells.
 
-    hosts: nodes that are measured, as far as they are known. Raises CampaignError where the file cannot be read, or
-    lacks one of them.
+    hosts: the nodes that are measured, of which alone it is told; empty: they are not known yet. Raises CampaignError
+    where the file cannot be read, or lacks one of them.
     """
     path = known_systems.SYSTEMS / system / FILE
+    known = [name for host in hosts for name in (host, host.partition(".")[0])]
     if not path.exists():
-        return _slurms()
+        return _only(known, _slurms())
     where = f"systems/{system}/{FILE}"
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
         raise CampaignError(f"{where} cannot be read: {error}") from None
     found = parse(text, where)
-    lacking = [host for host in hosts if host not in found and host.partition(".")[0] not in found]
+    lacking = [host for host in hosts if not {host, host.partition(".")[0]} & set(found)]
     if lacking:
         raise CampaignError(
             f"{where}: no switch of {clean(first_of(lacking, SHOWN))}: add them to a line SwitchName=... Nodes=..., or "
             "move the file away"
         )
-    return found
+    return _only(known, found)
+
+
+def _only(hosts: Collection[str], switches: dict[str, str]) -> dict[str, str]:
+    """The switches of these nodes; of all where there are none."""
+    return {host: switch for host, switch in switches.items() if not hosts or host in hosts}
 
 
 def parse(text: str, where: str) -> dict[str, str]:

@@ -317,12 +317,14 @@ class ByNode:
 
     metrics: the names of the times.
     times: returns the times of a record for one of these names.
+    axes: those of points that a criterion can ask for values of.
     waiting: those of the names whose times ranks spend waiting for each other, so that the slowest node of a record
     makes all its nodes slow.
     """
 
     metrics: tuple[str, ...]
     times: Callable[[Any, str], Iterator[RankTimes]]
+    axes: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
 
 

@@ -4,7 +4,7 @@ Each pair of nodes has a time, of messages that they exchange. A slow link of a 
 path the one pair that uses it, and a slow uplink of a switch all pairs with one node below it and one elsewhere. What
 one cause explains is not explained by several: causes are added one by one, each time the one that explains most, and a
 cause that the others make superfluous is taken out again. A cause must explain more than chance does with any of all
-possible causes, in all but ALARMS of healthy machines, however large. Deviations are judged by Huber's loss, so that a
+possible causes, in all but a share of healthy machines, however large. Deviations are judged by Huber's loss, so that a
 pair that is wild for a reason of its own does not blame its nodes. Pairs below one switch and pairs across switches
 have a usual time each.
 """
@@ -26,7 +26,7 @@ Kind = Literal["link", "switch", "path"]
 Possible = tuple[Kind, int, Integers]
 
 ALARMS = 0.01
-"""The share of healthy machines of which anything is named."""
+"""The share of healthy machines of which anything is named, over all that is looked at."""
 LEAST_SLOWER = 0.05
 """What is slower by less does not matter."""
 HUBER = 2.5
@@ -54,20 +54,22 @@ class Cause:
     """Why some pairs are slow.
 
     number: of the node whose link it is, of the switch, or of the pair whose path it is.  slower: how many times as
-    long its pairs take, with the ends of its 95 % interval.  pairs: how many tell it.
+    long its pairs take, with the ends of its 95 % interval.
     """
 
     kind: Kind
     number: int
     slower: tuple[float, float, float]
-    pairs: int
 
 
-def causes(pairs: ArrayLike, times: ArrayLike, switches: ArrayLike | None = None) -> list[Cause]:
+def causes(
+    pairs: ArrayLike, times: ArrayLike, switches: ArrayLike | None = None, *, alarms: float = ALARMS
+) -> list[Cause]:
     """The causes that are surely there, the one that slows most first.
 
     pairs: the nodes of each pair, (pairs, 2).  times: of each pair, above 0; NaN where it is not known.  switches: the
-    number of the switch of each node, (nodes,); None where it is not known.
+    number of the switch of each node, (nodes,); None where it is not known.  alarms: the share of healthy machines of
+    which a cause is named.
     """
     nodes, time = np.asarray(pairs, np.int64).reshape(-1, 2), np.asarray(times, np.float64)
     below = None if switches is None else np.asarray(switches, np.int64)
@@ -79,22 +81,23 @@ def causes(pairs: ArrayLike, times: ArrayLike, switches: ArrayLike | None = None
     logs = np.log(np.where(known, time, 1.0))
     judged = np.flatnonzero(known)
     possible = _possible(nodes, judged, below)
-    fits = (_fit_from(logs, group, known, possible, share) for share in STARTS)
+    fits = (_fit_from(logs, group, known, possible, share, alarms) for share in STARTS)
     _, spread, found = min(fits, key=lambda fit: fit[0])
+    quantile = float(stats.t.isf(0.025, _freedom(judged.size, len(found))))
     made = []
     for place, effect in found.items():
         kind, number, its = possible[place]
-        error = stats.norm.isf(0.025) * MEDIAN_ERROR / np.sqrt(its.size)
-        low, high = (float(np.exp(spread * (effect + side * error))) for side in (-1, 1))
-        made.append(Cause(kind, number, (float(np.exp(spread * effect)), low, high), its.size))
+        error = quantile * MEDIAN_ERROR / np.sqrt(its.size)
+        slower, low, high = (math.exp(effect + side * spread * error) for side in (0, -1, 1))
+        made.append(Cause(kind, number, (slower, low, high)))
     return sorted(made, key=lambda cause: -cause.slower[0])
 
 
 def _fit_from(
-    logs: Floats, group: Integers, known: NDArray[np.bool_], possible: list[Possible], share: float
+    logs: Floats, group: Integers, known: NDArray[np.bool_], possible: list[Possible], share: float, alarms: float
 ) -> tuple[float, float, dict[int, float]]:
     """A fit that looks for the healthy pairs among this share of the fastest: how badly it fits, the standard deviation
-    of pairs, and the chosen causes by their places, with their effects in standard deviations."""
+    of pairs, and the chosen causes by their places, with their effects, logarithms."""
     groups = [one for one in (0, 1) if (group[known] == one).any()]
     usual = np.zeros(2)
     for one in groups:
@@ -102,9 +105,11 @@ def _fit_from(
     count = int(np.count_nonzero(known))
     spread, found = _of_healthy((logs - usual[group])[known], share)[1], dict[int, float]()
     for _ in range(LOOKS):
-        sure = _sure(count, len(found), len(possible))
-        found = _explained((logs - usual[group]) / spread, possible, sure, np.log1p(LEAST_SLOWER) / spread)
-        rest = logs - spread * _sum(logs.size, possible, found)
+        sure = _sure(_freedom(count, len(found)), alarms / len(possible))
+        least = math.log1p(LEAST_SLOWER) / spread
+        effects = _explained((logs - usual[group]) / spread, possible, sure, least)
+        found = {place: spread * effect for place, effect in effects.items()}
+        rest = logs - _sum(logs.size, possible, found)
         for one in groups:
             usual[one] = np.median(rest[known & (group == one)])
         spread = _spread((rest - usual[group])[known], len(found))
@@ -112,11 +117,11 @@ def _fit_from(
     return float(misfit), spread, found
 
 
-def slow_alone(times: ArrayLike) -> list[tuple[int, tuple[float, float, float]]]:
+def slow_alone(times: ArrayLike, *, alarms: float = ALARMS) -> list[tuple[int, tuple[float, float, float]]]:
     """The nodes that are surely slower alone than the others: the place of each, and how many times as long it takes,
-    with its 95 % interval.  times: of each node, above 0; NaN where it is not known.
+    with its 95 % interval.  times: of each node, above 0; NaN where it is not known.  alarms: as of `causes`.
 
-    The generalised ESD test of Rosner 1983 (Technometrics 25, equations 2.1 and 2.5) for slow outliers.
+    The generalised ESD test of Rosner 1983 (Technometrics 25, 165-172), for slow outliers alone.
     """
     time = np.asarray(times, np.float64)
     known = np.flatnonzero(time > 0)
@@ -127,7 +132,7 @@ def slow_alone(times: ArrayLike) -> list[tuple[int, tuple[float, float, float]]]
     count = 0
     for found in range(1, int((1 - HEALTHY) * logs.size) + 1):
         left, rest = logs.size - found, logs[found - 1 :]
-        quantile = float(stats.t.isf(ALARMS / (left + 1), left - 1))
+        quantile = float(stats.t.isf(alarms / (left + 1), left - 1))
         bound = left * quantile / math.sqrt((left - 1 + quantile**2) * (left + 1))
         if rest[0] - rest.mean() > bound * rest.std(ddof=1):
             count = found
@@ -139,16 +144,15 @@ def slow_alone(times: ArrayLike) -> list[tuple[int, tuple[float, float, float]]]
     return [(node, (math.exp(by), math.exp(by - reach), math.exp(by + reach))) for node, by in slow if by > least]
 
 
-def _quantile(values: int, causes_found: int, possible: int) -> float:
-    """The deviation, in standard deviations, that one of so many possible causes has by chance in a share ALARMS of
-    healthy machines. That the standard deviation is known from so few values makes it larger."""
-    freedom = max(MAD_EFFICIENCY * (values - causes_found), 1.0)
-    return float(stats.t.isf(ALARMS / possible, freedom))
+def _freedom(values: int, causes_found: int) -> float:
+    """The degrees of freedom of the standard deviation of so many values, by the median of absolute deviations."""
+    return max(MAD_EFFICIENCY * (values - causes_found), 1.0)
 
 
-def _sure(values: int, causes_found: int, possible: int) -> float:
-    """The same as a loss."""
-    return float(_loss(np.array(_quantile(values, causes_found, possible))))
+def _sure(freedom: float, alarms: float) -> float:
+    """The loss that a deviation has by chance in this share of cases. That the standard deviation is known from few
+    values makes it larger."""
+    return float(_loss(np.array(stats.t.isf(alarms, freedom))))
 
 
 def _spread(rest: Floats, causes_found: int) -> float:
@@ -220,7 +224,7 @@ def _gain(rest: Floats, its: Integers, least: float) -> tuple[float, float]:
 
 
 def _explained(deviation: Floats, possible: list[Possible], cost: float, least: float) -> dict[int, float]:
-    """The chosen causes by their places, with their effects."""
+    """The chosen causes by their places, with their effects, in standard deviations."""
     chosen: dict[int, float] = {}
     rest = deviation.copy()
     gains = np.array([_gain(rest, its, least)[0] for _, _, its in possible])
@@ -228,10 +232,10 @@ def _explained(deviation: Floats, possible: list[Possible], cost: float, least: 
     for place, (_, _, its) in enumerate(possible):
         for pair in its.tolist():
             of_pair.setdefault(pair, []).append(place)
-    while True:
-        best = int(np.argmax(gains))
+    for _ in possible:
+        best, before = int(np.argmax(gains)), set(chosen)
         if not gains[best] > cost:
-            return chosen
+            break
         chosen[best] = 0.0
         _fit(deviation, rest, possible, chosen)
         for place in [one for one in chosen if one != best]:
@@ -240,9 +244,10 @@ def _explained(deviation: Floats, possible: list[Possible], cost: float, least: 
             if not lowered > cost:
                 chosen = without
                 _fit(deviation, rest, possible, chosen)
-        touched = {other for place in (*chosen, best) for pair in possible[place][2] for other in of_pair[int(pair)]}
-        for place in touched:
+        changed = {best, *before, *chosen}
+        for place in {other for one in changed for pair in possible[one][2] for other in of_pair[int(pair)]}:
             gains[place] = 0.0 if place in chosen else _gain(rest, possible[place][2], least)[0]
+    return {place: effect for place, effect in chosen.items() if effect >= least}
 
 
 def _sum(size: int, possible: list[Possible], chosen: dict[int, float]) -> Floats:

@@ -300,7 +300,9 @@ def where_of(family: Family) -> tuple[str, ...]:
 
 def where_by_node(family: Family) -> tuple[str, ...]:
     """The axes by which cases of a family can be chosen where nodes are compared at each point."""
-    points = {axis.name for axis in family.axes if axis.of == "point"}
+    by_node = family.acceptance.by_node
+    also = by_node.axes if by_node is not None else ()
+    points = {axis.name for axis in family.axes if axis.of == "point" and axis.name not in also}
     return tuple(name for name in where_of(family) if name not in points and name not in NOT_BY_NODE)
 
 

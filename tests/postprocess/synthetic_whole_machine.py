@@ -46,15 +46,15 @@ def point(
     seed: int = 1,
     **changes: Any,
 ) -> dict[str, Any]:
-    """A point of one rank a node.  slower: by node how many times as long it takes, in truth; 1 where it is left
-    out."""
+    """A point of one rank a node.  slower: by node how many times as long it takes, in truth; 1 where it is left out.
+    Both nodes of a pair take equally long."""
     rng = np.random.default_rng([seed, index])
     factor = np.array([(slower or {}).get(node, 1.0) for node in range(nodes)])
     partners = [node if part == "alone" else partner(nodes, node, number) for node in range(nodes)]
     times = USUAL_NS * factor * np.exp(NOISE * rng.standard_normal(nodes))
     for node, other in enumerate(partners):
         if other > node:
-            times[[node, other]] = max(times[node], times[other])
+            times[other] = times[node]
     own_ns = np.round(times).astype(int).tolist()
     series = {"t_slowest_ns": [max(own_ns)] * repetitions, "late_starts": [0] * repetitions}
     parameters = {"part": part, "round": number, "message_bytes": 0 if part == "alone" else message_bytes}

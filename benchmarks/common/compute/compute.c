@@ -43,12 +43,17 @@ static uint64_t matrix_elements(uint64_t order, int threads) {
 
 /* Computes the columns [first, end) of C, which depend on A and on the same columns of B. */
 static void run_dgemm(struct compute_worker *worker, uint64_t order, uint64_t first, uint64_t end) {
+#ifdef WORK_SIMULATED /* a simulator knows how fast its host is */
+    (void)worker;
+    smpi_execute_flops(2 * (double)(order * order) * (double)(end - first));
+#else
     const int n = (int)order;
     const double *a = worker->arrays;
     const double *b = a + worker->stride + first * order;
     double *c = worker->arrays + 2 * worker->stride + first * order;
     BLAS_NAME(cblas_dgemm)(CblasColMajor, CblasNoTrans, CblasNoTrans, n, (int)(end - first), n, 1.0, a, n, b, n, 0.0, c,
                            n);
+#endif
 }
 
 /* The vectors of all threads that share the largest cache are TIMES_CACHE times as large as that cache, and those of

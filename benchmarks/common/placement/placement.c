@@ -54,6 +54,10 @@ const char *placement_host(const placement *place) {
     return place->host;
 }
 
+int placement_node(const placement *place) {
+    return place->node_index;
+}
+
 size_t placement_own_share(const placement *place, int **cpus) {
     size_t count = topology_first_cpus(&place->cpus, NULL, 0);
     int *all = fail_alloc(count, sizeof *all);

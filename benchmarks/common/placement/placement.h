@@ -31,6 +31,9 @@ void placement_destroy(placement *place);
 /* Returns the host's name. */
 const char *placement_host(const placement *place);
 
+/* Returns the number of this rank's node; nodes are numbered by their lowest ranks. */
+int placement_node(const placement *place);
+
 /* Returns a text that is equal for ranks that read one clock as far as the system tells: the same boot of the same
  * kernel and the same time namespace; where the system does not tell, the same node. For clock_create. Free with
  * free(). */

@@ -30,7 +30,7 @@ from postprocess.families.sampled_family import sampled_family, shown
 from postprocess.families.sampled_inside import observed, wrong
 from postprocess.families.sampled_table import LAST, leading
 from postprocess.families.whole_machine.grid import grids
-from postprocess.families.whole_machine.verdict import ALONE, AXES, PAIR, Case, judged, sentences
+from postprocess.families.whole_machine.verdict import ALONE, AXES, MESSAGE_BYTES, PAIR, Case, judged, sentences
 from postprocess.records.fields import fail
 from postprocess.records.record import Point, Record, RecordFile, record_as
 from postprocess.records.run import failed_reasons
@@ -67,7 +67,9 @@ class MachineRecord(RecordFile):
 
 def _record(record: Record) -> MachineRecord:
     made = record_as(MachineRecord, record, AXES.family, _point)
-    nodes = len({place.host for place in made.header.placement})
+    nodes = len({place.node for place in made.header.placement})
+    if not isinstance(made.header.metadata.get("switches", {}), dict):
+        fail(made.name, "metadata.switches is not a table")
     for point, own in zip(record.points, made.points, strict=True):
         if len(own.partners) != nodes:
             fail(point.where, f"{len(own.partners)} partners of {nodes} nodes")
@@ -86,10 +88,10 @@ def _point(point: Point) -> MachinePoint:
 
 def _rows(record: MachineRecord, failed: str) -> Iterator[sampled_table.Row]:
     """A row for each node that takes part in a point."""
-    ranks_of: dict[str, list[int]] = {}
+    ranks_of: dict[int, list[int]] = {}
     for place in record.header.placement:
-        ranks_of.setdefault(place.host, []).append(place.rank)
-    hosts = list(ranks_of)
+        ranks_of.setdefault(place.node, []).append(place.rank)
+    hosts = [host for _, host in sorted({place.node: place.host for place in record.header.placement}.items())]
     switches = record.header.metadata.get("switches") or {}
     case = sampled_table.case_of(record.header, AXES)
     for point in record.points:
@@ -100,7 +102,7 @@ def _rows(record: MachineRecord, failed: str) -> Iterator[sampled_table.Row]:
         last = sampled_table.columns_of_point(record, point, reasons, flags_of_start(point))
         active = [node for node, other in enumerate(point.partners) if point.part == ALONE or other != node]
         own_ns = point.own_ns if point.repetitions else (math.nan,) * record.header.ranks
-        times = {node: float(max(own_ns[rank] for rank in ranks_of[hosts[node]])) for node in active}
+        times = {node: float(max(own_ns[rank] for rank in ranks_of[node])) for node in active}
         usual_ns = median(np.array(list(times.values())))
         for node, time_ns in times.items():
             other = point.partners[node]
@@ -108,7 +110,7 @@ def _rows(record: MachineRecord, failed: str) -> Iterator[sampled_table.Row]:
                 **case,
                 "part": point.part, "round": point.round, "message_bytes": point.message_bytes, "host": hosts[node],
                 "partner": hosts[other] if other != node else "", "switch": _switch(switches, hosts[node]),
-                "calls": point.calls, "own_ns": time_ns, "slower": time_ns / usual_ns, **last,
+                "calls": point.calls, "own_ns": time_ns, "slower": time_ns / usual_ns if usual_ns else math.nan, **last,
             }  # fmt: skip
 
 
@@ -157,15 +159,18 @@ def _cells(table: pd.DataFrame) -> Iterator[Cell]:
 def _cell(case: Case, part: str, untold: Cell) -> Cell:
     rows = case.rows[case.rows["part"] == part]
     faults = case.of(part)
-    if rows.empty or case.nodes < FEWEST:
-        return replace(untold, why=f"{case.nodes} nodes are too few: {FEWEST} are needed")
+    points = case.measured.get(part, 0)
+    if case.nodes < FEWEST:
+        return replace(untold, points=points, why=f"{case.nodes} nodes are too few: {FEWEST} are needed")
+    if rows.empty:
+        return replace(untold, points=points, why="no point counts" if points else "it was not measured")
     worst = faults[0] if faults else None
     return replace(
         untold,
         word=_SLOW if worst else _ALIKE,
         estimate=worst.slower if worst else (float(rows["slower"].median()), math.nan, math.nan),
         counted=len(rows),
-        points=len(rows),
+        points=points,
         unit=" x",
         measure="the time of the slowest over that of the others",
         why="; ".join(fault.words for fault in faults[:3]),
@@ -193,12 +198,12 @@ WHOLE_MACHINE = sampled_family(
     columns=COLUMNS,
     metrics=(Metric("slower", "time of a node or pair over the median one", ratio=True, usual=True),),
     numbers=lambda record: sampled_table.numbers_of(
-        table := machine_table([record]), {"slowest_node_ratio": float(table.loc[table["valid"], "slower"].max())}
+        table := machine_table([record]), {"largest_ratio": float(table.loc[table["valid"], "slower"].max())}
     ),
     text=(shown(lambda table: "\n".join(sentences(table))),),
     cells=lambda table: list(_cells(table)),
     section=CurveSection(lambda _table: (), _section),
     inside=observed(AXES, "whole_machine", lambda records: [("nodes", str(max(one.header.nodes for one in records)))]),
-    acceptance=Acceptance(by_node=ByNode(("own_ns", "pair_ns"), _rank_times)),
+    acceptance=Acceptance(by_node=ByNode(("own_ns", "pair_ns"), _rank_times, (MESSAGE_BYTES.name,))),
     audit=Audit(wrong),
 )

@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from postprocess.drawing.colour import SCALES, class_colour, level_class
+from postprocess.drawing.colour import SCALES, class_colour, hexadecimal, level_class
 from postprocess.drawing.text import clean, ratio
-from postprocess.families.whole_machine.verdict import ALONE, PAIR, Case
+from postprocess.families.sampled_table import case_words
+from postprocess.families.whole_machine.verdict import ALONE, AXES, PAIR, Case
 
 SCALE = "comp"
 SIDE = 12
@@ -53,23 +54,23 @@ def grids(case: Case) -> Iterator[Grid]:
             value = float(slower.get(host, math.nan))
             below = f", switch {clean(switch_of[host])}" if switch_of[host] else ""
             square = Square(SIDE * (place % across), SIDE * (place // across), f"{clean(host)}{below}: {ratio(value)}")
-            squares[_hexadecimal(value)].append(square)
+            squares[_colour(value)].append(square)
         yield Grid(
-            f"{case.row['toolchain']}: each node {what}, over the median node",
+            f"{case_words(AXES, case.row)}: each node {what}, over the median node",
             SIDE * across,
             SIDE * math.ceil(len(hosts) / across),
             SIDE - 1,
             dict(squares),
-            [(_hexadecimal(value), name) for value, name in SCALES[SCALE].ticks.items()],
+            [(_colour(value), name) for value, name in SCALES[SCALE].ticks.items()],
         )
 
 
-def _natural(host: str) -> tuple[str, int]:
+def _natural(host: str) -> tuple[str, int, str]:
     """node10 comes after node9."""
-    name = host.rstrip("0123456789")
-    return name, int(host[len(name) :] or 0)
+    short, _, site = host.partition(".")
+    name = short.rstrip("0123456789")
+    return name, int(short[len(name) :] or 0), site
 
 
-def _hexadecimal(value: float) -> str:
-    red, green, blue = (round(255 * part) for part in class_colour(level_class(SCALE, value)))
-    return f"#{red:02x}{green:02x}{blue:02x}"
+def _colour(value: float) -> str:
+    return hexadecimal(class_colour(level_class(SCALE, value)))

@@ -1,14 +1,15 @@
 """Which nodes, links, paths and switches of a machine are slower than the others, from all launches of a case.
 
-A node's time alone is that of its slowest rank, a pair's time that of the slower of its two nodes. Over launches it is
+A node's time is that of its slowest rank, a pair's time the mean of its two nodes'. Over launches it is
 the shortest: what is slow is slow in every launch, and noise is not. `statistics.slow_parts` finds the causes, of each
 message size on its own; a cause is told with the size at which it is largest. A node that computes slowly sends slowly,
-too: that is told once.
+too: its link is told only where it is slower still.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from postprocess.families.axes import FamilyAxes
 from postprocess.families.family import Axis
 from postprocess.families.sampled_table import case_words, same_case, sound
 from postprocess.statistics.launches import likely
-from postprocess.statistics.slow_parts import FEWEST, Cause, causes, slow_alone
+from postprocess.statistics.slow_parts import ALARMS, FEWEST, Cause, causes, slow_alone
 
 FAMILY = "whole_machine"
 PART = Axis("part", "part", usual="", of="point")
@@ -61,11 +62,13 @@ class Fault:
 
 @dataclass(frozen=True)
 class Case:
-    """What a case tells of a machine.  row: the first row of its table.  rows: those that count.  whole: whether these
+    """What a case tells of a machine.  row: the first row of its table.  rows: those that count.  measured: how many
+    rows each part has, also of those that do not count.  whole: whether these
     are sound; if not, as where ranks share cores, nothing better was measured.  faults: the largest first."""
 
     row: dict[str, Any]
     rows: pd.DataFrame
+    measured: Mapping[str, int]
     whole: bool
     faults: tuple[Fault, ...]
 
@@ -93,21 +96,25 @@ def judged(table: pd.DataFrame) -> list[Case]:
         rows = rows if whole else its[its["valid"]]
         if not rows.empty:
             faults = sorted(_faults(rows), key=lambda fault: -fault.slower[0])
-            found.append(Case(first_of(rows), rows, whole, tuple(faults)))
+            found.append(Case(first_of(rows), rows, dict(Counter(its["part"])), whole, tuple(faults)))
     return found
 
 
 def _faults(rows: pd.DataFrame) -> Iterator[Fault]:
     of_launch = rows[rows["part"] == ALONE].groupby(["host", "launch"])["own_ns"].median()
     alone = of_launch.groupby("host").min()
-    slow = [Fault(NODE, (str(alone.index[node]),), slower) for node, slower in slow_alone(alone.to_numpy(np.float64))]
+    pairs = rows[rows["part"] == PAIR]
+    alarms = ALARMS / (1 + pairs["message_bytes"].nunique())
+    found = slow_alone(alone.to_numpy(np.float64), alarms=alarms)
+    slow = [Fault(NODE, (str(alone.index[node]),), slower) for node, slower in found]
     yield from slow
-    told = {fault.names for fault in slow}
+    computes = {fault.names: fault.slower[2] for fault in slow}
     largest: dict[tuple[str, tuple[str, ...]], Fault] = {}
-    for message_bytes, its in rows[rows["part"] == PAIR].groupby("message_bytes"):
-        for fault in _of_pairs(its, int(str(message_bytes))):
+    for message_bytes, its in pairs.groupby("message_bytes"):
+        for fault in _of_pairs(its, int(str(message_bytes)), alarms):
             known = largest.get((fault.kind, fault.names))
-            if fault.names not in told and (known is None or fault.slower[0] > known.slower[0]):
+            is_more = fault.kind != LINK or fault.slower[1] > computes.get(fault.names, 0.0)
+            if is_more and (known is None or fault.slower[0] > known.slower[0]):
                 largest[fault.kind, fault.names] = fault
     yield from largest.values()
 
@@ -118,19 +125,19 @@ def pairs_of(rows: pd.DataFrame) -> pd.DataFrame:
     hosts = np.sort(rows[["host", "partner"]].to_numpy(str), axis=1).T
     pairs = rows.assign(first=hosts[0], second=hosts[1])
     keys = ["round", "first", "second"]
-    of_launch = pairs.groupby([*keys, "launch"], as_index=False)["own_ns"].max()
+    of_launch = pairs.groupby([*keys, "launch"], as_index=False)["own_ns"].mean()
     over_launches: pd.DataFrame = of_launch.groupby(keys, as_index=False)["own_ns"].min()
     return over_launches
 
 
-def _of_pairs(rows: pd.DataFrame, message_bytes: int) -> Iterator[Fault]:
+def _of_pairs(rows: pd.DataFrame, message_bytes: int, alarms: float) -> Iterator[Fault]:
     pairs = pairs_of(rows)
     switch_of = rows.groupby("host")["switch"].first()
     hosts = switch_of.index
     places = np.column_stack([hosts.get_indexer(pd.Index(pairs[name])) for name in ("first", "second")])
     numbers, switches = pd.factorize(switch_of)
     known = (switch_of != "").all()
-    for cause in causes(places, pairs["own_ns"].to_numpy(np.float64), numbers if known else None):
+    for cause in causes(places, pairs["own_ns"].to_numpy(np.float64), numbers if known else None, alarms=alarms):
         yield Fault(cause.kind, _names(cause, pairs, hosts, switches), cause.slower, message_bytes)
 
 
@@ -149,5 +156,6 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
             told = f"nothing is told of {plural(case.nodes, 'node')}: {FEWEST} are needed"
         else:
             named = few([fault.words for fault in case.faults], MOST_NAMED, ", and {} more")
-            told = f"{likely(case.launches)}of {plural(case.nodes, 'node')} {named or 'none is slower than the others'}"
+            what = named or "none is slower than the others"
+            told = f"of {plural(case.nodes, 'node')}, {likely(case.launches)}{what}"
         yield f"{case_words(AXES, case.row)}: {told}{doubt}"
