@@ -172,8 +172,12 @@ class Machine:
 
     @property
     def truth(self) -> set[tuple[str, tuple[str, ...]]]:
-        named = {"node": f"node-{self.slow_node}", "link": f"node-{self.slow_link}", "switch": f"s{self.slow_switch}"}
-        return {(kind, (name,)) for kind, name in named.items() if not name.endswith("-1")}
+        named = {
+            "node": ("node-", self.slow_node),
+            "link": ("node-", self.slow_link),
+            "switch": ("s", self.slow_switch),
+        }
+        return {(kind, (f"{name}{number}",)) for kind, (name, number) in named.items() if number >= 0}
 
     def measured(self, simulate: Simulate, folder: Path) -> MachineRecord:
         """The record of this machine."""

@@ -1,17 +1,20 @@
 """Which nodes, links, paths and switches of a machine are slow: pure functions on NumPy arrays.
 
 Each pair of nodes has a time, of messages that they exchange. A slow link of a node makes all of its pairs slow, a slow
-path the one pair that uses it, and a slow uplink of a switch all pairs with one node below it and one elsewhere. What
-one cause explains is not explained by several: causes are added one by one, each time the one that explains most, and a
-cause that the others make superfluous is taken out again. A cause must explain more than chance does with any of all
-possible causes, in all but a share of healthy machines, however large. Deviations are judged by Huber's loss, so that a
-pair that is wild for a reason of its own does not blame its nodes. Pairs below one switch and pairs across switches
-have a usual time each.
+path the one pair that uses it, and a slow uplink of a switch all pairs with one node below it and one elsewhere. A pair
+that uses several of them takes as long as the slowest, or as all together, or between. What one cause explains is not
+explained by several: causes are added one by one, each time the one that explains most, and a cause that the others
+make superfluous is taken out again. A cause must explain more than chance does with any of all possible causes of its
+kind, in all but a share of healthy machines, however large. Deviations are judged by Huber's loss, so that a pair that
+is wild for a reason of its own does not blame its nodes. Pairs below one switch and pairs across switches have a usual
+time each.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -63,12 +66,18 @@ class Cause:
 
 
 def causes(
-    pairs: ArrayLike, times: ArrayLike, switches: ArrayLike | None = None, *, alarms: float = ALARMS
+    pairs: ArrayLike,
+    times: ArrayLike,
+    switches: ArrayLike | None = None,
+    rounds: ArrayLike | None = None,
+    *,
+    alarms: float = ALARMS,
 ) -> list[Cause]:
     """The causes that are surely there, the one that slows most first.
 
     pairs: the nodes of each pair, (pairs, 2).  times: of each pair, above 0; NaN where it is not known.  switches: the
-    number of the switch of each node, (nodes,); None where it is not known.  alarms: the share of healthy machines of
+    number of the switch of each node, (nodes,); None where it is not known.  rounds: of each pair, which pairs were
+    measured at the same time; None: all.  alarms: the share of healthy machines of
     which a cause is named.
     """
     nodes, time = np.asarray(pairs, np.int64).reshape(-1, 2), np.asarray(times, np.float64)
@@ -80,17 +89,18 @@ def causes(
         return []
     logs = np.log(np.where(known, time, 1.0))
     judged = np.flatnonzero(known)
-    possible = _possible(nodes, judged, below)
+    together = np.zeros(len(nodes), np.int64) if rounds is None else np.asarray(rounds, np.int64)
+    possible = _possible(nodes, judged, below, together)
     fits = (_fit_from(logs, group, known, possible, share, alarms) for share in STARTS)
     _, spread, found = min(fits, key=lambda fit: fit[0])
     quantile = float(stats.t.isf(0.025, _freedom(judged.size, len(found))))
-    made = []
-    for place, effect in found.items():
+    made: dict[tuple[Kind, int], Cause] = {}  # of a switch, that of the round in which it slows most
+    for place, effect in sorted(found.items(), key=lambda one: one[1]):
         kind, number, its = possible[place]
         error = quantile * MEDIAN_ERROR / np.sqrt(its.size)
         slower, low, high = (math.exp(effect + side * spread * error) for side in (0, -1, 1))
-        made.append(Cause(kind, number, (slower, low, high)))
-    return sorted(made, key=lambda cause: -cause.slower[0])
+        made[kind, number] = Cause(kind, number, (slower, low, high))
+    return sorted(made.values(), key=lambda cause: -cause.slower[0])
 
 
 def _fit_from(
@@ -103,18 +113,22 @@ def _fit_from(
     for one in groups:
         usual[one] = _of_healthy(logs[known & (group == one)], share)[0]
     count = int(np.count_nonzero(known))
+    of_kind = Counter(kind for kind, _, _ in possible)
     spread, found = _of_healthy((logs - usual[group])[known], share)[1], dict[int, float]()
     for _ in range(LOOKS):
-        sure = _sure(_freedom(count, len(found)), alarms / len(possible))
-        least = math.log1p(LEAST_SLOWER) / spread
-        effects = _explained((logs - usual[group]) / spread, possible, sure, least)
-        found = {place: spread * effect for place, effect in effects.items()}
-        rest = logs - _sum(logs.size, possible, found)
+        freedom = _freedom(count, len(found))
+        cost_of = {kind: _sure(freedom, alarms / len(of_kind) / number) for kind, number in of_kind.items()}
+        costs = np.array([cost_of[kind] for kind, _, _ in possible])
+        fit = _Fit((logs - usual[group]) / spread, possible, costs, math.log1p(LEAST_SLOWER) / spread)
+        found = {place: spread * effect for place, effect in fit.chosen().items()}
+        slowest, together = _bounds(logs.size, possible, found)
+        rest = logs - _nearest(logs - usual[group], slowest, together)
+        told = known & (slowest == together)  # what is left of a pair that several slow tells nothing
         for one in groups:
-            usual[one] = np.median(rest[known & (group == one)])
-        spread = _spread((rest - usual[group])[known], len(found))
-    misfit = _loss((rest - usual[group])[known] / spread).sum() + 2 * count * math.log(spread) + sure * len(found)
-    return float(misfit), spread, found
+            usual[one] = np.median(rest[told & (group == one)]) if (told & (group == one)).any() else usual[one]
+        spread = _spread((rest - usual[group])[told], len(found))
+    misfit = _loss((rest - usual[group])[known] / spread).sum() + 2 * count * math.log(spread)
+    return float(misfit + sum(costs[place] for place in found)), spread, found
 
 
 def slow_alone(times: ArrayLike, *, alarms: float = ALARMS) -> list[tuple[int, tuple[float, float, float]]]:
@@ -189,8 +203,9 @@ def _width_of_normal(size: int) -> float:
     return float(np.median(_shortest(np.sort(values, axis=1), _count(size))[1]))
 
 
-def _possible(nodes: Integers, known: Integers, switches: Integers | None) -> list[Possible]:
-    """Each possible cause with the pairs that it makes slow."""
+def _possible(nodes: Integers, known: Integers, switches: Integers | None, rounds: Integers) -> list[Possible]:
+    """Each possible cause with the pairs that it makes slow. An uplink is shared by the pairs of a round, so that its
+    effect may differ from round to round: it is a cause in all, and in each."""
     found: list[Possible] = [("path", int(pair), np.array([pair])) for pair in known]
     ends = np.concatenate([nodes[known, 0], nodes[known, 1]])
     order = np.argsort(ends, kind="stable")
@@ -204,8 +219,10 @@ def _possible(nodes: Integers, known: Integers, switches: Integers | None) -> li
     for number in np.unique(switches):
         below = switches[nodes[known]] == number
         across = known[below[:, 0] != below[:, 1]]
-        if across.size > 1 and np.count_nonzero(switches == number) > 1:
-            found.append(("switch", int(number), across))
+        if np.count_nonzero(switches == number) > 1:
+            of_rounds = [across[rounds[across] == one] for one in np.unique(rounds[across])]
+            parts = [across, *of_rounds] if len(of_rounds) > 1 else [across]
+            found += [("switch", int(number), its) for its in parts if its.size > 1]
     return found
 
 
@@ -215,59 +232,85 @@ def _loss(deviation: Floats) -> Floats:
     return np.where(size <= HUBER, size**2, HUBER * (2 * size - HUBER))
 
 
-def _gain(rest: Floats, its: Integers, least: float) -> tuple[float, float]:
-    """By how much a cause lowers the deviance, and its effect, in standard deviations."""
-    effect = float(np.median(rest[its]))
-    if effect < least:
-        return 0.0, effect
-    return float((_loss(rest[its]) - _loss(rest[its] - effect)).sum()), effect
+def _bounds(size: int, possible: list[Possible], effects: Mapping[int, float]) -> tuple[Floats, Floats]:
+    """By pair, the largest effect of what it uses, and all of them together; 0 without a cause."""
+    slowest, together = np.zeros(size), np.zeros(size)
+    for place, effect in effects.items():
+        its = possible[place][2]
+        slowest[its] = np.maximum(slowest[its], effect)
+        together[its] += effect
+    return slowest, together
 
 
-def _explained(deviation: Floats, possible: list[Possible], cost: float, least: float) -> dict[int, float]:
-    """The chosen causes by their places, with their effects, in standard deviations."""
-    chosen: dict[int, float] = {}
-    rest = deviation.copy()
-    gains = np.array([_gain(rest, its, least)[0] for _, _, its in possible])
-    of_pair: dict[int, list[int]] = {}
-    for place, (_, _, its) in enumerate(possible):
-        for pair in its.tolist():
-            of_pair.setdefault(pair, []).append(place)
-    for _ in possible:
-        best, before = int(np.argmax(gains)), set(chosen)
-        if not gains[best] > cost:
-            break
-        chosen[best] = 0.0
-        _fit(deviation, rest, possible, chosen)
-        for place in [one for one in chosen if one != best]:
-            without = {other: effect for other, effect in chosen.items() if other != place}
-            lowered = _gain(deviation - _sum(deviation.size, possible, without), possible[place][2], least)[0]
-            if not lowered > cost:
-                chosen = without
-                _fit(deviation, rest, possible, chosen)
-        changed = {best, *before, *chosen}
-        for place in {other for one in changed for pair in possible[one][2] for other in of_pair[int(pair)]}:
-            gains[place] = 0.0 if place in chosen else _gain(rest, possible[place][2], least)[0]
-    return {place: effect for place, effect in chosen.items() if effect >= least}
+def _nearest(deviation: Floats, slowest: Floats, together: Floats) -> Floats:
+    """What causes explain of deviations: the nearest value between both bounds."""
+    return np.clip(deviation, slowest, together)
 
 
-def _sum(size: int, possible: list[Possible], chosen: dict[int, float]) -> Floats:
-    """What the chosen causes add to each pair."""
-    total = np.zeros(size)
-    for place, effect in chosen.items():
-        total[possible[place][2]] += effect
-    return total
+@dataclass(frozen=True)
+class _Fit:
+    """Chooses the causes of deviations, which are in standard deviations.
 
+    costs: of each possible cause, by how much it must lower the deviance.  least: the smallest effect that matters.
+    """
 
-def _fit(deviation: Floats, rest: Floats, possible: list[Possible], chosen: dict[int, float]) -> None:
-    """Set the effects of the chosen causes, one after the other until none moves, and what is left of each pair."""
-    rest[:] = deviation - _sum(deviation.size, possible, chosen)
-    for _ in range(ROUNDS):
-        moved = 0.0
-        for place, effect in chosen.items():
-            its = possible[place][2]
-            step = float(np.median(rest[its]))
-            chosen[place] = effect + step
-            rest[its] -= step
-            moved = max(moved, abs(step))
-        if moved < 1e-3:
-            return
+    deviation: Floats
+    possible: list[Possible]
+    costs: Floats
+    least: float
+
+    def chosen(self) -> dict[int, float]:
+        """The chosen causes by their places, with their effects."""
+        found: dict[int, float] = {}
+        others = self._explained(found)
+        gains = np.array([self._gain(place, others) for place in range(len(self.possible))])
+        of_pair: dict[int, list[int]] = {}
+        for place, (_, _, its) in enumerate(self.possible):
+            for pair in its.tolist():
+                of_pair.setdefault(pair, []).append(place)
+        for _ in self.possible:
+            best, before = int(np.argmax(gains)), set(found)
+            if not gains[best] > 0:
+                break
+            found[best] = self._effect(best, self._explained(found))
+            self._settle(found)
+            for place in [one for one in found if one != best]:
+                without = {other: effect for other, effect in found.items() if other != place}
+                if not self._gain(place, self._explained(without)) > 0:
+                    found = without
+                    self._settle(found)
+            others = self._explained(found)
+            changed = {best, *before, *found}
+            for place in {other for one in changed for pair in self.possible[one][2] for other in of_pair[int(pair)]}:
+                gains[place] = 0.0 if place in found else self._gain(place, others)
+        return {place: effect for place, effect in found.items() if effect >= self.least}
+
+    def _explained(self, effects: Mapping[int, float]) -> tuple[Floats, Floats]:
+        return _bounds(self.deviation.size, self.possible, effects)
+
+    def _effect(self, place: int, others: tuple[Floats, Floats]) -> float:
+        """That of a cause: the median of its pairs that no other cause slows, if there are such."""
+        its = self.possible[place][2]
+        free = its[others[1][its] == 0]
+        return float(np.median(self.deviation[free if free.size else its]))
+
+    def _gain(self, place: int, others: tuple[Floats, Floats]) -> float:
+        """By how much more than it costs a cause lowers the deviance. others: the bounds of other causes."""
+        its, effect = self.possible[place][2], self._effect(place, others)
+        if effect < self.least:
+            return 0.0
+        slowest, together, own = others[0][its], others[1][its], self.deviation[its]
+        before = _loss(own - _nearest(own, slowest, together))
+        after = _loss(own - _nearest(own, np.maximum(slowest, effect), together + effect))
+        return float((before - after).sum() - self.costs[place])
+
+    def _settle(self, found: dict[int, float]) -> None:
+        """Set the effects of the chosen causes, one after the other until none moves."""
+        for _ in range(ROUNDS):
+            moved = 0.0
+            for place, effect in list(found.items()):
+                without = {other: of_other for other, of_other in found.items() if other != place}
+                found[place] = self._effect(place, self._explained(without))
+                moved = max(moved, abs(found[place] - effect))
+            if moved < 1e-3:
+                return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -84,9 +83,10 @@ def record(
 
     def together(node: int, other: int) -> float:
         """How many times as long a pair takes."""
-        own = links.get(node, 1.0) * links.get(other, 1.0) * paths.get(frozenset((node, other)), 1.0)
         ends = {one // below for one in (node, other)} if below else set()
-        return own * math.prod(switches_slow.get(end, 1.0) for end in ends if len(ends) > 1)
+        uplinks = [switches_slow.get(end, 1.0) for end in ends if len(ends) > 1]
+        path = paths.get(frozenset((node, other)), 1.0)
+        return max(links.get(node, 1.0), links.get(other, 1.0), path, *uplinks)
 
     alone = enumerate(rounds_of(nodes))
     points = [point(index, "alone", number, nodes=nodes, slower=slow_nodes, seed=launch) for index, number in alone]

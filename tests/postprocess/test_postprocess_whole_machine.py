@@ -169,10 +169,13 @@ def _machine(nodes: int, seed: int, *, wild: bool, faults: bool = False) -> tupl
     truth: set[Any] = set()
     if faults:
         link, path, switch = int(rng.integers(nodes)), int(rng.integers(len(pairs))), int(rng.integers(nodes // 4))
-        times[(pairs == link).any(axis=1)] *= 1.3
-        times[path] *= 2
+        slower = np.ones(len(pairs))
+        slower[(pairs == link).any(axis=1)] = 2.0
         below = pairs // 4 == switch
-        times[below[:, 0] != below[:, 1]] *= 1.5
+        across = below[:, 0] != below[:, 1]
+        slower[across] = np.maximum(slower[across], 1.5)
+        slower[path] = 5.0
+        times *= slower
         truth = {("link", link), ("path", path), ("switch", switch)}
     return pairs, truth, times
 

@@ -137,7 +137,9 @@ def _of_pairs(rows: pd.DataFrame, message_bytes: int, alarms: float) -> Iterator
     places = np.column_stack([hosts.get_indexer(pd.Index(pairs[name])) for name in ("first", "second")])
     numbers, switches = pd.factorize(switch_of)
     known = (switch_of != "").all()
-    for cause in causes(places, pairs["own_ns"].to_numpy(np.float64), numbers if known else None, alarms=alarms):
+    for cause in causes(
+        places, pairs["own_ns"].to_numpy(np.float64), numbers if known else None, pairs["round"], alarms=alarms
+    ):
         yield Fault(cause.kind, _names(cause, pairs, hosts, switches), cause.slower, message_bytes)
 
 
