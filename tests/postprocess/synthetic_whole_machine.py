@@ -50,14 +50,16 @@ def point(
     rng = np.random.default_rng([seed, index])
     factor = np.array([(slower or {}).get(node, 1.0) for node in range(nodes)])
     partners = [node if part == "alone" else partner(nodes, node, number) for node in range(nodes)]
-    times = USUAL_NS * factor * np.exp(NOISE * rng.standard_normal(nodes))
+    calls = 0 if part == "alone" else 10 + number % 3  # rounds differ in it, and launches in what a node computes
+    amount = 1 + seed % 3 / 10 if part == "alone" else calls / 10
+    times = USUAL_NS * amount * factor * np.exp(NOISE * rng.standard_normal(nodes))
     for node, other in enumerate(partners):
         if other > node:
             times[other] = times[node]
     own_ns = np.round(times).astype(int).tolist()
     series = {"t_slowest_ns": [max(own_ns)] * repetitions, "late_starts": [0] * repetitions}
     parameters = {"part": part, "round": number, "message_bytes": 0 if part == "alone" else message_bytes}
-    own = {"partners": partners, "calls": 0 if part == "alone" else 10}
+    own = {"partners": partners, "calls": calls}
     medians = {"t_own_ns": own_ns} if repetitions else {}
     line = synthetic.sampled_point(index, parameters, series, own, rank_medians=medians)
     return synthetic.changed(line, **changes)

@@ -128,8 +128,8 @@ POINTS = Columns(
     )
 )  # fmt: skip
 COLUMN_OF = {ALONE: "nodes alone", PAIR: "pairs of nodes"}
-_SLOW = Word("slow", "bad", "has something that takes {} times as long", "have something that takes {} times as long")
-_ALIKE = Word("alike", "good", "has nothing slow", "have nothing slow")
+_SLOW = Word("slow", "bad", "has one that takes {} times as long", "have one that takes {} times as long")
+_ALIKE = Word("alike", "good", "has no slow one", "have no slow one")
 
 
 def _rank_times(record: MachineRecord, metric: str) -> Iterator[RankTimes]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from postprocess.drawing.colour import SCALES, class_colour, hexadecimal, level_class
 from postprocess.drawing.text import clean, ratio
 from postprocess.families.sampled_table import case_words
-from postprocess.families.whole_machine.verdict import ALONE, AXES, PAIR, Case
+from postprocess.families.whole_machine.verdict import ALONE, AXES, PAIR, Case, over_usual
 
 SCALE = "comp"
 SIDE = 12
@@ -48,7 +48,7 @@ def grids(case: Case) -> Iterator[Grid]:
         rows = case.rows[case.rows["part"] == part]
         if rows.empty:
             continue
-        slower = rows.groupby("host")["slower"].median()
+        slower = over_usual(rows).groupby(rows["host"]).median()
         squares: dict[str, list[Square]] = defaultdict(list)
         for place, host in enumerate(hosts):
             value = float(slower.get(host, math.nan))

@@ -101,8 +101,8 @@ def judged(table: pd.DataFrame) -> list[Case]:
 
 
 def _faults(rows: pd.DataFrame) -> Iterator[Fault]:
-    of_launch = rows[rows["part"] == ALONE].groupby(["host", "launch"])["own_ns"].median()
-    alone = of_launch.groupby("host").min()
+    alone_rows = rows[rows["part"] == ALONE]
+    alone = over_usual(alone_rows).groupby([alone_rows["host"], alone_rows["launch"]]).median().groupby("host").min()
     pairs = rows[rows["part"] == PAIR]
     alarms = ALARMS / (1 + pairs["message_bytes"].nunique())
     found = slow_alone(alone.to_numpy(np.float64), alarms=alarms)
@@ -119,14 +119,23 @@ def _faults(rows: pd.DataFrame) -> Iterator[Fault]:
     yield from largest.values()
 
 
+def over_usual(rows: pd.DataFrame) -> pd.Series[Any]:
+    """The time of each row of a part, of one message in a pair, over the median of its launch and message size. What is
+    computed alone, and how often messages are sent, differs from launch to launch, and the latter from round to
+    round."""
+    once = rows["own_ns"] / rows["calls"].clip(lower=1)
+    usual: pd.Series[Any] = once / once.groupby([rows["launch"], rows["message_bytes"]]).transform("median")
+    return usual
+
+
 def pairs_of(rows: pd.DataFrame) -> pd.DataFrame:
     """Of rows of pairs with one message size: a row per pair of a round, with `first` and `second`, the hosts, and
-    `own_ns`, its time."""
+    `slower`, its time over the usual one."""
     hosts = np.sort(rows[["host", "partner"]].to_numpy(str), axis=1).T
-    pairs = rows.assign(first=hosts[0], second=hosts[1])
+    pairs = rows.assign(first=hosts[0], second=hosts[1], slower=over_usual(rows))
     keys = ["round", "first", "second"]
-    of_launch = pairs.groupby([*keys, "launch"], as_index=False)["own_ns"].mean()
-    over_launches: pd.DataFrame = of_launch.groupby(keys, as_index=False)["own_ns"].min()
+    of_launch = pairs.groupby([*keys, "launch"], as_index=False)["slower"].mean()
+    over_launches: pd.DataFrame = of_launch.groupby(keys, as_index=False)["slower"].min()
     return over_launches
 
 
@@ -138,7 +147,7 @@ def _of_pairs(rows: pd.DataFrame, message_bytes: int, alarms: float) -> Iterator
     numbers, switches = pd.factorize(switch_of)
     known = (switch_of != "").all()
     for cause in causes(
-        places, pairs["own_ns"].to_numpy(np.float64), numbers if known else None, pairs["round"], alarms=alarms
+        places, pairs["slower"].to_numpy(np.float64), numbers if known else None, pairs["round"], alarms=alarms
     ):
         yield Fault(cause.kind, _names(cause, pairs, hosts, switches), cause.slower, message_bytes)
 
