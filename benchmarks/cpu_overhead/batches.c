@@ -376,11 +376,9 @@ static bool begin(void *context, struct sampler_point *p) {
 
 static int64_t count_faults(void *context, char *text, size_t text_size) {
     const struct batches *o = context;
-    int64_t faults = o->exchange != NULL ? (int64_t)exchange_faults(o->exchange) : 0;
+    const int64_t faults = o->exchange != NULL ? (int64_t)exchange_faults(o->exchange) : 0;
     snprintf(text, text_size, "%s", faults > 0 ? exchange_fault_text(o->exchange) : "");
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    group_share_error(text, text_size);
-    return faults;
+    return group_share_faults(faults, text, text_size);
 }
 
 struct row {

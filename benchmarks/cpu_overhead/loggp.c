@@ -318,15 +318,13 @@ static bool begin(void *context, struct sampler_point *p) {
 
 static int64_t count_faults(void *context, char *text, size_t text_size) {
     const struct loggp *o = context;
-    int64_t faults = o->wrong;
+    const int64_t faults = o->wrong;
     text[0] = '\0';
     if (faults > 0) {
         snprintf(text, text_size, "rank %d received %" PRId64 " messages with wrong contents", o->program->rank,
                  faults);
     }
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    group_share_error(text, text_size);
-    return faults;
+    return group_share_faults(faults, text, text_size);
 }
 
 static const char *pair_name(const struct loggp *o, const struct sampler_point *p) {

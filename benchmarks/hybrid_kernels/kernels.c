@@ -366,11 +366,9 @@ static void end_point(void *context, const struct sampler_point *p) {
 
 static int64_t count_faults(void *context, char *text, size_t text_size) {
     struct kernels *o = context;
-    int64_t faults = o->faults;
+    const int64_t faults = o->faults;
     snprintf(text, text_size, "%s", o->fault);
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    group_share_error(text, text_size);
-    return faults;
+    return group_share_faults(faults, text, text_size);
 }
 
 /* ---- what the record has ---- */

@@ -221,14 +221,12 @@ static bool wrong(void *context) {
 
 static int64_t count_faults(void *context, char *text, size_t text_size) {
     struct solves *o = context;
-    int64_t faults = o->faults;
+    const int64_t faults = o->faults;
     text[0] = '\0';
     if (faults > 0) {
         snprintf(text, text_size, "rank %d: %s", o->program->rank, o->fault);
     }
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    group_share_error(text, text_size);
-    return faults;
+    return group_share_faults(faults, text, text_size);
 }
 
 /* ---- the parts of a repetition ---- */

@@ -61,3 +61,9 @@ bool group_share_error(char *error, size_t error_size) {
     }
     return first == ranks;
 }
+
+int64_t group_share_faults(int64_t faults, char *text, size_t text_size) {
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    group_share_error(text, text_size);
+    return faults;
+}
