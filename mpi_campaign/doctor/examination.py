@@ -13,6 +13,7 @@ from mpi_campaign.doctor.disturbances import Throttling
 from mpi_campaign.doctor.load import Load
 from mpi_campaign.doctor.selfcheck import Measured, Selfcheck
 from mpi_campaign.errors import CampaignError
+from mpi_campaign.networks import rates
 from mpi_campaign.networks.registry import NETWORKS
 from mpi_campaign.planning import checks, placing
 from mpi_campaign.processes.progress import duration
@@ -22,6 +23,7 @@ from mpi_campaign.this_machine.findings import GOOD, LACKING, NOTE, Finding, fin
 from mpi_campaign.toolchains import resolving
 from postprocess.drawing.text import duration as ns
 from postprocess.drawing.text import plural, share
+from postprocess.families.sampled import FEW_BUCKETS
 from postprocess.families.timing_selfcheck import judgement
 from postprocess.families.timing_selfcheck.judgement import NOT_MEASURED, Summary
 from postprocess.families.timing_selfcheck.record import Clock, load_selfcheck
@@ -31,7 +33,7 @@ MACHINE = Path("/")
 SETUP_BYTES = 3 * 10**9
 LOAD_SECONDS = 1.0
 WORST_CORES = 4
-RATE_SIZES, RATE_REPETITIONS, RATE_WITHIN = (128 << 10, 1 << 20), 9, 0.05
+RATE_REPETITIONS, RATE_WITHIN = 9, 0.05
 
 
 @dataclass
@@ -225,22 +227,23 @@ def _networks() -> Iterator[Finding]:
         if refusal is None:
             yield Finding(name, GOOD, network.works)
             if network.usual_rate:
-                yield _rate(name, network.usual_rate)
+                yield from (_rate(name, rate) for rate in wire_rate.RATES)
         else:
             yield Finding(name, LACKING, refusal, f"runs use {network.without_it}")
 
 
 def _rate(name: str, rate: str) -> Finding:
-    """What the network makes of its usual rate."""
+    """What the network makes of a rate. Only messages that its bucket hardly makes faster are judged."""
     try:
-        seen = wire_rate.measure(rate, RATE_SIZES, RATE_REPETITIONS)
+        seen = wire_rate.measure(rate, wire_rate.SIZES, RATE_REPETITIONS)
     except OSError as error:
-        return Finding(f"{name} rate", NOTE, f"not measured: {error}", "put that right, then start again")
-    each = "; ".join(f"{rate.message_bytes >> 10} KiB {rate.way} {rate.ratio - 1:+.0%}" for rate in seen)
-    long = [abs(rate.ratio - 1) for rate in seen if rate.message_bytes == RATE_SIZES[-1]]
+        return Finding(f"{name} {rate}", NOTE, f"not measured: {error}", "put that right, then start again")
+    each = "; ".join(f"{one.message_bytes >> 10} KiB {one.way} {one.ratio - 1:+.0%}" for one in seen)
+    least = FEW_BUCKETS * (rates.burst_bytes(rate) + rates.packet_bytes(rate))
+    long = [abs(one.ratio - 1) for one in seen if one.message_bytes >= least]
     return finding(
-        f"{name} rate",
-        f"{rate}, times beside bytes / rate: {each}",
+        f"{name} {rate}",
+        f"times beside bytes / rate: {each}",
         max(long) > RATE_WITHIN,
         f"long messages should take that within {RATE_WITHIN:.0%}: something runs on the cores, or take a lower rate",
     )

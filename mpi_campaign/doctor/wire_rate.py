@@ -22,6 +22,9 @@ from mpi_campaign.networks import rates
 from postprocess.statistics.metrics import as_float, median_estimate
 
 WAYS = ("there", "back", "both ways")
+RATES = ("50mbit", "500mbit", "2gbit")
+"""Of slow and fast wires: what is seen of these holds for those between them."""
+SIZES = (128 << 10, 1 << 20)
 PAUSE_SECONDS = 0.002  # the bucket fills, as it does before each start of a benchmark
 LIMIT_SECONDS = 60.0
 

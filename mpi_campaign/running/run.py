@@ -5,6 +5,7 @@ import shlex
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -282,9 +283,8 @@ class Campaign:
         shutil.rmtree(folder.session)
         if session.interrupted:
             return EXIT_INTERRUPTED
-        for case in plan.cases:
-            reason = plan.skipped.get(case.stem)
-            self.say(f"skip {case.label}: {reason}" if reason else f"run  {case.label}")
+        launches_of = Counter(replace(case, repeat=1).label for case in plan.to_measure)
+        self.say(*(f"run {label}" + f", {count} launches" * (count > 1) for label, count in launches_of.items()))
         if session.exit_code != 0:
             raise CampaignError(f"ReFrame's dry run ended with {session.exit_code}: {session.complaint}")
         if self.request is not None:
@@ -292,7 +292,7 @@ class Campaign:
             self.progress.line(f"the first job script:\n{script}")
         launches, expected = len(plan.to_measure), plan.expected_in_words
         time = f" in {expected}" if expected else ""
-        self.say(f"dry run: {plural(launches, 'case')} would be measured{time}; nothing was")
+        self.say(f"dry run: {plural(launches, 'launch')} would be made{time}; nothing was measured")
         return EXIT_GOOD
 
     def _measure(self, folder: RunFolder, plan: Plan, resolved: list[Toolchain], notes: list[str]) -> int:

@@ -2,7 +2,6 @@
 baseline, put to `compare`."""
 
 import itertools
-import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +16,6 @@ from mpi_campaign.verdicts import sides
 from mpi_campaign.verdicts.comparing import Found, Manifest, compared, tells_maps
 from mpi_campaign.verdicts.sides import Side
 from postprocess.records.run import Run
-from postprocess.records.storage import record_files
 from postprocess.statistics.limits import Limits
 from postprocess.verdicts.answers import Answers, Question
 from postprocess.verdicts.compare import over_all
@@ -111,15 +109,11 @@ def _command(folder: RunFolder, *words: str) -> str:
 def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Question | None:
     """This run against the newest complete one before it that has cases in common, measured by the same methods on the
     same machine; None where there is none."""
-    methods = _methods(folder)
     runs = [one for one in run_folders.runs(folder.root) if one.system == folder.system and one.run < folder.run]
     for other, theirs in sides.manifests(reversed(runs)):
         if not theirs.keys().isdisjoint(run_folders.MARKS) or not (
             other.is_complete and _cases(theirs) & _cases(manifest) and _machine(theirs) == _machine(manifest)
         ):
-            continue
-        of_other = _methods(other)
-        if any(methods[family] != of_other[family] for family in methods.keys() & of_other.keys()):
             continue
         pairs = _beside(folder, manifest, Side(other.run, runs=(other,)), {other.run: theirs}, earlier)
         if pairs is not None:
@@ -171,16 +165,3 @@ def _cases(manifest: Manifest) -> set[str]:
 
 def _machine(manifest: Manifest) -> list[Any]:
     return [(manifest.get("host") or {}).get(fact) for fact in consistency.MACHINE]
-
-
-def _methods(folder: RunFolder) -> dict[str, Any]:
-    """The method by which each family was measured, by the first lines of the records."""
-    methods = {}
-    for path in record_files(folder.records_folder):
-        try:
-            with path.open(encoding="utf-8") as record:
-                header = json.loads(record.readline())
-            methods[str(header["family"])] = header["method"]
-        except (OSError, ValueError, TypeError, KeyError):
-            continue  # whoever reads the record says so
-    return methods

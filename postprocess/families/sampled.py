@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from postprocess.drawing.text import duration, percent
 from postprocess.records.fields import Fields, Json, Nanoseconds, fail
-from postprocess.records.header import Header, bucket_ns
+from postprocess.records.header import Header, bucket_ns, wire_bytes_per_second
 from postprocess.records.record import Clock, Point
 from postprocess.statistics import control
 from postprocess.statistics.metrics import MIN_REPETITIONS, Estimate, Floats, as_float
@@ -127,7 +127,11 @@ TOO_WIDE = "interval too wide"
 """How every reason begins that is about the width of an interval alone."""
 NOT_MEASURED = "not measured"
 """The reason of a point without repetitions."""
-FEW_BUCKETS = 4
+WITHIN_BUCKET = "within_bucket"
+FEW_BUCKETS = 12
+"""A message that takes so many times the time of the bucket takes its bytes / rate within 5 %."""
+MOST_DRIFT_PPM = 500
+"""As `clock_establish` has it."""
 
 
 def invalid_reasons(point: Sampling) -> list[str]:
@@ -164,13 +168,17 @@ def beside_width(reasons: Iterable[str]) -> list[str]:
 
 
 def reasons_of_times(point: Sampling, share: float, of_ns: float, *, oversubscribed: bool = False) -> list[str]:
-    """The reasons why times over ranks are not known: there was no common clock, or its residual is above this share of
-    the shortest of these times; or ranks share cores."""
+    """The reasons why times over ranks are not known: there was no common clock, its residual is not known, or above
+    this share of the shortest of these times, or its drift is none of an oscillator; or ranks share cores."""
     reasons, residual_ns = [], point.clock.residual_ns
     if point.clock.method == "none":
         reasons.append("no common clock: times are the longest of the ranks' own durations")
-    elif residual_ns is not None and residual_ns > share * of_ns:
+    elif residual_ns is None:
+        reasons.append("how far the clocks disagree is not known")
+    elif residual_ns > share * of_ns:
         reasons.append(f"clocks disagree by {duration(residual_ns)}, more than {percent(share)} of {duration(of_ns)}")
+    elif abs(point.clock.drift_ppm or 0) > MOST_DRIFT_PPM:
+        reasons.append(f"a clock seems to drift by {point.clock.drift_ppm:.0f} ppm, as no oscillator does")
     return [*reasons, *(["oversubscribed: ranks share cores"] if oversubscribed else [])]
 
 
@@ -179,18 +187,24 @@ def median(values: Nanoseconds | Floats) -> float:
     return float(np.median(values)) if values.size else math.nan
 
 
-def within_bucket(header: Header, of_ns: float) -> list[str]:
-    """The remark on a transfer that takes less than a few times the time in which a wire's bucket fills.
+def within_bucket(header: Header, of_ns: float, sent_bytes: float = math.inf) -> list[str]:
+    """The remark on a transfer that takes less than a few times what a wire lets pass at once after a pause: the
+    content of its bucket, or all that is sent.
 
-    A part of the bucket's size passes at once after a pause. of_ns: the time of the whole message.
+    of_ns: the time of the whole transfer.  sent_bytes: the most that a rank sends in it, where that is known.
     """
-    bucket = bucket_ns(header)
-    if not 0 < of_ns < FEW_BUCKETS * bucket:
+    at_once = min(float(bucket_ns(header)), 1e9 * sent_bytes / wire_bytes_per_second(header))
+    if not 0 < of_ns < FEW_BUCKETS * at_once:
         return []
     return [
-        f"within_bucket: {duration(of_ns)} is less than {FEW_BUCKETS} times the {duration(bucket)} of the wire's "
-        "bucket, which passes at once after a pause"
+        f"{WITHIN_BUCKET}: {duration(of_ns)} is less than {FEW_BUCKETS} times the {duration(at_once)} that the wire's "
+        "bucket lets pass at once after a pause"
     ]
+
+
+def is_within_bucket(row: Mapping[Any, Any]) -> bool:
+    """Whether a row's flags have the remark of `within_bucket`. No advice rests on such a row."""
+    return any(flag.startswith(WITHIN_BUCKET) for flag in row["flags"])
 
 
 def flags_of_start(point: Sampling) -> Iterator[str]:
@@ -204,8 +218,6 @@ def flags_of_start(point: Sampling) -> Iterator[str]:
         yield f"in {late} of {point.repetitions} repetitions a rank started late; their times run from the agreed start"
     if point.start_method == "barrier":
         yield "ranks started by a barrier, not by a clock"
-    if point.clock.method != "none" and point.clock.residual_ns is None:
-        yield "how far the clocks disagree is not known"
 
 
 _SEEN_BY_THE_LIBRARY = "virtual, seen by the MPI library"

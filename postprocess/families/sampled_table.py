@@ -225,10 +225,9 @@ def _replaced(column: NDArray[Any], where: NDArray[np.bool_], values: ArrayLike)
     return column
 
 
-def few_launches_words(points: pd.DataFrame) -> str:
-    """What is appended to the name of a case whose points, of `over_launches`, are of too few launches: they do not
-    tell what differs between launches. Empty where there are enough."""
-    count = int(points["launches"].max())
+def few_launches_words(count: int) -> str:
+    """What is appended to the name of a case of which there are too few launches: they do not tell what differs between
+    launches. Empty where there are enough."""
     return f", likely ({plural(count, 'launch')})" if count > 0 and likely(count) else ""
 
 

@@ -7,6 +7,7 @@ here it has the default, which is 0 for a count, an empty text, and False for a 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -196,6 +197,12 @@ def bucket_ns(header: Header) -> int:
         if option == "--settle" and re.fullmatch(r"\d{1,12}ns", value):
             return int(value.removesuffix("ns"))
     return 0
+
+
+def wire_bytes_per_second(header: Header) -> float:
+    """The rate of a wire, such as that of wire:2gbit:duplex; infinite without one."""
+    rate = re.fullmatch(r"\w+:(\d{1,6})([kmg])bit(?::\w+)?", header.network)
+    return int(rate[1]) * {"k": 1e3, "m": 1e6, "g": 1e9}[rate[2]] / 8 if rate else math.inf
 
 
 def repeat_of(metadata: Json) -> int | None:

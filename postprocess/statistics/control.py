@@ -55,6 +55,13 @@ def count_by_order(parts: Iterable[tuple[ArrayLike, ArrayLike, int]]) -> "Count"
     return count(interval for one in found for interval in zip(one.low.tolist(), one.high.tolist(), strict=True))
 
 
+def count_by_halves(series: Iterable[ArrayLike]) -> "Count":
+    """The count of the ratios of the second half of each series to its first half, which are 1 where nothing drifts."""
+    halves = [np.array_split(np.asarray(times, dtype=np.float64), 2) for times in series]
+    found = [ratio_estimate(series_estimate(second), series_estimate(first)) for first, second in halves]
+    return count((as_float(one.low), as_float(one.high)) for one in found)
+
+
 def _parted(times: ArrayLike, order: ArrayLike, part: int) -> tuple[Floats, Floats]:
     """The times after the part before it, and the others."""
     values = np.asarray(times, dtype=np.float64)

@@ -38,6 +38,8 @@ WORDS = tuple(axis.name for axis in _AXES.values() if axis.kind == "text")
 """The columns that are text."""
 COLUMNS = (*_AXES, *registry.METRICS, *STATE, "run")
 """All columns that a table of launches may have, in their order."""
+_METHOD = "record_method"
+"""The number of the method by which a family was measured, until the launches of older methods are left out."""
 _KINDS = {"text": pa.dictionary(pa.int32(), pa.string()), "integer": pa.int64(), "number": pa.float64()}
 
 
@@ -47,6 +49,8 @@ def _type_of(name: str) -> Any:
         return pa.bool_()
     if name in registry.METRICS:
         return pa.float64()
+    if name == _METHOD:
+        return pa.int64()
     return _KINDS[_AXES[name].kind if name in _AXES else "text"]
 
 
@@ -98,7 +102,7 @@ def scaled(values: Floats, metric: Metric) -> Floats:
 # Arrow's own allocator does not give memory back: comparing a million points would take half as much memory again.
 pa.set_memory_pool(pa.system_memory_pool())
 
-_SCHEMA = pa.schema([(name, _type_of(name)) for name in COLUMNS])
+_SCHEMA = pa.schema([(name, _type_of(name)) for name in (*COLUMNS, _METHOD)])
 
 
 def launch_table(
@@ -111,6 +115,7 @@ def launch_table(
     everything that cannot be read.
 
     The other runs are read all the same. The names of runs and systems are those of their folders in the archive.
+    Numbers of different methods are never compared: of each benchmark only what the newest method measured is there.
     tell: is called with the number of runs that are read, and of all.  kept: where launches that are computed from
     records are kept, so that the next time they are read.  loaded: one of the runs, if it was read already.
     """
@@ -123,9 +128,25 @@ def launch_table(
             tables.append(table)
             tell(len(tables), len(folders))
             problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
-    table = _as_launches(tables)
+    table, older = _of_newest_methods(_as_launches(tables))
     pa.default_memory_pool().release_unused()  # what the threads needed to read the runs
-    return table, problems
+    return table, [*problems, *older]
+
+
+def _of_newest_methods(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The launches of each benchmark that its newest method measured, and a line about those of older ones."""
+    newest = table.groupby("benchmark", observed=True)[_METHOD].transform("max")
+    old = table[_METHOD] < newest
+    lines = []
+    for benchmark, rows in table[old].groupby("benchmark", observed=True):
+        runs = sorted(map(str, rows["run"].unique()))
+        methods = ", ".join(map(str, sorted(rows[_METHOD].unique())))
+        lines.append(
+            f"{benchmark} of {', '.join(runs[:3])}{' and others' * (len(runs) > 3)} is left out: method {methods} "
+            f"measured it, which is not compared with method {newest[rows.index[0]]}"
+        )
+    kept = table.drop(columns=_METHOD) if not lines else table[~old].drop(columns=_METHOD)
+    return kept, lines
 
 
 def _launches_or_problem(
@@ -192,7 +213,7 @@ def _run_launches(path: Path, kept: KeptLaunches | None, loaded: Run | None) -> 
         if impossible:
             problems += (f"{impossible} of {family.name} cannot be, such as infinite times: not valid",)
         if part.num_rows:
-            parts.append(_told(possible, _benchmark(family) | names))
+            parts.append(_told(possible, {**_benchmark(family), **names, _METHOD: _method_of(path, family)}))
     if folder.loaded is not None:
         problems = (*problems, *folder.run.problems, *registry.problems(folder.run))
     joined = _as_one(parts)
@@ -244,6 +265,21 @@ def _parts(folder: _Folder, needed: Sequence[str]) -> Iterator[tuple[Family, pa.
             yield family, launches.of_files(folder.path.name, tables)
 
 
+def _method_of(run: Path, family: Family) -> int:
+    """The number of the method by which a run's records of a family were measured; 0 where no record tells it."""
+    records = record_files(run / "records")
+    named = [record for record in records if any(name in record.name for name in family.benchmarks)]
+    for record in named or records:
+        try:
+            with record.open(encoding="utf-8") as lines:
+                header = json.loads(lines.readline())
+            if header["family"] == family.name:
+                return int(header["method"])
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            continue  # whoever reads the record says so
+    return 0
+
+
 def _may_have(folder: _Folder, family: Family, launches: Launches) -> bool:
     """Whether a run may have launches of a family: it has tables of the family, or records whose names are of it.
 
@@ -288,7 +324,7 @@ def _possible(part: pa.Table, family: Family) -> tuple[pa.Table, str]:
     return part, plural(int(wrong.sum()), "point") if wrong.any() else ""
 
 
-def _told(part: pa.Table, values: Mapping[str, str]) -> pa.Table:
+def _told(part: pa.Table, values: Mapping[str, str | int]) -> pa.Table:
     """Those columns of _SCHEMA that say something of these rows. Raises RecordError.
 
     values: columns that have one value in all rows.

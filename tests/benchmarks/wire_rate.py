@@ -8,7 +8,6 @@ import argparse
 from mpi_campaign.doctor import wire_rate
 from mpi_campaign.networks import rates
 
-RATES = ("50mbit", "500mbit", "2gbit")
 SIZES = (128 << 10, 256 << 10, 1 << 20)
 
 
@@ -18,7 +17,7 @@ def main() -> None:
     asked = parser.parse_args()
     print("| rate | bytes | way | time / (bytes / rate) | 95 % interval | the bucket holds, bytes |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for rate in RATES:
+    for rate in wire_rate.RATES:
         holds = rates.burst_bytes(rate) + rates.packet_bytes(rate)
         for one in wire_rate.measure(rate, SIZES, asked.repetitions):
             print(

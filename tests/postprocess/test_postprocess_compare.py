@@ -418,6 +418,20 @@ def test_what_an_idle_library_costs_is_compared_too(tmp_path: Path) -> None:
         assert "0 ns" not in text
 
 
+def test_what_another_method_measured_is_left_out_and_named(tmp_path: Path) -> None:
+    """Whether launches are read from the archived tables or from the records."""
+    older, newer = (synthetic.sweep(grid=(8,)) for _ in range(2))
+    newer[0]["method"] = older[0]["method"] + 1
+    folders = [synthetic.run_folder(tmp_path / "here" / f"{i}", [lines]) for i, lines in enumerate((older, newer))]
+    for _ in range(2):
+        table, (line,) = launch_table(folders)
+        assert set(table["run"]) == {"1"}
+        assert line.startswith("nbc_overlap of 0 is left out: method ")
+        for folder in folders:
+            registry.write_tables(load_run(folder))
+    assert set(launch_table(folders[:1])[0]["run"]) == {"0"}
+
+
 def test_a_launch_with_a_wide_interval_counts_and_one_without_a_clock_does_not(tmp_path: Path) -> None:
     """Whether launches are read from the archived tables or from the records."""
     noisy = synthetic.sweep(synthetic.NOISY, grid=(8,), collective="ibcast")

@@ -112,6 +112,20 @@ def of_the_process(table: pd.DataFrame) -> list[str]:
     return [sentence for sentence in claims.sentences(table) if not any(words in sentence for words in others)]
 
 
+def test_the_interval_of_an_average_contains_what_differs_between_launches(tmp_path: Path) -> None:
+    launches = []
+    for launch, share in enumerate((0.2, 0.24, 0.28), 1):
+        lines = record(replace(SLEEPS, cpu_share=share, thread_share=share), operations=("allreduce",))
+        lines[0]["metadata"] = {"case": {"repeat": launch}}
+        launches.append(lines)
+    one, three = (
+        claims.average(table_of(tmp_path / str(len(some)), *some), "cpu_share") for some in (launches[:1], launches)
+    )
+    assert one.high < 0.22 and three.value == pytest.approx(0.24, abs=0.01)
+    assert three.low < 0.2 and three.high > 0.28
+    assert "likely" not in claims.sentences(table_of(tmp_path / "all", *launches))[0]
+
+
 @pytest.mark.parametrize(
     ("share", "says"),
     [
@@ -126,7 +140,7 @@ def test_a_claim_of_the_paper_is_judged_only_where_the_interval_excludes_its_thr
     truth = replace(SLEEPS, cpu_share=share, thread_share=share)
     (of_all, of_user) = of_the_process(table_of(tmp_path, record(truth, operations=("allreduce",))))
     assert says in of_all
-    assert of_all.startswith("openmpi@5.0.11, basic, wire:2gbit: MPI_Allreduce takes ")
+    assert of_all.startswith("openmpi@5.0.11, basic, wire:2gbit, likely (1 launch): MPI_Allreduce takes ")
     assert "of the CPU in user mode" in of_user
     assert of_user.endswith("; the paper says so of more than 8 nodes, and these are 2 ranks")
     crowded = table_of(tmp_path, record(truth, operations=("allreduce",), oversubscribed=True))
@@ -141,7 +155,9 @@ def test_what_the_librarys_own_waiting_changes_is_told_by_cpu_time(tmp_path: Pat
         return of_the_process(table_of(tmp_path, usual, yielding))
 
     (same,) = of(POLLS)
-    assert "basic, wire:2gbit: setting the library to yielding waits changes nothing for sure" in same
+    assert (
+        "basic, wire:2gbit, likely (1 launch): setting the library to yielding waits changes nothing for sure" in same
+    )
     assert same.endswith(": the CPU share (3 points), the time of a call (3 points)")
     share, time = of(SLEEPS)
     assert "with the library set to yielding waits the CPU share falls from 100 % to 30 %" in share
@@ -206,8 +222,8 @@ def test_a_rank_that_comes_late_shows_what_waiting_costs_the_others(tmp_path: Pa
     waits = "ranks that wait {} for one that comes late take so much of the CPU meanwhile, in 1 reliable point: bcast"
     assert f"{waits.format('10 ms')} 100 % [100 %, 100 %]" in usual
     assert f"{waits.format('2 s')} 100 % [100 %, 100 %]" in usual_long
-    assert f"library yielding, wire:2gbit: {waits.format('10 ms')} 100 %" in yielding
-    assert f"library yielding, wire:2gbit: {waits.format('2 s')} 30 %" in yielding_long
+    assert f"library yielding, wire:2gbit, likely (1 launch): {waits.format('10 ms')} 100 %" in yielding
+    assert f"library yielding, wire:2gbit, likely (1 launch): {waits.format('2 s')} 30 %" in yielding_long
     assert "falls from 100 % to 30 % in bcast of 1 KiB on 2 ranks, for which a rank comes late by 2 s, where" in changed
 
 
@@ -234,7 +250,7 @@ def test_a_setting_that_changes_nothing_is_told_so_of_the_waits_that_were_measur
 )
 def test_the_verdict_says_whether_there_is_cpu_time_to_give_back(tmp_path: Path, truth: Truth, says: str) -> None:
     ((case, verdict),) = claims.verdicts(table_of(tmp_path, record(truth)))
-    assert case == "openmpi@5.0.11, basic, wire:2gbit"
+    assert case == "openmpi@5.0.11, basic, wire:2gbit, likely (1 launch)"
     assert says in verdict
 
 
@@ -267,7 +283,7 @@ def test_the_negative_control_is_counted(tmp_path: Path, factor: float, says: st
         times = line["series"]["t_reference_wall_ns"]
         line["series"]["t_reference_wall_ns"] = [round(factor * time) for time in times]
     (sentence,) = [one for one in claims.sentences(table_of(tmp_path, lines)) if "negative control" in one]
-    assert sentence.startswith("openmpi@5.0.11, basic, wire:2gbit: the negative control, the blocking call against")
+    assert sentence.startswith("openmpi@5.0.11, basic, wire:2gbit, likely (1 launch): the negative control, the")
     assert says in sentence
 
 

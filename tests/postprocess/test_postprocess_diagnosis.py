@@ -38,6 +38,7 @@ from postprocess.families.nbc_overlap.points import points_table
 from postprocess.families.nbc_overlap.record import load_overlap
 from postprocess.families.nbc_overlap.summary import OVERLAPS, SERIALISES, point_verdict, summarise
 from postprocess.families.nbc_overlap.tables import diagnosis_text
+from postprocess.families.sampled import FEW_BUCKETS
 from postprocess.statistics import metrics
 from postprocess.statistics.metrics import Estimate, as_float, median_estimate
 from tests.postprocess import synthetic
@@ -419,7 +420,7 @@ def grid(labels: dict[tuple[int, int], str], **row: Any) -> list[dict[str, Any]]
         ratios = {"r_overhead": behaviour.overhead, "r_overhead_vs_basic": behaviour.overhead, **parts}
         bounds = {f"{name}_ci95_{end}": value for name, value in ratios.items() for end in ("low", "high")}
         case = {"configuration": "basic", "collective": "ibcast", "computation": "dgemm", "test_interval_ns": 0}
-        flags = {"valid": True, "oversubscribed": False, "shared_core": False, "failed": ""}
+        flags = {"valid": True, "oversubscribed": False, "shared_core": False, "failed": "", "flags": []}
         library = {"given_up_cores": 0, "progresses_in": UNKNOWN}
         speedup = {f"speedup_vs_basic_per_work{end}": 1.0 for end in ("", "_ci95_low", "_ci95_high")}
         place = {"comm_target_ns": comm * MS, "comp_target_ns": comp * MS, "message_bytes": comm * MS // 4}
@@ -526,6 +527,22 @@ def test_unreliable_points_are_counted_and_do_not_decide() -> None:
     nothing = map_diagnosis(grid(dict.fromkeys(labels, UNRELIABLE), valid=False))
     assert (nothing.label, nothing.words) == (UNRELIABLE, "none of 36 points can be diagnosed")
     assert nothing.advice == "advice for unreliable"
+
+
+def test_messages_that_a_wires_bucket_lets_pass_at_once_decide_and_advise_nothing(tmp_path: Path) -> None:
+    rows = grid({(x, y): NONE if x < 4 else OVERLAP for x in SIX for y in SIX})
+    for row in rows:
+        row["flags"] = ["within_bucket: too short"] * (row["comm_target_ns"] < 4 * MS)
+    found = map_diagnosis(rows)
+    assert (found.label, found.words) == (OVERLAP, "overlap at 24 of 24")
+    of_all = map_diagnosis([{**row, "flags": ["within_bucket: too short"]} for row in rows])
+    assert of_all.label == UNRELIABLE and "take longer ones" in of_all.advice
+    lines = configured("basic", synthetic.SERIALISED)
+    lines[0] |= {"network": "wire:2gbit:duplex", "command_line": ["nbc_overlap", "--settle", f"{2 * MS}ns"]}
+    advised = table(tmp_path, lines)
+    within = advised["t_comm_ref_ns"] < FEW_BUCKETS * 2 * MS
+    assert within.any()
+    assert set(advised.loc[within, "diagnosis_advice"]) == {of_all.advice}
 
 
 def test_points_that_say_too_little_alone_are_taken_together() -> None:

@@ -363,3 +363,11 @@ def test_a_part_that_finds_something_else_after_another_is_told(factor: float) -
     found = control.by_order(times, order, 2)
     assert found.low <= factor <= found.high
     assert control.count([(float(found.low), float(found.high))]).excluding == (factor != 1)
+
+
+def test_a_series_that_drifts_differs_between_its_halves() -> None:
+    rng = np.random.default_rng(5)
+    still = [1e6 * rng.normal(1, 0.01, 60) for _ in range(20)]
+    assert control.count_by_halves(still).excluding <= control.count_by_halves(still).limit
+    drifting = [times * np.linspace(1, 1.1, times.size) for times in still]
+    assert control.count_by_halves(drifting).excluding == len(drifting)

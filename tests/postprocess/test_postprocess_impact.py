@@ -14,7 +14,7 @@ import pytest
 from postprocess.drawing.look import Look
 from postprocess.families import registry
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE, MPI_IMPACT, load_impact
-from postprocess.families.mpi_impact.table import SHOWN, highlighted, impact_table, verdict
+from postprocess.families.mpi_impact.table import SHOWN, controls, highlighted, impact_table, told, verdict
 from postprocess.records.fields import RecordError
 from postprocess.records.run import load_run
 from postprocess.report.html import write_report
@@ -105,6 +105,21 @@ def test_a_whole_record_has_a_row_per_computation_time_and_says_slower(tmp_path:
     assert shown["comp_target_ns"] == 512_000_000
     assert verdict(shown).startswith("slower by +27")
     assert "shared core" in SHOWN.text(table)
+
+
+def test_computing_without_mpi_is_held_against_itself(tmp_path: Path) -> None:
+    record = load_impact(write(tmp_path / "a.jsonl", synthetic(16, slowed(1.27))))
+    found = controls([record])
+    assert (found.excluding, found.controls) == (0, len(TARGETS_NS))
+    few = load_impact(write(tmp_path / "few.jsonl", synthetic(4, slowed(1.27))))
+    assert controls([few]).words == ""
+
+
+def test_two_pairs_of_launches_are_likely_and_three_are_sure(tmp_path: Path) -> None:
+    def said(launches: int) -> str:
+        return told(middle_row(write(tmp_path / f"{launches}.jsonl", synthetic(launches, slowed(1.27)))))
+
+    assert (said(4), said(6)) == ("likely slower by +27 %", "slower by +27 %")
 
 
 def test_no_impact_is_said_as_such_and_an_impossible_one_too(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from postprocess.families.partitioned.verdict import (
     verdict_text,
     verdicts,
 )
+from postprocess.families.sampled import FEW_BUCKETS
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_partitioned import DELAY_RATIO, EARLY, LATE, SIZES, Lines, point, record
 
@@ -227,10 +228,10 @@ def test_messages_within_a_few_buckets_of_a_wire_count_in_no_advice(tmp_path: Pa
     """What was said of runs over the wire as it was before stays."""
     lines = record("part", ratios=(DELAY_RATIO,))
     reference = table_of(tmp_path / "before", lines)["t_ref_ns"]
-    bucket = int(reference.median() / 4)
+    bucket = int(reference.median() / FEW_BUCKETS)
     lines[0] |= {"network": network, "command_line": ["partitioned", "--settle", f"{bucket}ns"]}
     table = table_of(tmp_path / "after", lines)
-    within = (reference < 4 * bucket).to_numpy() & told
+    within = (reference < FEW_BUCKETS * bucket).to_numpy() & told
     assert table["reliable"].tolist() == (~within).tolist()
     assert within.any() == told
 

@@ -251,7 +251,16 @@ CALIBRATION = {"status": "converged", "time_ns": 16 * MS, "error_relative": 0.0,
             ["clocks disagree by 3 ms, more than 10 % of 16 ms"],
         ),
         ({"clock": {**CLOCK, "method": "interpolated", "residual_ns": 1.6 * MS}}, True, []),
-        ({"clock": {**CLOCK, "method": "interpolated", "residual_ns": None}}, True, []),
+        (
+            {"clock": {**CLOCK, "method": "interpolated", "residual_ns": None}},
+            True,
+            ["how far the clocks disagree is not known"],
+        ),
+        (
+            {"clock": {**CLOCK, "method": "interpolated", "residual_ns": 1e3, "drift_ppm": -2300.0}},
+            True,
+            ["a clock seems to drift by -2300 ppm, as no oscillator does"],
+        ),
         ({"stop_reason": "late", "repetitions": 5}, False, ["fewer than 6 repetitions (5)"]),
         ({"stop_reason": "late", "repetitions": 0}, False, ["fewer than 6 repetitions (0)"]),
         ({"stop_reason": "late"}, True, []),
@@ -388,7 +397,6 @@ GIVEN = {**CALIBRATION, "status": "given"}
         ),
         # Start and clock.
         ({"start_method": "barrier"}, ["ranks started by a barrier, not by a clock"]),
-        ({"clock": {**CLOCK, "residual_ns": None}}, ["how far the clocks disagree is not known"]),
         ({"clock": {**CLOCK, "residual_ns": 0.0}}, []),
         # What is no flag.
         ({"recalibrations": 1, "discarded_repetitions": 20, "buffer_sets": 9}, []),

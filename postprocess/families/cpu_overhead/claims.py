@@ -1,8 +1,9 @@
 """What a run says about the claims of Hoefler et al. 2006 and about ways of waiting, in sentences.
 
 A sentence says that a share is below or above a threshold only where its whole interval is. Only reliable points count.
-The interval of an average over points reaches from the average of their lower ends to that of their upper ends. That of
-an average user or system share is narrower (`cpu_use.average_of_tick_shares`).
+The interval of an average over the points of a launch reaches from the average of their lower ends to that of their
+upper ends. That of an average user or system share is narrower (`cpu_use.average_of_tick_shares`). Over launches it is
+`launches.over_launches`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from postprocess.families.cpu_overhead.record import BLOCKING, LATE, ONCE, SOAKI
 from postprocess.families.cpu_overhead.table import BY_TICKS
 from postprocess.families.sampled_table import estimate_of, having
 from postprocess.statistics import cpu_use, launches, limits
+from postprocess.statistics.effects import sure_at
 from postprocess.statistics.metrics import UNKNOWN, Estimate, as_float
 
 PAPERS_COLLECTIVE = "allreduce"
@@ -54,12 +56,18 @@ def judged(share: Estimate, threshold: float) -> str:
 
 
 def average(rows: pd.DataFrame, column: str) -> Estimate:
-    """The average of a column over rows, with its interval; NaN without rows."""
+    """The average of a column over the points of each launch, and the median of these over launches; NaN without
+    rows."""
+    each = [_average_of_launch(of_launch, column).numbers for _, of_launch in rows.groupby("launch", sort=False)]
+    return launches.over_launches(*np.transpose(each)) if each else UNKNOWN
+
+
+def _average_of_launch(rows: pd.DataFrame, column: str) -> Estimate:
     ends = [rows[f"{column}{end}"].to_numpy(np.float64) for end in sampled_table.ENDS]
-    if column in BY_TICKS and len(rows):
+    if column in BY_TICKS:
         cpu_shares = sum(rows[name].to_numpy(np.float64) for name in BY_TICKS)
         return cpu_use.average_of_tick_shares(ends[0], np.asarray(cpu_shares), rows["cpu_ticks"].to_numpy(np.float64))
-    return Estimate(*(values.mean() for values in ends)) if len(rows) else UNKNOWN
+    return Estimate(*(values.mean() for values in ends))
 
 
 def sentences(table: pd.DataFrame) -> list[str]:
@@ -155,7 +163,7 @@ def _where(rows: pd.DataFrame, *, setting: bool = True) -> str:
     first = first_of(rows)
     if not setting:
         first[axes.LIBRARY_SETTING.name] = axes.LIBRARY_SETTING.usual
-    return sampled_table.case_words(AXES, first)
+    return sampled_table.case_words(AXES, first) + sampled_table.few_launches_words(rows["launch"].nunique())
 
 
 def _share(estimate: Estimate) -> str:
@@ -215,8 +223,10 @@ def _of_ways(rows: pd.DataFrame) -> Iterator[str]:
             continue
         if known.empty:
             continue
-        best = known.loc[known["cpu_change_ci95_high"].idxmin()]
-        if best["cpu_change_ci95_high"] < -LEAST_CHANGE:
+        ends = known[[f"cpu_change{end}" for end in sampled_table.ENDS]]
+        sure = known[sure_at(ends, -LEAST_CHANGE) & (known["cpu_change"] < -LEAST_CHANGE).to_numpy()]
+        if len(sure):
+            best = sure.loc[sure["cpu_change_ci95_high"].idxmin()]
             change = estimate_of(best, "cpu_change")
             saved = _share(Estimate(-change.value, -change.high, -change.low))
             yield (

@@ -53,7 +53,7 @@ from postprocess.records.header import NAMED
 from postprocess.records.record import Record
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import cpu_use, loggp
-from postprocess.statistics.metrics import UNKNOWN, Estimate, Floats, scaled, series_estimates
+from postprocess.statistics.metrics import UNKNOWN, Estimate, Floats, as_float, scaled, series_estimates
 
 _ESTIMATES = (
     "t_wall_ns", "t_cpu_ns", "t_thread_cpu_ns", "idle_ns", "cpu_share", "thread_cpu_share", "idle_share",
@@ -243,6 +243,7 @@ def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
                 point, found["cpu_share"], record.cpu_clock_step_ns, oversubscribed=record.header.oversubscribed
             ),
         ]
+        bucket = sampled.within_bucket(record.header, as_float(found["t_wall_ns"].value) * point.calls)
         plain = {
             axes.OPERATION.name: point.operation,
             **{name: getattr(point, name) for name in _OF_POINT},
@@ -251,7 +252,7 @@ def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
                 float(point.t_user_all_ranks_ns.sum() + point.t_system_all_ranks_ns.sum()), record.kernel_tick_ns
             ),
             "cpu_clock_step_ns": record.cpu_clock_step_ns,
-            **sampled_table.columns_of_point(record, point, reasons, validity.flags(point)),
+            **sampled_table.columns_of_point(record, point, reasons, [*validity.flags(point), *bucket]),
         }
         yield plain, found
 

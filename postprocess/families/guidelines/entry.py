@@ -35,11 +35,13 @@ from postprocess.families.sampled import (
     median,
     point_as,
     reasons_of_times,
+    within_bucket,
 )
 from postprocess.families.sampled_family import sampled_family, shown
 from postprocess.families.sampled_inside import different, observed, wrong
 from postprocess.families.sampled_table import estimate_of, leading
 from postprocess.records.fields import Positive
+from postprocess.records.header import Header
 from postprocess.records.record import Record, RecordFile, record_as
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import series_estimate
@@ -84,17 +86,18 @@ def _record(record: Record) -> GuidelineRecord:
     return record_as(GuidelineRecord, record, AXES.family, lambda point: point_as(GuidelinePoint, point, parameters))
 
 
-def _reasons(point: GuidelinePoint, *, oversubscribed: bool) -> list[str]:
+def _reasons(point: GuidelinePoint, header: Header) -> list[str]:
     reasons = invalid_reasons(point)
     if not point.repetitions:
         return reasons
     shorter_ns = min(median(point.t_left_ns), median(point.t_right_ns))
-    return [*reasons, *reasons_of_times(point, CLOCK_LIMIT, shorter_ns, oversubscribed=oversubscribed)]
+    reasons += reasons_of_times(point, CLOCK_LIMIT, shorter_ns, oversubscribed=header.oversubscribed)
+    return [*reasons, *within_bucket(header, shorter_ns, point.vector_bytes * point.calls)]
 
 
 def _rows(record: GuidelineRecord, failed: str) -> Iterator[sampled_table.Row]:
     for point in record.points:
-        reasons = [*failed_reasons(failed), *_reasons(point, oversubscribed=record.header.oversubscribed)]
+        reasons = [*failed_reasons(failed), *_reasons(point, record.header)]
         calls = max(point.calls, 1)
         found = (
             series_estimate(np.asarray(point.t_left_ns) / np.asarray(point.t_right_ns)),

@@ -141,7 +141,8 @@ def _worst(violated: pd.DataFrame) -> str:
 
 
 def _control(rows: pd.DataFrame) -> str:
-    """A library that violates a guideline against itself is measured wrongly."""
+    """How many guidelines of a call against itself are violated: one that is was measured wrongly."""
     control = rows[rows["kind"] == CONTROL]
     wrong = int((control["verdict"] == VIOLATED).sum())
-    return f"; DO NOT TRUST THIS: {wrong} of {plural(len(control), 'control')} violated" if wrong else ""
+    trusted = "DO NOT TRUST THIS: " if wrong else ""
+    return f"; {trusted}{wrong} of {plural(len(control), 'control')} violated" if len(control) else ""

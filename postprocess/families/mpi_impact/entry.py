@@ -1,6 +1,6 @@
 """The family `mpi_impact`: the cost of an idle MPI library for a computation (Denis et al. 2022, section 3.2.1)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -12,6 +12,7 @@ from postprocess.families import axes
 from postprocess.families.family import (
     STATE_OF_POINTS,
     Audit,
+    Details,
     Family,
     Inside,
     Launches,
@@ -29,12 +30,13 @@ from postprocess.families.mpi_impact.table import (
     CASE,
     COLUMNS,
     SHOWN,
+    controls,
     highlighted,
     impact_metrics,
     impact_table,
     same_places,
     shown_reliable,
-    verdict,
+    told,
 )
 from postprocess.families.papers import DENIS_2022
 from postprocess.families.sampled_family import sections, slower
@@ -62,7 +64,7 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         f"{row['toolchain']} {case_words(row)}{again}, {row['network']}, {row['computation']}",
         duration(row["comp_target_ns"]),
         f"{ratio(row[RATIO])} {interval(row[f'{RATIO}_ci95_low'], row[f'{RATIO}_ci95_high'])}",
-        verdict(row),
+        told(row),
         percent(row["progress_cpu_share"]),
     ]
 
@@ -87,6 +89,11 @@ def _spent(record: ImpactRecord) -> list[Spent]:
         for launch in record.launches
         if launch.program == PROGRAM
     ]
+
+
+def _timing(records: Sequence[ImpactRecord]) -> Details:
+    words = controls(records).words
+    return [("computing without MPI against itself, every second launch", words)] if words else []
 
 
 def _numbers(record: ImpactRecord, _basic: ImpactRecord | None) -> Numbers:
@@ -131,7 +138,7 @@ MPI_IMPACT = Family(
     text=lambda found: SHOWN.text(found.table),
     cells=lambda found: cells_of(found.table),
     sections=sections(FAMILY, "Impact of an idle library", 30, SECTION),
-    inside=Inside(_words, _spent),
+    inside=Inside(_words, _spent, timing=_timing),
     numbers=_numbers,
     bounds=slower(_METRIC),
     audit=Audit(_wrong),

@@ -18,7 +18,7 @@ Oversubscribed and shared cores are properties of the placement, in columns of t
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,17 @@ from postprocess.families.mpi_impact.record import COMPUTE_ALONE, FAMILY, MPI_IM
 from postprocess.families.sampled import TOO_WIDE
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
+from postprocess.statistics import control
+from postprocess.statistics.launches import likely
 from postprocess.statistics.metrics import Floats, as_float, divided, r_mpi_impact
 
 FIGURE_9_NS = 512_000_000
 """The computation time of figure 9."""
 
 FEWEST_PAIRS = 2
+FOR_CONTROL = 2 * FEWEST_PAIRS
+"""The fewest pairs of launches of which every second one is held against the others."""
+CANNOT_TELL = "cannot tell"
 WIDEST_INTERVAL = 0.25
 LEAST_TOGETHER = 0.80
 SPREAD_LIMIT = 0.10
@@ -171,6 +176,24 @@ def _rows(record: ImpactRecord, failed: str) -> Iterator[dict[str, Any]]:
         }
 
 
+def controls(records: Iterable[ImpactRecord]) -> control.Count:
+    """The count of the controls: each computation without MPI in every second pair of launches, against the others."""
+    without = [
+        np.array([rank_times_ns(alone, index).max() for _, alone in pairs_of(record)])
+        for record in records
+        for index in range(len(record.targets))
+    ]
+    paired = [one[: one.size // 2 * 2] for one in without if one.size >= FOR_CONTROL]
+    found = [r_mpi_impact(one[1::2], one[::2]) for one in paired]
+    return control.count((as_float(one.low), as_float(one.high)) for one in found)
+
+
+def told(row: Mapping[Any, Any]) -> str:
+    """The verdict with ``likely`` before it where it rests on few launches."""
+    words = verdict(row)
+    return words if words == CANNOT_TELL else f"{likely(row['pairs'])}{words}"
+
+
 impact_table = sampled_table.maker(COLUMNS, _rows)
 """One row per computation time of each record; the columns are COLUMNS."""
 
@@ -246,7 +269,7 @@ def verdict(row: Mapping[Any, Any]) -> str:
     """The verdict that follows from the interval of a ratio, in words."""
     low, high = row["r_mpi_impact_ci95_low"], row["r_mpi_impact_ci95_high"]
     if not row["reliable"] or not (math.isfinite(low) and math.isfinite(high)):
-        return "cannot tell"
+        return CANNOT_TELL
     if low > 1:
         return f"slower by {change(row['r_mpi_impact'] - 1)}"
     if high < 1:
@@ -262,7 +285,7 @@ SHOWN = Columns((
     number("idle MPI", "t_comp_passive_mpi_ns", duration),
     *estimate("r_mpi_impact", "r_mpi_impact", right=False),
     Column("pairs x reps", lambda row: f"{row['pairs']} x {row['repetitions']}", right=True),
-    Column("verdict", verdict),
+    Column("verdict", told),
     sampled_table.REMARKS,
 ))  # fmt: skip
 """The columns of a table of `impact_table` for a reader."""

@@ -16,6 +16,7 @@ import pandas as pd
 
 from postprocess.families.nbc_overlap.diagnosis import LIKELY
 from postprocess.families.nbc_overlap.points import CASE
+from postprocess.families.sampled import is_within_bucket
 from postprocess.families.sampled_table import names_of_estimates
 from postprocess.records.header import NAMED
 from postprocess.statistics.limits import LEAST_LAUNCHES
@@ -28,7 +29,7 @@ _CELL = ["comm_target_ns", "comp_target_ns"]
 _NUMBERS = names_of_estimates(("speedup_vs_basic_per_work", "speedup_vs_reduced", "break_even_cores"))
 COLUMNS = [
     *CASE, NAMED, "cores_per_rank", *_CELL, "message_bytes", *_NUMBERS,
-    "pays", "pays_on_cores", "does_not_pay_on_cores", "reliable", "oversubscribed", "shared_core", "complete",
+    "pays", "pays_on_cores", "does_not_pay_on_cores", "reliable", "flags", "oversubscribed", "shared_core", "complete",
 ]  # fmt: skip
 """The columns of `break_even_table`; `pays_on_cores` and `does_not_pay_on_cores` are lists of numbers of cores."""
 
@@ -66,8 +67,9 @@ def break_even_table(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts(row: Mapping[Any, Any]) -> bool:
-    """Whether a point's answer counts: it is reliable, of a complete record, and not oversubscribed."""
-    return bool(row["reliable"] and row["complete"] and not row["oversubscribed"])
+    """Whether a point's answer counts: it is reliable, of a complete record, not oversubscribed, and no message that a
+    wire's bucket lets pass at once."""
+    return bool(row["reliable"] and row["complete"] and not row["oversubscribed"] and not is_within_bucket(row))
 
 
 def pays(low: float, high: float) -> str:

@@ -46,6 +46,7 @@ from typing import Any, TypeAlias
 
 from postprocess.drawing.text import duration, ratio, short
 from postprocess.families.nbc_overlap.axes import as_in_basic
+from postprocess.families.sampled import is_within_bucket
 from postprocess.families.sampled_table import estimate_of
 from postprocess.statistics.effects import sure_at
 from postprocess.statistics.limits import LEAST_LAUNCHES
@@ -242,6 +243,9 @@ def failure_words(failed: str) -> str:
     return short(failed) if failed.startswith(BASIC_FAILED) else f"the case failed: {short(failed)}"
 
 
+_WITHIN_BUCKET = "The wire's bucket lets much of the message pass at once: take longer ones (--comm-time)."
+
+
 def advice_for(found: Diagnosis, row: Mapping[Any, Any]) -> str:
     """Advice to the user for a diagnosis of a row of `points_of`."""
     if row["failed"]:
@@ -250,6 +254,8 @@ def advice_for(found: Diagnosis, row: Mapping[Any, Any]) -> str:
     if found.label == UNRELIABLE:
         why = "; ".join(row["unreliable_reasons"]) or "the intervals leave room for too much"
         return f"Cannot tell: {why}. Measure longer (--budget-seconds), or on a quieter machine."
+    if is_within_bucket(row):
+        return _WITHIN_BUCKET
     words = [*_warnings(row), *_ADVICE[found.label](row)]
     return " ".join(words)
 
@@ -511,13 +517,16 @@ _SLOWLY = "Communication does go on behind the computation, but slowly: it needs
 def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     """The diagnosis of a map, from the rows of `points_of` of all launches of one case.
 
-    Launches that failed are left out. If all failed, the diagnosis is `unreliable`, with the reason of the failure.
+    Launches that failed are left out, and so are messages that a wire's bucket lets pass at once. If all failed, the
+    diagnosis is `unreliable`, with the reason of the failure.
     """
     not_failed = [row for row in rows if not row["failed"]]
     if rows and not not_failed:
         why, advice = failure_words(rows[0]["failed"]), rows[0]["diagnosis_advice"]
         return MapDiagnosis(UNRELIABLE, why, advice, UNRELIABLE)
-    rows = not_failed
+    rows = [row for row in not_failed if not is_within_bucket(row)]
+    if not rows and not_failed:
+        return MapDiagnosis(UNRELIABLE, "every message is too short for the wire", _WITHIN_BUCKET, UNRELIABLE)
     known = [row for row in rows if row["diagnosis"] != UNRELIABLE]
     valid = [row for row in rows if row["valid"]]
     few = 2 * len(known) < len(valid)

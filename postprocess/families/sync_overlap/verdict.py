@@ -63,7 +63,7 @@ def verdicts(table: pd.DataFrame) -> Iterator[Verdict]:
         if sentences:
             where = f"{every[0]['toolchain']}, {every[0]['network']}, {AXES.words(every[0])}"
             yield Verdict(
-                scenario=f"{where}{sampled_table.few_launches_words(rows)}",
+                scenario=f"{where}{sampled_table.few_launches_words(int(rows['launches'].max()))}",
                 sentences=sentences,
                 outcomes=() if good_control else outcomes,
                 good_control=good_control,

@@ -37,7 +37,7 @@ import pandas as pd
 
 from postprocess.drawing.columns import Column, Columns, estimate, number, plain
 from postprocess.drawing.text import duration, percent_with_decimal, size
-from postprocess.families import axes, sampled_table
+from postprocess.families import axes, sampled, sampled_table
 from postprocess.families.sampled_table import LAST, leading
 from postprocess.families.transfer_overlap import drift, validity
 from postprocess.families.transfer_overlap.axes import AXES, CONTROLS, VARIANT
@@ -45,7 +45,7 @@ from postprocess.families.transfer_overlap.record import SERIES, TransferPoint, 
 from postprocess.records.header import NAMED
 from postprocess.records.run import failed_reasons
 from postprocess.statistics import transfer_overlap as formulas
-from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, series_estimate, series_estimates
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, series_estimate, series_estimates
 
 RATIOS = ("improvement", "bound", "parts_of_whole")
 _CHANGES = ("reference_change", "improvement_change")
@@ -131,6 +131,7 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
         flags = [
             *validity.flags(point, improvement, bound, found["parts_of_whole"]),
             *validity.drift_flags(point, between, found["reference_change"]),
+            *sampled.within_bucket(record.header, as_float(found["t_comm_ns"].value)),
         ]
         yield {
             **case,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ from postprocess.families.whole_machine.verdict import ALONE, AXES, MESSAGE_BYTE
 from postprocess.records.fields import fail
 from postprocess.records.record import Point, Record, RecordFile, record_as
 from postprocess.records.run import failed_reasons
+from postprocess.statistics.control import count_by_halves
 from postprocess.statistics.metrics import MIN_REPETITIONS
 from postprocess.statistics.slow_parts import FEWEST
 
@@ -178,6 +179,11 @@ def _cell(case: Case, part: str, untold: Cell) -> Cell:
     )
 
 
+def _control(records: Iterable[MachineRecord]) -> str:
+    times = [point.t_slowest_ns for record in records for point in record.points]
+    return count_by_halves(one for one in times if one.size >= 2 * MIN_REPETITIONS).words
+
+
 def _section(table: pd.DataFrame, most_rows: int) -> dict[str, Any]:
     worst_first = table.loc[table["slower"].sort_values(ascending=False, kind="stable").index]
     return {
@@ -203,7 +209,12 @@ WHOLE_MACHINE = sampled_family(
     text=(shown(lambda table: "\n".join(sentences(table))),),
     cells=lambda table: list(_cells(table)),
     section=CurveSection(lambda _table: (), _section),
-    inside=observed(AXES, "whole_machine", lambda records: [("nodes", str(max(one.header.nodes for one in records)))]),
+    inside=observed(
+        AXES,
+        "whole_machine",
+        lambda records: [("nodes", str(max(one.header.nodes for one in records)))],
+        lambda records: [("second half of the repetitions against the first", _control(records))],
+    ),
     acceptance=Acceptance(by_node=ByNode(("own_ns", "pair_ns"), _rank_times, (MESSAGE_BYTES.name,))),
     audit=Audit(wrong),
 )
