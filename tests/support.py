@@ -14,7 +14,7 @@ import scipy_openblas32
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
-from mpi_campaign.launching import nodes
+from mpi_campaign.launching import node_agent
 from mpi_campaign.launching.nodes import Layout
 from mpi_campaign.libraries import launches, registry
 from mpi_campaign.libraries.placement import Placement
@@ -131,7 +131,7 @@ def launch_line(
     mpi = resolving.resolve(resolving.parse(toolchain), print)
     cpus = machine.core_cpus()
     bound = configuration != "basic" and ranks * threads <= len(cpus)
-    hosts = Hosts(tuple(layout.hosts), str(nodes.AGENT)) if layout else None
+    hosts = Hosts(tuple(layout.hosts), str(node_agent.AGENT)) if layout else None
     on = len(hosts.names) if hosts else 1
     placement = Placement(on, ranks // on, threads, oversubscribed=not bound, cpus=cpus, crowding=True)
     request = Request(

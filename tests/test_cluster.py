@@ -16,7 +16,7 @@ import pytest
 
 from mpi_campaign import ROOT
 from mpi_campaign.children import environ
-from mpi_campaign.launching import accounting, nodes, slurm
+from mpi_campaign.launching import accounting, node_agent, slurm
 from mpi_campaign.processes import guard
 from mpi_campaign.toolchains import resolving
 from tests.support import Command, as_another_user, refused, running, succeed
@@ -248,7 +248,7 @@ def test_all_nodes_are_idle_before_the_command_starts(cluster: Cluster) -> None:
 @pytest.mark.needs("slurm")
 def test_the_key_is_the_users_alone(cluster: Cluster) -> None:
     assert cluster.sh(f"stat --format %a {slurm.MUNGE} {slurm.MUNGE_KEY}").stdout == "700\n400\n"
-    assert not nodes.COMMON_FOLDER.exists()
+    assert not node_agent.COMMON_FOLDER.exists()
 
 
 @pytest.mark.needs("slurm")

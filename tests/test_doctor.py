@@ -203,13 +203,14 @@ DRIVER = """
 import os, sys
 from pathlib import Path
 from mpi_campaign import __main__
-from mpi_campaign.doctor import disturbances, selfcheck
+from mpi_campaign.doctor import disturbances, examination, selfcheck, wire_rate
 from mpi_campaign.processes import guarded
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
 folder = Path(sys.argv[1])
 selfcheck.RECORDS, guarded.STATE = folder / "records", folder
 selfcheck.build = lambda toolchain: folder / "program"
+wire_rate.RATES, examination.LOAD_SECONDS = (), 0.1
 selfcheck.LIMIT_SECONDS, selfcheck.POLL_SECONDS = float(os.environ.get("CLINIC_LIMIT", "60")), 0.1
 machine.cores = lambda: machine.Cores((0, 1), 2)
 disturbances.tick_hz = lambda root: 250

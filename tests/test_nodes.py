@@ -33,7 +33,7 @@ from tests.test_guard import alive, gone
 pytestmark = pytest.mark.beside_others
 
 OFFSET_SECONDS = 1000.25
-AGENT = str(nodes.AGENT)
+AGENT = str(node_agent.AGENT)
 QUOTED_AGENT = shlex.quote(AGENT)
 
 # What a node is, as a program there sees it. Words: a folder that all nodes see, the node's name.

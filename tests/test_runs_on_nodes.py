@@ -15,7 +15,7 @@ import pytest
 from mpi_campaign import ROOT
 from mpi_campaign.archive import run_folders
 from mpi_campaign.children import environ
-from mpi_campaign.launching import node_agent, nodes, slurm
+from mpi_campaign.launching import node_agent, slurm
 from mpi_campaign.schedulers import registry
 from mpi_campaign.this_machine import machine
 from mpi_campaign.toolchains import resolving
@@ -192,7 +192,7 @@ def test_the_variables_of_a_job_are_enough(tmp_path: Path, scheduler: str) -> No
     """No batch system runs here: a shell sets what each sets, and its command reaches the nodes as node-agent does."""
     folder = tmp_path / "commands"
     folder.mkdir()
-    agent = shlex.quote(str(nodes.AGENT))
+    agent = shlex.quote(str(node_agent.AGENT))
     quote = f"{shlex.quote(sys.executable)} -c 'import shlex, sys; print(shlex.join(sys.argv[1:]))'"
     functions = f"""
         unset {node_agent.JOB_VARIABLE}

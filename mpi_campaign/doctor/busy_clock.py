@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mpi_campaign.children import environ
-from mpi_campaign.launching import nodes
+from mpi_campaign.launching import node_agent, nodes
 from mpi_campaign.libraries import launches
 from mpi_campaign.libraries.placement import Placement
 from mpi_campaign.libraries.settings import Hosts, Impossible, Request, Settings
@@ -45,7 +45,7 @@ def between_nodes(toolchain: Toolchain, placement: Placement) -> Settings | Impo
     """The settings of a launch over two nodes in a box, with as many ranks as on this one."""
     if refusal := machine.nodes_refusal():
         return Impossible(refusal)
-    hosts = Hosts(tuple(nodes.Layout().hosts), str(nodes.AGENT))
+    hosts = Hosts(tuple(nodes.Layout().hosts), str(node_agent.AGENT))
     spread = Placement(len(hosts.names), placement.ranks // len(hosts.names), placement.threads_per_rank)
     request = Request(Path(toolchain.prefix), toolchain.version, "basic", "tcp", placement)
     return launches.launch(toolchain.family, replace(request, placement=spread, hosts=hosts))

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from mpi_campaign.launching import daemons
 from mpi_campaign.launching.daemons import Daemon, On
-from mpi_campaign.launching.nodes import COMMON_FOLDER, NodesError
+from mpi_campaign.launching.node_agent import COMMON_FOLDER
+from mpi_campaign.launching.nodes import NodesError
 
 SETTINGS = COMMON_FOLDER / "slurmdbd.conf"
 DATABASE = COMMON_FOLDER / "database"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from mpi_campaign.children import environ
 from mpi_campaign.launching import node_agent
-from mpi_campaign.launching.node_agent import Node
-from mpi_campaign.launching.nodes import COMMON_FOLDER, NodesError
+from mpi_campaign.launching.node_agent import COMMON_FOLDER, Node
+from mpi_campaign.launching.nodes import NodesError
 
 LOGS = COMMON_FOLDER / "log"
 SPOOL = Path("/run/slurmd")  # of each node

@@ -17,6 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+AGENT = Path(__file__).with_name("node-agent")
+SHARED_MEMORY = Path("/dev/shm")
+# Where there is a head node, each node has these folders of its own, with these options of their mounts; and all nodes
+# have the common folder, which is in memory and ends with them.
+OWN_FOLDERS = {Path("/tmp"): "mode=1777", Path("/run"): "mode=755"}
+COMMON_FOLDER = Path("/run/cluster")
+
 CLONE_NEWTIME = 0x00000080
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000

@@ -35,7 +35,7 @@ from typing import NoReturn
 from pyroute2 import IPRoute
 
 from mpi_campaign.launching import node_agent
-from mpi_campaign.launching.node_agent import Node
+from mpi_campaign.launching.node_agent import AGENT, COMMON_FOLDER, OWN_FOLDERS, SHARED_MEMORY, Node
 from mpi_campaign.launching.wire import (
     PR_SET_PDEATHSIG,
     WireError,
@@ -47,8 +47,6 @@ from mpi_campaign.launching.wire import (
 from mpi_campaign.networks import rates
 from mpi_campaign.processes import signals
 from mpi_campaign.this_machine import machine
-
-AGENT = Path(__file__).with_name("node-agent")
 
 CLONE_NEWPID = 0x20000000
 MS_NOSUID = 2
@@ -74,12 +72,7 @@ MOST_NODES = 64
 LARGEST_OFFSET_SECONDS = 10**6
 INTERFACE = "e0"
 NETWORK = "10.213.0"
-SHARED_MEMORY = Path("/dev/shm")
 NODE_TMPDIR = SHARED_MEMORY / "tmp"  # launchers' session folders, which are called by host name and process number
-# Where there is a head node, each node has these folders of its own, with these options of their mounts; and all nodes
-# have the common folder, which is in memory and ends with them.
-OWN_FOLDERS = {Path("/tmp"): "mode=1777", Path("/run"): "mode=755"}
-COMMON_FOLDER = Path("/run/cluster")
 TIME_OFFSETS = Path("/proc/self/timens_offsets")
 
 

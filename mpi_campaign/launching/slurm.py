@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from mpi_campaign.errors import CampaignError
 from mpi_campaign.launching import accounting, daemons
 from mpi_campaign.launching.daemons import LOGS, POLL_SECONDS, SPOOL, On
-from mpi_campaign.launching.node_agent import Node
-from mpi_campaign.launching.nodes import COMMON_FOLDER, Layout, NodesError
+from mpi_campaign.launching.node_agent import COMMON_FOLDER, Node
+from mpi_campaign.launching.nodes import Layout, NodesError
 
 CLUSTER = "box"
 SETTINGS = COMMON_FOLDER / "slurm.conf"

@@ -18,7 +18,7 @@ from pathlib import Path
 from mpi_campaign import ROOT, STATE
 from mpi_campaign.children import asking, environ
 from mpi_campaign.errors import CampaignError
-from mpi_campaign.launching import node_agent, nodes
+from mpi_campaign.launching import node_agent
 from mpi_campaign.libraries.placement import Cpus, NodeShape, Numbers
 from mpi_campaign.libraries.settings import Hosts, Job
 from mpi_campaign.schedulers import registry
@@ -72,7 +72,7 @@ class InHand:
         """The nodes with these numbers, for a launcher."""
         values = json.loads(self.variables.get(node_agent.JOB_VARIABLE, "null"))
         job = Job(values["scheduler"], values["id"], values["variables"]) if values else None
-        return Hosts(tuple(self.hosts[number - 1] for number in numbers), str(nodes.AGENT), self.variables, job)
+        return Hosts(tuple(self.hosts[number - 1] for number in numbers), str(node_agent.AGENT), self.variables, job)
 
     def as_text(self) -> str:
         """For `IN_HAND`. Nodes of one shape share its text."""
@@ -99,7 +99,7 @@ def is_box() -> bool:
 def ends_with_box(path: Path) -> bool:
     """Whether a path is in the memory of the cluster in a box in which this process runs, and in no folder that its
     nodes share with the machine."""
-    in_memory = (*nodes.OWN_FOLDERS, nodes.COMMON_FOLDER, nodes.SHARED_MEMORY)
+    in_memory = (*node_agent.OWN_FOLDERS, node_agent.COMMON_FOLDER, node_agent.SHARED_MEMORY)
     existing = next(place for place in (path.resolve(), *path.resolve().parents) if place.exists())
     return existing.stat().st_dev in {place.stat().st_dev for place in in_memory if place.is_dir()}
 
@@ -147,7 +147,7 @@ def ask_each(
     def ask(host: str) -> asking.Answer:
         if time.monotonic() > latest:
             return asking.Answer(None, trouble="was not asked: there was no time left")
-        return asking.ask([nodes.AGENT, host, shlex.join(words)], env=env, seconds=seconds, cwd=ROOT)
+        return asking.ask([node_agent.AGENT, host, shlex.join(words)], env=env, seconds=seconds, cwd=ROOT)
 
     with ThreadPoolExecutor(at_once) as pool:
         return list(pool.map(ask, hosts))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 import yaml
-from scipy import stats
 
 from mpi_campaign import files
 from mpi_campaign.archive import consistency, rendering, run_folders, store
@@ -154,7 +154,7 @@ def reference_of(bound: Bound, values: Sequence[float]) -> list[Any]:
     """ReFrame's (reference, lower, upper, unit) from a value per run or launch. There is one bound only: better is no
     fault. It is the end of the interval in which the next value is expected, if values are normal (Student's t); with
     three values it is wide."""
-    reach = stats.t.ppf(CONFIDENCE, len(values) - 1) * np.std(values, ddof=1) * math.sqrt(1 + 1 / len(values))
+    reach = scipy.special.stdtrit(len(values) - 1, CONFIDENCE) * np.std(values, ddof=1) * math.sqrt(1 + 1 / len(values))
     low, high = (float(np.mean(values) + side * reach) for side in (-1, 1))
     if bound.absolute:
         return [0, None, round(max(high, 0.0) + bound.margin, 4), "ratio"]  # ReFrame takes no bound below 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,18 @@ def read(run: Run, family: Family) -> Views[Any]:
 
 def found(run: Run, family: Family) -> Found:
     """The records and the table of a family in a run, made once per run."""
-    return run.once((found, family.name), lambda: Found(run, read(run, family).records, _table(run, family)))
+
+    def make() -> Found:
+        records = read(run, family).records
+        return Found(run, records, _table(run, family) if records else _without_records(family.name).copy(deep=False))
+
+    return run.once((found, family.name), make)
+
+
+@cache
+def _without_records(name: str) -> pd.DataFrame:
+    """The table of a family in a run that has no record of it: most runs have a few families only."""
+    return _table(Run(Path(), {}, (), ()), BY_NAME[name])
 
 
 def _table(run: Run, family: Family) -> pd.DataFrame:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from postprocess.families.timing_selfcheck.judgement import (
     RESIDUAL_AIM_WITHIN_NS,
@@ -281,7 +281,7 @@ def quantile_interval(samples: ArrayLike, percent: float) -> Known:
     n, q, tail = len(values), percent / 100, (1 - CONFIDENCE) / 2
     if n == 0:
         return Known(math.nan, math.nan, math.nan)
-    low, high = int(stats.binom.ppf(tail, n, q)), int(stats.binom.ppf(1 - tail, n, q)) + 1
+    low, high = int(scipy.stats.binom.ppf(tail, n, q)), int(scipy.stats.binom.ppf(1 - tail, n, q)) + 1
     return Known(
         percentile(values, percent),
         as_float(values[low - 1]) if low >= 1 else 0.0,

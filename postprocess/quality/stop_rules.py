@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from postprocess.records.fields import Nanoseconds
 from postprocess.statistics.metrics import as_float, median_estimate, median_interval_rank
@@ -162,7 +162,7 @@ def rerun(times: Nanoseconds, begin: int = 0) -> Stop | None:
 
     The estimate is the mean of the last measurement; the ones before are thrown away.
     """
-    quantile = float(stats.t.ppf((1 + PCOMM_CONFIDENCE) / 2, PCOMM_REPETITIONS - 1))
+    quantile = float(scipy.special.stdtrit(PCOMM_REPETITIONS - 1, (1 + PCOMM_CONFIDENCE) / 2))
     stop = None
     for _ in range(PCOMM_RUNS):
         stop = fixed(times, begin, PCOMM_REPETITIONS, PCOMM_WARMUPS)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from postprocess.statistics.metrics import CONFIDENCE, Estimate, Floats, as_float, ratio_estimate, series_estimate
 
@@ -92,7 +92,9 @@ class Count:
     def limit(self) -> int:
         """The most that chance explains: so many or fewer, with a probability of 95 %, where 5 % may exclude 1 and the
         controls are independent."""
-        return int(stats.binom.ppf(1 - _TAIL, self.controls, 1 - CONFIDENCE)) if self.controls else 0
+        share, missed = 1 - _TAIL, 1 - CONFIDENCE
+        most = math.ceil(scipy.special.bdtrik(share, self.controls, missed)) if self.controls else 0
+        return most - int(most > 0 and scipy.special.bdtr(most - 1, self.controls, missed) >= share)
 
     @property
     def words(self) -> str:

@@ -7,7 +7,7 @@ follows it within each side is taken out of the values before the sides are comp
 """
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from postprocess.statistics.effects import Integers
 from postprocess.statistics.metrics import CONFIDENCE, Floats, divided
@@ -74,5 +74,5 @@ def _differs(apart: Floats, block: Integers, side: Integers, occasion: Integers)
     if differences.size < 2:
         return True
     error = float(differences.std(ddof=1)) / np.sqrt(differences.size)
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, differences.size - 1)) * error
+    reach = float(scipy.special.stdtrit(differences.size - 1, (1 + CONFIDENCE) / 2)) * error
     return bool(abs(differences.mean()) > reach)

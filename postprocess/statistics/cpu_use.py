@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import beta
 
 from postprocess.statistics.metrics import Estimate, Floats, as_float, scaled
 
@@ -55,8 +55,8 @@ def tick_share(of_ns: float, rest_ns: float, tick_ns: float) -> Estimate:
 
 def binomial_share(found: float, of: float) -> Estimate:
     """The share `found` / `of`, with its 95 % interval (Clopper and Pearson). `of` is above 0."""
-    low = float(beta.ppf(0.025, found, of - found + 1)) if found > 0 else 0.0
-    high = float(beta.ppf(0.975, found + 1, of - found)) if found < of else 1.0
+    low = float(scipy.special.betaincinv(found, of - found + 1, 0.025)) if found > 0 else 0.0
+    high = float(scipy.special.betaincinv(found + 1, of - found, 0.975)) if found < of else 1.0
     return Estimate(np.float64(found / of), np.float64(low), np.float64(high))
 
 

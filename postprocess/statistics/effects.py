@@ -37,8 +37,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special, stats
 
 from postprocess.statistics.metrics import CONFIDENCE, Floats, divided
 
@@ -274,7 +274,7 @@ def p_values(t: Floats, null: Floats, freedom: float) -> Floats:
     far = t > edge
     if far.any() and np.isfinite(edge):
         share = (TAIL_DRAWS + 1) / (null.size + 1)
-        probability[far] = share * stats.t.sf(t[far], freedom) / stats.t.sf(edge, freedom)
+        probability[far] = share * scipy.special.stdtr(freedom, -t[far]) / scipy.special.stdtr(freedom, -edge)
     return np.asarray(probability)
 
 
@@ -293,8 +293,8 @@ def common_spread(variances: ArrayLike, freedoms: ArrayLike, block: ArrayLike | 
     if counts.sum() < FEWEST_CASES:
         return Spread(math.nan, 0.0)
     half = freedom[counts] / 2
-    e = np.log(variance[counts]) - special.digamma(half) + np.log(half)
-    beyond = float(e.var(ddof=1) - special.polygamma(1, half).mean())
+    e = np.log(variance[counts]) - scipy.special.digamma(half) + np.log(half)
+    beyond = float(e.var(ddof=1) - scipy.special.polygamma(1, half).mean())
     known = _largest_of_blocks(freedom[counts], blocks[counts])
     most = float(known.sum() - known.max())
     if most <= 0:
@@ -302,7 +302,7 @@ def common_spread(variances: ArrayLike, freedoms: ArrayLike, block: ArrayLike | 
     if beyond <= 0:  # cases differ no more than so few launches make them differ
         return Spread(float(np.exp(e.mean())), most)
     worth = 2 * inverse_trigamma(beyond)
-    common = float(np.exp(e.mean() + special.digamma(worth / 2) - math.log(worth / 2)))
+    common = float(np.exp(e.mean() + scipy.special.digamma(worth / 2) - math.log(worth / 2)))
     return Spread(common, min(worth, most))
 
 
@@ -318,7 +318,7 @@ def moderated_variance(squares: ArrayLike, freedoms: ArrayLike, common: ArrayLik
 def inverse_trigamma(value: float) -> float:
     """The x above 0 whose trigamma is the value, which is above 0."""
     low, high = min(1 / math.sqrt(value), 1 / value) / 2, 1 / value + 1
-    return float(optimize.brentq(lambda x: float(special.polygamma(1, x)) - value, low, high, xtol=1e-12))
+    return float(scipy.optimize.brentq(lambda x: float(scipy.special.polygamma(1, x)) - value, low, high, xtol=1e-12))
 
 
 def null_distribution(
@@ -352,8 +352,9 @@ def false_discovery_adjusted(p_values: ArrayLike) -> Floats:
     p = np.asarray(p_values, np.float64)
     adjusted = np.full(p.shape, np.nan)
     known = np.isfinite(p)
-    if known.any():
-        adjusted[known] = stats.false_discovery_control(p[known])
+    descending = np.argsort(p[known])[::-1]
+    rates = p[known][descending] * descending.size / np.arange(descending.size, 0, -1)
+    adjusted[np.flatnonzero(known)[descending]] = np.minimum(np.minimum.accumulate(rates), 1)
     return adjusted
 
 
@@ -369,8 +370,8 @@ def sure_at(estimates: ArrayLike, limits: ArrayLike, rate: float = 1 - CONFIDENC
     limit = np.asarray(limits, np.float64)
     half = np.where(value > limit, value - low, high - value)
     with np.errstate(divide="ignore", invalid="ignore"):
-        distance = np.abs(value - limit) / half * stats.norm.ppf((1 + CONFIDENCE) / 2)
-    adjusted = false_discovery_adjusted(2 * stats.norm.sf(distance))
+        distance = np.abs(value - limit) / half * scipy.special.ndtri((1 + CONFIDENCE) / 2)
+    adjusted = false_discovery_adjusted(2 * scipy.special.ndtr(-distance))
     return np.asarray(adjusted <= rate)
 
 

@@ -1,8 +1,8 @@
 """How an amount grows with a number: the exponent of a power law, with its interval."""
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from postprocess.statistics.metrics import Estimate
 
@@ -17,5 +17,5 @@ def power_law(numbers: ArrayLike, amounts: ArrayLike) -> Estimate:
     x, y = x - x.mean(), y - y.mean()
     power = (x @ y) / (x @ x)
     left = y - power * x
-    reach = stats.t.ppf(0.975, x.size - 2) * np.sqrt((left @ left) / (x.size - 2) / (x @ x))
+    reach = scipy.special.stdtrit(x.size - 2, 0.975) * np.sqrt((left @ left) / (x.size - 2) / (x @ x))
     return Estimate(np.asarray(power), np.asarray(power - reach), np.asarray(power + reach))

@@ -19,8 +19,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special, stats
 
 from postprocess.statistics.effects import Integers, Known, common_spread, moderated_variance
 from postprocess.statistics.metrics import Floats
@@ -84,7 +84,7 @@ def known(case: ArrayLike, run: ArrayLike, group: ArrayLike, value: ArrayLike, c
         return nothing
     inner, *outer = np.quantile(np.concatenate(points), (INNER, *OUTER))
     freedom = min(*(tail_freedom(float(of / inner), place) for of, place in zip(outer, OUTER, strict=True)), most)
-    width = float(inner / stats.t.ppf((1 + INNER) / 2, freedom))
+    width = float(inner / scipy.special.stdtrit(freedom, (1 + INNER) / 2))
     return Known((width * scale) ** 2, np.where(np.isfinite(scale), freedom, 0.0), runs.size)
 
 
@@ -93,13 +93,13 @@ def tail_freedom(ratio: float, outer: float) -> float:
     `outer` to the quantile INNER."""
 
     def beyond(freedom: float) -> float:
-        near, far = stats.t.ppf((1 + np.array([INNER, outer])) / 2, freedom)
+        near, far = scipy.special.stdtrit(freedom, (1 + np.array([INNER, outer])) / 2)
         return float(far / near) - ratio
 
     least, most = FREEDOM
     if not beyond(least) > 0:
         return least
-    return most if beyond(most) >= 0 else float(optimize.brentq(beyond, least, most))
+    return most if beyond(most) >= 0 else float(scipy.optimize.brentq(beyond, least, most))
 
 
 def _values(case: Integers, run: Integers, group: Integers, value: Floats) -> _Values:
@@ -143,10 +143,10 @@ def least_found(known: Known, launches: int, share: float, rate: float) -> float
     if not told.any():
         return math.nan
     error, freedom = np.sqrt(2 * known.variance[told] / launches), known.freedom[told] + 2 * (launches - 1)
-    needed = special.stdtrit(freedom, 1 - rate * share / 2)
+    needed = scipy.special.stdtrit(freedom, 1 - rate * share / 2)
 
     def lacking(effect: float) -> float:
-        return float(special.stdtr(freedom, effect / error - needed).mean()) - share
+        return float(scipy.special.stdtr(freedom, effect / error - needed).mean()) - share
 
-    most = float((error * (needed + special.stdtrit(freedom, (1 + share) / 2))).max())
-    return float(optimize.brentq(lacking, 0.0, most)) if lacking(most) > 0 else most
+    most = float((error * (needed + scipy.special.stdtrit(freedom, (1 + share) / 2))).max())
+    return float(scipy.optimize.brentq(lacking, 0.0, most)) if lacking(most) > 0 else most

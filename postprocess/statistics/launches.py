@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from postprocess.statistics.limits import LEAST_LAUNCHES
 from postprocess.statistics.metrics import CONFIDENCE, UNKNOWN, Estimate
@@ -52,7 +52,7 @@ def over_launches(values: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, confi
 @lru_cache
 def _students(confidence: float, freedom: int) -> float:
     """Student's quantile of a two-sided interval."""
-    return float(stats.t.ppf((1 + confidence) / 2, freedom))
+    return float(scipy.special.stdtrit(freedom, (1 + confidence) / 2))
 
 
 def of_rows(rows: pd.DataFrame, name: str, interval: str = "", confidence: float = CONFIDENCE) -> Estimate:

@@ -21,8 +21,8 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from postprocess.statistics import limits
 
@@ -187,8 +187,8 @@ def median_interval_rank(n: int, confidence: float = CONFIDENCE) -> int | None:
     The largest k with 1 - 2 P(Binomial(n, 1/2) <= k) >= confidence, whatever the distribution; ties only add to it.
     None where even [minimum, maximum] does not (n < 6 at 95 %).
     """
-    k = int(stats.binom.ppf((1 - confidence) / 2, n, 0.5)) + 1 if n > 0 else -1
-    while k >= 0 and 1 - 2 * float(stats.binom.cdf(k, n, 0.5)) < confidence:
+    k = math.ceil(scipy.special.bdtrik((1 - confidence) / 2, n, 0.5)) + 1 if n > 0 else -1
+    while k >= 0 and 1 - 2 * float(scipy.special.bdtr(k, n, 0.5)) < confidence:
         k -= 1
     return k if k >= 0 else None
 
@@ -289,7 +289,7 @@ def mean_estimate(samples: ArrayLike, confidence: float = 0.90) -> Estimate:
     if n == 0:
         return Estimate(np.asarray(math.nan), np.asarray(math.nan), np.asarray(math.nan))
     mean = values.mean()
-    half = stats.t.ppf((1 + confidence) / 2, n - 1) * values.std(ddof=1) / math.sqrt(n) if n > 1 else math.nan
+    half = scipy.special.stdtrit(n - 1, (1 + confidence) / 2) * values.std(ddof=1) / math.sqrt(n) if n > 1 else math.nan
     return Estimate(np.asarray(mean), np.asarray(mean - half), np.asarray(mean + half))
 
 
@@ -387,7 +387,7 @@ def r_mpi_impact(t_comp_passive_mpi: ArrayLike, t_comp_ref: ArrayLike) -> Estima
     if logarithms.size == 1:
         return Estimate(np.exp(mean), nothing, nothing)
     error = logarithms.std(ddof=1) / math.sqrt(logarithms.size)
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, logarithms.size - 1)) * error
+    reach = float(scipy.special.stdtrit(logarithms.size - 1, (1 + CONFIDENCE) / 2)) * error
     return Estimate(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach))
 
 

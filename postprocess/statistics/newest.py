@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from postprocess.statistics.effects import Integers
 from postprocess.statistics.known import MEDIAN_OVER_MEAN, known
@@ -88,6 +88,6 @@ def _against(values: Floats, first: int, begin: int, error: float, freedom: floa
     off = values[begin:] - level
     nearest = float(np.abs(off).min()) if np.all(off > 0) or np.all(off < 0) else 0.0
     of_both = error * math.sqrt(1 + (MEDIAN_OVER_MEAN if old.size > BEFORE else 1.0) / old.size)
-    p_value = min(1.0, share * 2 * float(special.stdtr(freedom, -nearest / of_both))) if of_both > 0 else 1.0
-    effect, reach = float(np.median(off)), float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * of_both
+    p_value = min(1.0, share * 2 * float(scipy.special.stdtr(freedom, -nearest / of_both))) if of_both > 0 else 1.0
+    effect, reach = float(np.median(off)), float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * of_both
     return Newest(begin, level, level + effect, effect - reach, effect + reach, p_value)

@@ -28,9 +28,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import ruptures  # type: ignore[import-untyped]
+import scipy
 from numpy.typing import NDArray
-from scipy import ndimage, special, stats
 
 from postprocess.statistics.metrics import CONFIDENCE, Floats
 
@@ -181,7 +180,7 @@ class States:
         effect = float(weights @ effects)
         variances = np.einsum("i,gij,j->g", apart, np.linalg.inv(equations.matrix), apart) * equations.remains / freedom
         error = math.sqrt(weights @ (variances + (effects - effect) ** 2))
-        reach = float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
+        reach = float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
         return Contrast(effect, effect - reach, effect + reach, math.exp(min(0.0, float(without - with_it))) / 2)
 
 
@@ -210,13 +209,13 @@ def states_of(series: Sequence[Floats]) -> list[States | None]:
 def calm(values: Floats) -> Floats:
     """Values of shape (series, nights) without outliers."""
     noise = noise_of(values)[:, None]
-    middle = ndimage.median_filter(values, (1, NEIGHBOURS), mode="mirror")
+    middle = scipy.ndimage.median_filter(values, (1, NEIGHBOURS), mode="mirror")
     return np.asarray(np.clip(values, middle - OUTLIER * noise, middle + OUTLIER * noise))
 
 
 def noise_of(values: Floats) -> Floats:
     """The standard deviation between nights, from the median step between neighbours: changes hardly move it."""
-    return np.asarray(np.median(np.abs(np.diff(values)), axis=-1) / (stats.norm.ppf(0.75) * math.sqrt(2)))
+    return np.asarray(np.median(np.abs(np.diff(values)), axis=-1) / (scipy.special.ndtri(0.75) * math.sqrt(2)))
 
 
 @dataclass(frozen=True)
@@ -272,6 +271,8 @@ def _proposed(values: Floats) -> Iterator[_Steps]:
     """Steps at 0, 1, 2, ... places, until more of them have less evidence."""
     nights, best, behind = values.size, -math.inf, 0
     nothing = _nothing(values)
+    import ruptures  # type: ignore[import-untyped]  # noqa: PLC0415  # it loads for half a second
+
     detector = ruptures.KernelCPD(kernel="linear", min_size=NEWER).fit(values[:, None])
     for count in range(nights // (2 * NEWER)):
         places = tuple(map(int, detector.predict(n_bkps=count)[:-1])) if count else ()

@@ -20,8 +20,8 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -93,7 +93,7 @@ def causes(
     possible = _possible(nodes, judged, below, together)
     fits = (_fit_from(logs, group, known, possible, share, alarms) for share in STARTS)
     _, spread, found = min(fits, key=lambda fit: fit[0])
-    quantile = float(stats.t.isf(0.025, _freedom(judged.size, len(found))))
+    quantile = float(-scipy.special.stdtrit(_freedom(judged.size, len(found)), 0.025))
     made: dict[tuple[Kind, int], Cause] = {}  # of a switch, that of the round in which it slows most
     for place, effect in sorted(found.items(), key=lambda one: one[1]):
         kind, number, its = possible[place]
@@ -146,13 +146,13 @@ def slow_alone(times: ArrayLike, *, alarms: float = ALARMS) -> list[tuple[int, t
     count = 0
     for found in range(1, int((1 - HEALTHY) * logs.size) + 1):
         left, rest = logs.size - found, logs[found - 1 :]
-        quantile = float(stats.t.isf(alarms / (left + 1), left - 1))
+        quantile = float(-scipy.special.stdtrit(left - 1, alarms / (left + 1)))
         bound = left * quantile / math.sqrt((left - 1 + quantile**2) * (left + 1))
         if rest[0] - rest.mean() > bound * rest.std(ddof=1):
             count = found
     others = logs[count:]
     usual, freedom = float(others.mean()), others.size - 1
-    reach = float(stats.t.isf(0.025, freedom) * others.std(ddof=1)) * math.sqrt(1 + 1 / others.size)
+    reach = float(-scipy.special.stdtrit(freedom, 0.025) * others.std(ddof=1)) * math.sqrt(1 + 1 / others.size)
     slow = [(int(node), float(log) - usual) for node, log in zip(slowest_first[:count], logs, strict=False)]
     least = math.log1p(LEAST_SLOWER)
     return [(node, (math.exp(by), math.exp(by - reach), math.exp(by + reach))) for node, by in slow if by > least]
@@ -166,7 +166,7 @@ def _freedom(values: int, causes_found: int) -> float:
 def _sure(freedom: float, alarms: float) -> float:
     """The loss that a deviation has by chance in this share of cases. That the standard deviation is known from few
     values makes it larger."""
-    return float(_loss(np.array(stats.t.isf(alarms, freedom))))
+    return float(_loss(np.array(-scipy.special.stdtrit(freedom, alarms))))
 
 
 def _spread(rest: Floats, causes_found: int) -> float:

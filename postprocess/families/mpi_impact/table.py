@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from postprocess.drawing.columns import Column, Columns, estimate, number, plain
 from postprocess.drawing.text import change, duration, percent
@@ -226,8 +226,8 @@ def _trend(times: Floats) -> tuple[float, float]:
     if times.size < 4 or np.ptp(times) == 0:
         return math.nan, math.nan
     order = np.arange(times.size)
-    slope = float(stats.theilslopes(times, order).slope)
-    p_value = float(stats.kendalltau(order, times).pvalue)
+    slope = float(scipy.stats.theilslopes(times, order).slope)
+    p_value = float(scipy.stats.kendalltau(order, times).pvalue)
     return slope * (times.size - 1) / float(np.median(times)), p_value
 
 

@@ -16,8 +16,8 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from postprocess.drawing.text import duration, share
 from postprocess.families.timing_selfcheck.record import KINDS, Clock, Noise, Residual, Selfcheck, Start, Timer, Work
@@ -241,7 +241,7 @@ def variation_interval(cv: float, n: int) -> tuple[float, float]:
     if n < 2 or math.isnan(cv):
         return math.nan, math.nan
     tail = (1 - CONFIDENCE) / 2
-    low, high = (math.sqrt((n - 1) / float(stats.chi2.ppf(q, n - 1))) for q in (1 - tail, tail))
+    low, high = (math.sqrt((n - 1) / float(scipy.special.chdtri(n - 1, 1 - q))) for q in (1 - tail, tail))
     return cv * low, cv * high
 
 
@@ -259,9 +259,9 @@ def smallest_difference(cv: float, launches: int, interval_relative: float, comp
     """
     if launches < 2 or math.isnan(cv):
         return math.nan
-    normal = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+    normal = float(scipy.special.ndtri((1 + CONFIDENCE) / 2))
     spread = max(cv, 0.0 if math.isnan(interval_relative) else interval_relative / (2 * normal))
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, launches - 1)) * spread * math.sqrt(2 / compared)
+    return float(scipy.special.stdtrit(launches - 1, (1 + CONFIDENCE) / 2)) * spread * math.sqrt(2 / compared)
 
 
 def compared(records: Sequence[Selfcheck]) -> tuple[Steadiness, ...]:
