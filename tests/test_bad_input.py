@@ -102,7 +102,11 @@ def test_a_version_that_does_not_exist_lists_those_that_do(campaign: Command) ->
 
 
 @pytest.mark.parametrize(
-    ("index", "says"), [({}, "no package registry"), ({"PIP_INDEX_URL": "http://example.invalid"}, "trusted-host")]
+    ("index", "says"),
+    [
+        ({}, "no package registry"),
+        pytest.param({"PIP_INDEX_URL": "http://example.invalid"}, "trusted-host", marks=pytest.mark.rare),
+    ],
 )
 def test_no_registry_for_a_toolchain(campaign: Command, index: dict[str, str], says: str) -> None:
     refused(campaign("setup", "--toolchain", "mpich@4.1.1", env={**NOWHERE, **index}), "mpich@4.1.1", says)
@@ -122,7 +126,13 @@ class Registry(BaseHTTPRequestHandler):
 
 @pytest.mark.parametrize(
     ("scheme", "status", "says"),
-    [("http", 401, "401"), ("http", 503, "503"), ("http", 200, "log-in page"), ("https", 200, "wrong version number")],
+    [
+        ("http", 401, "401"),
+        *(
+            pytest.param(*one, marks=pytest.mark.rare)
+            for one in (("http", 503, "503"), ("http", 200, "log-in page"), ("https", 200, "wrong version number"))
+        ),
+    ],
 )
 def test_the_answer_of_a_registry_is_told(campaign: Command, scheme: str, status: int, says: str) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Registry) as registry:

@@ -126,7 +126,7 @@ def daemon(words: str) -> str:
 
 @pytest.mark.needs("pmix")
 def test_a_system_is_described_checked_and_measured_on(box: Box) -> None:
-    both = f"{MEASURE} --toolchain {resolving.DEFAULT_TOOLCHAINS[0]} --network tcp --budget-seconds 44"
+    both = f"{MEASURE} --toolchain {resolving.DEFAULT_TOOLCHAINS[0]} --network tcp --budget-seconds 24"
     init, check, dry, run, account, partition, nodes, limit = box.sh(
         "campaign systems init $SYSTEM --launcher srun",
         "campaign systems check $SYSTEM --json",

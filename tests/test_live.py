@@ -212,7 +212,7 @@ def _marked(mark: str) -> list[str]:
 
 @pytest.mark.usefixtures("no_one_left")
 def test_a_signal_before_a_time_limit_keeps_what_there_is_and_resume_goes_on(tmp_path: Path, campaign: Command) -> None:
-    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", *ROW, "--budget-seconds", "32")
+    process = started(tmp_path, "--collective", "ibcast", "--collective", "ireduce", *ROW, "--budget-seconds", "20")
     wait_for_points(tmp_path, 2, process)
     process.send_signal(signal.SIGXCPU)
     stdout, _ = process.communicate(timeout=300)
@@ -225,7 +225,7 @@ def test_a_signal_before_a_time_limit_keeps_what_there_is_and_resume_goes_on(tmp
     looked = campaign("run", "--resume", run.name, "--output", str(tmp_path), "--dry-run")
     assert looked.returncode == 0, looked.stderr
     assert len(points(campaign, run)) >= 2
-    again = campaign("run", "--resume", run.name, "--budget-seconds", "34", "--output", str(tmp_path))
+    again = campaign("run", "--resume", run.name, "--budget-seconds", "22", "--output", str(tmp_path))
     assert again.returncode == 0, again.stdout + again.stderr
     assert run_path(again.stdout) == tmp_path / "local" / run.name
     assert len(points(campaign, run_path(again.stdout))) == 6

@@ -68,7 +68,9 @@ def toolchain() -> None:
     resolving.resolve(resolving.parse(resolving.DEFAULT_TOOLCHAINS[0]), print)
 
 
-@pytest.fixture(scope="module", params=SYSTEMS)
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=() if name == "local" else pytest.mark.rare) for name in SYSTEMS]
+)
 def listed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """What ReFrame lists on a system."""
     done = reframe(request.param, tmp_path_factory.mktemp("list"), "-l", checks="reframe")
@@ -96,6 +98,7 @@ def test_every_case_is_listed(listed: str) -> None:
         assert f"nbc_overlap {' '.join(parameters)} " in listed
 
 
+@pytest.mark.rare
 def test_a_dry_run_of_every_test_of_a_suite_leaves_sound_job_scripts_with_its_grid(
     scripts_of_smoke: list[Path],
 ) -> None:
@@ -110,10 +113,9 @@ def test_a_dry_run_of_every_test_of_a_suite_leaves_sound_job_scripts_with_its_gr
 @pytest.mark.parametrize(
     "suite",
     [
-        # The nightly one stands for the others; the smoke suite is dry-run as a whole.
-        pytest.param(name, marks=() if name == "nightly" else pytest.mark.rare)
+        # The first one stands for the others.
+        pytest.param(name, marks=() if name == "smoke" else pytest.mark.rare)
         for name in suites.SUITES
-        if name != "smoke"
     ],
 )
 def test_a_suite_is_a_mode_that_sets_its_grid(suite: str, tmp_path: Path) -> None:

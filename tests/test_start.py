@@ -99,7 +99,16 @@ def whole(clone: Path) -> Path:
     return clone
 
 
-@pytest.mark.parametrize("lost", ["site-packages/one.py", "site-packages/campaign.pth", "bin/python", "pyvenv.cfg"])
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "site-packages/one.py",
+        *(
+            pytest.param(one, marks=pytest.mark.rare)
+            for one in ("site-packages/campaign.pth", "bin/python", "pyvenv.cfg")
+        ),
+    ],
+)
 def test_an_environment_that_lost_a_file_is_made_again(whole: Path, lost: str) -> None:
     next(whole.glob(f".venv/**/{lost}")).unlink()
     done = start(whole, env=NOWHERE)
@@ -107,7 +116,7 @@ def test_an_environment_that_lost_a_file_is_made_again(whole: Path, lost: str) -
     assert f"making {whole}/.venv" in done.stderr
 
 
-@pytest.mark.parametrize("does", ["echo 3.1", "exit 1"])
+@pytest.mark.parametrize("does", [pytest.param("echo 3.1", marks=pytest.mark.rare), "exit 1"])
 def test_an_environment_whose_python_is_another_version_or_does_not_work_is_made_again(whole: Path, does: str) -> None:
     python = whole / ".venv" / "bin" / "python"
     python.unlink()

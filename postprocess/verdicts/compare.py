@@ -168,7 +168,8 @@ def compare(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         beside = RUN if runs[0] == runs[1] and unit == RUN else LAUNCH if runs[0] == runs[1] and LAUNCH in both else ""
         compared = partial(_compared, both, number, names, matched, unit=unit, past=past, apart=apart, beside=beside)
-        parts, learnt = zip(*pool.map(compared, map(METRICS.__getitem__, metrics)), strict=True)
+        measured = [METRICS[name] for name in metrics if _is_measured(both, name)] or [METRICS[metrics[0]]]
+        parts, learnt = zip(*pool.map(compared, measured), strict=True)
     rows = pd.concat(parts, ignore_index=True)
     remarks = [*_learnt_words(rows, unit, apart, learnt), *_at_equal_words(rows), *remarks]
     rows["q_value"] = effects.false_discovery_adjusted(rows["p_value"].to_numpy(np.float64))
@@ -339,7 +340,7 @@ def _compared(
     case, sides = place[number[chosen]], side[chosen]
     blocks, _ = numbered(names.iloc[cases], group_columns(names))
     occasion = both[LAUNCH].to_numpy(np.int64)[chosen] if beside == LAUNCH else None
-    adjusted = _at_equal(both[chosen], names.iloc[cases], metric, values, case, sides, blocks, occasion)
+    adjusted = _at_equal(both, chosen, names.iloc[cases], metric, values, case, sides, blocks, occasion)
     follows = np.bincount(case, adjusted != values, cases.size) > 0
     of_runs, least_launches = None, 0
     if unit == RUN or apart:
@@ -401,8 +402,15 @@ def _compared(
     return table, (int(rests.sum()), learnt.runs if learnt is not None else 0)
 
 
+def _is_measured(both: pd.DataFrame, metric: str) -> bool:
+    """Whether a launch, or a map, has a metric. Most of all metrics are of other families."""
+    of_map = both.get(f"{metric}{maps.MEASURED}")
+    return bool(metric in both and (both[metric].notna() if of_map is None else of_map.astype(bool)).any())
+
+
 def _at_equal(
-    launches: pd.DataFrame,
+    both: pd.DataFrame,
+    chosen: NDArray[np.bool_],
     names: pd.DataFrame,
     metric: Metric,
     values: Floats,
@@ -411,12 +419,12 @@ def _at_equal(
     blocks: effects.Integers,
     occasion: effects.Integers | None,
 ) -> Floats:
-    """The scaled values of launches; of those in `basic` at an equal value of the metric's covariate, where the sides
-    were measured beside each other.  names, blocks: of the cases."""
-    if occasion is None or metric.covariate not in launches or "configuration" not in names:
+    """The scaled values of the chosen launches; of those in `basic` at an equal value of the metric's covariate, where
+    the sides were measured beside each other.  names, blocks: of the cases."""
+    if occasion is None or metric.covariate not in both or "configuration" not in names:
         return values
     of_basic = (names["configuration"] == "basic").to_numpy()[case]
-    speed = scaled(launches[metric.covariate].to_numpy(np.float64), METRICS[metric.covariate])
+    speed = scaled(both[metric.covariate].to_numpy(np.float64)[chosen], METRICS[metric.covariate])
     adjusted: Floats = values.copy()
     given = (values, speed, case, side, blocks[case], occasion)
     adjusted[of_basic] = covariate.at_equal(*(one[of_basic] for one in given))

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -124,6 +125,7 @@ class Judged:
     why: str = ""
 
 
+@cache
 def read_all() -> tuple[Finding, ...]:
     """The findings of all papers, in the order of their files. Raises FindingsError."""
     files = (one for one in resources.files("postprocess.papers").iterdir() if one.name.endswith(".yaml"))

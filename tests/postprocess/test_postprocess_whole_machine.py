@@ -122,14 +122,15 @@ def test_nodes_are_accepted_by_their_times(tmp_path: Path, metric: str, nodes: i
 
 
 @pytest.mark.slow
-def test_at_most_one_healthy_machine_in_a_hundred_has_something_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("machines", "most"), [(50, 3), pytest.param(200, 6, marks=pytest.mark.rare)])
+def test_at_most_one_healthy_machine_in_a_hundred_has_something_named(tmp_path: Path, machines: int, most: int) -> None:
     """By one launch, and over both sizes of messages and the nodes alone."""
     alarms = 0
-    for seed in range(200):
+    for seed in range(machines):
         lines = synthetic_whole_machine.record(nodes=16, below=4, launch=seed + 1)
         path = synthetic.write(tmp_path / f"{seed}.jsonl", lines)
         alarms += bool(named(machine_table([registry.load(path, WHOLE_MACHINE)])))
-    assert alarms <= 6  # more in 4 of 1,000 series of 200, where the share is 1 %
+    assert alarms <= most  # more in 2 of 1,000 series of 50, 4 of those of 200, where the share is 1 %
 
 
 @pytest.mark.slow
