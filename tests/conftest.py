@@ -14,6 +14,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from mpi_campaign import ROOT
 from mpi_campaign.__main__ import answer
@@ -175,15 +176,31 @@ def _launches_beside_others(path: Path) -> bool:
     return f"mark.{BESIDE_OTHERS}" in path.read_text(encoding="utf-8")
 
 
+@functools.cache
+def _has_some_alone(path: Path) -> bool:
+    """Whether a file has tests of ALONE."""
+    if _launches_beside_others(path):
+        return False
+    return any(f'needs("{part}")' in path.read_text(encoding="utf-8") for part in ALONE)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of files that launch ranks beside others come first, since they take long, and those that want the machine
-    alone last: one worker has all of each kind, so that their files' fixtures are made once. The others go to any
-    worker, one by one."""
-    for item in items:
-        group = "alone" if _alone(item) else "launching" if _launches_beside_others(item.path) else ""
-        if group:
-            item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: (_alone(item), not _launches_beside_others(item.path)))
+    """Files whose tests all share the machine come first, and of these the ones that launch ranks: they take long."""
+    items.sort(key=lambda item: (_has_some_alone(item.path), not _launches_beside_others(item.path)))
+
+
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Tests that share the machine go to any worker, one by one; files whose tests launch ranks beside them all to one
+    worker, and so do files that want the machine alone. So the fixtures of a file that launches ranks are made once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = ROOT / nodeid.partition("::")[0]
+        return "alone" if _has_some_alone(path) else "launching" if _launches_beside_others(path) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

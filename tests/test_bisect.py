@@ -21,8 +21,7 @@ from postprocess.statistics.looks import LOOKS
 from postprocess.verdicts.blame import Blame
 from postprocess.verdicts.compare import USUAL
 from tests.archives import archived
-from tests.support import MPI, Command, refused
-from tests.test_judge import slowed
+from tests.support import Command, refused
 
 NAMES = tuple(f"mpich@{number}" for number in range(64))
 
@@ -183,19 +182,3 @@ def test_words_that_are_no_series_are_refused(words: tuple[str, ...], why: str) 
 
 def test_the_command_refuses_in_one_line(campaign: Command) -> None:
     refused(campaign("bisect", "mpich@5.0.2", "mpich@5.0.1"), "not before")
-
-
-@pytest.mark.rare
-@pytest.mark.slow
-@pytest.mark.needs("mpi")
-@pytest.mark.timeout(1200)
-def test_a_library_that_a_series_made_slower_is_found(campaign: Command, tmp_path: Path) -> None:
-    name = MPI.partition("@")[0]
-    slower = {"b": 0.0, "c": 1 / 3, "d": 1 / 3}
-    prefixes = [f"{name}@{letter}={slowed(tmp_path / letter, share)}" for letter, share in slower.items()]
-    done = campaign(
-        "bisect", MPI, *prefixes, "--collective", "ibcast", "--configuration", "basic", "--comm-time", "4ms",
-        "--comp-time", "4ms", "--minutes", "2", "--json", "--output", str(tmp_path / "archive"), timeout=1100,
-    )  # fmt: skip
-    assert done.returncode == 1, done.stderr
-    assert '"first_bad": "' + prefixes[1] in done.stdout

@@ -1,7 +1,5 @@
 """Two libraries in turn until it is known which is slower: the run ends then, and its answers keep their rate."""
 
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,15 +33,6 @@ from tests.support import MPI, Command, refused
 from tests.test_plan import MPICH, OPENMPI
 
 MAPS, SEARCHES = 8, 200
-SLOW_WAIT = """#include <mpi.h>
-int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    const double began = PMPI_Wtime();
-    const int code = PMPI_Wait(request, status);
-    const double until = PMPI_Wtime() + (PMPI_Wtime() - began) * SLOWER;
-    while (PMPI_Wtime() < until) {}
-    return code;
-}
-"""
 
 
 def judged(root: Path, sides: tuple[str, str], launches: int, slower: float, question: judging.Asked) -> RunFolder:
@@ -184,36 +173,3 @@ def test_two_words_for_one_library_are_refused_before_anything_is_measured(campa
 )
 def test_what_cannot_be_judged_is_refused(campaign: Command, tmp_path: Path, words: tuple[str, ...], why: str) -> None:
     refused(campaign("judge", "v1", "v2", "--repository", str(tmp_path), *words), why)
-
-
-@pytest.mark.slow
-@pytest.mark.rare  # three minutes; a search of test_bisect.py measures the same way
-@pytest.mark.needs("mpi")
-@pytest.mark.timeout(900)
-def test_a_library_that_was_made_slower_is_found(campaign: Command, tmp_path: Path) -> None:
-    slower = slowed(tmp_path / "slow", 1 / 3)
-    done = campaign(
-        "judge", MPI, f"{MPI.partition('@')[0]}@slow={slower}", "--collective", "ibcast",
-        "--configuration", "basic", "--comm-time", "4ms", "--comp-time", "4ms", "--minutes", "4",
-        "--output", str(tmp_path / "archive"), timeout=800,
-    )  # fmt: skip
-    assert done.returncode == 1, done.stderr
-    assert "slower" in done.stdout
-    (run,) = run_folders.runs(tmp_path / "archive")
-    repeats = {case["repeat"] for case in run_folders.read_manifest(run)["cases"]}
-    assert repeats in [set(range(1, looks + 1)) for looks in LOOKS]
-    assert run.is_complete
-
-
-def slowed(prefix: Path, share: float) -> Path:
-    """A prefix with the library of MPI, whose programs wait longer in MPI_Wait than they need, by a share of that."""
-    real = Path(resolving.resolve(resolving.parse(MPI), lambda *_: None).prefix)
-    shutil.copytree(real, prefix, symlinks=True, dirs_exist_ok=True)
-    source, library, launcher = prefix / "slow.c", prefix / "slow.so", prefix / "bin" / "mpiexec"
-    source.write_text(SLOW_WAIT)
-    words = ("-shared", "-fPIC", f"-DSLOWER={share}", str(source), "-o", str(library))
-    subprocess.run([str(real / "bin" / "mpicc"), *words], check=True)
-    launcher.unlink()
-    launcher.write_text(f'#!/bin/sh\nLD_PRELOAD={library} exec {real}/bin/mpiexec "$@"\n')
-    launcher.chmod(0o755)
-    return prefix

@@ -114,7 +114,7 @@ static const char using[] =
     "    MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
     "    MPI_Comm_size(MPI_COMM_WORLD, &size);\n"
     "    pairs = size / 2;\n"
-    "    setvbuf(stdout, NULL, _IOLBF, 0); /* what is printed is seen also where a later iteration hangs */\n"
+    "    setvbuf(stdout, NULL, _IOLBF, 0); /* what is printed is seen where MPI_Waitall hangs */\n"
     "    if (size != RANKS) {\n"
     "        fprintf(stderr, \"start %d ranks\\n\", RANKS);\n"
     "        MPI_Abort(MPI_COMM_WORLD, 2);\n"
@@ -155,23 +155,23 @@ bool reproducer_write(const char *path, const struct reproducer *r, char *error,
     const size_t size = sizeof making + sizeof using + MOST_HEAD;
     char cause[256];
     char *text = fail_alloc(size, 1);
-    const int head =
-        snprintf(text, MOST_HEAD,
-                 "/* Found by partitioned: %.400s\n"
-                 "   Build: mpicc reproducer.c; run: mpiexec -n %d ./a.out; exit code 1: wrong data; it "
-                 "may also hang. */\n"
-                 "#define RANKS %d\n"
-                 "#define NEIGHBOURS %zu\n"
-                 "#define WORDS %zu\n"
-                 "#define SEND_PARTITIONS %zu\n"
-                 "#define RECEIVE_PARTITIONS %zu\n"
-                 "#define ASKS %d\n"
-                 "#define STARTS_TOGETHER %d\n"
-                 "#define POLLS %d\n"
-                 "#define DELAY_SECONDS %.9f\n"
-                 "#define LIMIT_SECONDS %d\n",
-                 r->found, r->ranks, r->ranks, r->neighbours, r->words, r->send_partitions, r->receive_partitions,
-                 r->asks, r->starts_together, r->polls, (double)r->delay_ns / 1e9, LIMIT_SECONDS);
+    const int head = snprintf(
+        text, MOST_HEAD,
+        "/* Found by partitioned: %.400s\n"
+        "   Build: mpicc reproducer.c; run: mpiexec -n %d ./a.out, up to %d s; exit code 1: wrong "
+        "data; it may also hang. */\n"
+        "#define RANKS %d\n"
+        "#define NEIGHBOURS %zu\n"
+        "#define WORDS %zu\n"
+        "#define SEND_PARTITIONS %zu\n"
+        "#define RECEIVE_PARTITIONS %zu\n"
+        "#define ASKS %d\n"
+        "#define STARTS_TOGETHER %d\n"
+        "#define POLLS %d\n"
+        "#define DELAY_SECONDS %.9f\n"
+        "#define LIMIT_SECONDS %d\n",
+        r->found, r->ranks, LIMIT_SECONDS, r->ranks, r->neighbours, r->words, r->send_partitions, r->receive_partitions,
+        r->asks, r->starts_together, r->polls, (double)r->delay_ns / 1e9, LIMIT_SECONDS);
     snprintf(text + head, size - (size_t)head, "%s%s", making, using);
     const bool good = file_replace(path, text, strlen(text), cause, sizeof cause);
     if (!good) {

@@ -17,7 +17,7 @@ PARTS = (
 )  # fmt: skip
 
 # Tests that launch no ranks share the cores; tests/conftest.py orders them and keeps the others alone.
-SIDE_BY_SIDE = ("--numprocesses=auto", "--maxprocesses=4", "--dist=loadgroup", "--no-loadscope-reorder")
+SIDE_BY_SIDE = ("--numprocesses=auto", "--maxprocesses=4", "--no-loadscope-reorder")
 
 RARE_TOO = "--rare"
 """Option of pytest, made by tests/conftest.py: also the tests that are marked `rare`."""

@@ -20,6 +20,7 @@ from postprocess.statistics.limits import Limits
 from postprocess.verdicts.answers import Answers, Question
 from postprocess.verdicts.compare import over_all
 from postprocess.verdicts.compare_text import Pairs
+from postprocess.verdicts.launches import methods_of
 
 BASIC = "basic"
 LIBRARIES = "Libraries against each other"
@@ -109,11 +110,14 @@ def _command(folder: RunFolder, *words: str) -> str:
 def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Question | None:
     """This run against the newest complete one before it that has cases in common, measured by the same methods on the
     same machine; None where there is none."""
+    methods = methods_of(folder.path).items()
     runs = [one for one in run_folders.runs(folder.root) if one.system == folder.system and one.run < folder.run]
     for other, theirs in sides.manifests(reversed(runs)):
         if not theirs.keys().isdisjoint(run_folders.MARKS) or not (
             other.is_complete and _cases(theirs) & _cases(manifest) and _machine(theirs) == _machine(manifest)
         ):
+            continue
+        if methods.isdisjoint(methods_of(other.path).items()):
             continue
         pairs = _beside(folder, manifest, Side(other.run, runs=(other,)), {other.run: theirs}, earlier)
         if pairs is not None:

@@ -129,7 +129,7 @@ NOT_MEASURED = "not measured"
 """The reason of a point without repetitions."""
 WITHIN_BUCKET = "within_bucket"
 FEW_BUCKETS = 12
-"""A message that takes so many times the time of the bucket takes its bytes / rate within 5 %."""
+"""A message that takes so many times the time of the bucket takes its bytes / rate within 5 %, one way."""
 MOST_DRIFT_PPM = 500
 """As `clock_establish` has it."""
 
@@ -203,12 +203,12 @@ def within_bucket(header: Header, of_ns: float, sent_bytes: float = math.inf) ->
 
 
 def is_within_bucket(row: Mapping[Any, Any]) -> bool:
-    """Whether a row's flags have the remark of `within_bucket`. No advice rests on such a row."""
+    """Whether a row's flags have the remark of `within_bucket`."""
     return any(flag.startswith(WITHIN_BUCKET) for flag in row["flags"])
 
 
 def flags_of_start(point: Sampling) -> Iterator[str]:
-    """The flags of late repetitions, of a start at a barrier, and of a clock whose error is not known."""
+    """The flags of late repetitions, and of a start at a barrier."""
     late = point.late_repetitions
     if point.stop_reason in ("late", "spoilt"):
         yield f"stopped because a rank came too late too often: {point.repetitions} repetitions kept"

@@ -202,7 +202,7 @@ def bucket_ns(header: Header) -> int:
 def wire_bytes_per_second(header: Header) -> float:
     """The rate of a wire, such as that of wire:2gbit:duplex; infinite without one."""
     rate = re.fullmatch(r"\w+:(\d{1,6})([kmg])bit(?::\w+)?", header.network)
-    return int(rate[1]) * {"k": 1e3, "m": 1e6, "g": 1e9}[rate[2]] / 8 if rate else math.inf
+    return int(rate[1]) * {"k": 1e3, "m": 1e6, "g": 1e9}[rate[2]] / 8 if rate and int(rate[1]) else math.inf
 
 
 def repeat_of(metadata: Json) -> int | None:

@@ -40,6 +40,7 @@ COLUMNS = (*_AXES, *registry.METRICS, *STATE, "run")
 """All columns that a table of launches may have, in their order."""
 _METHOD = "record_method"
 """The number of the method by which a family was measured, until the launches of older methods are left out."""
+LATEST_METHOD = 10**9
 _KINDS = {"text": pa.dictionary(pa.int32(), pa.string()), "integer": pa.int64(), "number": pa.float64()}
 
 
@@ -140,10 +141,10 @@ def _of_newest_methods(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     lines = []
     for benchmark, rows in table[old].groupby("benchmark", observed=True):
         runs = sorted(map(str, rows["run"].unique()))
-        methods = ", ".join(map(str, sorted(rows[_METHOD].unique())))
+        methods = " and ".join(str(one or "unknown") for one in sorted(rows[_METHOD].unique()))
         lines.append(
-            f"{benchmark} of {', '.join(runs[:3])}{' and others' * (len(runs) > 3)} is left out: method {methods} "
-            f"measured it, which is not compared with method {newest[rows.index[0]]}"
+            f"{benchmark} of {', '.join(runs[:3])}{' and others' * (len(runs) > 3)} is left out: it was measured by "
+            f"method {methods}, and is not compared with method {newest[rows.index[0]]}"
         )
     kept = table.drop(columns=_METHOD) if not lines else table[~old].drop(columns=_METHOD)
     return kept, lines
@@ -207,13 +208,14 @@ def _run_launches(path: Path, kept: KeptLaunches | None, loaded: Run | None) -> 
     failed = _failed(path)
     problems = tuple(f"{label} is left out, it failed: {reason}" for label, reason in failed.values())
     names = {"system": folder.system, "run": path.name}
+    methods = methods_of(path)
     parts = []
     for family, part in _parts(folder, ["record", "failed"] if failed else []):
         possible, impossible = _possible(_with_soundness(_without(part, failed)), family)
         if impossible:
             problems += (f"{impossible} of {family.name} cannot be, such as infinite times: not valid",)
         if part.num_rows:
-            parts.append(_told(possible, {**_benchmark(family), **names, _METHOD: _method_of(path, family)}))
+            parts.append(_with_methods(_told(possible, _benchmark(family) | names), methods))
     if folder.loaded is not None:
         problems = (*problems, *folder.run.problems, *registry.problems(folder.run))
     joined = _as_one(parts)
@@ -265,19 +267,27 @@ def _parts(folder: _Folder, needed: Sequence[str]) -> Iterator[tuple[Family, pa.
             yield family, launches.of_files(folder.path.name, tables)
 
 
-def _method_of(run: Path, family: Family) -> int:
-    """The number of the method by which a run's records of a family were measured; 0 where no record tells it."""
+def methods_of(run: Path) -> dict[str, int]:
+    """The number of the method of each benchmark in a run folder, by its first record; none where that tells none."""
+    methods: dict[str, int] = {}
     records = record_files(run / "records")
-    named = [record for record in records if any(name in record.name for name in family.benchmarks)]
-    for record in named or records:
-        try:
-            with record.open(encoding="utf-8") as lines:
-                header = json.loads(lines.readline())
-            if header["family"] == family.name:
-                return int(header["method"])
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            continue  # whoever reads the record says so
-    return 0
+    for name in (name for family in registry.FAMILIES for name in family.benchmarks):
+        for record in [one for one in records if name in one.name] or records:
+            try:
+                with record.open(encoding="utf-8") as lines:
+                    header = json.loads(lines.readline())
+                if header["benchmark"] == name:
+                    methods[name] = min(int(header["method"]), LATEST_METHOD)
+                    break
+            except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+                continue  # whoever reads the record says so
+    return methods
+
+
+def _with_methods(part: pa.Table, methods: Mapping[str, int]) -> pa.Table:
+    """The rows with the number of their benchmark's method, 0 where it is not known."""
+    names = part["benchmark"].cast(pa.string()).to_pandas()
+    return part.append_column(_METHOD, pa.array(names.map(methods).fillna(0).to_numpy(np.int64)))
 
 
 def _may_have(folder: _Folder, family: Family, launches: Launches) -> bool:
@@ -324,7 +334,7 @@ def _possible(part: pa.Table, family: Family) -> tuple[pa.Table, str]:
     return part, plural(int(wrong.sum()), "point") if wrong.any() else ""
 
 
-def _told(part: pa.Table, values: Mapping[str, str | int]) -> pa.Table:
+def _told(part: pa.Table, values: Mapping[str, str]) -> pa.Table:
     """Those columns of _SCHEMA that say something of these rows. Raises RecordError.
 
     values: columns that have one value in all rows.

@@ -426,7 +426,7 @@ def test_what_another_method_measured_is_left_out_and_named(tmp_path: Path) -> N
     for _ in range(2):
         table, (line,) = launch_table(folders)
         assert set(table["run"]) == {"1"}
-        assert line.startswith("nbc_overlap of 0 is left out: method ")
+        assert line.startswith("nbc_overlap of 0 is left out: it was measured by method 1")
         for folder in folders:
             registry.write_tables(load_run(folder))
     assert set(launch_table(folders[:1])[0]["run"]) == {"0"}

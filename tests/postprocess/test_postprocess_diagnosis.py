@@ -534,7 +534,7 @@ def test_messages_that_a_wires_bucket_lets_pass_at_once_decide_and_advise_nothin
     for row in rows:
         row["flags"] = ["within_bucket: too short"] * (row["comm_target_ns"] < 4 * MS)
     found = map_diagnosis(rows)
-    assert (found.label, found.words) == (OVERLAP, "overlap at 24 of 24")
+    assert (found.label, found.words) == (OVERLAP, "overlap at 24 of 24; too short for the wire at 12")
     of_all = map_diagnosis([{**row, "flags": ["within_bucket: too short"]} for row in rows])
     assert of_all.label == UNRELIABLE and "take longer ones" in of_all.advice
     lines = configured("basic", synthetic.SERIALISED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from postprocess.families import registry, sampled
 from postprocess.families.hybrid.axes import WHOLE
 from postprocess.families.mpi_impact.record import COMPUTE_ALONE
 from postprocess.records.fields import RecordError
+from postprocess.records.reading import load_record
 from postprocess.records.run import load_run
 from tests.postprocess import (
     synthetic,
@@ -194,3 +196,24 @@ def test_any_record_is_a_table_or_refused_in_one_line(tmp_path: Path, benchmark:
     run = load_run(tmp_path)
     registry.found(run, family)
     assert all(problem.isprintable() for problem in (*run.problems, *registry.problems(run)))
+
+
+@pytest.mark.parametrize(
+    ("network", "of_ns", "sent_bytes", "within"),
+    [
+        ("wire:2gbit:duplex", 2_000_000, math.inf, True),  # 10 times what the bucket lets pass at once
+        ("wire:2gbit:duplex", 2_400_000, math.inf, False),
+        ("wire:2gbit:duplex", 500_000, 8_000, False),  # all of it takes 32 us at the rate
+        ("wire:2gbit:duplex", 500_000, 0, False),
+        ("wire:0gbit:duplex", 500_000, 8_000, False),
+        ("wire:2gbit", 500_000, math.inf, False),  # of another version of the wire
+        ("shm", 500_000, math.inf, False),
+    ],
+)
+def test_a_transfer_that_the_wires_bucket_makes_faster_is_told(
+    tmp_path: Path, network: str, of_ns: float, sent_bytes: float, within: bool
+) -> None:
+    lines = synthetic.sweep(grid=(8,))
+    lines[0] |= {"network": network, "command_line": ["nbc_overlap", "--settle", "200000ns"]}
+    header = load_record(synthetic.write(tmp_path / "a.jsonl", lines)).header
+    assert bool(sampled.within_bucket(header, of_ns, sent_bytes)) == within

@@ -436,6 +436,12 @@ def test_what_is_not_reliable_says_why(
     synthetic.check_unreliable(row_of(tmp_path, truth, header=header, **changes), reason)
 
 
+def test_repetitions_that_were_thrown_away_are_told(tmp_path: Path) -> None:
+    thrown_away = row_of(tmp_path / "many", EAGER, discarded_repetitions=40)["flags"]
+    assert thrown_away[0].startswith("40 repetitions thrown away beside 21: ") and len(thrown_away) == 1
+    assert row_of(tmp_path / "few", EAGER, discarded_repetitions=1)["flags"] == []
+
+
 def test_repetitions_that_disagree_are_unclear(tmp_path: Path) -> None:
     lines = record(EAGER, Sweep(sizes=(65536,)))
     other = point(0, replace(EAGER, full_up_to=0))["series"]

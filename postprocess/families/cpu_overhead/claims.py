@@ -56,8 +56,12 @@ def judged(share: Estimate, threshold: float) -> str:
 
 
 def average(rows: pd.DataFrame, column: str) -> Estimate:
-    """The average of a column over the points of each launch, and the median of these over launches; NaN without
-    rows."""
+    """The average of a column over the points of each launch, and the median of these over launches; NaN without rows.
+
+    Points that not every launch has are left out, where some are in all: launches are compared on the same points.
+    """
+    every = rows.groupby(_POINT, dropna=False)["launch"].transform("nunique") == rows["launch"].nunique()
+    rows = rows[every] if every.any() else rows
     each = [_average_of_launch(of_launch, column).numbers for _, of_launch in rows.groupby("launch", sort=False)]
     return launches.over_launches(*np.transpose(each)) if each else UNKNOWN
 
@@ -98,15 +102,23 @@ def verdicts(table: pd.DataFrame) -> list[tuple[str, str]]:
     what a message costs it by the LogGP parameters."""
     calls, messages = table[table["way"] == BLOCKING], table[table["pair"] != ""]
     return [
-        (_where(rows), _of_idle_time(rows[rows["reliable"].astype(bool)]))
+        (_where(rows), _of_idle_time(rows))
         for _, rows in calls.groupby([*_GROUP, axes.LIBRARY_SETTING.name], sort=False)
     ] + [
-        (f"{_where(rows)}, {str(pair).replace('_', ' ')}", _of_messages(rows))
+        (_where(rows, f", {str(pair).replace('_', ' ')}"), _of_messages(rows))
         for (*_, pair), rows in messages.groupby([*_GROUP, "pair"], sort=False)
     ]
 
 
-def _of_idle_time(reliable: pd.DataFrame) -> str:
+def _left_out(rows: pd.DataFrame, column: str) -> str:
+    """What the average of a column would be with the valid points that are not reliable; empty where there are none."""
+    valid = rows[rows["valid"].astype(bool)]
+    others = len(valid) - int(valid["reliable"].sum())
+    return f" ({_share(average(valid, column))} with {others} valid ones that are not)" if others else ""
+
+
+def _of_idle_time(rows: pd.DataFrame) -> str:
+    reliable = rows[rows["reliable"].astype(bool)]
     if reliable.empty:
         return "no blocking collective has a reliable point"
     idle = average(reliable, "idle_share")
@@ -117,7 +129,8 @@ def _of_idle_time(reliable: pd.DataFrame) -> str:
             f"whether blocking collectives leave more than {percent(LEAST_CHANGE)} of CPU time idle cannot be told"
         ),
     }[judged(idle, LEAST_CHANGE)]
-    return f"{found}: {_share(idle)} of their time, on average over {plural(len(reliable), 'reliable point')}"
+    count = plural(len(reliable), "reliable point")
+    return f"{found}: {_share(idle)} of their time, on average over {count}{_left_out(rows, 'idle_share')}"
 
 
 def _of_messages(rows: pd.DataFrame) -> str:
@@ -158,12 +171,13 @@ def _time(estimate: Estimate) -> str:
     return f"{value} [{low}, {high}]" if math.isfinite(as_float(estimate.low)) else f"{value}, no interval"
 
 
-def _where(rows: pd.DataFrame, *, setting: bool = True) -> str:
-    """The case of rows in words.  setting: they are of one library setting."""
+def _where(rows: pd.DataFrame, more: str = "", *, setting: bool = True) -> str:
+    """The case of rows in words.  more: what else tells it.  setting: they are of one library setting."""
     first = first_of(rows)
     if not setting:
         first[axes.LIBRARY_SETTING.name] = axes.LIBRARY_SETTING.usual
-    return sampled_table.case_words(AXES, first) + sampled_table.few_launches_words(rows["launch"].nunique())
+    launches = rows.loc[rows["valid"].astype(bool), "launch"].nunique()
+    return f"{sampled_table.case_words(AXES, first)}{more}{sampled_table.few_launches_words(launches)}"
 
 
 def _share(estimate: Estimate) -> str:
@@ -203,8 +217,8 @@ def _of_papers_claims(rows: pd.DataFrame) -> Iterator[str]:
         )
         yield (
             f"MPI_Allreduce takes {_share(share)} of the {what}, on average over "
-            f"{plural(len(reliable), 'reliable point')}: {', '.join(verdicts)}; the paper says so of more than "
-            f"{PAPERS_NODES} nodes, and these are {plural(int(rows['ranks'].iloc[0]), 'rank')}"
+            f"{plural(len(reliable), 'reliable point')}{_left_out(calls, column)}: {', '.join(verdicts)}; the paper "
+            f"says so of more than {PAPERS_NODES} nodes, and these are {plural(int(rows['ranks'].iloc[0]), 'rank')}"
         )
 
 

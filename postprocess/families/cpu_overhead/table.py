@@ -231,6 +231,10 @@ def _cell_of(point: CpuPoint) -> tuple[str, int, int]:
     return point.operation, point.communicator_ranks, point.message_bytes
 
 
+MOST_COPIES = 2
+"""How often a rank sends its message at most in a call, as in an allreduce, on two ranks."""
+
+
 def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
     knees, alone = availabilities(record), calls_alone(record)
     for point in record.points:
@@ -243,7 +247,8 @@ def _rows(record: CpuRecord, failed: Sequence[str]) -> Iterator[_Row]:
                 point, found["cpu_share"], record.cpu_clock_step_ns, oversubscribed=record.header.oversubscribed
             ),
         ]
-        bucket = sampled.within_bucket(record.header, as_float(found["t_wall_ns"].value) * point.calls)
+        sent_bytes = MOST_COPIES * point.message_bytes * point.calls
+        bucket = sampled.within_bucket(record.header, as_float(found["t_wall_ns"].value) * point.calls, sent_bytes)
         plain = {
             axes.OPERATION.name: point.operation,
             **{name: getattr(point, name) for name in _OF_POINT},

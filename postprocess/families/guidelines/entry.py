@@ -41,7 +41,6 @@ from postprocess.families.sampled_family import sampled_family, shown
 from postprocess.families.sampled_inside import different, observed, wrong
 from postprocess.families.sampled_table import estimate_of, leading
 from postprocess.records.fields import Positive
-from postprocess.records.header import Header
 from postprocess.records.record import Record, RecordFile, record_as
 from postprocess.records.run import failed_reasons
 from postprocess.statistics.metrics import series_estimate
@@ -86,19 +85,20 @@ def _record(record: Record) -> GuidelineRecord:
     return record_as(GuidelineRecord, record, AXES.family, lambda point: point_as(GuidelinePoint, point, parameters))
 
 
-def _reasons(point: GuidelinePoint, header: Header) -> list[str]:
+def _reasons(point: GuidelinePoint, *, oversubscribed: bool) -> list[str]:
     reasons = invalid_reasons(point)
     if not point.repetitions:
         return reasons
     shorter_ns = min(median(point.t_left_ns), median(point.t_right_ns))
-    reasons += reasons_of_times(point, CLOCK_LIMIT, shorter_ns, oversubscribed=header.oversubscribed)
-    return [*reasons, *within_bucket(header, shorter_ns, point.vector_bytes * point.calls)]
+    return [*reasons, *reasons_of_times(point, CLOCK_LIMIT, shorter_ns, oversubscribed=oversubscribed)]
 
 
 def _rows(record: GuidelineRecord, failed: str) -> Iterator[sampled_table.Row]:
     for point in record.points:
-        reasons = [*failed_reasons(failed), *_reasons(point, record.header)]
+        reasons = [*failed_reasons(failed), *_reasons(point, oversubscribed=record.header.oversubscribed)]
         calls = max(point.calls, 1)
+        batch_ns = min(median(point.t_left_ns), median(point.t_right_ns)) if point.repetitions else 0
+        bucket = within_bucket(record.header, batch_ns, point.vector_bytes * calls)
         found = (
             series_estimate(np.asarray(point.t_left_ns) / np.asarray(point.t_right_ns)),
             series_estimate(np.asarray(point.t_left_ns) / calls),
@@ -108,7 +108,7 @@ def _rows(record: GuidelineRecord, failed: str) -> Iterator[sampled_table.Row]:
             **sampled_table.case_of(record.header, AXES),
             **{name: getattr(point, name) for name in OWN},
             **sampled_table.columns_of_estimates(dict(zip(ESTIMATES, found, strict=True))),
-            **sampled_table.columns_of_point(record, point, reasons, flags_of_start(point)),
+            **sampled_table.columns_of_point(record, point, reasons, [*flags_of_start(point), *bucket]),
         }
 
 

@@ -28,7 +28,6 @@ from postprocess.families.hybrid.operations import OPERATIONS, PAPERS
 from postprocess.families.hybrid.table import ESTIMATES, PAPERS_RATIO, SETTING, WIDENED, count_of_controls, with_states
 from postprocess.statistics import control
 from postprocess.statistics.control import FASTER
-from postprocess.statistics.effects import sure_at
 
 RatioColumn: TypeAlias = Literal["ratio_to_library", "ratio_to_best_library", "ratio_to_papers_own_widened"]
 HOLDS, MISSED, CANNOT_TELL = "holds", "missed", "cannot be told"
@@ -243,12 +242,7 @@ def _judged(rows: Sequence[dict[str, Any]], claim: Claim) -> dict[str, Any]:
     """The columns about a claim. rows: those that the claim covers, of which at least one has the ratio."""
     low, high = f"{claim.column}_ci95_low", f"{claim.column}_ci95_high"
     lacks = lacking(rows, claim.settings, claim.first_bytes, claim.last_bytes)
-    surely = sure_at([(row[claim.column], row[low], row[high]) for row in rows], claim.bound)
-    missed = [
-        row
-        for row, told in zip(rows, surely, strict=True)
-        if told and row[claim.column] > claim.bound and not row["doubtful"]
-    ]
+    missed = [row for row in rows if row[low] > claim.bound and not row["doubtful"]]
     sure = all(row[high] <= claim.bound and not row["doubtful"] for row in rows)
     controls = [row["control"] for row in rows if claim.column == WIDENED and math.isfinite(row["control"])]
     largest = max((row for row in rows if math.isfinite(row[claim.column])), key=lambda row: float(row[claim.column]))

@@ -546,6 +546,8 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
     parts = [
         f"{label} at {counts[label]} of {len(rows)}{f', {rule.words}' if rule else ''}" for label, rule in where.items()
     ]
+    if short := len(not_failed) - len(rows):
+        parts.append(f"too short for the wire at {short}")
     if left := len(rows) - len(known):
         parts.insert(0 if few else len(parts), f"{UNRELIABLE} at {left}{f' of {len(rows)}' if few else ''}")
     reading = _reading(where, main)

@@ -337,7 +337,7 @@ def _row(m: _Measured, beside: _Beside, system: str) -> dict[str, Any]:
     h, p = m.record.header, m.point
     overhead, (comm_ref, comp_ref) = m.overhead, m.refs_ns
     flags = validity.flags(p, comm_ref, comp_ref, m.record.interval_relative, m.record.test_interval_ns)
-    flags += sampled.within_bucket(h, comm_ref)
+    flags += sampled.within_bucket(h, comm_ref, math.inf if p.message_bytes else 0)
 
     basic, reason = _basic_of(m, beside.basics)
     moved: list[str] = []

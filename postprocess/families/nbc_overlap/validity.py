@@ -14,7 +14,7 @@ reliable    Valid, the case did not fail, and the value answers the question at 
               drifted by more than 10 %, and none whose size it calibrated is more than 10 % off that time: a disturbed
               `basic` makes everything else look better (or worse);
             * there is a common clock, and its residual is at most 10 % of the shorter reference, because its error can
-              shift the ratio by that much. If the residual is not known, that is a flag.
+              shift the ratio by that much. It must be known, and no clock drift by more than 500 ppm.
 flags       Worth knowing, but the ratio stands, because it is made from measured references, not from targets:
             * a size is off its target by at most 20 %;
             * the measured reference of a given size is more than 20 % off the target;

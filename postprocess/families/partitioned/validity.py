@@ -4,7 +4,7 @@ valid       There are at least 6 valid repetitions (fewer have no interval) and 
 reliable    Valid, the case did not fail, and
             * the 95 % interval of the gain is at most 25 % of the gain wide;
             * there is a common clock, and its residual is at most 10 % of the shorter of the two times, because both
-              are times between ranks. If the residual is not known, that is a flag;
+              are times between ranks. It must be known, and no clock drift by more than 500 ppm;
             * over a wire, one message takes longer than a few times the time in which its bucket fills: else a
               partition that follows a pause passes at once;
             * the ranks are not oversubscribed: threads that share a core take turns, and delay each other by time

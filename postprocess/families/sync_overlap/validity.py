@@ -11,12 +11,13 @@ reliable    Valid, the case did not fail, and
 flags       Worth knowing, but the answers stand:
             * MPI_Isend took more than a tenth of the delay: the sender waited in it;
             * the negative control shows overlap;
-            * ranks were started by a barrier, or in most repetitions a rank was late.
+            * ranks were started by a barrier, or in most repetitions a rank was late;
+            * more repetitions were thrown away than a tenth of those that count.
 """
 
 from collections.abc import Iterator
 
-from postprocess.drawing.text import duration, percent
+from postprocess.drawing.text import duration, percent, plural
 from postprocess.families import sampled
 from postprocess.families.sync_overlap.record import SyncPoint
 from postprocess.statistics import late_receiver
@@ -26,6 +27,7 @@ DELAY_PER_TRANSFER = 10
 UNSEEN_LIMIT = 0.5
 CLOCK_LIMIT = 0.01
 ISEND_LIMIT = 0.1
+MOST_THROWN_AWAY = 0.1
 
 
 def unreliable_reasons(
@@ -60,3 +62,8 @@ def flags(point: SyncPoint, outcome: str, *, control: bool) -> Iterator[str]:
     if point.t_isend_ns > ISEND_LIMIT * point.t_delay_ns:
         yield f"MPI_Isend took {duration(point.t_isend_ns)}"
     yield from sampled.flags_of_start(point)
+    if point.discarded_repetitions > MOST_THROWN_AWAY * point.repetitions:
+        yield (
+            f"{plural(point.discarded_repetitions, 'repetition')} thrown away beside {point.repetitions}: ranks were "
+            "disturbed in them, so that what is kept is a choice"
+        )

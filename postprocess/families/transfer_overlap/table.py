@@ -131,7 +131,11 @@ def _rows(record: TransferRecord, failed: str) -> Iterator[dict[str, Any]]:
         flags = [
             *validity.flags(point, improvement, bound, found["parts_of_whole"]),
             *validity.drift_flags(point, between, found["reference_change"]),
-            *sampled.within_bucket(record.header, as_float(found["t_comm_ns"].value)),
+            *sampled.within_bucket(
+                record.header,
+                as_float(found["t_comm_ns"].value) / max(1, min(point.iterations, point.reference_iterations)),
+                point.exchanged_bytes,
+            ),
         ]
         yield {
             **case,

@@ -8,7 +8,7 @@ reliable    Valid, the case did not fail, and
             * the improvement does not surely differ by more than 3 % between the earlier and the later half of the
               repetitions: otherwise its median is that of neither state (`drift`);
             * there is a common clock, and its residual is at most 1 % of a solve, because a solve is timed from the
-              first rank's start to the last one's end. If the residual is not known, that is a flag;
+              first rank's start to the last one's end. It must be known, and no clock drift by more than 500 ppm;
             * the ranks are not oversubscribed: a rank that waits for a core has not overlapped anything.
 flags       Worth knowing, but the improvement stands:
             * its whole interval is above that of the bound: the version without overlap is at fault, as that of one
