@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mpi_campaign import ROOT
-from mpi_campaign.launching import nodes, shared_memory
+from mpi_campaign.launching import node_agent, shared_memory
 from mpi_campaign.processes import guard
 from mpi_campaign.running import leftovers
 from mpi_campaign.systems import nodes_in_hand
@@ -122,7 +122,7 @@ def test_nodes_that_could_not_be_cleaned_are_named(
     hosts = ("quick", "silent1", "silent2", "late")
     in_hand = InHand("slurm job 1 has", hosts, hosts, (((0,),),) * len(hosts), {})
     monkeypatch.setenv(nodes_in_hand.IN_HAND, in_hand.as_text())
-    monkeypatch.setattr(nodes, "AGENT", agent)
+    monkeypatch.setattr(node_agent, "AGENT", agent)
     monkeypatch.setattr(leftovers, "ASKING_SECONDS", 1.0)
     monkeypatch.setattr(leftovers, "BEGIN_WITHIN_SECONDS", 0.7)
     monkeypatch.setattr(leftovers, "ASKED_AT_ONCE", 2)
@@ -142,7 +142,7 @@ def test_the_node_of_a_session_is_cleaned_even_if_its_job_starts_nothing_any_mor
     names = (os.uname().nodename, "another-node")
     in_hand = InHand("slurm job 1 has", ("n1", "n2"), names, (((0,),),) * 2, {})
     monkeypatch.setenv(nodes_in_hand.IN_HAND, in_hand.as_text())
-    monkeypatch.setattr(nodes, "AGENT", agent)
+    monkeypatch.setattr(node_agent, "AGENT", agent)
     left = Path("/dev/shm") / f"mpi_campaign_{secrets.token_hex(8)}"
     left.write_bytes(bytes(4096))
     try:

@@ -405,7 +405,7 @@ def test_a_node_that_cannot_be_used_is_named_in_one_line(
     agent = tmp_path / "agent"
     agent.write_text(f"#!/bin/sh\n{answer}\n")
     agent.chmod(0o755)
-    monkeypatch.setattr(nodes, "AGENT", agent)
+    monkeypatch.setattr(node_agent, "AGENT", agent)
     monkeypatch.delenv(nodes_in_hand.IN_HAND, raising=False)
     monkeypatch.setenv("SLURM_JOB_ID", "12")
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
