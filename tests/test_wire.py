@@ -98,7 +98,7 @@ def test_a_wire_that_was_idle_owes_no_more_than_it_says(rate: str) -> None:
 @given(st.integers(1, 32_000))
 def test_a_wire_settles_soon(mbit: int) -> None:
     rate = f"{mbit}mbit"
-    owed = rates.burst_bytes(rate) + rates.packet_bytes(rate)
+    owed = rates.bucket_bytes(rate)
     assert rates.settle_ns(rate) >= owed / rates.bytes_per_second(rate) * 1e9
     if mbit >= 50:
         assert rates.settle_ns(rate) < 1_000_000

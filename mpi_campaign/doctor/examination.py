@@ -239,7 +239,7 @@ def _rate(name: str, rate: str) -> Finding:
     except OSError as error:
         return Finding(f"{name} {rate}", NOTE, f"not measured: {error}", "put that right, then start again")
     each = "; ".join(f"{one.message_bytes >> 10} KiB {one.way} {one.ratio - 1:+.0%}" for one in seen)
-    least = FEW_BUCKETS * (rates.burst_bytes(rate) + rates.packet_bytes(rate))
+    least = FEW_BUCKETS * rates.bucket_bytes(rate)
     within = dict.fromkeys(wire_rate.WAYS, RATE_WITHIN) | {wire_rate.WAYS[-1]: BOTH_WITHIN}
     off = [one for one in seen if one.message_bytes >= least and abs(one.ratio - 1) > within[one.way]]
     return finding(

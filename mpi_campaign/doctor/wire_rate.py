@@ -23,7 +23,7 @@ from postprocess.statistics.metrics import as_float, median_estimate
 
 WAYS = ("there", "back", "both ways")
 RATES = ("50mbit", "500mbit", "2gbit")
-"""Of slow and fast wires: what is seen of these holds for those between them."""
+"""A slow, a middle and a fast wire."""
 SIZES = (128 << 10, 1 << 20)
 PAUSE_SECONDS = 0.002  # the bucket fills, as it does before each start of a benchmark
 LIMIT_SECONDS = 60.0

@@ -36,6 +36,11 @@ def burst_bytes(rate: str) -> int:
     return LEAST_BURST + round(bytes_per_second(rate) * TIMER_SECONDS)
 
 
+def bucket_bytes(rate: str) -> int:
+    """What passes at once after a pause: the content of the bucket, and the packet that takes the last of it."""
+    return burst_bytes(rate) + packet_bytes(rate)
+
+
 def settle_ns(rate: str) -> int:
     """The idle time, in nanoseconds, after which the token bucket is full and a longer pause changes nothing."""
-    return math.ceil((burst_bytes(rate) + packet_bytes(rate)) / bytes_per_second(rate) * 1e9)
+    return math.ceil(bucket_bytes(rate) / bytes_per_second(rate) * 1e9)

@@ -40,7 +40,8 @@ COLUMNS = (*_AXES, *registry.METRICS, *STATE, "run")
 """All columns that a table of launches may have, in their order."""
 _METHOD = "record_method"
 """The number of the method by which a family was measured, until the launches of older methods are left out."""
-LATEST_METHOD = 10**9
+_LARGEST_METHOD = 10**9
+"""A foreign record may tell any number: a larger one is no number of a column."""
 _KINDS = {"text": pa.dictionary(pa.int32(), pa.string()), "integer": pa.int64(), "number": pa.float64()}
 
 
@@ -268,19 +269,19 @@ def _parts(folder: _Folder, needed: Sequence[str]) -> Iterator[tuple[Family, pa.
 
 
 def methods_of(run: Path) -> dict[str, int]:
-    """The number of the method of each benchmark in a run folder, by its first record; none where that tells none."""
+    """The number of the method of each benchmark in a run folder, by its first record. A record is opened only where
+    its name does not tell that its benchmark is known already."""
     methods: dict[str, int] = {}
-    records = record_files(run / "records")
-    for name in (name for family in registry.FAMILIES for name in family.benchmarks):
-        for record in [one for one in records if name in one.name] or records:
-            try:
-                with record.open(encoding="utf-8") as lines:
-                    header = json.loads(lines.readline())
-                if header["benchmark"] == name:
-                    methods[name] = min(int(header["method"]), LATEST_METHOD)
-                    break
-            except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
-                continue  # whoever reads the record says so
+    for record in record_files(run / "records"):
+        named = max((name for name in registry.BY_BENCHMARK if name in record.name), key=len, default="")
+        if named in methods:
+            continue
+        try:
+            with record.open(encoding="utf-8") as lines:
+                header = json.loads(lines.readline())
+            methods.setdefault(str(header["benchmark"]), min(int(header["method"]), _LARGEST_METHOD))
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            continue  # whoever reads the record says so
     return methods
 
 

@@ -18,7 +18,7 @@ def main() -> None:
     print("| rate | bytes | way | time / (bytes / rate) | 95 % interval | the bucket holds, bytes |")
     print("| --- | --- | --- | --- | --- | --- |")
     for rate in wire_rate.RATES:
-        holds = rates.burst_bytes(rate) + rates.packet_bytes(rate)
+        holds = rates.bucket_bytes(rate)
         for one in wire_rate.measure(rate, SIZES, asked.repetitions):
             print(
                 f"| {rate} | {one.message_bytes} | {one.way} | {one.ratio:.3f} | [{one.low:.3f}, {one.high:.3f}] "

@@ -432,6 +432,20 @@ def test_what_another_method_measured_is_left_out_and_named(tmp_path: Path) -> N
     assert set(launch_table(folders[:1])[0]["run"]) == {"0"}
 
 
+def test_a_new_method_of_one_benchmark_leaves_out_nothing_of_another(tmp_path: Path) -> None:
+    folders = []
+    for method in (1, 2):
+        run = synthetic.run_folder(tmp_path / "here" / str(method), [synthetic.sweep(grid=(8,))])
+        impact = synthetic_impact.synthetic(8, synthetic_impact.slowed(1.1))
+        impact[0]["method"] = method
+        synthetic.write(run / "records" / "mpi_impact.jsonl", impact)
+        assert launches_module.methods_of(run) == {"nbc_overlap": 1, "mpi_impact": method}
+        folders.append(run)
+    table, (*_, line) = launch_table(folders)  # the other lines: records without a checksum
+    assert line.startswith("mpi_impact of 1 is left out")
+    assert dict(table.groupby("benchmark", observed=True)["run"].nunique()) == {"mpi_impact": 1, "nbc_overlap": 2}
+
+
 def test_a_launch_with_a_wide_interval_counts_and_one_without_a_clock_does_not(tmp_path: Path) -> None:
     """Whether launches are read from the archived tables or from the records."""
     noisy = synthetic.sweep(synthetic.NOISY, grid=(8,), collective="ibcast")

@@ -114,7 +114,8 @@ def _left_out(rows: pd.DataFrame, column: str) -> str:
     """What the average of a column would be with the valid points that are not reliable; empty where there are none."""
     valid = rows[rows["valid"].astype(bool)]
     others = len(valid) - int(valid["reliable"].sum())
-    return f" ({_share(average(valid, column))} with {others} valid ones that are not)" if others else ""
+    with_them = f"with {plural(others, 'point')} more that {'is' if others == 1 else 'are'} valid but not reliable"
+    return f" ({_share(average(valid, column))} {with_them})" if others else ""
 
 
 def _of_idle_time(rows: pd.DataFrame) -> str:

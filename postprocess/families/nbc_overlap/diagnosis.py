@@ -243,7 +243,7 @@ def failure_words(failed: str) -> str:
     return short(failed) if failed.startswith(BASIC_FAILED) else f"the case failed: {short(failed)}"
 
 
-_WITHIN_BUCKET = "The wire's bucket lets much of the message pass at once: take longer ones (--comm-time)."
+_TAKE_LONGER_MESSAGES = "The wire's bucket lets much of the message pass at once: take longer ones (--comm-time)."
 
 
 def advice_for(found: Diagnosis, row: Mapping[Any, Any]) -> str:
@@ -255,7 +255,7 @@ def advice_for(found: Diagnosis, row: Mapping[Any, Any]) -> str:
         why = "; ".join(row["unreliable_reasons"]) or "the intervals leave room for too much"
         return f"Cannot tell: {why}. Measure longer (--budget-seconds), or on a quieter machine."
     if is_within_bucket(row):
-        return _WITHIN_BUCKET
+        return _TAKE_LONGER_MESSAGES
     words = [*_warnings(row), *_ADVICE[found.label](row)]
     return " ".join(words)
 
@@ -526,7 +526,7 @@ def map_diagnosis(rows: Sequence[Mapping[Any, Any]]) -> MapDiagnosis:
         return MapDiagnosis(UNRELIABLE, why, advice, UNRELIABLE)
     rows = [row for row in not_failed if not is_within_bucket(row)]
     if not rows and not_failed:
-        return MapDiagnosis(UNRELIABLE, "every message is too short for the wire", _WITHIN_BUCKET, UNRELIABLE)
+        return MapDiagnosis(UNRELIABLE, "every message is too short for the wire", _TAKE_LONGER_MESSAGES, UNRELIABLE)
     known = [row for row in rows if row["diagnosis"] != UNRELIABLE]
     valid = [row for row in rows if row["valid"]]
     few = 2 * len(known) < len(valid)
