@@ -26,6 +26,8 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
     build_system: Any = "CMake"  # ReFrame makes an object of it
     sourcesdir = None
     build_time_limit = "10m"
+    #: Why nothing is built; empty where something is, or may be.
+    why_no_build = ""
 
     @property
     def programs(self) -> Path:
@@ -36,26 +38,30 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
     def choose_build_system(self) -> None:
         extras = self.current_environ.extras
         if site.is_in_job():  # its nodes may lack a compiler
+            self.why_no_build = "it was built before the job was submitted"
+        elif extras["spack"] is None:
+            names = site.needed_programs()
+            if extras["provider"] == "wheels" and builds.is_built(self.programs, extras["mpicc"], names):
+                self.why_no_build = "nothing has changed since it was built"
+        else:
+            self.made_by = Build.from_json(extras["spack"])
+            self.build_time_limit = "12h"  # enough for an MPI library and all that it depends on
+            self.fingerprint = builds.fingerprint()  # before the build: later changes are built the next time
+            self.to_install = installed.to_install(self.made_by, self.fingerprint)
+            self.build_system = "Spack"
+            if not self.to_install:
+                self.why_no_build = "nothing has changed since Spack built it"
+        if self.why_no_build:
             self.build_system = "CustomBuild"
-            return
-        if extras["spack"] is None:
-            return
-        self.made_by = Build.from_json(extras["spack"])
-        self.build_time_limit = "12h"  # enough for an MPI library and all that it depends on
-        self.fingerprint = builds.fingerprint()  # before the build: later changes are built the next time
-        self.to_install = installed.to_install(self.made_by, self.fingerprint)
-        self.build_system = "Spack" if self.to_install else "CustomBuild"
 
     @run_before("compile")
     def configure(self) -> None:
-        if site.is_in_job():
-            self.build_system.commands = ["echo it was built before the job was submitted"]
+        if self.why_no_build:
+            self.build_system.commands = [f"echo {self.why_no_build}"]
         elif self.current_environ.extras["spack"] is None:
             self.configure_cmake()
-        elif self.to_install:
-            self.configure_spack()
         else:
-            self.build_system.commands = ["echo nothing has changed since Spack built it"]
+            self.configure_spack()
 
     def configure_spack(self) -> None:
         """Install from the lock only. What other benchmarks lack, such as a source without a network, fails nothing."""
@@ -113,7 +119,7 @@ class BuildBenchmarks(rfm.CompileOnlyRegressionTest):
 
     @run_after("compile")
     def note_built(self) -> None:
-        if self.current_environ.extras["spack"] is None and not self.is_dry_run() and not site.is_in_job():
+        if self.current_environ.extras["spack"] is None and not self.is_dry_run() and not self.why_no_build:
             builds.note_built(self.programs, self.made_from, site.needed_programs())
 
     @sanity_function

@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "loggp",
         .family = "cpu_overhead",
-        .method = 4,
+        .method = 5,
         .configurations = true,
         .repeats = true,
         .usual_budget_seconds = 60, /* repetitions of messages of 256 MiB take seconds each */

@@ -164,7 +164,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "cpu_overhead",
         .family = "cpu_overhead",
-        .method = 5,
+        .method = 6,
         .configurations = true,
         .repeats = true,
         .header = clocks_fields,

@@ -176,7 +176,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "hybrid_kernels",
         .family = "hybrid_kernels",
-        .method = 2,
+        .method = 3,
         .configurations = true,
         .repeats = true,
         .help = "usage: mpiexec -n RANKS hybrid_kernels [OPTION]...\n\n"

@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "nbc_overlap",
         .family = "nbc_overlap",
-        .method = 2,
+        .method = 3,
         .configurations = true,
         .repeats = true,
         .help =

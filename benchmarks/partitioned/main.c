@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "partitioned",
         .family = "partitioned",
-        .method = 5,
+        .method = 6,
         .thread_level = MPI_THREAD_MULTIPLE,
         .configurations = true,
         .repeats = true,

@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "sync_overlap",
         .family = "sync_overlap",
-        .method = 2,
+        .method = 3,
         .configurations = true,
         .repeats = true,
         .header = header_fields,

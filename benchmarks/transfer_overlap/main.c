@@ -149,7 +149,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "transfer_overlap",
         .family = "transfer_overlap",
-        .method = 2,
+        .method = 3,
         .configurations = true,
         .repeats = true,
         .max_repetitions = 400,

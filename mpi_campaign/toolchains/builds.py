@@ -107,13 +107,11 @@ def built(programs: Path) -> list[str]:
         return []
 
 
-def is_built(toolchain: Toolchain, names: Collection[str]) -> bool:
+def is_built(programs: Path, mpicc: str, names: Collection[str]) -> bool:
     """Whether a build by hand would compile nothing: nothing has changed, and the programs are there.  names: of these
-    programs."""
-    programs = folder(toolchain.environment, toolchain.mpicc)
-    noted = built(programs)
-    same = noted[:1] == [made_from(toolchain.mpicc)] and set(names) <= set(noted[1:])
-    return same and are_there(programs, names)
+    programs; empty: all. Raises CampaignError where there is no C compiler."""
+    noted, needed = built(programs), set(names) or set(_listed(programs, PROGRAMS))
+    return noted[:1] == [made_from(mpicc)] and needed <= set(noted[1:]) and are_there(programs, needed)
 
 
 def are_there(programs: Path, names: Collection[str]) -> bool:
@@ -154,5 +152,6 @@ def all_built(resolved: Sequence[Toolchain], names: Collection[str]) -> bool:
     by_hand = [toolchain for toolchain in resolved if not toolchain.spack]
     sources = fingerprint()
     return not any(installed.to_install(build, sources) for build in by_spack) and all(
-        toolchain.provider == "wheels" and is_built(toolchain, names) for toolchain in by_hand
+        toolchain.provider == "wheels" and is_built(programs(toolchain), toolchain.mpicc, names)
+        for toolchain in by_hand
     )

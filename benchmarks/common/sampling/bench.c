@@ -145,7 +145,7 @@ void bench_take(struct bench *bench, const struct bench_work *work) {
 
 /* ---- parts of a repetition ---- */
 
-/* Every part finds buffers and caches as every other does, whatever ran before it. */
+/* Every part finds buffers, caches and cores as every other does, whatever ran before it. */
 static void prepare(void *context) {
     struct bench *bench = context;
     if (bench->work.collective != NULL) {
@@ -153,6 +153,7 @@ static void prepare(void *context) {
     }
     if (bench->work.work_size > 0) {
         compute_warm(bench->team, bench->work.work_size);
+        compute_run_in(bench->team, bench->work.work_size);
     }
 }
 

@@ -1,5 +1,7 @@
 #include "turns.h"
 
+#include <stdbool.h>
+
 /* A bijection of 64 bits (splitmix64, Steele et al. 2014). */
 static uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -7,14 +9,15 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/* The thing that has this number in a block: a shuffle by Fisher and Yates. */
+/* The thing that has this number in a block: a shuffle by Fisher and Yates, of all but the first, with which each block
+ * begins and ends. */
 static size_t numbered(size_t things, uint64_t block, size_t number) {
     size_t names[TURNS_MOST];
     for (size_t i = 0; i < things; i++) {
         names[i] = i;
     }
-    for (size_t i = things; i > 1; i--) {
-        const size_t other = (size_t)(mix((block * TURNS_MOST + i) * UINT64_C(0x9e3779b97f4a7c15)) % i);
+    for (size_t i = things; i > 2; i--) {
+        const size_t other = 1 + (size_t)(mix((block * TURNS_MOST + i) * UINT64_C(0x9e3779b97f4a7c15)) % (i - 1));
         const size_t name = names[i - 1];
         names[i - 1] = names[other];
         names[other] = name;
@@ -22,14 +25,33 @@ static size_t numbered(size_t things, uint64_t block, size_t number) {
     return names[number];
 }
 
+/* The number at a place of a row of Williams: 0, 1, last, 2, last but one ..., each difference of neighbours once, and
+ * so many more in each. It ends with the number that is half of all further than its first. */
+static size_t of_williams(size_t things, size_t more, size_t place) {
+    return (more + (place % 2 != 0 ? (place + 1) / 2 : things - place / 2)) % things;
+}
+
+/* The number at a place of one of so many rows as there are things. Each begins with the last number of the one before
+ * it, the first with that of the last. */
+static size_t of_chain(size_t things, size_t row, size_t place) {
+    const size_t half = (things + 1) / 2;
+    if (things % 2 != 0) {
+        return of_williams(things, row * half, place);
+    }
+    /* The rows from j to j + half, and of the same design with other numbers those from j + half to j + 1. */
+    const size_t number = of_williams(things, row / 2, place);
+    if (row % 2 == 0) {
+        return number;
+    }
+    return number < half ? number + half : (number - half + 1) % half;
+}
+
 size_t turns_at(size_t things, uint64_t repetition, size_t turn) {
-    /* Rows of an odd number of things come in pairs, the second of which is the first backwards. */
-    const size_t odd = things % 2;
-    const uint64_t row = odd != 0 ? repetition / 2 : repetition;
-    const size_t place = odd != 0 && repetition % 2 != 0 ? things - 1 - turn : turn;
-    /* 0, 1, last, 2, last but one ...: each difference of neighbours once. */
-    const size_t first = place % 2 != 0 ? (place + 1) / 2 : (things - place / 2) % things;
-    return numbered(things, row / things, (first + (size_t)(row % things)) % things);
+    const size_t row = (size_t)(repetition % (2 * things));
+    const bool forwards = row < things;
+    const size_t number =
+        forwards ? of_chain(things, row, turn) : of_chain(things, 2 * things - 1 - row, things - 1 - turn);
+    return numbered(things, repetition / (2 * things), number);
 }
 
 int64_t turns_order(size_t things, uint64_t repetition) {

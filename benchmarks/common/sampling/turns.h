@@ -1,11 +1,13 @@
 /*
- * turns - in which order things that are compared take turns, so that none always has the same one before it.
+ * turns - in which order things that are compared take turns, so that each finds the same before it.
  *
- * Repetitions come in blocks of a design of E. J. Williams, "Experimental designs balanced for the estimation of
- * residual effects of treatments", Australian Journal of Scientific Research A 2 (1949): over `things` repetitions, of
- * an odd number over twice as many, each thing has each place equally often, and follows each other thing equally
- * often. The design says nothing about what the first of a repetition follows, the last of the one before. So each
- * block numbers the things anew, by chance: the same on all ranks and in all runs. No MPI.
+ * What a thing finds depends on the one before it: after a computation, for instance, the next one is up to a quarter
+ * faster. So over twice as many repetitions as there are things, each has each place twice and follows each one, itself
+ * too, twice. The rows are those of E. J. Williams, "Experimental designs balanced for the estimation of residual
+ * effects of treatments", Australian Journal of Scientific Research A 2 (1949), in which each thing follows each other
+ * one equally often within a repetition. They are chained: each repetition begins with the thing with which the one
+ * before it ended. Each such block numbers the things but the first anew, by chance: the same on all ranks and in all
+ * runs. No MPI.
  */
 #ifndef CAMPAIGN_TURNS_H
 #define CAMPAIGN_TURNS_H
