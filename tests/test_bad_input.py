@@ -271,6 +271,16 @@ def test_a_run_whose_manifest_does_not_say_what_was_asked(
     refused(inside("run", "--resume", "last", "--output", str(tmp_path)), "manifest.json", "cannot be read")
 
 
+def test_a_run_of_another_method_is_not_gone_on_with(inside: Command, tmp_path: Path) -> None:
+    partial = tmp_path / "local" / ".partial" / "20260101T000000Z-abcdef"
+    (partial / "records").mkdir(parents=True)
+    asked = {"schema_version": 1, "options": options.Options().as_dict()}
+    (partial / "manifest.json").write_text(json.dumps(asked))
+    header = {"benchmark": "nbc_overlap", "method": 1}
+    (partial / "records" / "a.nbc_overlap.jsonl").write_text(json.dumps(header) + "\n")
+    refused(inside("run", "--resume", "last", "--output", str(tmp_path)), "nbc_overlap by method 1", "begin a new run")
+
+
 @pytest.mark.parametrize("words", [["run", "--resume", "last"], ["cancel", "last"]], ids=" ".join)
 def test_an_unreadable_manifest_is_named_with_what_to_do(inside: Command, tmp_path: Path, words: list[str]) -> None:
     partial = tmp_path / "local" / ".partial" / "20260101T000000Z-abcdef"

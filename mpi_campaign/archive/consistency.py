@@ -8,8 +8,10 @@ from typing import Any
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
+from mpi_campaign.errors import CampaignError
 from postprocess.drawing.text import clean, first_of
 from postprocess.records import nodes
+from postprocess.records.description import descriptions
 
 MACHINE = ("cpu", "cores")
 """The facts of a host that tell machines apart: times of different machines do not compare."""
@@ -26,6 +28,23 @@ def together(runs: Iterable[RunFolder]) -> tuple[list[RunFolder], list[str]]:
     kept, problems = _without_copies(given, manifests)
     of_machines = (*_machines(kept, manifests), *_nodes(kept, manifests))
     return kept, [*problems, *_set_back(kept, manifests), *_clocks(kept, manifests), *of_machines]
+
+
+def check_methods(run: RunFolder) -> None:
+    """Raises CampaignError if a benchmark of a run was measured by another method than that of its program now."""
+    from postprocess.verdicts.launches import methods_of  # noqa: PLC0415 - pandas takes a second to load
+
+    now = {name: description.method for name, description in descriptions().items()}
+    other = [
+        f"{name} by method {method}, which is {now[name]} now"
+        for name, method in methods_of(run.path).items()
+        if now.get(name, method) != method
+    ]
+    if other:
+        raise CampaignError(
+            f"run '{run.run}' was begun by another version of the campaign, which measured {'; '.join(other)}: "
+            "begin a new run"
+        )
 
 
 def _named(run: RunFolder) -> str:

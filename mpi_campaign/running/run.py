@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mpi_campaign import files
-from mpi_campaign.archive import run_folders, system_sizes
+from mpi_campaign.archive import consistency, run_folders, system_sizes
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.children import environ
 from mpi_campaign.doctor.load import Load
@@ -79,6 +79,8 @@ class Campaign:
 
     def run(self, *, dry_run: bool) -> int:
         """Do the whole run. Returns the exit code. Raises CampaignError where nothing can run."""
+        if self.resume:
+            consistency.check_methods(self.resume)
         self._look()
         load = Load()
         compiler = machine.compiler()

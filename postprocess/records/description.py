@@ -87,11 +87,13 @@ class Points:
 class Description:
     """What a program has of its own. ``text`` is what it prints.
 
-    ``process`` are the fields of the first line that each process writes, of a program without MPI.
+    ``method`` is the number of the method by which it measures; 0 where it tells none.  ``process`` are the fields of
+    the first line that each process writes, of a program without MPI.
     """
 
     program: str
     family: str
+    method: int
     options: tuple[Option, ...]
     plan: tuple[Described, ...]
     header: tuple[Described, ...]
@@ -156,7 +158,9 @@ def _read(path: Path) -> Description:
     points = tuple(Points(**{name: _fields(own) for name, own in kind.items()}) for kind in value.get("points", ()))
     plan, header, process = (_fields(value.get(name, ())) for name in ("plan", "header", "process"))
     options = _options(value["options"])
-    return Description(value["program"], value["family"], options, plan, header, points, process, text)
+    return Description(
+        value["program"], value["family"], value.get("method", 0), options, plan, header, points, process, text
+    )
 
 
 def _fields(values: Sequence[Json]) -> tuple[Described, ...]:
