@@ -16,6 +16,7 @@ from mpi_campaign.running.bisecting import Bisection
 from mpi_campaign.toolchains import resolving, series
 from mpi_campaign.toolchains.series import Builder, Series
 from mpi_campaign.verdicts import judging
+from postprocess.records.description import descriptions
 from postprocess.statistics.limits import Limits
 from postprocess.statistics.looks import LOOKS
 from postprocess.verdicts.blame import Blame
@@ -93,9 +94,14 @@ def test_the_first_of_two_is_named_and_that_there_is_another(searched: Callable[
 
 def test_a_step_that_was_interrupted_goes_on(tmp_path: Path) -> None:
     question = judging.Asked.among(3, Limits(), sides=(NAMES[0], NAMES[1]), metrics=USUAL, search="a search")
-    run = archived(tmp_path, "20261101T000001Z-000001", toolchains=question.sides, manifest=question.marks)
+    now = descriptions()["nbc_overlap"].method
+    run, older = (
+        archived(tmp_path, name, toolchains=question.sides, manifest=question.marks, method=method)
+        for name, method in (("20261101T000001Z-000001", now), ("20261102T000001Z-000001", now - 1))
+    )
     assert measuring.interrupted(question, tmp_path) is None
-    run.archived.rename(run.partial)
+    for one in (run, older):
+        one.archived.rename(one.partial)
     assert measuring.interrupted(question, tmp_path) == run
     assert measuring.interrupted(replace(question, search="another"), tmp_path) is None
 

@@ -342,9 +342,10 @@ static bool begin(void *context, struct sampler_point *p) {
     phase_enter(PHASE_CALL);
     int64_t left_ns = 0;
     const int64_t target_ns = target_of_batch_ns(o);
-    o->calls = calls_search(o->comm, call_left, o, target_ns, &left_ns);
-    make_calls(o, RIGHT, 1);
-    const int64_t right_ns = calls_time(o->comm, call_right, o, target_ns, o->calls);
+    int64_t right_ns = 0;
+    const int64_t left_calls = calls_search(o->comm, call_left, o, target_ns, &left_ns);
+    const int64_t right_calls = calls_search(o->comm, call_right, o, target_ns, &right_ns);
+    o->calls = left_calls > right_calls ? left_calls : right_calls;
     p->shortest_ns = left_ns < right_ns ? left_ns : right_ns;
     return true;
 }

@@ -23,10 +23,12 @@ static bool has_point(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     return at[AXIS_COMM] < collective_comm_times(collective, plan->comm_target_count);
 }
 
-/* Returns about how long a repetition takes: twice each reference, and the cost of starts and checks. */
+/* Returns about how long a repetition takes: twice each reference, and the cost of starts and checks, and of running
+ * short computations in. */
 static double weight(void *context, const size_t at[SAMPLER_MOST_AXES]) {
     const struct overlap *o = context;
-    return 2e-9 * (double)(comm_target(o, at) + comp_target(o, at)) + 2e-3;
+    const double besides = comp_target(o, at) < COMPUTE_SHORT_NS ? 8e-3 : 2e-3;
+    return 2e-9 * (double)(comm_target(o, at) + comp_target(o, at)) + besides;
 }
 
 static void name_point(void *context, const struct sampler_point *p, char *text, size_t text_size) {

@@ -8,7 +8,6 @@ from typing import Any
 
 from mpi_campaign.archive import run_folders
 from mpi_campaign.archive.run_folders import RunFolder
-from mpi_campaign.errors import CampaignError
 from postprocess.drawing.text import clean, first_of
 from postprocess.records import nodes
 from postprocess.records.description import descriptions
@@ -30,21 +29,16 @@ def together(runs: Iterable[RunFolder]) -> tuple[list[RunFolder], list[str]]:
     return kept, [*problems, *_set_back(kept, manifests), *_clocks(kept, manifests), *of_machines]
 
 
-def check_methods(run: RunFolder) -> None:
-    """Raises CampaignError if a benchmark of a run was measured by another method than that of its program now."""
+def other_methods(run: RunFolder) -> list[str]:
+    """What a run measured by another method than that of the program now, in words."""
     from postprocess.verdicts.launches import methods_of  # noqa: PLC0415 - pandas takes a second to load
 
     now = {name: description.method for name, description in descriptions().items()}
-    other = [
+    return [
         f"{name} by method {method}, which is {now[name]} now"
         for name, method in methods_of(run.path).items()
         if now.get(name, method) != method
     ]
-    if other:
-        raise CampaignError(
-            f"run '{run.run}' was begun by another version of the campaign, which measured {'; '.join(other)}: "
-            "begin a new run"
-        )
 
 
 def _named(run: RunFolder) -> str:

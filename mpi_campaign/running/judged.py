@@ -6,7 +6,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from mpi_campaign.archive import run_folders
+from mpi_campaign.archive import consistency, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_INTERRUPTED, CampaignError
 from mpi_campaign.planning.options import Options
@@ -40,12 +40,14 @@ def measure(question: Asked, options: Options, root: Path, command_line: Sequenc
 
 
 def interrupted(question: Asked, root: Path) -> RunFolder | None:
-    """The run of the same question that was interrupted, the newest one; None where there is none."""
+    """The run of the same question that was interrupted, the newest one of today's methods; None where there is
+    none."""
     begun = (
         run
         for run in run_folders.runs(root)
         if run.path == run.partial
         and run_folders.manifest_or_none(run).get(run_folders.JUDGED) == question.marks[run_folders.JUDGED]
+        and not consistency.other_methods(run)
     )
     return max(begun, key=lambda run: run.run, default=None)
 

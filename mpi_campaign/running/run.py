@@ -79,8 +79,11 @@ class Campaign:
 
     def run(self, *, dry_run: bool) -> int:
         """Do the whole run. Returns the exit code. Raises CampaignError where nothing can run."""
-        if self.resume:
-            consistency.check_methods(self.resume)
+        if self.resume and (measured := consistency.other_methods(self.resume)):
+            raise CampaignError(
+                f"run '{self.resume.run}' was begun by another version of the campaign, which measured "
+                f"{'; '.join(measured)}: begin a new run"
+            )
         self._look()
         load = Load()
         compiler = machine.compiler()

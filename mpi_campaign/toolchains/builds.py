@@ -83,9 +83,10 @@ def note_requested(build: Path) -> None:
 
 
 def made_from(mpicc: str) -> str:
-    """A digest of everything that the programs of a folder are made from: the sources, and CMake's options. Raises
-    CampaignError where there is no C compiler."""
-    return hashlib.sha256("\n".join((fingerprint(), *options(mpicc), _requested())).encode()).hexdigest()
+    """A digest of everything that the programs of a folder are made from: the sources, their state in git, which the
+    programs tell, and CMake's options. Raises CampaignError where there is no C compiler."""
+    made = (fingerprint(), str(machine.git_state()), *options(mpicc), _requested())
+    return hashlib.sha256("\n".join(made).encode()).hexdigest()
 
 
 def note_built(programs: Path, made_from: str, names: Iterable[str]) -> None:

@@ -29,7 +29,7 @@ struct compute_team {
     int64_t begin;   /* of the last run */
     int64_t polled;  /* time that poll took in the last run */
     uint64_t size;   /* of the last run */
-    int64_t slowest; /* time of its slowest thread */
+    int64_t least;   /* the shortest time of a run of this size */
     struct compute_worker *workers;
 };
 
@@ -293,8 +293,8 @@ int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute
         const int64_t time = thread_time(team, i);
         slowest = time > slowest ? time : slowest;
     }
+    team->least = work_size == team->size && team->least < slowest ? team->least : slowest;
     team->size = work_size;
-    team->slowest = slowest;
     return slowest;
 }
 
@@ -307,16 +307,16 @@ int64_t compute_run_alone(compute_team *team, int thread, uint64_t work_size) {
 }
 
 void compute_run_in(compute_team *team, uint64_t work_size) {
-    enum { RUN_IN_NS = 2000000, SHORT_NS = 6000000, PIECES = 8 };
-    if (!team->kernel->rereads || work_size != team->size || team->slowest >= SHORT_NS) {
+    enum { RUN_IN_NS = 2000000, PIECES = 8 };
+    if (!team->kernel->rereads || work_size != team->size || team->least >= COMPUTE_SHORT_NS) {
         return;
     }
-    const uint64_t piece =
-        work_size / compute_pieces((enum compute_kind)(team->kernel - compute_kernels), work_size, PIECES);
+    const uint64_t pieces = compute_pieces((enum compute_kind)(team->kernel - compute_kernels), work_size, PIECES);
+    const uint64_t piece = work_size / pieces;
     const int64_t end = timer_now_ns() + RUN_IN_NS;
 #pragma omp parallel num_threads(team->threads)
-    while (timer_now_ns() < end) {
-        team->kernel->run(&team->workers[omp_get_thread_num()], work_size, 0, piece);
+    for (uint64_t i = 0; timer_now_ns() < end; i = (i + 1) % pieces) {
+        team->kernel->run(&team->workers[omp_get_thread_num()], work_size, i * piece, (i + 1) * piece);
     }
 }
 

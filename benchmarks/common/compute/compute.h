@@ -59,6 +59,9 @@ uint64_t compute_most(enum compute_kind kind, double bytes, int threads);
 
 typedef struct compute_team compute_team;
 
+/* Of runs that take less, the state in which they find the cores is a good part: compute_run_in. */
+enum { COMPUTE_SHORT_NS = 6000000 };
+
 /*
  * Starts the OpenMP threads, tells BLAS to use one thread per call, and verifies both. Returns NULL and one line in
  * error where the threads or the setting cannot be had.
@@ -103,17 +106,17 @@ int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute
 int64_t compute_run_alone(compute_team *team, int thread, uint64_t work_size);
 
 /*
- * All threads compute for 2 ms, if the last run was of this size and took less than 6 ms. Call it before such a run
- * that is timed: after a communication, or after waiting, cores need 1 to 2 ms of computing until they are at their
- * full speed, and computed 0.5 ms of work in up to 1.5 times its time. Longer runs lose a few percent at most.
+ * All threads compute for 2 ms, and up to an eighth of a run longer, if the last run was of this size and one of this
+ * size took less than COMPUTE_SHORT_NS. A kernel that uses nothing again does nothing. Call it before a run that is
+ * timed: after a communication, or after waiting, cores need 1 to 2 ms of computing until they are at their full speed.
+ * Without it 0.5 ms of work took up to 1.5 times as long, and 8 ms up to 1.1 times.
  */
 void compute_run_in(compute_team *team, uint64_t work_size);
 
 /*
- * Brings the matrices into the caches of all threads as far as a run of this size leaves them there, in a small part of
- * its time: reads what the next run uses again, as far as the largest cache holds it. Call it before a run whose time
- * must not depend on what happened since the last run. All threads take part, also for a kernel that uses nothing
- * again, so that sleeping threads wake up.
+ * Reads what the next run of this size uses again, on all threads, as far as the largest cache holds it: in a small
+ * part of a run's time. Call it before a run that is timed. All threads take part, also where there is nothing to read,
+ * so that sleeping threads wake up.
  */
 void compute_warm(compute_team *team, uint64_t work_size);
 

@@ -145,7 +145,7 @@ void bench_take(struct bench *bench, const struct bench_work *work) {
 
 /* ---- parts of a repetition ---- */
 
-/* Every part finds buffers, caches and cores as every other does, whatever ran before it. */
+/* Every part finds buffers, matrices and cores in nearly the same state, whatever ran before it. */
 static void prepare(void *context) {
     struct bench *bench = context;
     if (bench->work.collective != NULL) {

@@ -25,8 +25,8 @@ static size_t numbered(size_t things, uint64_t block, size_t number) {
     return names[number];
 }
 
-/* The number at a place of a row of Williams: 0, 1, last, 2, last but one ..., each difference of neighbours once, and
- * so many more in each. It ends with the number that is half of all further than its first. */
+/* The number at a place of a row of Williams: 0, 1, last, 2, last but one ..., and so many more in each. Its last
+ * number is half the number of things, rounded up, further than its first. */
 static size_t of_williams(size_t things, size_t more, size_t place) {
     return (more + (place % 2 != 0 ? (place + 1) / 2 : things - place / 2)) % things;
 }
@@ -38,7 +38,7 @@ static size_t of_chain(size_t things, size_t row, size_t place) {
     if (things % 2 != 0) {
         return of_williams(things, row * half, place);
     }
-    /* The rows from j to j + half, and of the same design with other numbers those from j + half to j + 1. */
+    /* Even rows go from j to j + half. Odd rows are the same with other numbers, and go from j + half to j + 1. */
     const size_t number = of_williams(things, row / 2, place);
     if (row % 2 == 0) {
         return number;
