@@ -110,13 +110,14 @@ def _command(folder: RunFolder, *words: str) -> str:
 def _before(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> Question | None:
     """This run against the newest complete one before it that has cases in common, measured by the same methods on the
     same machine; None where there is none."""
+    methods = methods_of(folder.path)
     runs = [one for one in run_folders.runs(folder.root) if one.system == folder.system and one.run < folder.run]
     for other, theirs in sides.manifests(reversed(runs)):
         if not theirs.keys().isdisjoint(run_folders.MARKS) or not (
             other.is_complete and _cases(theirs) & _cases(manifest) and _machine(theirs) == _machine(manifest)
         ):
             continue
-        if not _share_a_method(folder, other):
+        if not _share_a_method(methods, other):
             continue
         pairs = _beside(folder, manifest, Side(other.run, runs=(other,)), {other.run: theirs}, earlier)
         if pairs is not None:
@@ -143,7 +144,8 @@ def _baseline(folder: RunFolder, manifest: Manifest, earlier: pd.DataFrame) -> t
     except CampaignError as error:
         return None, f"there is no answer about the baseline: {error}"
     if pairs is None:
-        older = not any(_share_a_method(folder, run) for run in runs)
+        methods = methods_of(folder.path)
+        older = not any(_share_a_method(methods, run) for run in runs)
         why = "was measured by other methods than" if older else "has no case in common with"
         return None, f"there is no answer about the baseline: it {why} this run"
     return Question("This run against the baseline", _command(folder, words, folder.run), pairs, apart=True), ""
@@ -163,9 +165,9 @@ def _beside(
     return {(other.words, this.words): comparison} if len(comparison.rows) else None
 
 
-def _share_a_method(folder: RunFolder, other: RunFolder) -> bool:
-    """Whether two runs measured a benchmark by the same method."""
-    return not methods_of(folder.path).items().isdisjoint(methods_of(other.path).items())
+def _share_a_method(methods: Mapping[str, int], other: RunFolder) -> bool:
+    """Whether a run measured a benchmark by one of these methods, of `methods_of`."""
+    return not methods.items().isdisjoint(methods_of(other.path).items())
 
 
 def _cases(manifest: Manifest) -> set[str]:
