@@ -106,6 +106,14 @@ def test_a_library_that_is_not_measured_any_more_is_silent_and_not_slow(tmp_path
     assert inside("history", *words).returncode == 0
 
 
+def test_a_library_that_ends_together_with_a_method_is_silent(tmp_path: Path, inside: Command) -> None:
+    both = ("openmpi@5.0.11", "mpich@5.0.2")
+    for day in range(1, 19):
+        archived(tmp_path, name_of(day), launches=1, toolchains=both[: 2 if day < 14 else 1], method=1 + (day >= 14))
+    silent = json.loads(inside("history", "--json", "--output", str(tmp_path)).stdout)["not_measured"]
+    assert {(one["case"]["toolchain"], one["nights"]) for one in silent} == {("mpich@5.0.2", 5)}
+
+
 def silent_name(said: str) -> str:
     """The name of what is silent, of what `history` printed."""
     return said.split("SILENT ")[1].split(maxsplit=1)[0]

@@ -2,14 +2,18 @@
 
     python -m mpi_campaign.launching.wire --rate 2gbit -- python -m mpi_campaign.doctor.wire_rate 131072,1048576 21
 
-It needs no MPI library: two threads hold the ends of one connection of TCP. Only payload is counted: the headers of
+It needs no MPI library: two processes hold the ends of one connection of TCP. Only payload is counted: the headers of
 packets (0.7 % of packets of 9000 bytes, 1.5 % of 4500) make a message take longer than that.
 """
 
+import contextlib
+import itertools
 import json
+import os
+import select
 import socket
+import struct
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,57 +60,86 @@ def _relative(size: int, way: str, seconds: Sequence[float], rate: str) -> Way:
     return Way(size, way, *map(as_float, (estimate.value, estimate.low, estimate.high)))
 
 
-class _Ends:
-    """Both ends of a connection. The second one has a thread."""
+class _End:
+    """An end of the connection, in a process of its own that one thread carries on, as a rank of an MPI library is."""
 
-    def __init__(self) -> None:
-        server = socket.create_server(("127.0.0.1", 0))
-        self.ends = (socket.create_connection(server.getsockname()), server.accept()[0])
-        for end in self.ends:
-            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def __init__(self, connection: socket.socket, other: socket.socket) -> None:
+        """other: a pipe to the other end's process, which is not on the wire."""
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.setblocking(False)
+        self.connection, self.other = connection, other
+        self.waits = {True: select.poll(), False: select.poll()}
+        self.waits[True].register(connection, select.POLLIN | select.POLLOUT)
+        self.waits[False].register(connection, select.POLLIN)
 
-    def seconds(self, size: int, senders: Sequence[int]) -> float:
-        """From a sender's start to its receiver's end: of several that send at once, the longest. How far their starts
-        are apart is not the wire's."""
-        together = threading.Barrier(2 * len(senders))
-        began, ended = [0.0] * len(self.ends), [0.0] * len(self.ends)
-        threads = [threading.Thread(target=self._send, args=(i, size, together, began)) for i in senders]
-        threads += [threading.Thread(target=self._receive, args=(1 - i, size, together, ended)) for i in senders]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return max(ended[1 - i] - began[i] for i in senders)
+    def tell(self, moment: float) -> None:
+        self.other.sendall(struct.pack("d", moment))
 
-    def _send(self, end: int, size: int, together: threading.Barrier, began: list[float]) -> None:
-        data = bytes(size)
-        together.wait()
-        time.sleep(PAUSE_SECONDS)
-        began[end] = time.monotonic()
-        self.ends[end].sendall(data)
+    def told(self) -> float:
+        return float(struct.unpack("d", self.other.recv(8))[0])
 
-    def _receive(self, end: int, size: int, together: threading.Barrier, ended: list[float]) -> None:
-        into = memoryview(bytearray(size))
-        together.wait()
-        received = 0
-        while received < size:
-            received += self.ends[end].recv_into(into[received:])
-        ended[end] = time.monotonic()
+    def transfer(self, start: float, sent_bytes: int, received_bytes: int) -> tuple[float, float]:
+        """Sends and receives so many bytes at once. Returns when it began and when the last byte had arrived."""
+        outgoing, incoming = memoryview(bytes(sent_bytes)), memoryview(bytearray(received_bytes))
+        time.sleep(max(0.0, start - time.monotonic()))
+        began = time.monotonic()
+        arrived = began
+        while outgoing or incoming:
+            self.waits[bool(outgoing)].poll()
+            if outgoing:
+                with contextlib.suppress(BlockingIOError):
+                    outgoing = outgoing[self.connection.send(outgoing) :]
+            if incoming:
+                with contextlib.suppress(BlockingIOError):
+                    incoming = incoming[self.connection.recv_into(incoming) :]
+                    arrived = time.monotonic()
+        return began, arrived
+
+
+def _transfers(size: int, way: str) -> tuple[int, int]:
+    """The bytes that the first and the second end send."""
+    return size * (way != "back"), size * (way != "there")
+
+
+def _follow(end: _End, schedule: Sequence[tuple[int, str]]) -> None:
+    """What the second end does."""
+    for size, way in schedule:
+        there, back = _transfers(size, way)
+        for moment in end.transfer(end.told(), back, there):
+            end.tell(moment)
+
+
+def _lead(end: _End, schedule: Sequence[tuple[int, str]]) -> list[float]:
+    """What the first end does. Returns the seconds of each transfer from a sender's start to its receiver's end: of two
+    at once, the longest. How far their starts are apart is not the wire's."""
+    seconds = []
+    for size, way in schedule:
+        there, back = _transfers(size, way)
+        start = time.monotonic() + PAUSE_SECONDS
+        end.tell(start)
+        began, arrived = end.transfer(start, there, back)
+        others_began, others_arrived = end.told(), end.told()
+        seconds.append(max(others_arrived - began if there else 0.0, arrived - others_began if back else 0.0))
+    return seconds
 
 
 def main(arguments: Sequence[str]) -> int:
     sizes, repetitions = map(int, arguments[0].split(",")), int(arguments[1])
-    ends = _Ends()
-    senders = dict(zip(WAYS, ([0], [1], [0, 1]), strict=True))
-    ends.seconds(1 << 20, [0, 1])  # windows grow
-    print(
-        json.dumps(
-            {
-                size: {way: [ends.seconds(size, who) for _ in range(repetitions)] for way, who in senders.items()}
-                for size in sizes
-            }
-        )
-    )
+    kinds = [(size, way) for size in sizes for way in WAYS]
+    schedule = [(1 << 20, WAYS[-1])] + [kind for kind in kinds for _ in range(repetitions)]  # first, windows grow
+    server, pipes = socket.create_server(("127.0.0.1", 0)), socket.socketpair()
+    first = socket.create_connection(server.getsockname())
+    second = server.accept()[0]
+    if os.fork() == 0:
+        _follow(_End(second, pipes[1]), schedule)
+        return 0
+    second.close()
+    pipes[1].close()
+    seconds = iter(_lead(_End(first, pipes[0]), schedule)[1:])
+    times: dict[int, dict[str, list[float]]] = {}
+    for size, way in kinds:
+        times.setdefault(size, {})[way] = list(itertools.islice(seconds, repetitions))
+    print(json.dumps(times))
     return 0
 
 

@@ -37,6 +37,7 @@ from postprocess.verdicts.history import (
     standing,
     without_sizes,
 )
+from postprocess.verdicts.launches import of_newest_methods
 from postprocess.verdicts.silence import Silence, silences
 from postprocess.verdicts.verdict_page import history_view, render
 
@@ -179,8 +180,9 @@ def find(asked: HistoryRequest, root: Path, acknowledged_in: Path | None = None)
     runs, problems = consistency.together(filter(side.may_hold, run_folders.ended(root)))
     if not runs:
         raise CampaignError(f"there is no run{of}: see what there is with ./campaign results list")
-    table, unread = sides.launches_of(runs)
-    comparing.complain([*problems, *sides.not_whole(runs), *unread])
+    every, unread = sides.launches_of(runs, every_method=True)
+    table, older = of_newest_methods(every)
+    comparing.complain([*problems, *sides.not_whole(runs), *unread, *older])
     launches = replace(side, toolchain="").launches(table, runs)
     if launches.empty:
         raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
@@ -206,7 +208,7 @@ def find(asked: HistoryRequest, root: Path, acknowledged_in: Path | None = None)
     nights = {system: [run.run for run in runs if run.system == system] for system in entries_of}
     silent = [
         replace(silence, acknowledged=because_of.get(silence.name, ""))
-        for silence in silences(table, nights, manifest)
+        for silence in silences(every, nights, manifest)  # a case may end together with a method
         if side.configuration in ("", silence.case.get("configuration", "")) and _is_of(side, silence.case["toolchain"])
     ]
 

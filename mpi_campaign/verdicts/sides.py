@@ -274,7 +274,9 @@ def not_whole(runs: Iterable[RunFolder]) -> list[str]:
     return [f"{len(names)} runs are not complete, {names[0]} to {names[-1]}: what they have counts"] if names else []
 
 
-def launches_of(runs: Collection[RunFolder], loaded: Run | None = None) -> tuple[pd.DataFrame, list[str]]:
+def launches_of(
+    runs: Collection[RunFolder], loaded: Run | None = None, *, every_method: bool = False
+) -> tuple[pd.DataFrame, list[str]]:
     """The launches of runs, as `launch_table` has them. A person sees how far the reading is."""
     progress = _progress()
     kept = KeptLaunches(STATE / "launches")
@@ -284,7 +286,11 @@ def launches_of(runs: Collection[RunFolder], loaded: Run | None = None) -> tuple
             paths.append(run.path)
         except CampaignError as error:  # a pack that cannot be unpacked
             damaged.append(str(error))
-    table, unread = launch_table(paths, lambda done, of: progress.status(f"reading {done} of {of} runs"), kept, loaded)
+
+    def tell(done: int, of: int) -> None:
+        progress.status(f"reading {done} of {of} runs")
+
+    table, unread = launch_table(paths, tell, kept, loaded, every_method=every_method)
     progress.status("")
     return table, [*damaged, *unread]
 

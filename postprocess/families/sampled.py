@@ -74,7 +74,7 @@ def check_starts(point: Point) -> None:
 
 def order_controls(points: Iterable[Sampling]) -> control.Count:
     """The count of the controls of what the points' parts find: each part against itself, of the repetitions in which
-    it ran after the part before it in `PARTS` and those in which it ran before that part. In truth the ratio is 1."""
+    it ran directly after the part before it in `PARTS`, and of the others. In truth the ratio is 1."""
     return control.count_by_order(
         (times, point.order, number)
         for point in points

@@ -32,11 +32,12 @@ def widened(ratio: Estimate, factor: float) -> Estimate:
 
 
 def by_order(times: ArrayLike, order: ArrayLike, part: int) -> Estimate:
-    """A part's time after the part of the number before it, by its time before that part. 1 where it finds the same,
+    """A part's time directly after the part of the number before it, by its time elsewhere. 1 where it finds the same,
     whatever ran before it.
 
     times: a value per repetition, > 0.  order: likewise, in which order the parts ran: a decimal digit each, from 1.
-    part: the number of the part that the times are of; the part before the first one is the last.
+    Its first part ran last in the repetition before, too.  part: the number of the part that the times are of; the part
+    before the first one is the last.
     """
     return ratio_estimate(*map(series_estimate, _parted(times, order, part)))
 
@@ -63,7 +64,7 @@ def count_by_halves(series: Iterable[ArrayLike]) -> "Count":
 
 
 def _parted(times: ArrayLike, order: ArrayLike, part: int) -> tuple[Floats, Floats]:
-    """The times after the part before it, and the others."""
+    """The times directly after the part of the number before it, and the others."""
     values = np.asarray(times, dtype=np.float64)
     after = np.array([_is_after(one, part) for one in np.asarray(order).tolist()], dtype=bool)
     return values[after], values[~after]
@@ -72,7 +73,7 @@ def _parted(times: ArrayLike, order: ArrayLike, part: int) -> tuple[Floats, Floa
 @cache
 def _is_after(order: int, part: int) -> bool:
     digits = str(order)
-    return digits.index(str(part - 1 or len(digits))) < digits.index(str(part))
+    return digits.index(str(part - 1 or len(digits))) + 1 == digits.index(str(part))
 
 
 def verdict(estimate: Estimate) -> str:

@@ -112,14 +112,17 @@ def launch_table(
     tell: Callable[[int, int], object] = lambda _done, _total: None,
     kept: KeptLaunches | None = None,
     loaded: Run | None = None,
+    *,
+    every_method: bool = False,
 ) -> tuple[pd.DataFrame, list[str]]:
     """The launches of run folders, with those of COLUMNS that they have, texts as categories; and a line about
     everything that cannot be read.
 
     The other runs are read all the same. The names of runs and systems are those of their folders in the archive.
     Numbers of different methods are never compared: of each benchmark only what the newest method measured is there.
-    tell: is called with the number of runs that are read, and of all.  kept: where launches that are computed from
-    records are kept, so that the next time they are read.  loaded: one of the runs, if it was read already.
+    every_method: what older methods measured is there too, until `of_newest_methods` leaves it out.  tell: is called
+    with the number of runs that are read, and of all.  kept: where launches that are computed from records are kept, so
+    that the next time they are read.  loaded: one of the runs, if it was read already.
     """
     folders = list(chosen)
     tables, problems = [], []
@@ -130,13 +133,17 @@ def launch_table(
             tables.append(table)
             tell(len(tables), len(folders))
             problems += [f"{clean(folder.name)}: {problem}" for problem in unread]
-    table, older = _of_newest_methods(_as_launches(tables))
+    table = _as_launches(tables)
     pa.default_memory_pool().release_unused()  # what the threads needed to read the runs
+    if every_method:
+        return table, problems
+    table, older = of_newest_methods(table)
     return table, [*problems, *older]
 
 
-def _of_newest_methods(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """The launches of each benchmark that its newest method measured, and a line about those of older ones."""
+def of_newest_methods(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The launches of each benchmark that its newest method measured, and a line about those of older ones. The table
+    is of `launch_table` with every method."""
     newest = table.groupby("benchmark", observed=True)[_METHOD].transform("max")
     old = table[_METHOD] < newest
     lines = []

@@ -355,10 +355,10 @@ def test_controls_that_differ_by_chance_alone_seldom_exceed_the_limit() -> None:
 
 @pytest.mark.parametrize("factor", [1.0, 1.2])
 def test_a_part_that_finds_something_else_after_another_is_told(factor: float) -> None:
-    """Planted: part 2 takes longer wherever part 1 ran before it."""
+    """Planted: part 2 takes longer wherever part 1 ran directly before it."""
     rng = np.random.default_rng(5)
     order = np.array([123, 132, 213, 231, 312, 321] * 20)
-    after = np.isin(order, (123, 132, 312))
+    after = np.isin(order, (123, 312))
     times = 1e6 * rng.normal(1, 0.01, order.size) * np.where(after, factor, 1)
     found = control.by_order(times, order, 2)
     assert found.low <= factor <= found.high

@@ -195,9 +195,7 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
             }
             doubts = [
                 *failed_reasons(failed),
-                *validity.doubts(
-                    point, (own, library), case["nodes_are"], header.network, oversubscribed=header.oversubscribed
-                ),
+                *validity.doubts(point, (own, library), case["nodes_are"], header),
             ]
             answer = CANNOT_TELL if doubts else verdict(found["ratio_to_library"])
             reasons = [*doubts, *sampled.too_wide(found["ratio_to_library"], validity.WIDEST_INTERVAL)]
