@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "nbc_overlap",
         .family = "nbc_overlap",
-        .method = 3,
+        .method = 4,
         .configurations = true,
         .repeats = true,
         .help =

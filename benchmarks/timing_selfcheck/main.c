@@ -182,7 +182,7 @@ int main(int argc, char **argv) {
     const struct program_kind kind = {
         .name = "timing_selfcheck",
         .family = "timing_selfcheck",
-        .method = 3,
+        .method = 4,
         .help = "usage: mpiexec -n RANKS timing_selfcheck [OPTION]...\n\n"
                 "Measures, on this machine and with this MPI library, whether times can be trusted, in sections "
                 "(--only).\n",

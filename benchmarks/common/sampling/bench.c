@@ -153,6 +153,7 @@ static void prepare(void *context) {
     }
     if (bench->work.work_size > 0) {
         compute_warm(bench->team, bench->work.work_size);
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* a rank that waits for another one is not run in any more */
         compute_run_in(bench->team, bench->work.work_size);
     }
 }
