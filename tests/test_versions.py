@@ -52,8 +52,13 @@ def test_each_case_is_told_with_every_release_in_order_within_the_window(run: Ru
     page = versions.view("mpich", pairs, {}, "RUN")
     assert {row.verdict for row in page.rows} == {SLOWER, FASTER}
     assert len(page.series) == 2
-    assert versioning.run("mpich", [run], "", (), tmp_path / "page.html", form="") == 0
-    assert "release by release" in (tmp_path / "page.html").read_text()
+    files = {form: tmp_path / f"page.{form}" for form in ("html", "markdown")}
+    assert (
+        versioning.run("mpich", [run], "", ("t_measured_ns",), files, form="", words="./campaign versions mpich") == 0
+    )
+    for written in files.values():
+        assert "release by release" in written.read_text()
+    assert files["markdown"].read_text().count("\n| ") == 2 + len(page.rows)
 
 
 def test_since_a_release_the_older_ones_are_left_out(run: RunFolder) -> None:

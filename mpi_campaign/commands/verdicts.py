@@ -1,5 +1,6 @@
 """The commands that judge runs: `compare`, `accept`, `findings`, `versions`, `baseline`, `history`."""
 
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -149,6 +150,9 @@ def findings(
 @metrics_option
 @click.option("--all", "every", is_flag=True, help="Every case, not only those with a step.")
 @json_option(help="One object, for programs.")
+@click.option(
+    "--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page of docs."
+)
 @html_option(help="Write a page to look at too.")
 @output_option
 def versions(
@@ -158,6 +162,7 @@ def versions(
     metrics: tuple[str, ...],
     output: Path,
     html: Path | None,
+    markdown: Path | None,
     *,
     new: bool,
     every: bool,
@@ -169,11 +174,13 @@ def versions(
     """
     from mpi_campaign.verdicts import comparing, versioning  # noqa: PLC0415
 
+    words = ["./campaign", *sys.argv[1:]]
+    if new and markdown is not None:
+        raise CampaignError("--markdown is of runs that are there: give it without --new")
     if new:
         from mpi_campaign.running import judged  # noqa: PLC0415
         from mpi_campaign.verdicts import judging  # noqa: PLC0415
 
-        words = ["./campaign", *sys.argv[1:]]
         folder = judged.newest(library, tuple(comparing.metrics(metrics)), output.resolve(), words)
         if folder is None:
             print(f"{library}: no newer release than those that runs have was measured")
@@ -181,7 +188,8 @@ def versions(
         return judging.answer(folder, "json" if as_json else "", {"html": html} if html else {})
     folders = [run_folders.readable(run, output.resolve()) for run in runs or ("last",)]
     form = "json" if as_json else "all" if every else ""
-    return versioning.run(library, folders, since, metrics, html, form=form)
+    files = {kind: path for kind, path in (("html", html), ("markdown", markdown)) if path is not None}
+    return versioning.run(library, folders, since, metrics, files, form=form, words=shlex.join(words))
 
 
 @click.command()

@@ -17,8 +17,9 @@ from mpi_campaign.verdicts import sides
 from mpi_campaign.verdicts.sides import Side
 from postprocess.drawing import page
 from postprocess.drawing.matrix import sentences, wrapped
-from postprocess.drawing.text import clean, shortened
+from postprocess.drawing.text import clean, plural, shortened
 from postprocess.records import variables
+from postprocess.records.fields import Json
 from postprocess.records.host_limits import differences, starved_words
 from postprocess.statistics.limits import LEAST_LAUNCHES, Limits
 from postprocess.verdicts import compare_text, verdict_matrix
@@ -161,6 +162,15 @@ def write(path: Path, text: str) -> None:
             page.write(path, text)
     except OSError as error:
         raise CampaignError(f"{path} cannot be written ({error.strerror}): give another file") from error
+
+
+def where_made(manifests: Sequence[Json]) -> list[str]:
+    """Where runs were made, and with what, a line for each."""
+    return [
+        f"`{one['run']}`: {one['host']['cpu']}, {plural(one['host']['cores'], 'core')}, {one['host']['os']}, "
+        f"{one['started_utc'][:10]}, commit `{one['campaign']['commit'][:8]}`"
+        for one in manifests
+    ]
 
 
 def of_sides(asked: ComparisonRequest, root: Path) -> tuple[Pairs, list[tuple[str, str]]]:

@@ -7,9 +7,7 @@ from mpi_campaign.archive import consistency, matrices, rendering, run_folders
 from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from mpi_campaign.verdicts.accepting import evidence
-from mpi_campaign.verdicts.comparing import complain, write
-from postprocess.drawing.text import plural
-from postprocess.records.fields import Json
+from mpi_campaign.verdicts.comparing import complain, where_made, write
 from postprocess.verdicts import findings, findings_pictures, findings_text
 from postprocess.verdicts.acceptance import troubles_of
 from postprocess.verdicts.findings import Finding
@@ -40,7 +38,7 @@ def run(
     if pages is not None:
         words = f"./campaign findings {' '.join(folder.run for folder in folders)} --markdown docs/papers"
         _make(pages)
-        for key, text in findings_text.markdown(found, words, _where(manifests)):
+        for key, text in findings_text.markdown(found, words, where_made(manifests)):
             write(pages / f"{key}.md", text)
     if form == "json":
         print(findings.as_json(found, [{"run": folder.run, "system": folder.system} for folder in folders]))
@@ -64,12 +62,3 @@ def _of_paper(paper: str) -> list[Finding]:
     if paper and paper not in keys:
         raise CampaignError(f"--paper '{paper}': one of {', '.join(keys)}")
     return [one for one in every if paper in ("", one.paper_key)]
-
-
-def _where(manifests: Sequence[Json]) -> list[str]:
-    """Where runs were made, and with what, a line for each."""
-    return [
-        f"`{one['run']}`: {one['host']['cpu']}, {plural(one['host']['cores'], 'core')}, {one['host']['os']}, "
-        f"{one['started_utc'][:10]}, commit `{one['campaign']['commit'][:8]}`"
-        for one in manifests
-    ]

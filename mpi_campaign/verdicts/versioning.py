@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mpi_campaign.archive import earlier_launches, matrices, run_folders
@@ -11,7 +11,7 @@ from mpi_campaign.archive.run_folders import RunFolder
 from mpi_campaign.errors import EXIT_GOOD, CampaignError
 from mpi_campaign.libraries.versions import numbers
 from mpi_campaign.verdicts import sides
-from mpi_campaign.verdicts.comparing import Found, compared, complain, metrics, tells_maps, write
+from mpi_campaign.verdicts.comparing import Found, compared, complain, metrics, tells_maps, where_made, write
 from mpi_campaign.verdicts.sides import Side
 from postprocess.records.fields import RecordError
 from postprocess.records.header import Header
@@ -27,16 +27,28 @@ _LAUNCH = re.compile(r"\.r\d+(?=\.)")
 
 
 def run(
-    library: str, runs: Sequence[RunFolder], since: str, chosen: Sequence[str], html: Path | None, *, form: str
+    library: str,
+    runs: Sequence[RunFolder],
+    since: str,
+    chosen: Sequence[str],
+    files: Mapping[str, Path],
+    *,
+    form: str,
+    words: str,
 ) -> int:
     """Print the releases side by side, and write them as a page. Raises CampaignError.
 
-    form: json, all (every case), or empty: the cases with a step.
+    files: paths by form, `markdown` and `html`.  form: json, all (every case), or empty: the cases with a step.  words:
+    the command that was typed.
     """
     pairs = _steps(library, list(dict.fromkeys(runs)), since, metrics(chosen))
     own = _own_changes(runs, pairs)
-    if html is not None:
-        write(html, render(versions.view(library, pairs, own, ", ".join(folder.run for folder in runs))))
+    view = versions.view(library, pairs, own, ", ".join(folder.run for folder in runs))
+    if "html" in files:
+        write(files["html"], render(view))
+    if "markdown" in files:
+        where = where_made([run_folders.read_manifest(folder) for folder in dict.fromkeys(runs)])
+        write(files["markdown"], versions.markdown(view, words, where))
     if form == "json":
         print(versions.as_json(library, pairs, own, [folder.run for folder in runs]))
     else:

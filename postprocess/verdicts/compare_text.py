@@ -341,7 +341,7 @@ def comparisons_markdown(pairs: Pairs, *, every: bool = False) -> str:
     parts = []
     if len(pairs) > 1:
         heads, *lines = _matrix_lines(pairs)
-        parts.append(f"{_table(heads, lines, MOST_MARKDOWN // 2)}\n\n{MATRIX_KEY}\n")
+        parts.append(f"{markdown_table(heads, lines, MOST_MARKDOWN // 2)}\n\n{MATRIX_KEY}\n")
     room = (MOST_MARKDOWN - sum(map(len, parts))) // min(len(pairs), MOST_SHORT)
     shown = list(pairs.items())[:MOST_SHORT]
     parts += [comparison_markdown(comparison, names, room, every=every) for names, comparison in shown]
@@ -367,14 +367,14 @@ def comparison_markdown(
     lists = summary(comparison, sides).splitlines(), shortened(missing_lines(comparison, sides), MOST_SHORT)
     answer, missing = ("\n".join(f"- {_escaped(short(line, 400))}" for line in part)[: room // 4] for part in lists)
     room -= len(answer) + len(missing) + 100
-    table = _table(heads, lines, room) if lines else ""
+    table = markdown_table(heads, lines, room) if lines else ""
     if len(changed) > len(lines) or "\n\n" in table:
         heads, maps = _maps_table(replace(comparison, rows=changed))
-        table = f"{len(changed)} cases, by map; each is in --json and --html\n\n{_table(heads, maps, room)}"
+        table = f"{len(changed)} cases, by map; each is in --json and --html\n\n{markdown_table(heads, maps, room)}"
     return "\n\n".join(filter(None, [answer, table, missing])) + "\n"
 
 
-def _table(heads: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> str:
+def markdown_table(heads: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> str:
     """A Markdown table of at most so many characters; behind an empty line, how many lines it lacks."""
     bold = [[f"**{SLOWER}**" if cell == SLOWER else _escaped(cell) for cell in line] for line in lines]
     rows = [f"| {' | '.join(row)} |" for row in (list(map(_escaped, heads)), ["---"] * len(heads), *bold)]

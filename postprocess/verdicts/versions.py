@@ -15,10 +15,12 @@ from postprocess.statistics.limits import Limits
 from postprocess.verdicts.acceptance import finite
 from postprocess.verdicts.compare import FASTER, METRICS, SLOWER, UNKNOWN
 from postprocess.verdicts.compare_text import (
+    MOST_MARKDOWN,
     POINT_AXES,
     Pairs,
     effect_words,
     interval_words,
+    markdown_table,
     names_of,
     sides_of,
     target_words,
@@ -219,6 +221,18 @@ def view(library: str, pairs: Pairs, own: OwnChanges, runs: str) -> View:
         remarks=[*own_words(own), *sorted({remark for comparison in pairs.values() for remark in comparison.remarks})],
         series=[_plot(case, number) for number, case in enumerate(_with_values(cases)[:MOST_DRAWN])],
     )  # fmt: skip
+
+
+def markdown(page: View, command: str, where: Sequence[str]) -> str:
+    """The page of `view` in Markdown, without its pictures.
+
+    command: what writes it.  where: where the runs were made, a line for each.
+    """
+    rows = [[row.verdict, *row.cells] for row in page.rows]
+    table = markdown_table(page.heads, rows, MOST_MARKDOWN) if rows else page.nothing
+    parts = [f"# {page.title}", f"Written by `{command}`.", "\n".join(f"- {line}" for line in where)]
+    parts += [f"{page.answer}. Each release is held against the one before it.", table]
+    return "\n\n".join([*parts, "\n".join(f"- {remark}" for remark in page.remarks)]).rstrip() + "\n"
 
 
 def _with_values(cases: Sequence[Case]) -> list[Case]:
