@@ -110,8 +110,10 @@ def test_a_library_that_ends_together_with_a_method_is_silent(tmp_path: Path, in
     both = ("openmpi@5.0.11", "mpich@5.0.2")
     for day in range(1, 19):
         archived(tmp_path, name_of(day), launches=1, toolchains=both[: 2 if day < 14 else 1], method=1 + (day >= 14))
-    silent = json.loads(inside("history", "--json", "--output", str(tmp_path)).stdout)["not_measured"]
-    assert {(one["case"]["toolchain"], one["nights"]) for one in silent} == {("mpich@5.0.2", 5)}
+    for words in ((), ("mpich@5.0.2",)):
+        silent = json.loads(inside("history", *words, "--json", "--output", str(tmp_path)).stdout)["not_measured"]
+        assert {(one["case"]["toolchain"], one["nights"]) for one in silent} == {("mpich@5.0.2", 5)}
+    assert "SILENT" in inside("history", "mpich@5.0.2", "--output", str(tmp_path)).stdout
 
 
 def silent_name(said: str) -> str:

@@ -25,12 +25,11 @@ _Static_assert((int)TERMS <= (int)REPETITION_MOST_TERMS, "REPETITION_MOST_TERMS 
 enum {
     ELEMENT = sizeof(uint64_t),
     LINE = 128,
-    BATCH_TARGET_NS =
-        500000, /* or more (calls_target): so long that the error of the clock and the spread of starts are below 1 % */
-    WORK_UNIT_NS = 10000, /* of a computation that takes as long as a collective between nodes */
-    SETTLING_CALLS = 4,   /* before each batch: each of the two buffers of long messages is used twice */
-    CHECKED_CALLS = 8     /* whole calls before a point in which every element is checked; MPICH changes its algorithm
-                             after five calls on a communicator */
+    BATCH_TARGET_NS = 500000, /* so long that the error of the clock and the spread of starts are below 1 % */
+    WORK_UNIT_NS = 10000,     /* of a computation that takes as long as a collective between nodes */
+    SETTLING_CALLS = 4,       /* before each batch: each of the two buffers of long messages is used twice */
+    CHECKED_CALLS = 8 /* whole calls before a point in which every element is checked; MPICH changes its algorithm
+                         after five calls on a communicator */
 };
 
 /* ---- sizes ---- */
@@ -441,13 +440,12 @@ static void *buffer(size_t bytes) {
 
 /* Collective: finds the calls of a batch. Returns about how long such a batch takes, ns. */
 static int64_t choose_calls(struct rounds *o, enum batch batch) {
-    const int64_t target_ns = calls_target(BATCH_TARGET_NS, o->program->settings.settle_ns);
     int64_t taken_ns = 0;
     if (o->calls > 0) {
         o->point.calls[batch] = o->calls;
-        return o->calls * calls_time(MPI_COMM_WORLD, callers[batch], o, target_ns, 1);
+        return o->calls * calls_time(MPI_COMM_WORLD, callers[batch], o, BATCH_TARGET_NS, 1);
     }
-    o->point.calls[batch] = calls_search(MPI_COMM_WORLD, callers[batch], o, target_ns, &taken_ns);
+    o->point.calls[batch] = calls_search(MPI_COMM_WORLD, callers[batch], o, BATCH_TARGET_NS, &taken_ns);
     return taken_ns;
 }
 

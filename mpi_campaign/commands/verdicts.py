@@ -1,6 +1,5 @@
 """The commands that judge runs: `compare`, `accept`, `findings`, `versions`, `baseline`, `history`."""
 
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -174,13 +173,13 @@ def versions(
     """
     from mpi_campaign.verdicts import comparing, versioning  # noqa: PLC0415
 
-    words = ["./campaign", *sys.argv[1:]]
     if new and markdown is not None:
         raise CampaignError("--markdown is of runs that are there: give it without --new")
     if new:
         from mpi_campaign.running import judged  # noqa: PLC0415
         from mpi_campaign.verdicts import judging  # noqa: PLC0415
 
+        words = ["./campaign", *sys.argv[1:]]
         folder = judged.newest(library, tuple(comparing.metrics(metrics)), output.resolve(), words)
         if folder is None:
             print(f"{library}: no newer release than those that runs have was measured")
@@ -189,7 +188,7 @@ def versions(
     folders = [run_folders.readable(run, output.resolve()) for run in runs or ("last",)]
     form = "json" if as_json else "all" if every else ""
     files = {kind: path for kind, path in (("html", html), ("markdown", markdown)) if path is not None}
-    return versioning.run(library, folders, since, metrics, files, form=form, words=shlex.join(words))
+    return versioning.run(library, folders, since, metrics, files, form=form)
 
 
 @click.command()

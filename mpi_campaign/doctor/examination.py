@@ -238,14 +238,9 @@ def _rate(name: str, rate: str) -> Finding:
         seen = wire_rate.measure(rate, wire_rate.SIZES, RATE_REPETITIONS)
     except OSError as error:
         return Finding(f"{name} {rate}", NOTE, f"not measured: {error}", "put that right, then start again")
-    each = "; ".join(
-        f"{one.message_bytes >> 10} KiB {one.way} {one.ratio - 1:+.0%} ({one.low - 1:+.0%} to {one.high - 1:+.0%})"
-        for one in seen
-    )
+    each = "; ".join(f"{one.message_bytes >> 10} KiB {one.way} {one.ratio - 1:+.0%}" for one in seen)
     least = FEW_BUCKETS * rates.bucket_bytes(rate)
-    off = [
-        one for one in seen if one.message_bytes >= least and (one.low > 1 + RATE_WITHIN or one.high < 1 - RATE_WITHIN)
-    ]
+    off = [one for one in seen if one.message_bytes >= least and abs(one.ratio - 1) > RATE_WITHIN]
     return finding(
         f"{name} {rate}",
         f"times beside bytes / rate: {each}",

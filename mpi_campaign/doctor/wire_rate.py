@@ -9,14 +9,15 @@ packets (0.7 % of packets of 9000 bytes, 1.5 % of 4500) make a message take long
 import contextlib
 import itertools
 import json
-import os
+import multiprocessing
 import select
 import socket
-import struct
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ RATES = ("50mbit", "500mbit", "2gbit")
 SIZES = (128 << 10, 1 << 20)
 PAUSE_SECONDS = 0.002  # the bucket fills, as it does before each start of a benchmark
 LIMIT_SECONDS = 60.0
+GONE = "the other end of the connection is gone"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def _relative(size: int, way: str, seconds: Sequence[float], rate: str) -> Way:
 class _End:
     """An end of the connection, in a process of its own that one thread carries on, as a rank of an MPI library is."""
 
-    def __init__(self, connection: socket.socket, other: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, other: Connection) -> None:
         """other: a pipe to the other end's process, which is not on the wire."""
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setblocking(False)
@@ -72,14 +74,16 @@ class _End:
         self.waits[True].register(connection, select.POLLIN | select.POLLOUT)
         self.waits[False].register(connection, select.POLLIN)
 
-    def tell(self, moment: float) -> None:
-        self.other.sendall(struct.pack("d", moment))
-
-    def told(self) -> float:
-        return float(struct.unpack("d", self.other.recv(8))[0])
+    def told(self) -> Any:
+        """What the other end says next. Raises ConnectionError where it is gone."""
+        try:
+            return self.other.recv()
+        except EOFError:
+            raise ConnectionError(GONE) from None
 
     def transfer(self, start: float, sent_bytes: int, received_bytes: int) -> tuple[float, float]:
-        """Sends and receives so many bytes at once. Returns when it began and when the last byte had arrived."""
+        """Sends and receives so many bytes at once. Returns when it began and when the last byte had arrived. Raises
+        ConnectionError where the other end is gone."""
         outgoing, incoming = memoryview(bytes(sent_bytes)), memoryview(bytearray(received_bytes))
         time.sleep(max(0.0, start - time.monotonic()))
         began = time.monotonic()
@@ -91,8 +95,10 @@ class _End:
                     outgoing = outgoing[self.connection.send(outgoing) :]
             if incoming:
                 with contextlib.suppress(BlockingIOError):
-                    incoming = incoming[self.connection.recv_into(incoming) :]
-                    arrived = time.monotonic()
+                    received = self.connection.recv_into(incoming)
+                    if not received:
+                        raise ConnectionError(GONE)
+                    incoming, arrived = incoming[received:], time.monotonic()
         return began, arrived
 
 
@@ -101,24 +107,26 @@ def _transfers(size: int, way: str) -> tuple[int, int]:
     return size * (way != "back"), size * (way != "there")
 
 
-def _follow(end: _End, schedule: Sequence[tuple[int, str]]) -> None:
-    """What the second end does."""
-    for size, way in schedule:
-        there, back = _transfers(size, way)
-        for moment in end.transfer(end.told(), back, there):
-            end.tell(moment)
+def _follow(end: _End, schedule: Sequence[tuple[int, str]], others: Sequence[socket.socket | Connection]) -> None:
+    """What the second end's process does.  others: the first end, of which it has copies."""
+    for one in others:
+        one.close()
+    with contextlib.suppress(ConnectionError):  # the first end says what is wrong
+        for size, way in schedule:
+            there, back = _transfers(size, way)
+            end.other.send(end.transfer(end.told(), back, there))
 
 
 def _lead(end: _End, schedule: Sequence[tuple[int, str]]) -> list[float]:
     """What the first end does. Returns the seconds of each transfer from a sender's start to its receiver's end: of two
-    at once, the longest. How far their starts are apart is not the wire's."""
+    at once, the longest. How far their starts are apart is not the wire's. Raises ConnectionError likewise."""
     seconds = []
     for size, way in schedule:
         there, back = _transfers(size, way)
         start = time.monotonic() + PAUSE_SECONDS
-        end.tell(start)
+        end.other.send(start)
         began, arrived = end.transfer(start, there, back)
-        others_began, others_arrived = end.told(), end.told()
+        others_began, others_arrived = end.told()
         seconds.append(max(others_arrived - began if there else 0.0, arrived - others_began if back else 0.0))
     return seconds
 
@@ -127,15 +135,15 @@ def main(arguments: Sequence[str]) -> int:
     sizes, repetitions = map(int, arguments[0].split(",")), int(arguments[1])
     kinds = [(size, way) for size in sizes for way in WAYS]
     schedule = [(1 << 20, WAYS[-1])] + [kind for kind in kinds for _ in range(repetitions)]  # first, windows grow
-    server, pipes = socket.create_server(("127.0.0.1", 0)), socket.socketpair()
-    first = socket.create_connection(server.getsockname())
-    second = server.accept()[0]
-    if os.fork() == 0:
-        _follow(_End(second, pipes[1]), schedule)
-        return 0
+    processes = multiprocessing.get_context("fork")
+    ours, theirs = processes.Pipe()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        first = socket.create_connection(server.getsockname())
+        second = server.accept()[0]
+    processes.Process(target=_follow, args=(_End(second, theirs), schedule, (first, ours)), daemon=True).start()
     second.close()
-    pipes[1].close()
-    seconds = iter(_lead(_End(first, pipes[0]), schedule)[1:])
+    theirs.close()
+    seconds = iter(_lead(_End(first, ours), schedule)[1:])
     times: dict[int, dict[str, list[float]]] = {}
     for size, way in kinds:
         times.setdefault(size, {})[way] = list(itertools.islice(seconds, repetitions))

@@ -181,36 +181,36 @@ def find(asked: HistoryRequest, root: Path, acknowledged_in: Path | None = None)
     if not runs:
         raise CampaignError(f"there is no run{of}: see what there is with ./campaign results list")
     every, unread = sides.launches_of(runs, every_method=True)
-    table, older = of_newest_methods(every)
-    comparing.complain([*problems, *sides.not_whole(runs), *unread, *older])
-    launches = replace(side, toolchain="").launches(table, runs)
-    if launches.empty:
-        raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
-    series = [each for each in searched(series_of(launches, metrics)) if _is_of(side, *each.toolchains)]
-    if not series:
-        raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
-    changes = changes_of(series, asked.limits)
-    still = {change.name for change in standing(changes, series, asked.limits)}
     entries_of = {system: acknowledged(acknowledged_in or root, system) for system in {run.system for run in runs}}
-    acknowledged_by_case = {system: _by_case(entries) for system, entries in entries_of.items()}
     because_of = {entry.name: entry.because for entries in entries_of.values() for entry in entries}
-    by_key = {its_values.key: its_values for its_values in series}
 
     def manifest(system: str, name: str) -> dict[str, Any]:
         return run_folders.manifest_or_none(RunFolder(root, system, name))
+
+    nights = {system: [run.run for run in runs if run.system == system] for system in entries_of}
+    silent = [
+        replace(silence, acknowledged=because_of.get(silence.name, ""))
+        for silence in silences(every, nights, manifest)  # of every method: a case may end together with one
+        if side.configuration in ("", silence.case.get("configuration", "")) and _is_of(side, silence.case["toolchain"])
+    ]
+    table, older = of_newest_methods(every)
+    del every  # it may be as large as the table
+    comparing.complain([*problems, *sides.not_whole(runs), *unread, *older])
+    launches = replace(side, toolchain="").launches(table, runs)
+    of_side = searched(series_of(launches, metrics)) if len(launches) else []
+    series = [each for each in of_side if _is_of(side, *each.toolchains)]
+    if not (series or silent):
+        raise CampaignError(f"no run has a launch{of}: see what they have with ./campaign results list")
+    changes = changes_of(series, asked.limits)
+    still = {change.name for change in standing(changes, series, asked.limits)}
+    acknowledged_by_case = {system: _by_case(entries) for system, entries in entries_of.items()}
+    by_key = {its_values.key: its_values for its_values in series}
 
     @functools.cache
     def explained(system: str, before: str, after: str, toolchains: tuple[str, str]) -> tuple[str, ...]:
         """What changed in the manifests between two runs. It is read once, though many cases may change in a night."""
         old, new = (manifest(system, name) for name in (before, after))
         return tuple(manifest_changes(old, new, toolchains)) if old and new else ("a manifest cannot be read",)
-
-    nights = {system: [run.run for run in runs if run.system == system] for system in entries_of}
-    silent = [
-        replace(silence, acknowledged=because_of.get(silence.name, ""))
-        for silence in silences(every, nights, manifest)  # a case may end together with a method
-        if side.configuration in ("", silence.case.get("configuration", "")) and _is_of(side, silence.case["toolchain"])
-    ]
 
     def alarm(change: Change) -> Alarm:
         system, its = str(change.case["system"]), by_key[change.key]

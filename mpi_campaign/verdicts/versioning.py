@@ -4,6 +4,7 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from mpi_campaign.archive import earlier_launches, matrices, run_folders
@@ -34,21 +35,21 @@ def run(
     files: Mapping[str, Path],
     *,
     form: str,
-    words: str,
 ) -> int:
     """Print the releases side by side, and write them as a page. Raises CampaignError.
 
-    files: paths by form, `markdown` and `html`.  form: json, all (every case), or empty: the cases with a step.  words:
-    the command that was typed.
+    files: paths by form, `markdown` and `html`.  form: json, all (every case), or empty: the cases with a step.
     """
     pairs = _steps(library, list(dict.fromkeys(runs)), since, metrics(chosen))
     own = _own_changes(runs, pairs)
-    view = versions.view(library, pairs, own, ", ".join(folder.run for folder in runs))
+    named = [folder.run for folder in dict.fromkeys(runs)]
+    view = partial(versions.view, library, pairs, own, ", ".join(named))
     if "html" in files:
-        write(files["html"], render(view))
+        write(files["html"], render(view()))
     if "markdown" in files:
+        words = f"./campaign versions {library} {' '.join(named)} --markdown {files['markdown'].name}"
         where = where_made([run_folders.read_manifest(folder) for folder in dict.fromkeys(runs)])
-        write(files["markdown"], versions.markdown(view, words, where))
+        write(files["markdown"], versions.markdown(view(), words, where))
     if form == "json":
         print(versions.as_json(library, pairs, own, [folder.run for folder in runs]))
     else:

@@ -35,9 +35,9 @@ def by_order(times: ArrayLike, order: ArrayLike, part: int) -> Estimate:
     """A part's time directly after the part of the number before it, by its time elsewhere. 1 where it finds the same,
     whatever ran before it.
 
-    times: a value per repetition, > 0.  order: likewise, in which order the parts ran: a decimal digit each, from 1.
-    Its first part ran last in the repetition before, too.  part: the number of the part that the times are of; the part
-    before the first one is the last.
+    times: a value per repetition, > 0.  order: likewise, in which order the parts ran: a decimal digit each, from 1;
+    the first of them also ended the repetition before (turns.h).  part: the number of the part that the times are of;
+    the part before the first one is the last.
     """
     return ratio_estimate(*map(series_estimate, _parted(times, order, part)))
 
@@ -84,10 +84,12 @@ def verdict(estimate: Estimate) -> str:
 
 @dataclass(frozen=True)
 class Count:
-    """How many of `controls` intervals exclude 1. Of 95 % intervals at most 5 % may."""
+    """How many of `controls` intervals exclude 1. Of 95 % intervals at most 5 % may.  unknown: controls without an
+    interval, of too few repetitions."""
 
     excluding: int
     controls: int
+    unknown: int = 0
 
     @property
     def limit(self) -> int:
@@ -101,14 +103,16 @@ class Count:
     def words(self) -> str:
         """The count for a reader; empty without controls."""
         if not self.controls:
-            return ""
+            return f"control: none of {self.unknown} has repetitions enough for an interval" if self.unknown else ""
         return (
             f"control: {self.excluding} of {self.controls} intervals exclude 1; binomial limit {self.limit} at 5 %"
             f"{': more than chance explains' if self.excluding > self.limit else ''}"
+            f"{f'; {self.unknown} without an interval, of too few repetitions' if self.unknown else ''}"
         )
 
 
 def count(intervals: Iterable[tuple[float, float]]) -> Count:
-    """The count of these controls, each the ends of an interval. One without an interval does not count."""
-    known = [(low, high) for low, high in intervals if math.isfinite(low) and math.isfinite(high)]
-    return Count(sum(not low <= 1 <= high for low, high in known), len(known))
+    """The count of these controls, each the ends of an interval."""
+    every = list(intervals)
+    known = [(low, high) for low, high in every if math.isfinite(low) and math.isfinite(high)]
+    return Count(sum(not low <= 1 <= high for low, high in known), len(known), len(every) - len(known))

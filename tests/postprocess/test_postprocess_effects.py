@@ -336,9 +336,10 @@ def test_a_ratio_is_widened_by_the_far_end_of_a_control_that_excludes_1(low: flo
 
 
 def test_the_limit_is_that_of_the_binomial_distribution() -> None:
-    assert control.count([(math.nan, math.nan)]).words == ""
+    assert control.count([]).words == ""
+    assert "none of 1" in control.count([(math.nan, math.nan)]).words
     found = control.count([(0.9, 1.1)] * 18 + [(1.01, 1.1), (0.9, 0.99), (math.nan, 2)])
-    assert (found.excluding, found.controls, found.limit) == (2, 20, 3)
+    assert (found.excluding, found.controls, found.unknown, found.limit) == (2, 20, 1, 3)
     assert control.Count(37, 216).limit == 16
     assert "more than chance" in control.Count(17, 216).words and "more than" not in control.Count(16, 216).words
 

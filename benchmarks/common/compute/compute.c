@@ -306,11 +306,12 @@ int64_t compute_run_alone(compute_team *team, int thread, uint64_t work_size) {
     return timer_now_ns() - begin;
 }
 
+bool compute_is_short(const compute_team *team, uint64_t work_size) {
+    return team->kernel->rereads && work_size == team->size && team->least < COMPUTE_SHORT_NS;
+}
+
 void compute_run_in(compute_team *team, uint64_t work_size) {
     enum { RUN_IN_NS = 2000000, PIECES = 8 };
-    if (!team->kernel->rereads || work_size != team->size || team->least >= COMPUTE_SHORT_NS) {
-        return;
-    }
     const uint64_t pieces = compute_pieces((enum compute_kind)(team->kernel - compute_kernels), work_size, PIECES);
     const uint64_t piece = work_size / pieces;
     const int64_t end = timer_now_ns() + RUN_IN_NS;

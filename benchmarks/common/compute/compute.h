@@ -105,11 +105,14 @@ int64_t compute_run(compute_team *team, uint64_t work_size, const struct compute
  */
 int64_t compute_run_alone(compute_team *team, int thread, uint64_t work_size);
 
+/* Returns whether the last run was of this size, and one of this size took less than COMPUTE_SHORT_NS; false for a
+ * kernel that uses nothing again. */
+bool compute_is_short(const compute_team *team, uint64_t work_size);
+
 /*
- * All threads compute for 2 ms, and up to an eighth of a run longer, if the last run was of this size and one of this
- * size took less than COMPUTE_SHORT_NS. A kernel that uses nothing again does nothing. Call it before a run that is
- * timed: after a communication, or after waiting, cores need 1 to 2 ms of computing until they are at their full speed.
- * Without it 0.5 ms of work took up to 1.5 times as long, and 8 ms up to 1.1 times.
+ * All threads compute for 2 ms, and up to an eighth of a run longer. Call it before a short run that is timed, on all
+ * ranks at once: after a communication, or after waiting for another rank, cores need 1 to 2 ms of computing until they
+ * are at their full speed. Without it 0.5 ms of work took up to 1.5 times as long, and 8 ms up to 1.1 times.
  */
 void compute_run_in(compute_team *team, uint64_t work_size);
 

@@ -5,11 +5,6 @@
 
 enum { MOST_GROWTH = 16, MOST_TRIES = 20 };
 
-int64_t calls_target(int64_t target_ns, int64_t settle_ns) {
-    enum { SETTLES = 16 };
-    return settle_ns > target_ns / SETTLES ? SETTLES * settle_ns : target_ns;
-}
-
 int64_t calls_time(MPI_Comm comm, calls_make *make, void *context, int64_t target_ns, int64_t calls) {
     enum { FEW_CALLS = 100, READINGS_OF_FEW = 10, READINGS = 2 };
     int64_t shorter = INT64_MAX;

@@ -9,10 +9,6 @@
 
 enum { CALLS_MOST = 10000000 }; /* of a batch */
 
-/* Returns the target time of a batch, ns: at least this one, and so many settling times of the network (start_settle)
- * that what a pause made faster is a small part of it. */
-int64_t calls_target(int64_t target_ns, int64_t settle_ns);
-
 /* Makes so many calls; collective. */
 typedef void calls_make(void *context, int64_t calls);
 

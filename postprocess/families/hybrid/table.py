@@ -195,7 +195,9 @@ def _rows(record: HybridRecord, failed: str) -> Iterator[dict[str, Any]]:
             }
             doubts = [
                 *failed_reasons(failed),
-                *validity.doubts(point, (own, library), case["nodes_are"], header),
+                *validity.doubts(
+                    point, (own, library), case["nodes_are"], header.network, oversubscribed=header.oversubscribed
+                ),
             ]
             answer = CANNOT_TELL if doubts else verdict(found["ratio_to_library"])
             reasons = [*doubts, *sampled.too_wide(found["ratio_to_library"], validity.WIDEST_INTERVAL)]
