@@ -19,7 +19,16 @@ from postprocess.families.transfer_overlap.charts import charts
 from postprocess.families.transfer_overlap.entry import SECTION, TRANSFER_OVERLAP
 from postprocess.families.transfer_overlap.record import load_transfer_overlap
 from postprocess.families.transfer_overlap.table import record_numbers, transfer_table
-from postprocess.families.transfer_overlap.verdict import CANNOT_TELL, NOT, PAYS, verdict_text, verdicts
+from postprocess.families.transfer_overlap.verdict import (
+    CANNOT_TELL,
+    NOT,
+    PAYS,
+    Found,
+    Verdict,
+    verdict_text,
+    verdicts,
+)
+from postprocess.statistics.metrics import Estimate
 from postprocess.statistics.transfer_overlap import improvement, improvement_bound
 from tests.postprocess import synthetic
 from tests.postprocess.synthetic_transfer_overlap import OVERLAPS, SERIALISED, VERSIONS, Lines, Truth, point, record
@@ -159,6 +168,18 @@ def test_the_best_version_is_the_one_that_brings_most_for_sure(tmp_path: Path) -
     table.loc[neighborhood, ["improvement", "improvement_joint_ci95_low"]] = [0.16, 0.05]
     (verdict,) = verdicts(table)
     assert verdict.versions[0].variant != "neighborhood" and verdict.versions[-1].variant == "neighborhood"
+
+
+def test_what_leaves_an_answer_open_is_what_is_shown_of_it() -> None:
+    surely_none, open_ = ((-0.02, -0.03, -0.01), (-0.05, -0.1, 0.04))
+    versions = tuple(
+        Found(name, Estimate(*map(np.float64, numbers)), Estimate(*map(np.float64, numbers)), 0.5, 0.5, 3, False)
+        for name, numbers in (("a", surely_none), ("b", open_))
+    )
+    verdict = Verdict({}, versions, "", "", (0, 8, 0))
+    assert (verdict.outcome, verdict.deciding) == (CANNOT_TELL, versions[1])
+    assert replace(verdict, versions=versions[:1]).deciding == versions[0]
+    assert replace(verdict, versions=()).deciding is None
 
 
 def test_references_that_stand_still_are_not_said_to_drift(tmp_path: Path) -> None:

@@ -23,12 +23,11 @@ def cells_of(table: pd.DataFrame) -> list[Cell]:
 def _cell(one: Verdict) -> Cell:
     points, unknowns = one.values["grid_points"], int(one.values["unknowns"])
     bad, of_all, _ = one.unreliable
-    best = one.versions[0].improvement.numbers if one.versions else UNKNOWN
     return Cell(
         row_of(one.values, "transfer_overlap"),
         f"{points_text(points)} points x {plural(unknowns, 'unknown')}",
         WORDS.get(one.outcome, CANNOT_TELL),
-        best,
+        one.deciding.improvement.numbers if one.deciding else UNKNOWN,
         counted=of_all - bad,
         points=of_all,
         words=percent_with_decimal,

@@ -29,7 +29,7 @@ from postprocess.families.transfer_overlap.axes import CONTROLS
 from postprocess.families.transfer_overlap.table import points_text
 from postprocess.statistics import launches
 from postprocess.statistics.limits import LEAST_RATIO
-from postprocess.statistics.metrics import CONFIDENCE, Estimate
+from postprocess.statistics.metrics import CONFIDENCE, Estimate, as_float
 
 PAYS, NOT, CANNOT_TELL = "pays", "does not pay", "cannot tell"
 SUMS_MATTER = 0.8
@@ -94,6 +94,15 @@ class Verdict:
         if PAYS in outcomes:
             return PAYS
         return CANNOT_TELL if CANNOT_TELL in outcomes else NOT
+
+    @property
+    def deciding(self) -> Found | None:
+        """The version that the outcome rests on: the best one, or of those that leave it open the one that may bring
+        most. None where none has a reliable point."""
+        open_ = [found for found in self.versions if found.outcome == CANNOT_TELL]
+        if open_ and self.outcome == CANNOT_TELL and not self.disturbed:
+            return max(open_, key=lambda found: as_float(found.improvement.high))
+        return self.versions[0] if self.versions else None
 
     @property
     def words(self) -> str:
