@@ -32,6 +32,8 @@ RATES = ("50mbit", "500mbit", "2gbit")
 SIZES = (128 << 10, 1 << 20)
 PAUSE_SECONDS = 0.002  # the bucket fills, as it does before each start of a benchmark
 LIMIT_SECONDS = 60.0
+WARM_UPS = 10
+"""The first messages of a size and way do not count: the first ten both ways at once take a few per cent longer."""
 GONE = "the other end of the connection is gone"
 
 
@@ -134,7 +136,8 @@ def _lead(end: _End, schedule: Sequence[tuple[int, str]]) -> list[float]:
 def main(arguments: Sequence[str]) -> int:
     sizes, repetitions = map(int, arguments[0].split(",")), int(arguments[1])
     kinds = [(size, way) for size in sizes for way in WAYS]
-    schedule = [(1 << 20, WAYS[-1])] + [kind for kind in kinds for _ in range(repetitions)]  # first, windows grow
+    of_each = WARM_UPS + repetitions
+    schedule = [kind for kind in kinds for _ in range(of_each)]
     processes = multiprocessing.get_context("fork")
     ours, theirs = processes.Pipe()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -143,10 +146,10 @@ def main(arguments: Sequence[str]) -> int:
     processes.Process(target=_follow, args=(_End(second, theirs), schedule, (first, ours)), daemon=True).start()
     second.close()
     theirs.close()
-    seconds = iter(_lead(_End(first, ours), schedule)[1:])
+    seconds = iter(_lead(_End(first, ours), schedule))
     times: dict[int, dict[str, list[float]]] = {}
     for size, way in kinds:
-        times.setdefault(size, {})[way] = list(itertools.islice(seconds, repetitions))
+        times.setdefault(size, {})[way] = list(itertools.islice(seconds, of_each))[WARM_UPS:]
     print(json.dumps(times))
     return 0
 
