@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -47,7 +48,8 @@ def run(
     if "html" in files:
         write(files["html"], render(view()))
     if "markdown" in files:
-        words = f"./campaign versions {library} {' '.join(named)} --markdown {files['markdown'].name}"
+        options = [*(["--since", since] if since else []), *(word for one in chosen for word in ("--metric", one))]
+        words = shlex.join(["./campaign", "versions", library, *named, *options, "--markdown", files["markdown"].name])
         where = where_made([run_folders.read_manifest(folder) for folder in dict.fromkeys(runs)])
         write(files["markdown"], versions.markdown(view(), words, where))
     if form == "json":

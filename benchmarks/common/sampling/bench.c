@@ -145,7 +145,8 @@ void bench_take(struct bench *bench, const struct bench_work *work) {
 
 /* ---- parts of a repetition ---- */
 
-/* All ranks are run in at once, if one of them has a short run: one that waited for another would be cold again. */
+/* Before a short run all ranks compute at the same time. If each did it when it was prepared, a rank that then waited
+ * for another one would have a slow core again. */
 static void run_in(struct bench *bench) {
     int is_short = compute_is_short(bench->team, bench->work.work_size) ? 1 : 0;
     phase_enter(PHASE_START);
